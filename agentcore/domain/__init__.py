@@ -1,0 +1,1 @@
+"""Records and pure functions: no I/O, no async."""

@@ -1,0 +1,40 @@
+"""Turn: one message of a conversation."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from agentcore.domain.memory import Trust
+from agentcore.domain.scope import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One message of a conversation, kept until every enabled reader has consumed it and retention has passed.
+
+    Args:
+        id: Unique within the scope.
+        scope: Whose conversation it is.
+        session_id: The conversation it belongs to.
+        role: `user`, `assistant`, `system` or `tool`.
+        content: The text.
+        speaker: The person's name, where the source gives one.
+        occurred_at: When it was said.
+        recorded_at: When this store first held it; retention counts from here.
+        consumed_at: When the last enabled reader had read it; None while somebody still has to.
+        trust: Trust of its origin.
+        generated: Whether a dream or the host's own machinery wrote it; such text is never evidence.
+        version: Optimistic version.
+    """
+
+    id: str
+    scope: Scope
+    session_id: str
+    role: str
+    content: str
+    speaker: str | None = None
+    occurred_at: datetime
+    recorded_at: datetime
+    consumed_at: datetime | None = None
+    trust: Trust = Trust.STATED
+    generated: bool = False
+    version: int = field(default=1, compare=False)

@@ -1,0 +1,27 @@
+"""What a reader of entries asks for."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from agentcore.domain.memory import Level, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryFilter:
+    """Conditions that all must hold; the default is every active entry.
+
+    Args:
+        statuses: Admitted states; empty admits all.
+        category: This category and everything below it.
+        tags: All of these tags.
+        level: This level only.
+        created_after: First said at or after this instant.
+        created_before: First said before this instant.
+    """
+
+    statuses: frozenset[Status] = frozenset({Status.ACTIVE})
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    level: Level | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None

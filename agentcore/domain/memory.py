@@ -1,0 +1,154 @@
+"""MemoryEntry: one thing the agent knows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum, StrEnum
+
+from agentcore.domain.scope import Scope
+from agentcore.domain.subject_time import SubjectTime
+from agentcore.errors import InvalidContentError
+
+
+class Level(StrEnum):
+    """How an entry came to be known."""
+
+    EXPLICIT = "explicit"
+    """Said, observed or imported."""
+    DERIVED = "derived"
+    """Written by a dream from other records."""
+
+
+class Trust(IntEnum):
+    """How far the origin of a text is trusted; a derived entry carries the least of its sources."""
+
+    UNTRUSTED = 0
+    """Web pages, tool output, strangers."""
+    INFERRED = 1
+    """The agent's or a model's own words."""
+    STATED = 2
+    """Said by a participant, or imported by the host."""
+    CONFIRMED = 3
+    """Confirmed by a person."""
+
+
+class Status(StrEnum):
+    """Whether an entry is current."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    """A later fact replaced it; `successor` names that fact."""
+    ARCHIVED = "archived"
+    """Set aside with a reason; purged after the retention window."""
+
+
+class SourceKind(StrEnum):
+    """What a source reference points to."""
+
+    ENTRY = "entry"
+    TURN = "turn"
+    FEEDBACK = "feedback"
+    DOCUMENT = "document"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SourceRef:
+    """A pointer to the record an entry was derived from.
+
+    Example:
+        >>> str(SourceRef.parse("turn:4f00c2"))
+        'turn:4f00c2'
+    """
+
+    kind: SourceKind
+    id: str
+
+    @classmethod
+    def parse(cls, text: str) -> "SourceRef":
+        """Read `kind:id`."""
+        kind, _, record_id = text.partition(":")
+        return cls(SourceKind(kind), record_id)
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEntry:
+    """One thing the agent knows; immutable, replaced whole under optimistic versions.
+
+    Args:
+        id: Unique within the scope.
+        scope: Whose knowledge it is.
+        content: The text, at most 100,000 characters.
+        category: Slash path such as `people/ana`.
+        tags: Sorted, distinct.
+        base: Importance at the last reinforcement, 0..1; what is stored (see `agentcore.domain.decay`).
+        importance: Importance as of the instant of reading, 0..1; never stored, equals `base` until decayed.
+        created_at: When it was first said or seen (`occurred_at` of the first observation).
+        recorded_at: When this store first held it.
+        updated_at: Last rewrite of its text or filing; None if never rewritten.
+        last_seen_at: Last reinforcement.
+        own_count: Times it was observed itself, >= 1.
+        absorbed: Distinct observations taken over from merged entries: `(entry id, times observed)`, sorted.
+        subject_time: The time the content is about, if it is about one.
+        metadata: Free string pairs; `requires_user_permission` is sticky through merges.
+        level: Explicit or derived.
+        sources: Records it came from, sorted.
+        trust: Trust of its origin.
+        pinned: Never decays out of sight, never dropped by a dream.
+        status: Active, superseded or archived.
+        status_reason: Why it is not active; None while active.
+        successor: Id of the entry that took its place, if one did.
+        status_at: When it left the active state.
+        version: Optimistic version; grows with every write, undo included.
+    """
+
+    id: str
+    scope: Scope
+    content: str
+    category: str = "general"
+    tags: tuple[str, ...] = ()
+    base: float = 0.5
+    importance: float = field(default=-1.0, compare=False)
+    created_at: datetime
+    recorded_at: datetime
+    updated_at: datetime | None = None
+    last_seen_at: datetime
+    own_count: int = 1
+    absorbed: tuple[tuple[str, int], ...] = ()
+    subject_time: SubjectTime | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    level: Level = Level.EXPLICIT
+    sources: tuple[SourceRef, ...] = ()
+    trust: Trust = Trust.STATED
+    pinned: bool = False
+    status: Status = Status.ACTIVE
+    status_reason: str | None = None
+    successor: str | None = None
+    status_at: datetime | None = None
+    version: int = field(default=1, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the ranges and fill `importance` where nobody has decayed it yet."""
+        if not 0.0 <= self.base <= 1.0:
+            raise InvalidContentError(field="importance", problem=f"{self.base} is not between 0 and 1")
+        if self.own_count < 1:
+            raise InvalidContentError(field="reinforcement count", problem=f"{self.own_count} is below 1")
+        if self.importance < 0.0:
+            object.__setattr__(self, "importance", self.base)
+
+    @property
+    def reinforcement_count(self) -> int:
+        """Times observed, summed over distinct observations."""
+        return self.own_count + sum(count for _, count in self.absorbed)
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When it was first said (the same instant as `created_at`)."""
+        return self.created_at
+
+    @property
+    def is_active(self) -> bool:
+        """Whether readers see it."""
+        return self.status is Status.ACTIVE

@@ -1,0 +1,133 @@
+"""The error tree of agentcore.
+
+    AgentcoreError
+    ├── InvalidInputError           what was handed in cannot be taken
+    │   ├── InvalidScopeError
+    │   ├── InvalidContentError
+    │   ├── InvalidSubjectTimeError
+    │   ├── InvalidOptionsError
+    │   └── UnknownRecordError
+    ├── HostError                   the host cannot do this now
+    │   ├── HostNotStartedError
+    │   └── ServiceMissingError
+    └── StorageError                the database cannot do this now
+        ├── StorageUnavailableError     locked, full, read-only
+        ├── StorageCorruptError
+        ├── StorageTooNewError
+        ├── StaleVersionError
+        └── LeaseLostError
+
+Each error takes values and builds its own sentence, which tells the person what to do next.
+"""
+
+
+class AgentcoreError(Exception):
+    """Something went wrong in agentcore; `str(error)` is one sentence for a person."""
+
+
+class InvalidInputError(AgentcoreError, ValueError):
+    """What was handed in cannot be taken; nothing was written."""
+
+
+class InvalidScopeError(InvalidInputError):
+    """A scope could not be read."""
+
+    def __init__(self, *, part: str, value: str) -> None:
+        super().__init__(
+            f"{value[:80]!r} is not a valid {part}: write WORKSPACE/OBSERVER/OBSERVED, "
+            "each 1 to 128 printable characters without a slash.",
+        )
+
+
+class InvalidContentError(InvalidInputError):
+    """A record's field cannot be stored."""
+
+    def __init__(self, *, field: str, problem: str) -> None:
+        super().__init__(f"The {field} cannot be stored: {problem}.")
+
+
+class InvalidSubjectTimeError(InvalidInputError):
+    """A subject time could not be read."""
+
+    def __init__(self, *, value: str) -> None:
+        super().__init__(
+            f"{value[:80]!r} is not a subject time: write 2019, 2019-06, 2019-06-14, 2019-06-14T09:30, "
+            "or a range such as 1995..2003, 2020..? or ?..2003.",
+        )
+
+
+class InvalidOptionsError(InvalidInputError):
+    """Options were refused when the host was built."""
+
+    def __init__(self, *, field: str, value: object, allowed: str) -> None:
+        super().__init__(f"Option {field} = {value!r} is not possible: {allowed}.")
+
+
+class UnknownRecordError(InvalidInputError):
+    """An id names no record of the scope, or more than one."""
+
+    def __init__(self, *, kind: str, value: str, matches: int = 0) -> None:
+        what = "several: give more characters" if matches > 1 else "none in this scope: check it and the scope"
+        super().__init__(f"The {kind} id {value[:80]!r} fits {what}.")
+
+
+class HostError(AgentcoreError):
+    """The host cannot do this in its present state."""
+
+
+class HostNotStartedError(HostError):
+    """A service was used outside `async with host`."""
+
+    def __init__(self, *, service: str) -> None:
+        super().__init__(f"The {service} is not open: use it inside `async with host:`.")
+
+
+class ServiceMissingError(HostError):
+    """A service was asked for that the host was built without."""
+
+    def __init__(self, *, service: str, method: str) -> None:
+        super().__init__(f"This host has no {service}: add .{method}() to its AgentHostBuilder.")
+
+
+class StorageError(AgentcoreError):
+    """The database cannot do this now; what was committed before is safe."""
+
+
+class StorageUnavailableError(StorageError):
+    """The database is locked, full, read-only or out of reach."""
+
+    def __init__(self, *, path: str, problem: str, remedy: str) -> None:
+        super().__init__(f"The database {path} {problem}: {remedy}.")
+
+
+class StorageCorruptError(StorageError):
+    """The file is not a healthy database."""
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__(
+            f"The file {path} is not a readable database (damaged, or another program's): "
+            "restore it from a backup or an export, or choose another data directory.",
+        )
+
+
+class StorageTooNewError(StorageError):
+    """The schema comes from a later version."""
+
+    def __init__(self, *, path: str, found: str) -> None:
+        super().__init__(
+            f"The database {path} has schema {found}, which this version does not know: upgrade agentcore-dream.",
+        )
+
+
+class StaleVersionError(StorageError):
+    """A record changed between reading and writing."""
+
+    def __init__(self, *, kind: str, record_id: str) -> None:
+        super().__init__(f"The {kind} {record_id} changed meanwhile: read it again and repeat.")
+
+
+class LeaseLostError(StorageError):
+    """A lease ran out or was taken over while its holder was still working."""
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(f"The lease {name!r} was lost to another process: nothing more was written; run again.")

@@ -1,0 +1,43 @@
+"""The errors of starting and stopping, all of them `HostError`.
+
+HostError
+├── NotRestartableError     started a second time
+├── ServiceFailedError      a service died while the host ran, or while it stopped
+└── ShutdownTimeoutError    services outlived the shutdown budget
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from agentcore.errors import HostError
+
+_MAX_DETAIL = 300
+
+
+class NotRestartableError(HostError):
+    """A host or service was started a second time; each lives once."""
+
+    def __init__(self, *, service: str) -> None:
+        super().__init__(f"The {service} has been started already and lives only once: build a new one.")
+
+
+class ServiceFailedError(HostError):
+    """A service died; the error that killed it is the `__cause__`."""
+
+    def __init__(self, *, service: str, error: BaseException) -> None:
+        detail = str(error)[:_MAX_DETAIL].rstrip(". ")
+        because = f"{type(error).__name__}: {detail}" if detail else type(error).__name__
+        super().__init__(f"The service {service} failed ({because}): remove the cause and start a new host.")
+        self.service = service
+        self.__cause__ = error
+
+
+class ShutdownTimeoutError(HostError):
+    """Services were still stopping when the shared shutdown budget was spent; they were cancelled."""
+
+    def __init__(self, *, services: Sequence[str], budget: timedelta) -> None:
+        super().__init__(
+            f"Not stopped within the shutdown budget of {budget.total_seconds():g} s: {', '.join(services)}; "
+            "give the host a longer shutdown_timeout or find what they wait for.",
+        )
+        self.services = tuple(services)

@@ -1,0 +1,231 @@
+"""Lifecycle: starts hosted services in order and stops them in reverse, keeping every error."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from enum import StrEnum
+from types import TracebackType
+from typing import Self
+
+from agentcore.errors import HostNotStartedError, InvalidOptionsError
+from agentcore.hosting.errors import NotRestartableError, ServiceFailedError, ShutdownTimeoutError
+from agentcore.hosting.service import BackgroundService, HostedService
+
+DEFAULT_SHUTDOWN_TIMEOUT = timedelta(seconds=30)
+
+_log = logging.getLogger(__name__)
+
+
+class LifecycleState(StrEnum):
+    """Where a lifecycle stands; it only ever moves forward."""
+
+    CREATED = "created"
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+class Lifecycle:
+    """Runs services from `async with` to its end, once; a host inherits from it or holds one.
+
+    Starting goes in order; one that fails, or a cancellation, stops those already started. Stopping goes in
+    reverse, goes on whatever happens, and shares one budget. What leaves the block:
+
+    - one error: itself, whether a start, the body or a stop raised it;
+    - several: an `ExceptionGroup` of all, the body's or the start's first; `except*` handles one and several;
+    - a cancellation or an exit (`CancelledError`, `KeyboardInterrupt`, `SystemExit`): itself, so that it
+      keeps its meaning for timeouts and task groups; the other errors are its `__cause__`.
+
+    A worker that died under `STOP_HOST` leaves as `ServiceFailedError`, services cut off by the budget as one
+    `ShutdownTimeoutError`. All methods belong to the event loop's thread.
+
+    Args:
+        services: In the order to start them.
+        shutdown_timeout: The time all stops together may take.
+
+    Raises:
+        InvalidOptionsError: the timeout is not longer than zero.
+
+    Example:
+        >>> class Door:
+        ...     async def start(self) -> None:
+        ...         print("open")
+        ...     async def stop(self) -> None:
+        ...         print("shut")
+        >>> async def main() -> None:
+        ...     async with Lifecycle([Door()]):
+        ...         print("inside")
+        >>> asyncio.run(main())
+        open
+        inside
+        shut
+    """
+
+    def __init__(
+        self,
+        services: Sequence[HostedService],
+        *,
+        shutdown_timeout: timedelta = DEFAULT_SHUTDOWN_TIMEOUT,
+    ) -> None:
+        if shutdown_timeout <= timedelta():
+            raise InvalidOptionsError(
+                field="shutdown_timeout",
+                value=shutdown_timeout,
+                allowed="give a duration longer than zero",
+            )
+        self._services = tuple(services)
+        self._shutdown_timeout = shutdown_timeout
+        self._started: list[HostedService] = []
+        self._state = LifecycleState.CREATED
+        self._stop_requested = asyncio.Event()
+
+    @property
+    def state(self) -> LifecycleState:
+        """Where the lifecycle stands."""
+        return self._state
+
+    def request_stop(self) -> None:
+        """Let `wait_for_shutdown` return; fits `loop.add_signal_handler`, and may be called at any time."""
+        self._stop_requested.set()
+
+    async def wait_for_shutdown(self) -> None:
+        """Return when a stop is requested or a worker's death asks for it; leaving the block is the caller's.
+
+        Raises:
+            HostNotStartedError: called before `async with`.
+        """
+        if self._state is LifecycleState.CREATED:
+            raise HostNotStartedError(service="host")
+        await self._stop_requested.wait()
+
+    async def __aenter__(self) -> Self:
+        """Start every service in order.
+
+        Raises:
+            NotRestartableError: entered a second time.
+        """
+        if self._state is not LifecycleState.CREATED:
+            raise NotRestartableError(service="host")
+        self._state = LifecycleState.STARTING
+        try:
+            for service in self._services:
+                await self._start(service)
+        except BaseException as error:
+            await self._stop(error)
+            raise
+        self._state = LifecycleState.RUNNING
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop every started service in reverse order; raises as the class says."""
+        await self._stop(error)
+
+    async def _start(self, service: HostedService) -> None:
+        name = _name_of(service)
+        if isinstance(service, BackgroundService):
+            service.when_host_must_stop(self.request_stop)
+        try:
+            await service.start()
+        except Exception as error:
+            error.add_note(f"Raised while starting the service {name}.")
+            raise
+        self._started.append(service)
+        _log.debug("service_started", extra={"service": name})
+
+    async def _stop(self, pending: BaseException | None) -> None:
+        self._state = LifecycleState.STOPPING
+        self.request_stop()
+        shutdown = _Shutdown(self._shutdown_timeout)
+        try:
+            while self._started:
+                await shutdown.stop(self._started.pop())
+        finally:
+            self._state = LifecycleState.STOPPED
+        _raise_unless_pending(pending, shutdown.interruption, shutdown.errors())
+
+
+class _Shutdown:
+    """One shutdown: its deadline and what went wrong so far."""
+
+    def __init__(self, budget: timedelta) -> None:
+        self._budget = budget
+        self._deadline = asyncio.get_running_loop().time() + budget.total_seconds()
+        self._late: list[str] = []
+        self._errors: list[Exception] = []
+        self.interruption: asyncio.CancelledError | None = None
+
+    def errors(self) -> list[Exception]:
+        """Everything the stops raised, in stopping order, and the overrun of the budget last."""
+        if not self._late:
+            return self._errors
+        return [*self._errors, ShutdownTimeoutError(services=self._late, budget=self._budget)]
+
+    async def stop(self, service: HostedService) -> None:
+        """Stop *service* within what is left of the budget; never raises its errors."""
+        name = _name_of(service)
+        requests = _cancel_requests()
+        budget = asyncio.timeout_at(self._deadline)
+        try:
+            async with budget:
+                await service.stop()
+        except asyncio.CancelledError as error:
+            # On a task that was cancelled before, 3.11 leaves the budget's own cancellation unconverted.
+            if _cancel_requests() > requests:
+                self.interruption = error
+            elif not budget.expired():
+                self._keep(name, ServiceFailedError(service=name, error=error))
+        except Exception as error:  # noqa: BLE001 - the stop loop keeps every error and goes on to the next service
+            if not (budget.expired() and isinstance(error, TimeoutError)):
+                self._keep(name, error)
+        else:
+            _log.debug("service_stopped", extra={"service": name})
+            return
+        if budget.expired():
+            self._late.append(name)
+            _log.error("service_stop_timed_out", extra={"service": name})
+
+    def _keep(self, name: str, error: Exception) -> None:
+        error.add_note(f"Raised while stopping the service {name}.")
+        self._errors.append(error)
+        _log.error("service_stop_failed", extra={"service": name, "error": type(error).__name__})
+
+
+def _raise_unless_pending(
+    pending: BaseException | None,
+    interruption: asyncio.CancelledError | None,
+    stop_errors: Sequence[Exception],
+) -> None:
+    """Raise what must leave the block, or return if that is *pending*, which is already on its way."""
+    errors = [pending, *stop_errors] if isinstance(pending, Exception) else list(stop_errors)
+    leading = interruption if pending is None or isinstance(pending, Exception) else pending
+    outcome = _together(errors)
+    if leading is not None:
+        leading.__cause__ = outcome or leading.__cause__
+        outcome = leading
+    if outcome is not None and outcome is not pending:
+        raise outcome
+
+
+def _together(errors: Sequence[Exception]) -> Exception | None:
+    if len(errors) < 2:
+        return errors[0] if errors else None
+    group = ExceptionGroup("The host did not run and stop cleanly", errors)
+    # The body's error stands in the group; it need not be told a second time as the context.
+    group.__suppress_context__ = True
+    return group
+
+
+def _name_of(service: HostedService) -> str:
+    return service.name if isinstance(service, BackgroundService) else type(service).__name__
+
+
+def _cancel_requests() -> int:
+    task = asyncio.current_task()
+    return task.cancelling() if task is not None else 0

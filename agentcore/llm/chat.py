@@ -1,0 +1,139 @@
+"""The chat contract: one request, one completion."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from agentcore.errors import InvalidOptionsError
+
+
+class ChatRole(StrEnum):
+    """Who speaks a message of a prompt."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+class FinishReason(StrEnum):
+    """Why a model stopped; only `STOP` means that the text is whole."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    CONTENT_FILTER = "content_filter"
+    TOOL_CALLS = "tool_calls"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a prompt.
+
+    Args:
+        role: Who speaks.
+        content: The text.
+    """
+
+    role: ChatRole
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseFormat:
+    """The JSON object an answer is to be.
+
+    A client asks for as much of it as its server understands (schema, any JSON object, nothing), so an answer
+    in another shape can still arrive.
+
+    Args:
+        name: The schema's name, of `[a-zA-Z0-9_-]`.
+        schema: A JSON Schema.
+    """
+
+    name: str
+    schema: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """What a model is asked.
+
+    Args:
+        messages: The prompt, at least one message.
+        max_output_tokens: The longest answer, in the model's tokens.
+        purpose: What the call is for, such as a pass's name; recorded with its usage, never sent.
+        response_format: The JSON to answer with; None for plain text.
+        temperature: Randomness from 0; None leaves it to the server.
+        model: The model's name; None for the client's own.
+
+    Raises:
+        InvalidOptionsError: no message, no room for an answer, or a negative temperature.
+    """
+
+    messages: tuple[ChatMessage, ...]
+    max_output_tokens: int
+    purpose: str
+    response_format: ResponseFormat | None = None
+    temperature: float | None = None
+    model: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no server could answer."""
+        if not self.messages:
+            raise InvalidOptionsError(
+                field="messages", value=self.messages, allowed="give at least one message"
+            )
+        if self.max_output_tokens < 1:
+            raise InvalidOptionsError(
+                field="max_output_tokens",
+                value=self.max_output_tokens,
+                allowed="give at least 1",
+            )
+        if self.temperature is not None and not self.temperature >= 0:
+            raise InvalidOptionsError(field="temperature", value=self.temperature, allowed="give 0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a call cost, in the model's tokens.
+
+    Args:
+        input_tokens: Tokens of the prompt.
+        output_tokens: Tokens of the answer, thinking included.
+    """
+
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What a model answered: untrusted text.
+
+    Args:
+        text: The answer; may be empty.
+        finish_reason: Why it ended.
+        usage: What it cost.
+        model: The model that answered, as the server names it.
+    """
+
+    text: str
+    finish_reason: FinishReason
+    usage: Usage
+    model: str
+
+
+class ChatClient(Protocol):
+    """A model that answers requests; lives as long as the host and serves several calls at once.
+
+    Doubles: `agentcore.testing.ScriptedChatClient`.
+    """
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Return the answer, whole or not: `finish_reason` tells. Cancelling the call gives it up.
+
+        Raises:
+            ChatError: there is no answer.
+        """
+        ...

@@ -1,0 +1,171 @@
+"""Which documents say nearly the same: candidates for a judge, never a verdict."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from agentcore.errors import InvalidOptionsError
+from agentcore.recall.index import Bm25Index
+from agentcore.recall.postings import Floats, Postings, Slots
+
+# Weights are multiples of this, so that sums below 8,192 are exact in whatever order they are added: likeness
+# is then symmetric to the last bit, and a pair at the threshold is always on the same side of it.
+_QUANTUM: Final = 2.0**-40
+
+_LEFT_TO_COMMON_TERMS: Final = 0.5
+_ROUNDING: Final = 1e-9
+_VERIFIED_AT_ONCE: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A document that shares much with the one asked about.
+
+    Args:
+        key: The document's key.
+        similarity: Weighted Jaccard similarity, above 0, at most 1.
+    """
+
+    key: int
+    similarity: float
+
+
+def similar(index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20) -> list[Neighbour]:
+    """The documents whose terms overlap with a document's; exact, no candidate is missed.
+
+    Similarity is the weight of the terms both hold over the weight of the terms either holds, each term
+    weighing log(1 + (N - df + 0.5) / (df + 0.5)) as of now, however often a document repeats it. Paraphrases
+    and contradictions score alike: only something that understands the texts may decide between them.
+
+    Found by prefix filtering (Chaudhuri, Ganti and Kaushik, "A Primitive Operator for Similarity Joins in
+    Data Cleaning", ICDE 2006; Bayardo, Ma and Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007):
+    whoever reaches the threshold shares at least threshold x W of the document's weight W, so if the
+    commonest terms, left out, weigh R, it shares threshold x W - R among the rare ones.
+
+    Args:
+        index: Where to look; documents of any scope it holds.
+        key: The document asked about; it is not its own neighbour.
+        threshold: Least similarity, above 0, at most 1.
+        limit: How many at most; 0 or less gives none.
+
+    Returns:
+        Neighbours by falling similarity, equal ones by ascending key.
+
+    Raises:
+        KeyError: If the key is not in the index.
+        InvalidOptionsError: If the threshold is out of range.
+
+    Example:
+        >>> index = Bm25Index()
+        >>> index.add(1, ["ana", "move", "lisbon", "may"])
+        >>> index.add(2, ["ana", "move", "lisbon", "spring"])
+        >>> index.add(3, ["ben", "play", "chess"])
+        >>> [neighbour.key for neighbour in similar(index, 1, threshold=0.3)]
+        [2]
+    """
+    if not 0.0 < threshold <= 1.0:
+        raise InvalidOptionsError(
+            field="threshold", value=threshold, allowed="give a number above 0, at most 1"
+        )
+    postings = index.postings
+    slot = postings.slot_of(key)
+    terms, _ = postings.terms_at(np.array([slot]))
+    if limit <= 0 or len(terms) == 0:
+        return []
+    candidates = _candidates(index, slot, terms, threshold)
+    found = [
+        _verified(postings, candidates[start : start + _VERIFIED_AT_ONCE], terms, threshold)
+        for start in range(0, len(candidates), _VERIFIED_AT_ONCE)
+    ]
+    pairs = [pair for slots, likeness in found for pair in _pairs(postings, slots, likeness)]
+    pairs.sort(key=lambda pair: (-pair.similarity, pair.key))
+    return pairs[:limit]
+
+
+def clusters(pairs: Iterable[tuple[int, int]], max_size: int | None = None) -> list[tuple[int, ...]]:
+    """Groups of keys that hang together through pairs, directly or by others (single link).
+
+    Args:
+        pairs: Keys of neighbours, in any order, repeated or not.
+        max_size: Most keys of a group, at least 2; a larger group is cut, in key order, into parts of nearly
+            the same size (of which one may be a single key if `max_size` is 2).
+
+    Returns:
+        Groups with ascending keys, ordered by their first key.
+
+    Raises:
+        InvalidOptionsError: If `max_size` is below 2.
+
+    Example:
+        >>> clusters([(4, 9), (1, 4), (7, 6)])
+        [(1, 4, 9), (6, 7)]
+        >>> clusters([(1, 2), (2, 3), (3, 4), (4, 5)], max_size=3)
+        [(1, 2, 3), (4, 5)]
+    """
+    if max_size is not None and max_size < 2:
+        raise InvalidOptionsError(field="max_size", value=max_size, allowed="give 2 or more")
+    leader: dict[int, int] = {}
+
+    def lead(key: int) -> int:
+        leader.setdefault(key, key)
+        while leader[key] != key:
+            leader[key] = leader[leader[key]]
+            key = leader[key]
+        return key
+
+    for one, other in pairs:
+        first, second = sorted((lead(one), lead(other)))
+        leader[second] = first
+    groups: dict[int, list[int]] = {}
+    for key in sorted(leader):
+        groups.setdefault(lead(key), []).append(key)
+    return sorted(part for group in groups.values() if len(group) > 1 for part in _cut(group, max_size))
+
+
+def _cut(group: list[int], max_size: int | None) -> list[tuple[int, ...]]:
+    parts = 1 if max_size is None else -(-len(group) // max_size)
+    size, larger = divmod(len(group), parts)
+    bounds = [part * size + min(part, larger) for part in range(parts + 1)]
+    return [tuple(group[start:end]) for start, end in pairwise(bounds)]
+
+
+def _weights(postings: Postings, terms: Slots) -> Floats:
+    held = postings.frequencies_of(terms)
+    weights = np.log1p((len(postings) - held + 0.5) / (held + 0.5))
+    return np.maximum(np.rint(weights / _QUANTUM), 1.0) * _QUANTUM
+
+
+def _candidates(index: Bm25Index, slot: int, terms: Slots, threshold: float) -> Slots:
+    """Every live document that can reach the threshold, and some that will not."""
+    postings, sums = index.postings, index.sums
+    weights = _weights(postings, terms)
+    order = np.argsort(-weights, kind="stable")
+    ordered = weights[order]
+    left_out = ordered.sum() - np.cumsum(ordered)
+    total = float(ordered.sum())
+    prefix = int(np.argmax(left_out <= _LEFT_TO_COMMON_TERMS * threshold * total)) + 1
+    sums.begin(postings.slot_count)
+    for term, weight in zip(terms[order[:prefix]].tolist(), ordered[:prefix].tolist(), strict=True):
+        sums.add(postings.slots(term), weight)
+    slots, shared = sums.drain()
+    slots = slots[shared >= threshold * total - float(left_out[prefix - 1]) - _ROUNDING * total]
+    return slots[postings.alive(slots) & (slots != slot)]
+
+
+def _verified(postings: Postings, slots: Slots, terms: Slots, threshold: float) -> tuple[Slots, Floats]:
+    """Those of the candidates that reach the threshold, with their similarity."""
+    theirs, sizes = postings.terms_at(slots)
+    weights = _weights(postings, theirs)
+    starts = np.cumsum(sizes) - sizes
+    shared = np.add.reduceat(np.where(np.isin(theirs, terms), weights, 0.0), starts)
+    own = _weights(postings, terms).sum()
+    likeness = shared / (np.add.reduceat(weights, starts) + own - shared)
+    near = likeness >= threshold
+    return slots[near], likeness[near]
+
+
+def _pairs(postings: Postings, slots: Slots, likeness: Floats) -> Iterable[Neighbour]:
+    return map(Neighbour, postings.keys(slots).tolist(), likeness.tolist())

@@ -1,0 +1,63 @@
+"""Sums over few of many places."""
+
+import numpy as np
+
+from agentcore.recall.postings import Floats, Slots
+
+
+class SparseSums:
+    """A long vector, nearly all zero, to be added to and emptied again; lives as long as its index.
+
+    It knows which places were touched, so no step costs the vector's length: searching or partitioning a
+    million zeros takes longer than the query that left them.
+
+    Example:
+        >>> sums = SparseSums()
+        >>> sums.begin(1_000)
+        >>> sums.add(np.array([7, 900]), 0.5)
+        >>> sums.add(np.array([900]), np.array([2.0]))
+        >>> [part.tolist() for part in sums.drain()]
+        [[7, 900], [0.5, 2.5]]
+    """
+
+    __slots__ = ("_sums", "_touched")
+
+    def __init__(self) -> None:
+        self._sums: Floats = np.zeros(0)
+        self._touched: list[Slots] = []
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, in bytes."""
+        return self._sums.nbytes
+
+    def begin(self, size: int) -> None:
+        """Make room for places below `size`, all zero."""
+        if self._touched:
+            # An earlier caller was interrupted half-way.
+            self._sums.fill(0.0)
+            self._touched.clear()
+        if size > len(self._sums):
+            self._sums = np.zeros(size + size // 8)
+
+    def add(self, slots: Slots, amounts: Floats | float) -> None:
+        """Add to places, each named once."""
+        sums = self._sums.take(slots)
+        self._touched.append(slots[sums == 0.0])
+        sums += amounts
+        self._sums[slots] = sums
+
+    def drain(self) -> tuple[Slots, Floats]:
+        """Take out the places touched and their sums.
+
+        Returns:
+            Places and sums, shape (touched,). A place whose sum was zero when it was added to stands there
+            twice.
+        """
+        if not self._touched:
+            return np.zeros(0, dtype=np.intp), np.zeros(0)
+        slots = np.concatenate(self._touched)
+        sums = self._sums.take(slots)
+        self._sums[slots] = 0.0
+        self._touched.clear()
+        return slots, sums

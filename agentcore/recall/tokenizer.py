@@ -1,0 +1,163 @@
+"""From text to search terms: the one place that decides what counts as the same word."""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from importlib import import_module
+from typing import Final, Protocol, cast
+
+import regex
+
+from agentcore.recall.stopwords import ENGLISH_STOP_WORDS
+
+MAX_TERM_LENGTH: Final = 64
+"""Characters of a word that are compared; longer ones are hashes, encoded files or noise."""
+
+MAX_QUERY_TERMS: Final = 1024
+"""Terms of a query that are looked up; no question has as many, a pasted file does."""
+
+_MEMO_ENTRIES: Final = 50_000
+
+_UNSPACED = r"[[\p{Han}\p{Hiragana}\p{Katakana}ーｰﾞﾟ\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]&&\w]"
+_ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
+_WORD = regex.compile(r"\w+")
+_RUN = regex.compile(rf"{_UNSPACED}+", regex.V1)
+_RUN_OR_WORD = regex.compile(rf"({_UNSPACED}+)|([\w--{_UNSPACED}]+)", regex.V1)
+
+_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
+_LATIN_WORD = regex.compile(r"[\p{Latin}\p{M}\p{N}_]*\p{Latin}[\p{Latin}\p{M}\p{N}_]*")
+_HUMP = regex.compile(r"(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})", regex.V1)
+_CAMEL = regex.compile(r"\p{Ll}\p{Lu}")
+
+# Joiners, direction marks, soft hyphens and emoji selectors change how a word looks, never which word it is.
+_INVISIBLE = regex.compile(
+    r"[\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u2069\u20e3\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"
+)
+
+# NFC sorts a run of marks in quadratic time: 80,000 of them cost 4 s. No real text has more than 30 in a row
+# (Unicode Standard Annex 15, section 13, "Stream-Safe Text Format").
+_MARK_FLOOD = regex.compile(r"(\p{M}{30})\p{M}+")
+
+
+class _Stemmer(Protocol):
+    def stemWord(self, word: str, /) -> str: ...  # noqa: N802 - snowballstemmer's name
+
+
+class Tokenizer:
+    """Cuts text into search terms; keep one per thread for as long as the index it feeds.
+
+    Words are runs of Unicode letters, digits and combining marks after NFC, casefolded. Latin ones are
+    reduced to their English Snowball stem; stop words are dropped; numbers and one- or two-letter words
+    stay. Scripts written without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) become overlapping
+    pairs of characters, a lone character staying as it is. An identifier such as `user_name` or
+    `getUserName` yields itself and its parts of two or more letters.
+
+    A text of stop words alone keeps them, document and query alike: "To be or not to be" can be found.
+
+    Not thread-safe: the stemmer keeps the word it works on.
+
+    Args:
+        stop_words: Casefolded words to drop.
+
+    Example:
+        >>> Tokenizer().tokens("Ana's AI moved to Lisbon; she is running getUserName() in C.")
+        ['ana', 'ai', 'move', 'lisbon', 'run', 'getusernam', 'get', 'user', 'name', 'c']
+    """
+
+    def __init__(self, stop_words: frozenset[str] = ENGLISH_STOP_WORDS) -> None:
+        self._kept = _Memo(stop_words)
+        self._all = _Memo(frozenset())
+
+    def tokens(self, text: str) -> list[str]:
+        """The terms of a document, in reading order, repeated as often as they occur.
+
+        Args:
+            text: Any string, of any length; what holds no word yields no term.
+
+        Example:
+            >>> Tokenizer().tokens("北京大学 in Peking")
+            ['北京', '京大', '大学', 'peke']
+        """
+        if text.isascii():
+            words: list[str] = _ASCII_WORD.findall(text)
+            return self._terms(words)
+        text = _INVISIBLE.sub("", text)
+        text = unicodedata.normalize("NFC", _MARK_FLOOD.sub(r"\1", text))
+        if _RUN.search(text) is None:
+            return self._terms(cast("list[str]", _WORD.findall(text)))
+        return self._mixed_terms(text)
+
+    def query_tokens(self, text: str) -> list[str]:
+        """The terms of a query: those of a document with the same text, but no more than `MAX_QUERY_TERMS`.
+
+        Args:
+            text: What was asked, of any length.
+
+        Example:
+            >>> Tokenizer().query_tokens("Where does Ana live?")
+            ['ana', 'live']
+        """
+        return self.tokens(text)[:MAX_QUERY_TERMS]
+
+    def _terms(self, words: list[str]) -> list[str]:
+        kept = self._kept
+        terms = [term for word in words for term in kept[word]]
+        return terms or [term for word in words for term in self._all[word]]
+
+    def _mixed_terms(self, text: str) -> list[str]:
+        terms: list[str] = []
+        for run, word in cast("list[tuple[str, str]]", _RUN_OR_WORD.findall(text)):
+            if word:
+                terms.extend(self._kept[word])
+            elif len(run) == 1:
+                terms.append(run)
+            else:
+                terms.extend(run[start : start + 2] for start in range(len(run) - 1))
+        return terms
+
+
+class _Memo(dict[str, tuple[str, ...]]):
+    """The terms of each word seen, as written: folding, stemming and splitting are paid once per spelling."""
+
+    def __init__(self, stop_words: frozenset[str]) -> None:
+        super().__init__()
+        self._stop_words = stop_words
+        self._stem: Callable[[str], str] | None = None
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(word) > MAX_TERM_LENGTH:
+            return self[word[:MAX_TERM_LENGTH]]
+        if len(self) >= _MEMO_ENTRIES:
+            self.clear()
+        terms = tuple(term for piece in _pieces(word) if (term := self._term(piece)) is not None)
+        self[word] = terms
+        return terms
+
+    def _term(self, word: str) -> str | None:
+        folded = unicodedata.normalize("NFC", word.casefold())
+        if folded in self._stop_words or _LETTER_OR_DIGIT.search(folded) is None:
+            return None
+        if _LATIN_WORD.fullmatch(folded) is None:
+            return folded
+        if self._stem is None:
+            self._stem = _english_stemmer().stemWord
+        return self._stem(folded)
+
+
+def _english_stemmer() -> _Stemmer:
+    # The package imports every language it knows (20 ms), so only the first word to be stemmed pays for it.
+    factory = cast("Callable[[str], _Stemmer]", import_module("snowballstemmer").stemmer)
+    return factory("english")
+
+
+def _pieces(word: str) -> list[str]:
+    """A word itself and, if it is an identifier, its parts of two or more characters."""
+    whole = word.strip("_")
+    if "_" not in whole and _CAMEL.search(whole) is None:
+        return [whole]
+    parts = [
+        hump
+        for part in whole.split("_")
+        for hump in (cast("list[str]", _HUMP.split(part)) if _CAMEL.search(part) else [part])
+    ]
+    return [whole, *(part for part in parts if len(part) > 1)]

@@ -1,0 +1,1 @@
+"""Stores: the contracts (`protocols`) and their SQL implementation (`sql`)."""

@@ -1,0 +1,69 @@
+"""Between rows and the records whose columns are named like their fields (all but entries)."""
+
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from typing import Any, Generic, TypeVar
+
+import orjson
+from sqlalchemy import Row, Table
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.memory import Status, Trust
+from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, WispRun
+from agentcore.domain.skill import Skill, SkillUse
+from agentcore.stores.sql.transaction import Transaction, encode
+
+R = TypeVar("R", Turn, Skill, SkillUse, Feedback, WispRun)
+
+_READERS: dict[str, Any] = {
+    "trust": Trust,
+    "status": Status,
+    "kind": FeedbackKind,
+    "rating": Rating,
+    "failure_category": FailureCategory,
+    "see_also": lambda column: tuple(orjson.loads(column)),
+    "generated": bool,
+    "succeeded": bool,
+}
+
+
+class RecordRows(Generic[R]):
+    """The mapping between one record type and one table."""
+
+    def __init__(self, record_type: type[R], table: Table) -> None:
+        self.table = table
+        self._type = record_type
+        self._fields = tuple(name for name in record_type.__dataclass_fields__ if name != "scope")
+        self.columns = tuple(table.c[name] for name in self._fields)
+
+    def read(self, transaction: Transaction, row: Row[Any]) -> R:
+        """Build the record of a row of `columns`."""
+        values = {
+            name: _from_column(name, value)
+            for name, value in zip(self._fields, row[: len(self._fields)], strict=True)
+            if value is not None
+        }
+        return self._type(scope=transaction.scope, **values)
+
+    def write(self, transaction: Transaction, record: R) -> dict[str, Any]:
+        """Return the columns of *record*, the scope's key included."""
+        values = {name: _to_column(getattr(record, name)) for name in self._fields}
+        return values | {"scope_id": transaction.scope_id}
+
+
+def _from_column(name: str, value: Any) -> Any:
+    if name.endswith("_at"):
+        return from_micros(value)
+    read = _READERS.get(name)
+    return value if read is None else read(value)
+
+
+def _to_column(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return to_micros(value)
+    if isinstance(value, tuple):
+        return encode(value)
+    if isinstance(value, StrEnum):
+        return value.value
+    return int(value) if isinstance(value, IntEnum) else value

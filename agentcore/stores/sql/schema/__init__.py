@@ -1,0 +1,70 @@
+"""The one schema, for SQLite and PostgreSQL.
+
+Records and the dream's bookkeeping share it, because a person's `forget` must reach every copy of a text (journal images,
+stored answers, plans) in one transaction. Instants are integer microseconds since 1970 in UTC: exact and alike on both
+databases. Structured columns are JSON text written by orjson.
+"""
+
+from agentcore.stores.sql.schema.base import metadata
+from agentcore.stores.sql.schema.dreams import (
+    cursors,
+    decisions,
+    journal,
+    model_calls,
+    pass_ledger,
+    plans,
+    reopened,
+    runs,
+    steps,
+)
+from agentcore.stores.sql.schema.records import (
+    busy,
+    change_feed,
+    entries,
+    entry_sources,
+    feedback,
+    forgotten,
+    imports,
+    leases,
+    scopes,
+    settings,
+    skill_uses,
+    skills,
+    turns,
+    wisp_runs,
+)
+
+REVISION = "0001"
+"""The Alembic revision this code reads and writes."""
+
+KNOWN_REVISIONS = ("0001",)
+"""Every revision a database of this or an earlier version can have, oldest first."""
+
+__all__ = [
+    "KNOWN_REVISIONS",
+    "REVISION",
+    "busy",
+    "change_feed",
+    "cursors",
+    "decisions",
+    "entries",
+    "entry_sources",
+    "feedback",
+    "forgotten",
+    "imports",
+    "journal",
+    "leases",
+    "metadata",
+    "model_calls",
+    "pass_ledger",
+    "plans",
+    "reopened",
+    "runs",
+    "scopes",
+    "settings",
+    "skill_uses",
+    "skills",
+    "steps",
+    "turns",
+    "wisp_runs",
+]

@@ -1,0 +1,130 @@
+"""Tables of the dream's bookkeeping: runs, steps, journal, cursors, decisions, stored answers, plans."""
+
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, UniqueConstraint, false
+
+from agentcore.stores.sql.schema.base import instant, metadata, record_id, row_key, scope_key
+
+runs = Table(
+    "runs",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("kind", String(16), nullable=False),
+    Column("target", Text, nullable=True),
+    Column("finished", Boolean, nullable=False),
+    Column("outcome", String(16), nullable=True),
+    instant("as_of"),
+    instant("started_at"),
+    instant("finished_at", nullable=True),
+    Column("frozen", Text, nullable=False),
+    Column("report", Text, nullable=True),
+    UniqueConstraint("scope_id", "id"),
+    Index("ix_runs_started", "scope_id", "started_at"),
+)
+
+steps = Table(
+    "steps",
+    metadata,
+    scope_key(primary_key=True),
+    Column("run_id", String(64), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("pass_name", String(64), nullable=False),
+    Column("batch", Text, nullable=False),
+    Column("cursor_before", BigInteger, nullable=True),
+    Column("cursor_after", BigInteger, nullable=True),
+    Column("reopened_consumed", Text, nullable=False),
+    Column("committed_at", BigInteger, nullable=False),
+    Column("report", Text, nullable=False),
+)
+
+journal = Table(
+    "journal",
+    metadata,
+    row_key(),
+    scope_key(),
+    Column("run_id", String(64), nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("pass_name", String(64), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("operation", String(32), nullable=False),
+    Column("record_kind", String(16), nullable=False),
+    Column("record_id", String(64), nullable=False),
+    Column("before", Text, nullable=True),
+    Column("after", Text, nullable=True),
+    Column("reason", Text, nullable=False),
+    Column("fingerprint", String(64), nullable=True),
+    instant("recorded_at"),
+    Column("scrubbed", Boolean, nullable=False, server_default=false()),
+    Index("ix_journal_run", "scope_id", "run_id", "number"),
+    Index("ix_journal_record", "scope_id", "record_id"),
+)
+
+cursors = Table(
+    "cursors",
+    metadata,
+    scope_key(primary_key=True),
+    Column("reader", String(64), primary_key=True),
+    Column("position", BigInteger, nullable=False),
+)
+
+reopened = Table(
+    "reopened",
+    metadata,
+    scope_key(primary_key=True),
+    Column("reader", String(64), primary_key=True),
+    Column("record_id", String(64), primary_key=True),
+)
+
+pass_ledger = Table(
+    "pass_ledger",
+    metadata,
+    scope_key(primary_key=True),
+    Column("pass_name", String(64), primary_key=True),
+    Column("fingerprint", String(64), nullable=True),
+    Column("run_id", String(64), nullable=False),
+    instant("completed_at"),
+)
+
+decisions = Table(
+    "decisions",
+    metadata,
+    scope_key(primary_key=True),
+    Column("fingerprint", String(64), primary_key=True),
+    Column("kind", String(16), nullable=False),
+    Column("run_id", String(64), nullable=False),
+    instant("decided_at"),
+)
+
+model_calls = Table(
+    "model_calls",
+    metadata,
+    row_key(),
+    scope_key(),
+    Column("run_id", String(64), nullable=False),
+    Column("pass_name", String(64), nullable=False),
+    Column("batch_key", String(64), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("record_ids", Text, nullable=False),
+    Column("request", Text, nullable=True),
+    Column("answer", Text, nullable=True),
+    Column("finish_reason", String(32), nullable=False),
+    Column("model", Text, nullable=False),
+    Column("input_tokens", Integer, nullable=False),
+    Column("output_tokens", Integer, nullable=False),
+    instant("answered_at"),
+    UniqueConstraint("scope_id", "run_id", "pass_name", "batch_key", "attempt"),
+)
+
+plans = Table(
+    "plans",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    instant("created_at"),
+    instant("as_of"),
+    Column("changes", Text, nullable=False),
+    Column("report", Text, nullable=False),
+    UniqueConstraint("scope_id", "id"),
+)

@@ -1,0 +1,237 @@
+"""Tables of records: what the agent knows, said and did."""
+
+from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, String, Table, Text, UniqueConstraint, text
+
+from agentcore.stores.sql.schema.base import Key, instant, metadata, record_id, row_key, scope_key
+
+_ACTIVE = text("status = 'active'")
+_RETIRED = text("status <> 'active'")
+
+scopes = Table(
+    "scopes",
+    metadata,
+    row_key(),
+    Column("workspace", String(128), nullable=False),
+    Column("observer", String(128), nullable=False),
+    Column("observed", String(128), nullable=False),
+    Column("revision", BigInteger, nullable=False, server_default="0"),
+    Column("position", BigInteger, nullable=False, server_default="0"),
+    UniqueConstraint("workspace", "observer", "observed"),
+)
+
+change_feed = Table(
+    "change_feed",
+    metadata,
+    scope_key(primary_key=True),
+    Column("revision", BigInteger, primary_key=True, autoincrement=False),
+    instant("recorded_at"),
+    Column("origin", String(16), nullable=False),
+    Column("removed", Text, nullable=True),
+)
+
+entries = Table(
+    "entries",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("content", Text, nullable=False),
+    Column("category", Text, nullable=False),
+    Column("tags", Text, nullable=False),
+    Column("base", Float, nullable=False),
+    instant("created_at"),
+    instant("recorded_at"),
+    instant("updated_at", nullable=True),
+    instant("last_seen_at"),
+    Column("own_count", Integer, nullable=False),
+    Column("absorbed", Text, nullable=False),
+    Column("subject_time", Text, nullable=True),
+    Column("metadata", Text, nullable=False),
+    Column("level", String(16), nullable=False),
+    Column("sources", Text, nullable=False),
+    Column("trust", Integer, nullable=False),
+    Column("pinned", Boolean, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("status_reason", Text, nullable=True),
+    Column("successor", String(64), nullable=True),
+    instant("status_at", nullable=True),
+    Column("version", Integer, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("fold_key", String(32), nullable=False),
+    UniqueConstraint("scope_id", "id"),
+    Index("ix_entries_fold", "scope_id", "fold_key", sqlite_where=_ACTIVE, postgresql_where=_ACTIVE),
+    Index("ix_entries_position", "scope_id", "position"),
+    Index("ix_entries_revision", "scope_id", "revision"),
+    Index("ix_entries_importance", "scope_id", "last_seen_at", "base", sqlite_where=_ACTIVE, postgresql_where=_ACTIVE),
+    Index("ix_entries_retired", "scope_id", "status_at", sqlite_where=_RETIRED, postgresql_where=_RETIRED),
+)
+
+entry_sources = Table(
+    "entry_sources",
+    metadata,
+    scope_key(primary_key=True),
+    Column("kind", String(16), primary_key=True),
+    Column("source_id", String(64), primary_key=True),
+    Column("entry_pk", Key, primary_key=True),
+    Index("ix_entry_sources_entry", "entry_pk"),
+)
+
+turns = Table(
+    "turns",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("session_id", Text, nullable=False),
+    Column("role", String(32), nullable=False),
+    Column("content", Text, nullable=False),
+    Column("speaker", Text, nullable=True),
+    instant("occurred_at"),
+    instant("recorded_at"),
+    instant("consumed_at", nullable=True),
+    Column("trust", Integer, nullable=False),
+    Column("generated", Boolean, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    UniqueConstraint("scope_id", "id"),
+    Index("ix_turns_position", "scope_id", "position"),
+    Index("ix_turns_session", "scope_id", "session_id", "occurred_at"),
+    Index("ix_turns_recorded", "scope_id", "recorded_at"),
+)
+
+skills = Table(
+    "skills",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("name", Text, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    instant("created_at"),
+    instant("updated_at", nullable=True),
+    instant("last_used_at", nullable=True),
+    Column("see_also", Text, nullable=False),
+    Column("trust", Integer, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("status_reason", Text, nullable=True),
+    Column("successor", Text, nullable=True),
+    instant("status_at", nullable=True),
+    Column("version", Integer, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    UniqueConstraint("scope_id", "id"),
+    Index("ix_skills_name", "scope_id", "name", unique=True, sqlite_where=_ACTIVE, postgresql_where=_ACTIVE),
+    Index("ix_skills_position", "scope_id", "position"),
+)
+
+skill_uses = Table(
+    "skill_uses",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("skill_name", Text, nullable=False),
+    Column("session_id", Text, nullable=False),
+    instant("occurred_at"),
+    instant("recorded_at"),
+    UniqueConstraint("scope_id", "id"),
+    Index("ix_skill_uses_occurred", "scope_id", "occurred_at"),
+    Index("ix_skill_uses_recorded", "scope_id", "recorded_at"),
+)
+
+feedback = Table(
+    "feedback",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("session_id", Text, nullable=False),
+    Column("kind", String(32), nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("detail", Text, nullable=True),
+    Column("rating", String(16), nullable=True),
+    instant("occurred_at"),
+    instant("recorded_at"),
+    UniqueConstraint("scope_id", "id"),
+    Index("ix_feedback_occurred", "scope_id", "occurred_at"),
+    Index("ix_feedback_recorded", "scope_id", "recorded_at"),
+)
+
+wisp_runs = Table(
+    "wisp_runs",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("wisp_id", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("definition_hash", Text, nullable=False),
+    Column("shape_hash", Text, nullable=True),
+    Column("succeeded", Boolean, nullable=False),
+    Column("step_count", Integer, nullable=False),
+    Column("steps_completed", Integer, nullable=False),
+    Column("failed_step_id", Text, nullable=True),
+    Column("failure_category", String(16), nullable=True),
+    Column("error_message", Text, nullable=True),
+    Column("failed_tool_name", Text, nullable=True),
+    Column("duration_ms", BigInteger, nullable=False),
+    Column("session_id", Text, nullable=True),
+    Column("retry_of", String(64), nullable=True),
+    Column("batch_id", Text, nullable=True),
+    Column("definition_body", Text, nullable=True),
+    instant("occurred_at"),
+    instant("recorded_at"),
+    UniqueConstraint("scope_id", "id"),
+    Index("ix_wisp_runs_occurred", "scope_id", "occurred_at"),
+    Index("ix_wisp_runs_recorded", "scope_id", "recorded_at"),
+)
+
+imports = Table(
+    "imports",
+    metadata,
+    scope_key(primary_key=True),
+    Column("source_key", String(64), primary_key=True),
+    Column("kind", String(16), nullable=False),
+    Column("record_id", String(64), nullable=False),
+)
+
+forgotten = Table(
+    "forgotten",
+    metadata,
+    scope_key(primary_key=True),
+    Column("fingerprint", String(64), primary_key=True),
+    instant("forgotten_at"),
+)
+
+settings = Table(
+    "settings",
+    metadata,
+    scope_key(primary_key=True),
+    Column("name", String(128), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    scope_key(primary_key=True),
+    Column("name", String(64), primary_key=True),
+    Column("holder", String(64), nullable=False),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("process_started", Text, nullable=False),
+    Column("token", BigInteger, nullable=False),
+    instant("acquired_at"),
+    instant("expires_at"),
+)
+
+busy = Table(
+    "busy",
+    metadata,
+    scope_key(primary_key=True),
+    Column("process", String(64), primary_key=True),
+    instant("expires_at"),
+)

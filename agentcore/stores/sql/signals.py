@@ -1,0 +1,75 @@
+"""Signals: skill uses, feedback and wisp runs share one store."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from sqlalchemy import ColumnElement, delete, func, insert, or_, select
+
+from agentcore.domain.instants import to_micros
+from agentcore.domain.signals import Feedback, WispRun
+from agentcore.domain.skill import SkillUse
+from agentcore.stores.sql.record_rows import RecordRows
+from agentcore.stores.sql.schema import feedback, skill_uses, wisp_runs
+from agentcore.stores.sql.transaction import Transaction
+
+S = TypeVar("S", SkillUse, Feedback, WispRun)
+
+SKILL_USES = RecordRows(SkillUse, skill_uses)
+FEEDBACK = RecordRows(Feedback, feedback)
+WISP_RUNS = RecordRows(WispRun, wisp_runs)
+
+
+class SqlSignalStore(Generic[S]):
+    """One kind of signal of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction, rows: RecordRows[S]) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+        self._rows = rows
+        self._columns = rows.table.c
+        self._mine = self._columns.scope_id == transaction.scope_id
+
+    def newest(self, *, limit: int, since: datetime | None = None) -> list[S]:
+        """Return the newest *limit* (not the first ones), oldest of them first."""
+        statement = select(*self._rows.columns).where(self._mine)
+        if since is not None:
+            statement = statement.where(self._columns.occurred_at >= to_micros(since))
+        statement = statement.order_by(self._columns.occurred_at.desc(), self._columns.pk.desc()).limit(limit)
+        found = [self._rows.read(self._transaction, row) for row in self._connection.execute(statement)]
+        return found[::-1]
+
+    def count(self) -> int:
+        """Count them."""
+        return self._count(self._mine)
+
+    def count_expired(self, *, recorded_before: datetime, keep: int) -> int:
+        """Count those stored before that instant or beyond the newest *keep*."""
+        return self._count(self._mine, self._expired(recorded_before, keep))
+
+    def append(self, signals: Sequence[S]) -> None:
+        """Append signals."""
+        if signals:
+            self._transaction.change()
+            self._connection.execute(
+                insert(self._rows.table),
+                [self._rows.write(self._transaction, signal) for signal in signals],
+            )
+
+    def drop_expired(self, *, recorded_before: datetime, keep: int, limit: int) -> int:
+        """Remove at most *limit* of those `count_expired` counts, oldest first; return how many."""
+        due = select(self._columns.pk).where(self._mine, self._expired(recorded_before, keep))
+        keys = due.order_by(self._columns.recorded_at, self._columns.pk).limit(limit)
+        dropped = self._connection.execute(delete(self._rows.table).where(self._columns.pk.in_(keys))).rowcount
+        if dropped:
+            self._transaction.change()
+        return dropped
+
+    def _expired(self, recorded_before: datetime, keep: int) -> ColumnElement[bool]:
+        kept = select(self._columns.pk).where(self._mine)
+        kept = kept.order_by(self._columns.recorded_at.desc(), self._columns.pk.desc()).limit(keep)
+        return or_(self._columns.recorded_at < to_micros(recorded_before), self._columns.pk.not_in(kept))
+
+    def _count(self, *conditions: ColumnElement[bool]) -> int:
+        statement = select(func.count()).select_from(self._rows.table).where(*conditions)
+        return self._connection.execute(statement).scalar_one()

@@ -1,0 +1,73 @@
+"""Skills."""
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import Select, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from agentcore.domain.memory import Status
+from agentcore.domain.skill import Skill
+from agentcore.errors import StaleVersionError
+from agentcore.stores.sql.record_rows import RecordRows
+from agentcore.stores.sql.schema import skills
+from agentcore.stores.sql.transaction import Transaction, chunks
+
+_ROWS = RecordRows(Skill, skills)
+
+
+class SqlSkillStore:
+    """Skills of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+        self._mine = skills.c.scope_id == transaction.scope_id
+        self._active = skills.c.status == Status.ACTIVE.value
+
+    def get(self, skill_id: str) -> Skill | None:
+        """Return the skill in whatever state, or None."""
+        return self._one(select(*_ROWS.columns).where(self._mine, skills.c.id == skill_id))
+
+    def named(self, name: str) -> Skill | None:
+        """Return the active skill of that name, or None."""
+        return self._one(select(*_ROWS.columns).where(self._mine, self._active, skills.c.name == name))
+
+    def catalogue(self, *, prefix: str = "") -> list[Skill]:
+        """Return active skills whose name starts with *prefix*, by name."""
+        named = skills.c.name.startswith(prefix, autoescape=True)
+        statement = select(*_ROWS.columns).where(self._mine, self._active, named).order_by(skills.c.name)
+        return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement)]
+
+    def add(self, skill: Skill) -> None:
+        """Insert a skill; StaleVersionError if an active one has its name."""
+        if skill.status is Status.ACTIVE and self.named(skill.name) is not None:
+            raise StaleVersionError(kind="skill", record_id=skill.name)
+        self._connection.execute(insert(skills).values(**self._values(skill, version=1)))
+
+    def replace(self, before: Skill, after: Skill) -> None:
+        """Write *after* over *before*; StaleVersionError if the stored version is another than *before*'s."""
+        statement = update(skills).where(self._mine, skills.c.id == before.id, skills.c.version == before.version)
+        try:
+            written = self._connection.execute(statement.values(**self._values(after, version=before.version + 1)))
+        except IntegrityError as error:
+            raise StaleVersionError(kind="skill", record_id=after.name) from error
+        if written.rowcount != 1:
+            raise StaleVersionError(kind="skill", record_id=before.id)
+
+    def delete(self, skill_ids: Collection[str]) -> int:
+        """Remove skills for good; return how many there were."""
+        gone = 0
+        for chunk in chunks(sorted(set(skill_ids))):
+            self._transaction.change()
+            gone += self._connection.execute(delete(skills).where(self._mine, skills.c.id.in_(chunk))).rowcount
+        return gone
+
+    def _values(self, skill: Skill, *, version: int) -> dict[str, Any]:
+        (position,) = self._transaction.next_positions(1)
+        counters = {"version": version, "revision": self._transaction.change(), "position": position}
+        return _ROWS.write(self._transaction, skill) | counters
+
+    def _one(self, statement: Select[Any]) -> Skill | None:
+        row = self._connection.execute(statement).one_or_none()
+        return None if row is None else _ROWS.read(self._transaction, row)

@@ -1,0 +1,108 @@
+"""The conversation log."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, delete, func, insert, select, update
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.instants import from_micros, to_micros
+from agentcore.stores.sql.record_rows import RecordRows
+from agentcore.stores.sql.schema import turns
+from agentcore.stores.sql.transaction import Transaction, chunks
+
+_ROWS = RecordRows(Turn, turns)
+_CONSUMED_FIRST: tuple[ColumnElement[Any], ...] = (turns.c.consumed_at.is_(None), turns.c.recorded_at, turns.c.pk)
+
+
+class SqlTurnStore:
+    """Turns of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+        self._mine = turns.c.scope_id == transaction.scope_id
+
+    def get(self, turn_id: str) -> Turn | None:
+        """Return the turn, or None."""
+        found = self.get_many((turn_id,))
+        return found[0] if found else None
+
+    def get_many(self, turn_ids: Collection[str]) -> list[Turn]:
+        """Return those that exist, by id."""
+        found: list[Turn] = []
+        for chunk in chunks(sorted(set(turn_ids))):
+            found += self._read(self._all().where(turns.c.id.in_(chunk)).order_by(turns.c.id))
+        return found
+
+    def session(self, session_id: str, *, limit: int | None = None) -> list[Turn]:
+        """Return the newest *limit* turns of a session, in the order they were said."""
+        newest = self._all().where(turns.c.session_id == session_id)
+        newest = newest.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit)
+        return self._read(newest)[::-1]
+
+    def count(self) -> int:
+        """Count turns."""
+        return self._count(self._mine)
+
+    def count_unread(self) -> int:
+        """Count turns that somebody still has to read."""
+        return self._count(self._mine, turns.c.consumed_at.is_(None))
+
+    def expired(self, *, recorded_before: datetime, limit: int) -> list[Turn]:
+        """Return turns stored before that instant, consumed ones first, then oldest."""
+        due = self._all().where(turns.c.recorded_at < to_micros(recorded_before))
+        return self._read(due.order_by(*_CONSUMED_FIRST).limit(limit))
+
+    def surplus(self, *, keep: int, limit: int) -> list[Turn]:
+        """Return turns beyond the newest *keep*, consumed ones first, then oldest."""
+        excess = self.count() - keep
+        return self._read(self._all().order_by(*_CONSUMED_FIRST).limit(min(limit, excess))) if excess > 0 else []
+
+    def oldest_recorded(self) -> datetime | None:
+        """Return when the oldest turn was stored, or None."""
+        oldest = self._connection.execute(select(func.min(turns.c.recorded_at)).where(self._mine)).scalar()
+        return None if oldest is None else from_micros(oldest)
+
+    def add(self, new: Sequence[Turn]) -> None:
+        """Append turns."""
+        if not new:
+            return
+        revision = self._transaction.change()
+        positions = self._transaction.next_positions(len(new))
+        rows = [
+            _ROWS.write(self._transaction, turn) | {"version": 1, "revision": revision, "position": position}
+            for turn, position in zip(new, positions, strict=True)
+        ]
+        self._connection.execute(insert(turns), rows)
+
+    def mark_consumed(self, turn_ids: Collection[str], at: datetime) -> int:
+        """Set `consumed_at` where it is empty; return how many were set."""
+        marked = 0
+        for chunk in chunks(sorted(set(turn_ids))):
+            statement = update(turns).where(self._mine, turns.c.id.in_(chunk), turns.c.consumed_at.is_(None))
+            values = {
+                "consumed_at": to_micros(at),
+                "version": turns.c.version + 1,
+                "revision": self._transaction.change(),
+            }
+            marked += self._connection.execute(statement.values(values)).rowcount
+        return marked
+
+    def delete(self, turn_ids: Collection[str]) -> int:
+        """Remove turns for good; return how many there were."""
+        gone = 0
+        for chunk in chunks(sorted(set(turn_ids))):
+            self._transaction.change()
+            gone += self._connection.execute(delete(turns).where(self._mine, turns.c.id.in_(chunk))).rowcount
+        return gone
+
+    def _all(self) -> Select[Any]:
+        return select(*_ROWS.columns).where(self._mine)
+
+    def _read(self, statement: Select[Any]) -> list[Turn]:
+        return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement)]
+
+    def _count(self, *conditions: ColumnElement[bool]) -> int:
+        return self._connection.execute(select(func.count()).select_from(turns).where(*conditions)).scalar_one()

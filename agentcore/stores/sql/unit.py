@@ -1,0 +1,121 @@
+"""The views and the unit of work that `SqlStorage` hands to its callers."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cached_property
+
+from sqlalchemy import select
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.records import Record
+from agentcore.domain.scope import Scope
+from agentcore.domain.signals import Feedback, WispRun
+from agentcore.domain.skill import Skill, SkillUse
+from agentcore.stores.protocols import Forgotten
+from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entry
+from agentcore.stores.sql.entry_store import SqlEntryStore
+from agentcore.stores.sql.forgetting import forget
+from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger
+from agentcore.stores.sql.leases import SqlLeaseStore
+from agentcore.stores.sql.record_rows import RecordRows
+from agentcore.stores.sql.schema import entries, skills, turns
+from agentcore.stores.sql.settings_store import SqlSettingsStore
+from agentcore.stores.sql.signals import FEEDBACK, SKILL_USES, WISP_RUNS, SqlSignalStore
+from agentcore.stores.sql.skills import SqlSkillStore
+from agentcore.stores.sql.transaction import Transaction
+from agentcore.stores.sql.turns import SqlTurnStore
+
+_TURNS = RecordRows(Turn, turns)
+_SKILLS = RecordRows(Skill, skills)
+
+
+class SqlUnit:
+    """One transaction on one scope; as a read view its connection refuses writes. Lives as long as the transaction."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.transaction = transaction
+
+    @property
+    def scope(self) -> Scope:
+        """The scope it is bound to."""
+        return self.transaction.scope
+
+    @property
+    def now(self) -> datetime:
+        """The instant everything in it happens."""
+        return self.transaction.now
+
+    @property
+    def revision(self) -> int:
+        """The scope's last committed revision."""
+        return self.transaction.current_revision()
+
+    @cached_property
+    def entries(self) -> SqlEntryStore:
+        """Entries."""
+        return SqlEntryStore(self.transaction)
+
+    @cached_property
+    def turns(self) -> SqlTurnStore:
+        """The conversation log."""
+        return SqlTurnStore(self.transaction)
+
+    @cached_property
+    def skills(self) -> SqlSkillStore:
+        """Skills."""
+        return SqlSkillStore(self.transaction)
+
+    @cached_property
+    def skill_uses(self) -> SqlSignalStore[SkillUse]:
+        """Invocations of skills."""
+        return SqlSignalStore(self.transaction, SKILL_USES)
+
+    @cached_property
+    def feedback(self) -> SqlSignalStore[Feedback]:
+        """Feedback."""
+        return SqlSignalStore(self.transaction, FEEDBACK)
+
+    @cached_property
+    def wisp_runs(self) -> SqlSignalStore[WispRun]:
+        """Wisp runs."""
+        return SqlSignalStore(self.transaction, WISP_RUNS)
+
+    @cached_property
+    def settings(self) -> SqlSettingsStore:
+        """Settings."""
+        return SqlSettingsStore(self.transaction)
+
+    @cached_property
+    def leases(self) -> SqlLeaseStore:
+        """Leases."""
+        return SqlLeaseStore(self.transaction)
+
+    @cached_property
+    def imports(self) -> SqlImportLedger:
+        """Items imported before."""
+        return SqlImportLedger(self.transaction)
+
+    @cached_property
+    def forgotten(self) -> SqlForgottenReader:
+        """Texts a person asked to forget."""
+        return SqlForgottenReader(self.transaction)
+
+    def forget(self, entry_id: str) -> Forgotten:
+        """Remove an entry, its equal texts and what was derived from it alone, and scrub every copy of the text."""
+        return forget(self.transaction, entry_id)
+
+    def records(self) -> Iterator[Record]:
+        """Stream every record of the scope, by kind and id."""
+        mine = entries.c.scope_id == self.transaction.scope_id
+        for row in self.transaction.connection.execute(select(*RECORD_COLUMNS).where(mine).order_by(entries.c.id)):
+            yield to_entry(self.transaction, row)
+        for rows in (_TURNS, _SKILLS, SKILL_USES, FEEDBACK, WISP_RUNS):
+            yield from self._all(rows)
+
+    def _all(
+        self,
+        rows: RecordRows[Turn] | RecordRows[Skill] | RecordRows[SkillUse] | RecordRows[Feedback] | RecordRows[WispRun],
+    ) -> Iterator[Record]:
+        statement = select(*rows.columns).where(rows.table.c.scope_id == self.transaction.scope_id)
+        for row in self.transaction.connection.execute(statement.order_by(rows.table.c.id)):
+            yield rows.read(self.transaction, row)

@@ -1,0 +1,142 @@
+import asyncio
+from contextlib import AbstractContextManager
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentcore.llm import BusyGate
+
+
+async def settle() -> None:
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+async def test_a_fresh_gate_is_idle():
+    gate = BusyGate()
+    assert not gate.is_busy
+    await gate.wait_until_idle()
+
+
+async def test_the_gate_is_busy_during_a_turn_and_idle_after_it():
+    gate = BusyGate()
+    async with gate.foreground():
+        assert gate.is_busy
+    assert not gate.is_busy
+
+
+async def test_turns_may_nest_and_the_outermost_one_counts():
+    gate = BusyGate()
+    async with gate.foreground():
+        async with gate.foreground():
+            pass
+        assert gate.is_busy
+    assert not gate.is_busy
+
+
+async def test_turns_may_overlap_without_nesting():
+    gate = BusyGate()
+    first, second = gate.foreground(), gate.foreground()
+    await first.__aenter__()
+    await second.__aenter__()
+    await first.__aexit__(None, None, None)
+    assert gate.is_busy
+    await second.__aexit__(None, None, None)
+    assert not gate.is_busy
+
+
+def test_a_pending_message_keeps_the_gate_busy():
+    gate = BusyGate()
+    with gate.pending(), gate.pending():
+        assert gate.is_busy
+    assert not gate.is_busy
+
+
+async def test_the_gate_stays_busy_from_a_message_into_its_turn():
+    gate = BusyGate()
+    dreamed: list[bool] = []
+
+    async def dream() -> None:
+        await gate.wait_until_idle()
+        dreamed.append(True)
+
+    with gate.pending():
+        task = asyncio.create_task(dream())
+        await settle()
+        turn = gate.foreground()
+        await turn.__aenter__()
+    await settle()
+    assert dreamed == []
+    await turn.__aexit__(None, None, None)
+    await task
+    assert dreamed == [True]
+
+
+async def test_a_turn_that_fails_leaves_the_gate_idle():
+    gate = BusyGate()
+    with pytest.raises(ValueError, match="turn"):
+        async with gate.foreground():
+            raise ValueError("turn")
+    assert not gate.is_busy
+
+
+async def test_a_turn_that_is_cancelled_leaves_the_gate_idle():
+    gate = BusyGate()
+
+    async def turn() -> None:
+        async with gate.foreground():
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(turn())
+    await settle()
+    assert gate.is_busy
+    task.cancel()
+    await asyncio.wait({task})
+    assert not gate.is_busy
+
+
+async def test_a_turn_begins_without_giving_anyone_else_a_go():
+    gate = BusyGate()
+    others: list[str] = []
+    asyncio.get_running_loop().call_soon(others.append, "ran")
+    async with gate.foreground():
+        assert others == []
+
+
+async def test_all_who_wait_go_on_together_when_the_last_turn_ends():
+    gate = BusyGate()
+    waiting = []
+    async with gate.foreground():
+        waiting = [asyncio.create_task(gate.wait_until_idle()) for _ in range(3)]
+        await settle()
+        assert not any(task.done() for task in waiting)
+    await asyncio.wait(waiting, timeout=1)
+    assert all(task.done() for task in waiting)
+
+
+async def test_a_turn_that_begins_as_the_last_one_ends_keeps_the_waiter_waiting():
+    gate = BusyGate()
+    async with gate.foreground():
+        waiter = asyncio.create_task(gate.wait_until_idle())
+        await settle()
+    async with gate.foreground():
+        await settle()
+        assert not waiter.done()
+    await waiter
+
+
+@given(steps=st.lists(st.integers(0, 3), max_size=30))
+def test_the_gate_is_busy_exactly_while_somebody_holds_it(steps: list[int]):
+    gate = BusyGate()
+    held: dict[int, AbstractContextManager[None]] = {}
+    for slot in steps:
+        if slot in held:
+            held.pop(slot).__exit__(None, None, None)
+        else:
+            held[slot] = gate.pending()
+            held[slot].__enter__()
+        assert gate.is_busy == bool(held)
+    for hold in held.values():
+        hold.__exit__(None, None, None)
+    assert not gate.is_busy
