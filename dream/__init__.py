@@ -1,0 +1,28 @@
+"""dream: memory consolidation in idle time, on top of agentcore."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dream.cycle.dreams import Dreams
+    from dream.domain.report import PassReport, RunReport
+    from dream.errors import DreamError
+    from dream.options import DreamOptions
+
+__all__ = ["DreamError", "DreamOptions", "Dreams", "PassReport", "RunReport"]
+
+_HOMES = {
+    "DreamError": "dream.errors",
+    "DreamOptions": "dream.options",
+    "Dreams": "dream.cycle.dreams",
+    "PassReport": "dream.domain.report",
+    "RunReport": "dream.domain.report",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names when they are first used, so that importing the package costs nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dream' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - only for lazy names
+
+    return getattr(import_module(_HOMES[name]), name)

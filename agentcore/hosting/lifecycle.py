@@ -176,7 +176,7 @@ class _Shutdown:
             async with budget:
                 await service.stop()
         except asyncio.CancelledError as error:
-            # On a task that was cancelled before, 3.11 leaves the budget's own cancellation unconverted.
+            # On a task cancelled before, early 3.11 (3.11.2) does not turn the budget's cut into TimeoutError.
             if _cancel_requests() > requests:
                 self.interruption = error
             elif not budget.expired():

@@ -81,9 +81,7 @@ class ChatRequest:
     def __post_init__(self) -> None:
         """Refuse what no server could answer."""
         if not self.messages:
-            raise InvalidOptionsError(
-                field="messages", value=self.messages, allowed="give at least one message"
-            )
+            raise InvalidOptionsError(field="messages", value=self.messages, allowed="give at least one message")
         if self.max_output_tokens < 1:
             raise InvalidOptionsError(
                 field="max_output_tokens",

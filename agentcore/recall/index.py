@@ -25,6 +25,7 @@ class Weighting(StrEnum):
     """The scores of `rank_bm25.BM25Okapi` on the live documents; a query's repeated terms count each time."""
 
 
+_WASTE_WORTH_A_COMPACTION: Final = 1024
 _DEFAULTS: Final = {Weighting.LUCENE: (1.2, 0.25), Weighting.OKAPI: (1.5, 0.75)}
 
 
@@ -99,7 +100,7 @@ class Bm25Index:
     @property
     def needs_compaction(self) -> bool:
         """Whether a fifth of the slots, and more than a thousand, are tombstones."""
-        return self._postings.needs_compaction
+        return self._postings.dead > _WASTE_WORTH_A_COMPACTION and self._postings.dead * 4 > len(self)
 
     @property
     def nbytes(self) -> int:
@@ -231,18 +232,14 @@ class Bm25Index:
         postings = self._postings
         known = [
             (frequency, term, number)
-            for term in (query_terms if self._weighting is Weighting.OKAPI else set(query_terms))
-            if (number := postings.term_id(term)) is not None
-            and (frequency := postings.document_frequency(number)) > 0
+            for term in (query_terms if self._weighting is Weighting.OKAPI else dict.fromkeys(query_terms))
+            if (number := postings.term_id(term)) is not None and (frequency := postings.document_frequency(number)) > 0
         ]
         if self._weighting is Weighting.OKAPI:
             return [(number, self._okapi_idf(frequency)) for frequency, _, number in known]
         known.sort()
         total = len(postings)
-        return [
-            (number, math.log1p((total - frequency + 0.5) / (frequency + 0.5)))
-            for frequency, _, number in known
-        ]
+        return [(number, math.log1p((total - frequency + 0.5) / (frequency + 0.5))) for frequency, _, number in known]
 
     def _okapi_idf(self, frequency: int) -> float:
         idf = math.log(len(self._postings) - frequency + 0.5) - math.log(frequency + 0.5)

@@ -67,9 +67,7 @@ def similar(index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20)
         [2]
     """
     if not 0.0 < threshold <= 1.0:
-        raise InvalidOptionsError(
-            field="threshold", value=threshold, allowed="give a number above 0, at most 1"
-        )
+        raise InvalidOptionsError(field="threshold", value=threshold, allowed="give a number above 0, at most 1")
     postings = index.postings
     slot = postings.slot_of(key)
     terms, _ = postings.terms_at(np.array([slot]))

@@ -15,7 +15,8 @@ Slots: TypeAlias = NDArray[np.intp]
 
 Floats: TypeAlias = NDArray[np.float64]
 
-_WASTE_WORTH_A_COMPACTION: Final = 1024
+# Nearly every count is 1, so only the others are kept: by term, places in its list and the counts there.
+_Repeats: TypeAlias = "dict[int, tuple[array[int], array[int]]]"
 
 # Fitted to tracemalloc on 1k to 1M documents (see tests/bench/bench_index.py).
 _BYTES_PER_POSTING: Final = 9
@@ -68,8 +69,7 @@ class Postings:
         self._term_ids: dict[str, int] = {}
         self._terms: list[str] = []
         self._documents: list[array[int]] = []
-        # Nearly every count is 1, so only the others are kept: by term, places in its list and counts there.
-        self._repeats: dict[int, tuple[array[int], array[int]]] = {}
+        self._repeats: _Repeats = {}
         self._frequencies: array[int] = array("i")
         self._forward: array[int] = array("i")
         self._starts: array[int] = array("q", [0])
@@ -91,19 +91,10 @@ class Postings:
         return len(self._keys) - len(self._slot_of)
 
     @property
-    def needs_compaction(self) -> bool:
-        """Whether a fifth of the slots, and more than a thousand, are tombstones."""
-        return self.dead > _WASTE_WORTH_A_COMPACTION and self.dead * 4 > len(self)
-
-    @property
     def nbytes(self) -> int:
         """Memory held, in bytes: an estimate within a fifth, at no cost."""
-        per_document = _BYTES_PER_DOCUMENT + 8 * len(self._columns)
-        return int(
-            len(self._forward) * _BYTES_PER_POSTING
-            + len(self._keys) * per_document
-            + len(self._terms) * _BYTES_PER_TERM
-        )
+        documents = self.slot_count * (_BYTES_PER_DOCUMENT + 8 * len(self._columns))
+        return documents + len(self._forward) * _BYTES_PER_POSTING + len(self._terms) * _BYTES_PER_TERM
 
     def add(self, key: int, tokens: Iterable[str], values: Sequence[float], *, replace: bool = False) -> None:
         """Append a document; nothing has changed if this raises.
@@ -269,11 +260,15 @@ class Postings:
         if dead == 0:
             return 0
         alive = np.array(self._alive, dtype=np.bool_)
-        slot_now = np.cumsum(alive, dtype=np.intc) - np.intc(1)
-        held = self.frequencies() > 0
-        term_now = np.cumsum(held, dtype=np.intc) - np.intc(1)
-        self._compact_forward(alive, term_now)
-        self._compact_inverted(alive, slot_now, held)
+        held = np.flatnonzero(self.frequencies())
+        forward, starts = self._compacted_forward(alive, held)
+        documents, repeats = self._compacted_inverted(alive, held)
+        # Nothing of self has changed so far: an interruption up to here costs no more than the time.
+        self._forward, self._starts = array("i", forward.tobytes()), array("q", starts.tobytes())
+        self._documents, self._repeats = documents, repeats
+        self._terms = [self._terms[term] for term in held.tolist()]
+        self._term_ids = {term: number for number, term in enumerate(self._terms)}
+        self._frequencies = array("i", map(len, documents))
         self._keys = array("q", np.array(self._keys, dtype=np.int64)[alive].tobytes())
         self._lengths = array("i", np.array(self._lengths, dtype=np.intc)[alive].tobytes())
         self._columns = tuple(array("d", np.array(column)[alive].tobytes()) for column in self._columns)
@@ -281,28 +276,23 @@ class Postings:
         self._slot_of = {key: slot for slot, key in enumerate(self._keys)}
         return dead
 
-    def _compact_forward(self, alive: NDArray[np.bool_], term_now: NDArray[np.intc]) -> None:
+    def _compacted_forward(self, alive: NDArray[np.bool_], held: Slots) -> tuple[NDArray[np.intc], Keys]:
+        number_now = np.zeros(len(self._terms), dtype=np.intc)
+        number_now[held] = np.arange(len(held))
         sizes = np.diff(np.array(self._starts, dtype=np.int64))
         kept = np.array(self._forward, dtype=np.intc)[np.repeat(alive, sizes)]
-        starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes[alive])])
-        self._forward = array("i", term_now.take(kept).tobytes())
-        self._starts = array("q", starts.tobytes())
+        return number_now.take(kept), np.cumsum(np.append(0, sizes[alive]))
 
-    def _compact_inverted(
-        self, alive: NDArray[np.bool_], slot_now: NDArray[np.intc], held: NDArray[np.bool_]
-    ) -> None:
-        terms = np.flatnonzero(held).tolist()
+    def _compacted_inverted(self, alive: NDArray[np.bool_], held: Slots) -> tuple[list["array[int]"], "_Repeats"]:
+        slot_now = np.cumsum(alive, dtype=np.intc) - np.intc(1)
         documents: list[array[int]] = []
-        repeats: dict[int, tuple[array[int], array[int]]] = {}
-        for number, term in enumerate(terms):
+        repeats: _Repeats = {}
+        for number, term in enumerate(held.tolist()):
             slots = self.slots(term)
             live = alive.take(slots)
+            documents.append(array("i", slot_now.take(slots[live]).tobytes()))
             if term in self._repeats:
                 counts = self.counts(term)[live].astype(np.intc)
                 if len(places := np.flatnonzero(counts > 1)):
                     repeats[number] = (array("i", places.tolist()), array("i", counts[places].tolist()))
-            documents.append(array("i", slot_now.take(slots[live]).tobytes()))
-        self._documents, self._repeats = documents, repeats
-        self._terms = [self._terms[term] for term in terms]
-        self._term_ids = {term: number for number, term in enumerate(self._terms)}
-        self._frequencies = array("i", [len(slots) for slots in documents])
+        return documents, repeats

@@ -28,7 +28,5 @@ _FRAGMENTS = """
 t s ll ve re m d don didn doesn isn aren wasn weren hasn haven hadn couldn shouldn wouldn mustn needn ain shan
 """
 
-ENGLISH_STOP_WORDS: Final[frozenset[str]] = frozenset(
-    f"{_PRONOUNS} {_VERBS} {_LINKS} {_ADVERBS} {_FRAGMENTS}".split()
-)
+ENGLISH_STOP_WORDS: Final[frozenset[str]] = frozenset(f"{_PRONOUNS} {_VERBS} {_LINKS} {_ADVERBS} {_FRAGMENTS}".split())
 """Casefolded, unstemmed. `us` and `may` stay searchable, as they are also a country and a month."""

@@ -46,9 +46,7 @@ class ScriptedChatClient:
 
     def __init__(self, replies: Iterable[Reply]) -> None:
         if isinstance(replies, str):
-            raise InvalidOptionsError(
-                field="replies", value=replies, allowed="give a list with one reply per call"
-            )
+            raise InvalidOptionsError(field="replies", value=replies, allowed="give a list with one reply per call")
         self._replies = iter(replies)
         self._given = 0
         self._requests: list[ChatRequest] = []

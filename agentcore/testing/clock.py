@@ -61,9 +61,7 @@ class ManualClock:
     def advance(self, duration: timedelta) -> None:
         """Move the clock forward by *duration*, in one leap."""
         if duration < timedelta():
-            raise InvalidOptionsError(
-                field="duration", value=duration, allowed="use set() to move the clock back"
-            )
+            raise InvalidOptionsError(field="duration", value=duration, allowed="use set() to move the clock back")
         self.set(self.now() + duration)
 
     async def sleep(self, duration: timedelta) -> None:
@@ -79,7 +77,5 @@ class ManualClock:
 
 def _in_utc(field: str, instant: datetime) -> datetime:
     if instant.utcoffset() is None:
-        raise InvalidOptionsError(
-            field=field, value=instant, allowed="give it a time zone, such as tzinfo=UTC"
-        )
+        raise InvalidOptionsError(field=field, value=instant, allowed="give it a time zone, such as tzinfo=UTC")
     return instant.astimezone(UTC)

@@ -25,9 +25,7 @@ class SequentialIds:
 
     def __init__(self, prefix: str = "id") -> None:
         if not _PREFIX.fullmatch(prefix):
-            raise InvalidOptionsError(
-                field="prefix", value=prefix, allowed="use 1 to 48 characters of [a-z0-9-]"
-            )
+            raise InvalidOptionsError(field="prefix", value=prefix, allowed="use 1 to 48 characters of [a-z0-9-]")
         self._prefix = prefix
         self._count = 0
         self._lock = Lock()

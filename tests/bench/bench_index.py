@@ -59,9 +59,7 @@ def questions(documents: list[list[str]], count: int, seed: int = 7) -> list[lis
     """Queries of 3 to 6 terms, each from one document."""
     rng = np.random.default_rng(seed)
     chosen: list[int] = rng.integers(len(documents), size=count).tolist()
-    return [
-        rng.choice(documents[pick], size=int(rng.integers(3, 7)), replace=False).tolist() for pick in chosen
-    ]
+    return [rng.choice(documents[pick], size=int(rng.integers(3, 7)), replace=False).tolist() for pick in chosen]
 
 
 def milliseconds(work: Callable[[int], object], count: int) -> NDArray[np.float64]:
@@ -135,9 +133,7 @@ def measure_baseline(documents: list[list[str]], queries: list[list[str]]) -> di
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="*", type=int, default=[10_000, 100_000])
     parser.add_argument("--no-baseline", action="store_true")
     options = parser.parse_args()

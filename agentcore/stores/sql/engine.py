@@ -1,8 +1,11 @@
 """Engines: one that writes, one that can only read."""
 
 import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, cast
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, Connection
@@ -12,6 +15,8 @@ BUSY_TIMEOUT_MS = 10_000
 """How long a writer waits for another process; a step holds the file for about 50 ms."""
 
 _CACHE_KIB = 65_536
+_RETRY_MS = 20
+_WAL_LIMIT_BYTES = 64 * 2**20
 
 
 def sqlite_engine(path: Path | None, *, writes: bool) -> Engine:
@@ -29,15 +34,10 @@ def sqlite_engine(path: Path | None, *, writes: bool) -> Engine:
 
     def on_connect(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None
-        pragmas = [
-            "foreign_keys=ON",
-            f"busy_timeout={BUSY_TIMEOUT_MS}",
-            f"cache_size=-{_CACHE_KIB}",
-            "temp_store=MEMORY",
-        ]
+        pragmas = ["foreign_keys=ON", f"cache_size=-{_CACHE_KIB}", "temp_store=MEMORY"]
         if writes:
-            pragmas += ["journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"]
-        elif path is not None:
+            pragmas += ["synchronous=NORMAL", "secure_delete=ON", f"journal_size_limit={_WAL_LIMIT_BYTES}"]
+        else:
             pragmas += ["query_only=ON"]
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
@@ -48,3 +48,42 @@ def sqlite_engine(path: Path | None, *, writes: bool) -> Engine:
     event.listen(engine, "connect", on_connect)
     event.listen(engine, "begin", on_begin)
     return engine
+
+
+@contextmanager
+def driver_connection(engine: Engine) -> Generator[sqlite3.Connection]:
+    """Lend the driver's own connection, for what cannot run inside a transaction."""
+    pooled = engine.raw_connection()
+    try:
+        yield cast("sqlite3.Connection", pooled.driver_connection)
+    finally:
+        pooled.close()
+
+
+def use_write_ahead_log(engine: Engine) -> None:
+    """Let readers and the writer work side by side; the file remembers it.
+
+    Two processes that create one file meet here, and SQLite tells the later one at once that the file is locked.
+    """
+    with driver_connection(engine) as driver:
+        for _ in range(BUSY_TIMEOUT_MS // _RETRY_MS):
+            try:
+                driver.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                    raise
+                Event().wait(_RETRY_MS / 1000)
+            else:
+                return
+        driver.execute("PRAGMA journal_mode=WAL")
+
+
+def truncate_write_ahead_log(engine: Engine, *, patience_ms: int) -> bool:
+    """Move the log into the file and empty it; False when a reader still needs it after *patience_ms*."""
+    with driver_connection(engine) as driver:
+        driver.execute(f"PRAGMA busy_timeout={patience_ms}")
+        try:
+            (busy, _, _) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            driver.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+        return not busy

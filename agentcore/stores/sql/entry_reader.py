@@ -2,24 +2,26 @@
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import orjson
-from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Text, and_, cast, exists, false, func, or_, select
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.protocols import FeedPage, FeedPosition, Material
-from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entries, to_entry
+from agentcore.stores.protocols import FeedPage, FeedPosition, Material, Repeated
+from agentcore.stores.sql.conditions import has_element, is_active, is_retired, starts_with
+from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entries
 from agentcore.stores.sql.feed import read_feed
 from agentcore.stores.sql.schema import entries, entry_sources
 from agentcore.stores.sql.transaction import Transaction, chunks
 
-_ACTIVE = entries.c.status == Status.ACTIVE.value
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_ACTIVE = is_active(entries.c.status)
 
 
 class SqlEntryReader:
@@ -52,13 +54,13 @@ class SqlEntryReader:
         found: dict[int, MemoryEntry] = {}
         for chunk in chunks(keys):
             statement = select(*RECORD_COLUMNS, entries.c.pk).where(self._mine, entries.c.pk.in_(chunk))
-            rows = self._connection.execute(statement).all()
+            rows: list[Any] = list(self._connection.execute(statement))
             found.update(zip((row.pk for row in rows), to_entries(self._transaction, rows), strict=True))
         return found
 
     def resolve(self, prefix: str) -> str:
         """Return the one id that starts with *prefix*; UnknownRecordError if none or several do."""
-        statement = select(entries.c.id).where(self._mine, entries.c.id.startswith(prefix, autoescape=True))
+        statement = select(entries.c.id).where(self._mine, starts_with(entries.c.id, prefix))
         found = self._connection.execute(statement.order_by(entries.c.id).limit(2)).scalars().all()
         if prefix in found:
             return prefix
@@ -83,26 +85,26 @@ class SqlEntryReader:
         found = self._in_chunks(sorted(set(fold_keys)), entries.c.fold_key.in_, _ACTIVE, order=oldest_first)
         return sorted(found, key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
 
-    def repeated_fold_keys(self, *, after: int, upto: int, also: Collection[str], limit: int) -> list[tuple[int, str]]:
-        """Return (position, fold key) of active entries in that window, or in *also*, whose text is not alone."""
+    def repeated(self, *, after: int, upto: int, also: Collection[str], limit: int) -> list[Repeated]:
+        """Return active entries in that window of positions, or with an id in *also*, whose text is not alone."""
         other = entries.alias("other")
         twin = exists().where(
             other.c.scope_id == entries.c.scope_id,
             other.c.fold_key == entries.c.fold_key,
-            other.c.status == Status.ACTIVE.value,
+            is_active(other.c.status),
             other.c.pk != entries.c.pk,
         )
-        columns = select(entries.c.position, entries.c.fold_key).where(self._mine, _ACTIVE, twin)
+        columns = select(entries.c.position, entries.c.id, entries.c.fold_key).where(self._mine, _ACTIVE, twin)
         window = columns.where(entries.c.position > after, entries.c.position <= upto)
-        rows = self._connection.execute(window.order_by(entries.c.position).limit(limit)).all()
+        rows: list[Any] = list(self._connection.execute(window.order_by(entries.c.position).limit(limit)))
         for chunk in chunks(sorted(also)):
-            rows += self._connection.execute(columns.where(entries.c.id.in_(chunk))).all()
-        return sorted({(row.position, row.fold_key) for row in rows})[:limit]
+            rows += self._connection.execute(columns.where(entries.c.position <= after, entries.c.id.in_(chunk)))
+        return sorted(Repeated(*row) for row in rows)
 
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[Material]:
         """Return active material past the position *after*, and active entries of *also* before it, in order."""
         columns = select(entries.c.id, entries.c.pk, entries.c.position).where(self._mine, _ACTIVE)
-        rows = list(
+        rows: list[Any] = list(
             self._connection.execute(
                 columns.where(entries.c.position > after).order_by(entries.c.position).limit(limit)
             )
@@ -129,11 +131,13 @@ class SqlEntryReader:
         """Return the next page of the feed after *position*; the default position starts from nothing."""
         return read_feed(self._transaction, position, limit=limit)
 
-    def importance_columns(self, *, last_seen_before: datetime) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def importance_columns(self, *, last_seen_before: datetime) -> "tuple[NDArray[np.float64], NDArray[np.int64]]":
         """Return base (15 digits) and last-seen (microseconds) of active entries last seen before that instant.
 
         The database joins each column into one text that NumPy reads at once: a row at a time costs four times as much.
         """
+        import numpy as np  # noqa: PLC0415 - opening a host and remembering must not pay for NumPy
+
         stale = entries.c.last_seen_at < to_micros(last_seen_before)
         rows = select(entries.c.base, entries.c.last_seen_at).where(self._mine, _ACTIVE, stale).subquery()
         joined = select(
@@ -141,29 +145,22 @@ class SqlEntryReader:
             func.aggregate_strings(cast(rows.c.last_seen_at, Text), ","),
         )
         bases, seen = self._connection.execute(joined).one()
-        if bases is None:
+        if not bases:
             return np.empty(0, np.float64), np.empty(0, np.int64)
         return np.fromstring(bases, np.float64, sep=","), np.fromstring(seen, np.int64, sep=",")
 
     def purgeable(self, *, archived_before: datetime, floor: float, reinforced: int, limit: int) -> list[MemoryEntry]:
-        """Return entries retired before that instant that no protection keeps: base, reinforcement, pin, live merge."""
+        """Return entries retired before that instant that no protection keeps, longest retired first."""
         due = entries.c.status_at < to_micros(archived_before)
-        statement = select(*RECORD_COLUMNS).where(self._mine, _unprotected(floor), due)
-        statement = statement.order_by(entries.c.status_at, entries.c.id)
-        found: list[MemoryEntry] = []
-        for row in self._connection.execute(statement):
-            entry = to_entry(self._transaction, row)
-            if entry.reinforcement_count < reinforced:
-                found.append(entry)
-                if len(found) == limit:
-                    break
-        return found
+        statement = select(*RECORD_COLUMNS).where(self._mine, _unprotected(floor, reinforced), due)
+        statement = statement.order_by(entries.c.status_at, entries.c.id).limit(limit)
+        return to_entries(self._transaction, self._connection.execute(statement))
 
     def next_retirement(self, *, floor: float, reinforced: int) -> datetime | None:
         """Return the earliest instant at which an unprotected entry was retired, or None."""
-        far = from_micros(2**55)
-        found = self.purgeable(archived_before=far, floor=floor, reinforced=reinforced, limit=1)
-        return found[0].status_at if found else None
+        statement = select(func.min(entries.c.status_at)).where(self._mine, _unprotected(floor, reinforced))
+        earliest = self._connection.execute(statement).scalar()
+        return None if earliest is None else from_micros(earliest)
 
     def derived_from(self, kind: str, source_id: str) -> list[MemoryEntry]:
         """Return entries that name that record as a source, in whatever state."""
@@ -192,12 +189,14 @@ class SqlEntryReader:
 
 def _conditions(where: EntryFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
-    if where.statuses:
+    if where.statuses == {Status.ACTIVE}:
+        conditions.append(_ACTIVE)
+    elif where.statuses:
         conditions.append(entries.c.status.in_(sorted(where.statuses)))
     if where.category is not None:
-        below = entries.c.category.startswith(f"{where.category}/", autoescape=True)
+        below = starts_with(entries.c.category, f"{where.category}/")
         conditions.append(or_(entries.c.category == where.category, below))
-    conditions += [entries.c.tags.contains(orjson.dumps(tag).decode(), autoescape=True) for tag in where.tags]
+    conditions += [has_element(entries.c.tags, tag) for tag in where.tags]
     if where.level is not None:
         conditions.append(entries.c.level == where.level.value)
     if where.created_after is not None:
@@ -207,16 +206,20 @@ def _conditions(where: EntryFilter) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _unprotected(floor: float) -> ColumnElement[bool]:
-    """Not active, below the protection floor, not pinned, and no source of a live merge."""
+def _unprotected(floor: float, reinforced: int) -> ColumnElement[bool]:
+    """Retired, below both protection thresholds, not pinned, and no source of a live merge."""
     merged = entries.alias("merged")
     live_merge = exists().where(
         entry_sources.c.scope_id == entries.c.scope_id,
         entry_sources.c.kind == SourceKind.ENTRY.value,
         entry_sources.c.source_id == entries.c.id,
         entry_sources.c.entry_pk == merged.c.pk,
-        merged.c.status == Status.ACTIVE.value,
+        is_active(merged.c.status),
     )
     return and_(
-        entries.c.status != Status.ACTIVE.value, entries.c.base < floor, entries.c.pinned == false(), ~live_merge
+        is_retired(entries.c.status),
+        entries.c.base < floor,
+        entries.c.reinforcement_count < reinforced,
+        entries.c.pinned == false(),
+        ~live_merge,
     )

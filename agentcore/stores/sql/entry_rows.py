@@ -5,8 +5,6 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import Row
-
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import Level, MemoryEntry, SourceRef, Status, Trust
 from agentcore.domain.subject_time import SubjectTime
@@ -40,7 +38,7 @@ RECORD_COLUMNS = (
 )
 
 
-def to_entries(transaction: Transaction, rows: Iterable[Row[Any]]) -> list[MemoryEntry]:
+def to_entries(transaction: Transaction, rows: Iterable[Sequence[Any]]) -> list[MemoryEntry]:
     """Build entries whose importance is as of the transaction's instant."""
     return [to_entry(transaction, row) for row in rows]
 
@@ -91,6 +89,7 @@ def to_values(entry: MemoryEntry) -> dict[str, Any]:
         "last_seen_at": to_micros(entry.last_seen_at),
         "own_count": entry.own_count,
         "absorbed": encode(entry.absorbed) if entry.absorbed else "[]",
+        "reinforcement_count": entry.reinforcement_count,
         "subject_time": None if entry.subject_time is None else str(entry.subject_time),
         "metadata": encode(dict(entry.metadata)) if entry.metadata else "{}",
         "level": entry.level.value,

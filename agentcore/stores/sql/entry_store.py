@@ -1,65 +1,48 @@
 """Writing entries."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, delete, insert, select, update
 
-from agentcore.domain.memory import Level, MemoryEntry
+from agentcore.domain.memory import MemoryEntry
 from agentcore.errors import StaleVersionError
-from agentcore.stores.protocols import Origin
 from agentcore.stores.sql.entry_reader import SqlEntryReader
 from agentcore.stores.sql.entry_rows import to_values
 from agentcore.stores.sql.schema import entries, entry_sources
-from agentcore.stores.sql.transaction import Transaction, chunks
-
-_NEVER_MATERIAL = 0
-"""Position of what no pass has to look at: a dream's own derived entries."""
-
-_BY_PEOPLE = (Origin.HOST, Origin.IMPORT)
+from agentcore.stores.sql.transaction import chunks
 
 
 class SqlEntryStore(SqlEntryReader):
     """Entries of one scope, written in one transaction; lives as long as it."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        super().__init__(transaction)
-
     def add(self, new: Sequence[MemoryEntry]) -> None:
         """Insert new entries; version 1."""
         if not new:
             return
+        for entry in new:
+            self._transaction.require_mine(entry.scope)
         revision = self._transaction.change()
-        material = [self._is_material(entry) for entry in new]
-        positions = iter(self._transaction.next_positions(sum(material)))
         rows: list[dict[str, Any]] = [
             to_values(entry)
-            | {
-                "scope_id": self._transaction.scope_id,
-                "version": 1,
-                "revision": revision,
-                "position": next(positions) if looked_at else _NEVER_MATERIAL,
-            }
-            for entry, looked_at in zip(new, material, strict=True)
+            | {"scope_id": self._transaction.scope_id, "version": 1, "revision": revision, "position": position}
+            for entry, position in zip(new, self._transaction.new_positions(len(new)), strict=True)
         ]
-        self._connection.execute(insert(entries), rows)
+        self._transaction.insert_new(entries, "entry", rows)
         self._link_sources([entry for entry in new if entry.sources])
 
     def replace(self, pairs: Sequence[tuple[MemoryEntry, MemoryEntry]]) -> None:
         """Write each *after* over its *before*; StaleVersionError if a stored version is another than *before*'s."""
         if not pairs:
             return
-        present = self.versions([before.id for before, _ in pairs])
-        for before, _ in pairs:
-            if present.get(before.id) != before.version:
-                raise StaleVersionError(kind="entry", record_id=before.id)
+        present = self._locked_versions([before.id for before, _ in pairs])
+        latest = self._latest(pairs, present)
         revision = self._transaction.change()
-        renewed = [(before, after) for before, after in pairs if self._is_renewed(before, after)]
-        self._write([after for _, after in pairs], revision, present)
-        self._reposition([after.id for _, after in renewed])
-        relinked = [after for before, after in pairs if before.sources != after.sources]
-        self._unlink_sources([entry.id for entry in relinked])
-        self._link_sources(relinked)
+        self._write(list(latest.values()), revision, present)
+        self._reposition({after.id for before, after in pairs if self._is_renewed(before, after)})
+        relinked = {before.id for before, after in pairs if before.sources != after.sources}
+        self._unlink_sources(sorted(relinked))
+        self._link_sources([latest[entry_id] for entry_id in sorted(relinked)])
 
     def delete(self, entry_ids: Collection[str]) -> int:
         """Remove entries for good; return how many there were."""
@@ -72,6 +55,32 @@ class SqlEntryStore(SqlEntryReader):
         if keys:
             self._transaction.removed(keys)
         return len(keys)
+
+    def _locked_versions(self, entry_ids: Iterable[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for chunk in chunks(sorted(set(entry_ids))):
+            statement = select(entries.c.id, entries.c.version).where(self._mine, entries.c.id.in_(chunk))
+            rows = self._connection.execute(statement.with_for_update())
+            found.update((row.id, row.version) for row in rows)
+        return found
+
+    def _latest(
+        self,
+        pairs: Sequence[tuple[MemoryEntry, MemoryEntry]],
+        present: dict[str, int],
+    ) -> dict[str, MemoryEntry]:
+        """Return what each record ends as, if every *before* is what is stored or what an earlier pair makes of it."""
+        latest: dict[str, MemoryEntry] = {}
+        for before, after in pairs:
+            self._transaction.require_mine(after.scope)
+            if before.id not in latest:
+                follows = present.get(before.id) == before.version
+            else:
+                follows = latest[before.id] == before
+            if not follows:
+                raise StaleVersionError(kind="entry", record_id=before.id)
+            latest[before.id] = after
+        return latest
 
     def _write(self, records: Sequence[MemoryEntry], revision: int, present: dict[str, int]) -> None:
         names = [name for name in to_values(records[0]) if name != "id"]
@@ -87,17 +96,18 @@ class SqlEntryStore(SqlEntryReader):
         ]
         self._connection.execute(statement, rows)
 
-    def _reposition(self, entry_ids: Sequence[str]) -> None:
-        for entry_id, position in zip(entry_ids, self._transaction.next_positions(len(entry_ids)), strict=True):
+    def _reposition(self, entry_ids: Collection[str]) -> None:
+        for entry_id, position in zip(
+            sorted(entry_ids),
+            self._transaction.next_positions(len(entry_ids)),
+            strict=True,
+        ):
             statement = update(entries).where(self._mine, entries.c.id == entry_id).values(position=position)
             self._connection.execute(statement)
 
-    def _is_material(self, entry: MemoryEntry) -> bool:
-        return self._transaction.origin is not Origin.DREAM or entry.level is Level.EXPLICIT
-
     def _is_renewed(self, before: MemoryEntry, after: MemoryEntry) -> bool:
         """Whether a person changed what passes judge: reinforcement and statistics are no new material."""
-        if self._transaction.origin not in _BY_PEOPLE or not after.is_active:
+        if not (after.is_active and self._transaction.by_people):
             return False
         judged_before = (before.content, before.category, before.subject_time, before.is_active)
         return judged_before != (after.content, after.category, after.subject_time, after.is_active)
@@ -118,7 +128,7 @@ class SqlEntryStore(SqlEntryReader):
                 "entry_pk": keys[record.id],
             }
             for record in with_sources
-            for source in record.sources
+            for source in set(record.sources)
         ]
         if rows:
             self._connection.execute(insert(entry_sources), rows)

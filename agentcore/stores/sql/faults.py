@@ -1,33 +1,50 @@
 """Driver errors become the sentences of `agentcore.errors`."""
 
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Generator
 from contextlib import contextmanager
 
-from sqlalchemy.exc import DatabaseError, DBAPIError
+from sqlalchemy.exc import DBAPIError
 
 from agentcore.errors import StorageCorruptError, StorageUnavailableError
 
-_PROBLEMS = (
-    ("database is locked", "is locked by another process", "end that process or try again"),
-    ("database table is locked", "is locked by another process", "end that process or try again"),
-    ("database or disk is full", "cannot grow because the disk is full", "free some space and run again"),
-    ("readonly database", "is read-only", "make the file and its folder writable, or choose another data directory"),
-    ("unable to open", "cannot be opened", "check that its folder exists and is writable"),
-    ("disk i/o error", "cannot be read or written", "check the disk, its free space and permissions"),
-)
-_CORRUPT = ("file is not a database", "malformed", "encrypted")
+_LOCKED = ("is locked by another process", "end that process or try again")
+_READ_ONLY = ("is read-only", "make the file and its folder writable, or choose another data directory")
+_FULL = ("cannot grow because the disk is full", "free some space and run again")
+_UNREACHABLE = ("cannot be opened", "check that its folder exists and is writable and that it is a file")
+_BROKEN_DISK = ("cannot be read or written", "check the disk, its free space and permissions")
+
+_PROBLEMS = {
+    sqlite3.SQLITE_BUSY: _LOCKED,
+    sqlite3.SQLITE_LOCKED: _LOCKED,
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_PERM: _READ_ONLY,
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_CANTOPEN: _UNREACHABLE,
+    sqlite3.SQLITE_IOERR: _BROKEN_DISK,
+}
+_CORRUPT = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_PRIMARY = 0xFF
+"""SQLite keeps the primary code in the lowest byte of the extended one."""
 
 
 @contextmanager
-def storage_faults(path: str) -> Iterator[None]:
+def storage_faults(path: str) -> Generator[None]:
     """Translate what the driver raises about *path*; programming errors pass unchanged."""
     try:
         yield
     except DBAPIError as error:
-        message = str(error.orig).lower()
-        for sign, problem, remedy in _PROBLEMS:
-            if sign in message:
-                raise StorageUnavailableError(path=path, problem=problem, remedy=remedy) from error
-        if isinstance(error, DatabaseError) and any(sign in message for sign in _CORRUPT):
-            raise StorageCorruptError(path=path) from error
+        _translate(error.orig, path)
         raise
+    except sqlite3.Error as error:
+        _translate(error, path)
+        raise
+
+
+def _translate(error: BaseException | None, path: str) -> None:
+    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+    if code in _PROBLEMS:
+        problem, remedy = _PROBLEMS[code]
+        raise StorageUnavailableError(path=path, problem=problem, remedy=remedy) from error
+    if code in _CORRUPT:
+        raise StorageCorruptError(path=path) from error

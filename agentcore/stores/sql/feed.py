@@ -1,10 +1,14 @@
 """The change feed: what a follower has to take over."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import orjson
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 
 from agentcore.domain.memory import Status
 from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow
+from agentcore.stores.sql.conditions import is_active
 from agentcore.stores.sql.entry_rows import index_text
 from agentcore.stores.sql.schema import change_feed, entries
 from agentcore.stores.sql.transaction import Transaction
@@ -19,41 +23,54 @@ _COLUMNS = (
     entries.c.status,
     entries.c.revision,
 )
+_START = FeedPosition()
+_LAST_KEY = 2**63 - 1
 
 
 def read_feed(transaction: Transaction, position: FeedPosition, *, limit: int) -> FeedPage:
     """Return the next page after *position*, or a page that says to start again."""
     current = transaction.current_revision()
-    if position.revision > current or not _reaches_back_to(transaction, position.revision):
-        return FeedPage(FeedPosition(), (), (), more=True, rebuild=True)
-    mine = select(*_COLUMNS).where(entries.c.scope_id == transaction.scope_id)
-    if position == FeedPosition():
-        mine = mine.where(entries.c.status == Status.ACTIVE.value)
-    rest = mine.where(entries.c.revision == position.revision, entries.c.pk > position.key).order_by(entries.c.pk)
-    found = list(transaction.connection.execute(rest.limit(limit)))
-    later = mine.where(entries.c.revision > position.revision).order_by(entries.c.revision, entries.c.pk)
-    found += transaction.connection.execute(later.limit(limit - len(found)))
+    if not _reaches_back_to(transaction, position.revision, current):
+        return FeedPage(_START, (), (), more=True, rebuild=True)
+    found = _changed(transaction, position, limit)
     more = len(found) == limit
-    reached = FeedPosition(found[-1].revision, found[-1].pk) if more else FeedPosition(current, 2**63 - 1)
+    reached = FeedPosition(found[-1].revision, found[-1].pk) if more else FeedPosition(current, _LAST_KEY)
     rows = [
         IndexRow(pk, index_text(content, category, tags), base, seen, status == Status.ACTIVE.value)
         for pk, content, category, tags, base, seen, status, _ in found
     ]
-    return FeedPage(reached, rows, _removed(transaction, position.revision), more=more, rebuild=False)
+    removed = _removed(transaction, position.revision, reached.revision)
+    return FeedPage(reached, rows, removed, more=more, rebuild=False)
 
 
-def _reaches_back_to(transaction: Transaction, revision: int) -> bool:
+def _changed(transaction: Transaction, position: FeedPosition, limit: int) -> Sequence[Any]:
+    """Return the rows past *position*: the rest of its revision, then later ones."""
+    mine: Select[Any] = select(*_COLUMNS).where(entries.c.scope_id == transaction.scope_id)
+    if position == _START:
+        mine = mine.where(is_active(entries.c.status))
+    rest = mine.where(entries.c.revision == position.revision, entries.c.pk > position.key).order_by(entries.c.pk)
+    found = list(transaction.connection.execute(rest.limit(limit)))
+    if len(found) < limit:
+        later = mine.where(entries.c.revision > position.revision).order_by(entries.c.revision, entries.c.pk)
+        found += transaction.connection.execute(later.limit(limit - len(found)))
+    return found
+
+
+def _reaches_back_to(transaction: Transaction, revision: int, current: int) -> bool:
+    if revision in {0, current}:
+        return True
     oldest = select(func.min(change_feed.c.revision)).where(change_feed.c.scope_id == transaction.scope_id)
     first = transaction.connection.execute(oldest).scalar()
-    return revision == 0 or first is None or revision >= first - 1
+    return first is not None and first - 1 <= revision < current
 
 
-def _removed(transaction: Transaction, revision: int) -> list[int]:
-    if revision == 0:
+def _removed(transaction: Transaction, after: int, upto: int) -> list[int]:
+    """Return keys removed in these revisions; the first is told again, for a reader who stopped inside it."""
+    if after == 0:
         return []
     statement = select(change_feed.c.removed).where(
         change_feed.c.scope_id == transaction.scope_id,
-        change_feed.c.revision >= revision,
+        change_feed.c.revision.between(after, upto),
         change_feed.c.removed.is_not(None),
     )
     return [key for text in transaction.connection.execute(statement).scalars() if text for key in orjson.loads(text)]

@@ -1,9 +1,8 @@
 """Leases: one holder per name and scope, fenced, freed at once when its process on this machine is gone."""
 
+import dataclasses
 import os
-import platform
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Row, delete, insert, select, update
@@ -11,6 +10,7 @@ from sqlalchemy import Row, delete, insert, select, update
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.errors import LeaseLostError
 from agentcore.stores.protocols import Lease
+from agentcore.stores.sql.processes import is_gone, machine, process_mark
 from agentcore.stores.sql.schema import leases
 from agentcore.stores.sql.transaction import Transaction
 
@@ -28,23 +28,24 @@ class SqlLeaseStore:
         row = self._row(name)
         if row is not None and self._is_alive(row):
             return None
-        token = 1 if row is None else row.token + 1
         now = self._transaction.now
-        self._connection.execute(delete(leases).where(self._mine, leases.c.name == name))
-        self._connection.execute(
-            insert(leases).values(
-                scope_id=self._transaction.scope_id,
-                name=name,
-                holder=holder,
-                host=platform.node(),
-                pid=os.getpid(),
-                process_started=process_started(os.getpid()) or "",
-                token=token,
-                acquired_at=to_micros(now),
-                expires_at=to_micros(now + duration),
-            ),
+        lease = Lease(
+            name=name,
+            holder=holder,
+            host=machine(),
+            pid=os.getpid(),
+            token=1 if row is None else row.token + 1,
+            expires_at=now + duration,
         )
-        return self.holder(name)
+        written = dataclasses.asdict(lease) | {
+            "scope_id": self._transaction.scope_id,
+            "process_started": process_mark(lease.pid),
+            "acquired_at": to_micros(now),
+            "expires_at": to_micros(lease.expires_at),
+        }
+        self._connection.execute(delete(leases).where(self._mine, leases.c.name == name))
+        self._connection.execute(insert(leases).values(written))
+        return lease
 
     def holder(self, name: str) -> Lease | None:
         """Return the unexpired lease of a living holder, or None."""
@@ -52,15 +53,15 @@ class SqlLeaseStore:
         return _to_lease(row) if row is not None and self._is_alive(row) else None
 
     def renew(self, lease: Lease, *, duration: timedelta) -> Lease:
-        """Extend it; LeaseLostError if it changed hands."""
+        """Extend it; LeaseLostError if it changed hands or was given back."""
         self.assert_held(lease)
-        expires_at = to_micros(self._transaction.now + duration)
-        statement = update(leases).where(self._mine, leases.c.name == lease.name).values(expires_at=expires_at)
-        self._connection.execute(statement)
-        return self.holder(lease.name) or lease
+        renewed = dataclasses.replace(lease, expires_at=self._transaction.now + duration)
+        statement = update(leases).where(self._mine, leases.c.name == lease.name)
+        self._connection.execute(statement.values(expires_at=to_micros(renewed.expires_at)))
+        return renewed
 
     def assert_held(self, lease: Lease) -> None:
-        """LeaseLostError if it changed hands."""
+        """LeaseLostError if it changed hands or was given back."""
         row = self._row(lease.name)
         if row is None or not row.expires_at or (row.token, row.holder) != (lease.token, lease.holder):
             raise LeaseLostError(name=lease.name)
@@ -78,40 +79,16 @@ class SqlLeaseStore:
         )
         self._connection.execute(statement)
 
+    def revoke(self, name: str) -> None:
+        """Free the lease whoever holds it, as on a copy, where its holder does not work."""
+        self._connection.execute(update(leases).where(self._mine, leases.c.name == name).values(expires_at=0))
+
     def _row(self, name: str) -> Row[Any] | None:
         return self._connection.execute(select(leases).where(self._mine, leases.c.name == name)).one_or_none()
 
     def _is_alive(self, row: Row[Any]) -> bool:
-        if row.expires_at <= to_micros(self._transaction.now):
-            return False
-        if row.host != platform.node():
-            return True
-        return process_started(row.pid) == row.process_started
-
-
-def process_started(pid: int) -> str | None:
-    """Return when process *pid* of this machine started, in the kernel's own ticks; None if it is gone.
-
-    Where the kernel does not tell (no /proc), a living process answers with an empty text.
-    """
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-        fields = status.rpartition(")")[2].split()
-        return None if fields[0] in {"Z", "X"} else fields[19]
-    except FileNotFoundError:
-        return None if Path("/proc/self/stat").exists() or not _answers(pid) else ""
-    except (OSError, IndexError):
-        return ""
-
-
-def _answers(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        expired = row.expires_at <= to_micros(self._transaction.now)
+        return not expired and not is_gone(row.host, row.pid, row.process_started)
 
 
 def _to_lease(row: Row[Any]) -> Lease:

@@ -2,55 +2,69 @@
 
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import Connection, Engine, text
 
 from agentcore.errors import StorageCorruptError, StorageTooNewError
+from agentcore.stores.sql.engine import driver_connection, use_write_ahead_log
 from agentcore.stores.sql.schema import KNOWN_REVISIONS, REVISION, metadata
 
 _VERSION_TABLE = "alembic_version"
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+_FOUND = f"SELECT version_num FROM {_VERSION_TABLE}"  # noqa: S608 - a constant
+_OURS = frozenset({_VERSION_TABLE, "scopes", "change_feed"})
 
 
 def migrate(engine: Engine, *, path: str) -> None:
-    """Create, upgrade or accept the schema of *engine*.
+    """Create, upgrade or accept the schema of *engine*; somebody else's file is left as it was.
 
     Raises:
         StorageTooNewError: the schema comes from a later version.
         StorageCorruptError: the file holds somebody else's tables.
     """
-    with engine.begin() as connection:
-        found = _revision(connection, path)
-        if found == REVISION:
-            return
-        if found is None:
-            metadata.create_all(connection)
-            _stamp(connection)
-            return
-    if found not in KNOWN_REVISIONS:
+    found = _revision(engine, path)
+    if found is not None and found not in KNOWN_REVISIONS:
         raise StorageTooNewError(path=path, found=found)
-    _upgrade(engine)
+    use_write_ahead_log(engine)
+    if found is None:
+        _create(engine)
+    elif found != REVISION:
+        _upgrade(engine)
 
 
-def _revision(connection: Connection, path: str) -> str | None:
-    tables = inspect(connection).get_table_names()
-    if _VERSION_TABLE in tables:
-        return connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar()  # noqa: S608 - a constant
-    if tables:
+def _revision(engine: Engine, path: str) -> str | None:
+    """Return the schema's revision, or None when there is nothing yet; the look takes no lock."""
+    with driver_connection(engine) as driver:
+        tables = {str(name) for (name,) in driver.execute(_TABLES)}
+        if not tables:
+            return None
+        row = driver.execute(_FOUND).fetchone() if tables >= _OURS else None
+    if row is None:
         raise StorageCorruptError(path=path)
-    return None
+    return str(row[0])
+
+
+def _create(engine: Engine) -> None:
+    """Create everything at once; the changes that led here are history only a found database has."""
+    with engine.begin() as connection:
+        # Another process may have been faster.
+        if connection.exec_driver_sql(_TABLES).first() is None:
+            metadata.create_all(connection, checkfirst=False)
+            _stamp(connection)
 
 
 def _stamp(connection: Connection) -> None:
-    connection.execute(text(f"CREATE TABLE {_VERSION_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+    key = f"CONSTRAINT {_VERSION_TABLE}_pkc PRIMARY KEY (version_num)"
+    connection.execute(text(f"CREATE TABLE {_VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, {key})"))
     statement = text(f"INSERT INTO {_VERSION_TABLE} VALUES (:revision)")  # noqa: S608 - a constant
     connection.execute(statement, {"revision": REVISION})
 
 
 def _upgrade(engine: Engine) -> None:
     from alembic import command  # noqa: PLC0415 - 300 ms of import, wanted only for a migration
-    from alembic.config import Config  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415 - as above
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")

@@ -1,17 +1,19 @@
 """One database transaction on one scope: the counters every store in it shares."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, Table, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.decay import Decay
 from agentcore.domain.instants import to_micros
 from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidContentError, StaleVersionError
 from agentcore.stores.protocols import Origin
 from agentcore.stores.sql.schema import change_feed, scopes
 
@@ -20,7 +22,11 @@ T = TypeVar("T")
 UNKNOWN_SCOPE = -1
 """Key of a scope that holds nothing yet: every read of it is empty."""
 
+NEVER_MATERIAL = 0
+"""Position of what no pass has to look at."""
+
 _CHUNK = 500
+_BY_PEOPLE = frozenset({Origin.HOST, Origin.IMPORT})
 
 
 @dataclass(slots=True)
@@ -34,6 +40,7 @@ class Transaction:
         now: The instant everything in it happens.
         decay: How importance is read.
         origin: Who writes.
+        forgot: Whether texts were scrubbed, so that the storage has to clear its files after the commit.
     """
 
     connection: Connection
@@ -42,9 +49,15 @@ class Transaction:
     now: datetime
     decay: Decay
     origin: Origin = Origin.HOST
+    forgot: bool = False
     _revision: int | None = None
     _position: int | None = None
     _removed: list[int] = field(default_factory=list[int])
+
+    @property
+    def by_people(self) -> bool:
+        """Whether a host or an import writes: what they bring is new to every pass."""
+        return self.origin in _BY_PEOPLE
 
     def current_revision(self) -> int:
         """Return the scope's last committed revision."""
@@ -59,17 +72,42 @@ class Transaction:
 
     def next_positions(self, count: int) -> range:
         """Reserve *count* places in the order of arrival."""
-        if self._position is None:
+        last = self._position
+        if last is None:
             statement = select(scopes.c.position).where(scopes.c.pk == self.scope_id)
-            self._position = self.connection.execute(statement).scalar_one()
-        first = self._position + 1
-        self._position += count
-        return range(first, first + count)
+            last = self.connection.execute(statement).scalar_one()
+        self._position = last + count
+        return range(last + 1, last + 1 + count)
+
+    def new_positions(self, count: int) -> Sequence[int]:
+        """Return places for *count* new records: the next ones if people bring them, else none that a pass looks at."""
+        return self.next_positions(count) if self.by_people else (NEVER_MATERIAL,) * count
 
     def removed(self, keys: Iterable[int]) -> None:
         """Tell the feed that entries are gone."""
         self.change()
         self._removed.extend(keys)
+
+    def insert_new(self, table: Table, kind: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Insert records, all of them or none.
+
+        Raises:
+            StaleVersionError: one of their ids is taken.
+        """
+        try:
+            with self.connection.begin_nested():
+                self.connection.execute(insert(table), rows)
+        except IntegrityError as error:
+            raise StaleVersionError(kind=kind, record_id=self._taken(table, [row["id"] for row in rows])) from error
+
+    def require_mine(self, scope: Scope) -> None:
+        """Refuse a record of another scope.
+
+        Raises:
+            InvalidContentError: it is not of the scope this transaction is bound to.
+        """
+        if scope is not self.scope and scope != self.scope:
+            raise InvalidContentError(field="record", problem=f"it belongs to {scope}, and this is {self.scope}")
 
     def finish(self) -> None:
         """Write the feed row, if anything changed; called once, just before the commit."""
@@ -88,6 +126,17 @@ class Transaction:
                 removed=orjson.dumps(self._removed).decode() if self._removed else None,
             ),
         )
+
+    def _taken(self, table: Table, ids: list[str]) -> str:
+        known: set[str] = set()
+        for chunk in chunks(ids):
+            statement = select(table.c.id).where(table.c.scope_id == self.scope_id, table.c.id.in_(chunk))
+            known.update(self.connection.execute(statement).scalars())
+        for record_id in ids:
+            if record_id in known:
+                return record_id
+            known.add(record_id)
+        return ids[0]
 
 
 def chunks(items: Iterable[T], size: int = _CHUNK) -> Iterator[list[T]]:

@@ -7,6 +7,7 @@ from functools import cached_property
 from sqlalchemy import select
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.decay import Decay
 from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, WispRun
@@ -44,6 +45,11 @@ class SqlUnit:
     def now(self) -> datetime:
         """The instant everything in it happens."""
         return self.transaction.now
+
+    @property
+    def decay(self) -> Decay:
+        """How importance is read."""
+        return self.transaction.decay
 
     @property
     def revision(self) -> int:

@@ -1,5 +1,6 @@
 import math
 import random
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -92,9 +93,7 @@ def test_prefixes_miss_nobody_in_a_larger_corpus() -> None:
 
 
 def test_neighbours_come_nearest_first_then_by_key_and_no_more_than_asked_for() -> None:
-    index = indexed(
-        [["a", "b", "c"], ["a", "b", "x"], ["a", "b", "c"], ["a", "b", "y"], ["a", "b", "c"], ["z"]]
-    )
+    index = indexed([["a", "b", "c"], ["a", "b", "x"], ["a", "b", "c"], ["a", "b", "y"], ["a", "b", "c"], ["z"]])
     near = similar(index, 0, threshold=0.05)
     assert [neighbour.key for neighbour in near] == [2, 4, 1, 3]
     assert near[0] == Neighbour(2, 1.0)
@@ -112,6 +111,12 @@ def test_a_pair_exactly_at_the_threshold_is_near(shared: int, own: int, threshol
     # Every term is held twice, so all weigh the same and the similarity is a plain fraction.
     index = indexed([[*common, *first], [*common, *second], first, second])
     assert Neighbour(1, threshold) in similar(index, 0, threshold)
+
+
+def test_a_document_holding_exactly_the_asked_share_of_another_is_near() -> None:
+    halves = [list(pair) for pair in combinations("abcd", 2)]
+    index = indexed([list("abcd"), *halves])
+    assert similar(index, 0) == [Neighbour(key, 0.5) for key in range(1, 7)]
 
 
 def test_how_often_a_document_repeats_a_term_does_not_matter() -> None:
@@ -154,9 +159,7 @@ pair_lists = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_siz
 
 
 @given(pair_lists, st.randoms(use_true_random=False))
-def test_clusters_do_not_depend_on_the_order_of_pairs(
-    pairs: list[tuple[int, int]], rng: random.Random
-) -> None:
+def test_clusters_do_not_depend_on_the_order_of_pairs(pairs: list[tuple[int, int]], rng: random.Random) -> None:
     turned = [(other, one) if rng.random() < 0.5 else (one, other) for one, other in pairs]
     rng.shuffle(turned)
     assert clusters(turned) == clusters(pairs)
@@ -176,9 +179,7 @@ def test_linked_keys_share_a_cluster_and_no_key_is_in_two(pairs: list[tuple[int,
 def test_large_clusters_are_cut_evenly(pairs: list[tuple[int, int]], max_size: int) -> None:
     cut = clusters(pairs, max_size=max_size)
     assert all(2 <= len(group) <= max_size for group in cut)
-    assert sorted(key for group in cut for key in group) == sorted(
-        key for group in clusters(pairs) for key in group
-    )
+    assert sorted(key for group in cut for key in group) == sorted(key for group in clusters(pairs) for key in group)
 
 
 def test_a_cluster_limit_below_two_is_refused() -> None:

@@ -91,9 +91,7 @@ def test_combining_marks_stay_in_their_word(tokenizer: Tokenizer) -> None:
 
 @pytest.mark.parametrize("text", ["café in São Paulo", "Dvořák", "Việt Nam", "한국어", "ǰ ΐ"])
 def test_composed_and_decomposed_spellings_are_the_same_word(tokenizer: Tokenizer, text: str) -> None:
-    assert tokenizer.tokens(unicodedata.normalize("NFD", text)) == tokenizer.tokens(
-        unicodedata.normalize("NFC", text)
-    )
+    assert tokenizer.tokens(unicodedata.normalize("NFD", text)) == tokenizer.tokens(unicodedata.normalize("NFC", text))
 
 
 def test_an_identifier_yields_itself_and_its_parts(tokenizer: Tokenizer) -> None:
@@ -147,9 +145,7 @@ def test_a_text_without_words_has_no_terms(tokenizer: Tokenizer, text: str) -> N
         ("1\ufe0f\u20e3", ["1"]),
     ],
 )
-def test_invisible_characters_do_not_split_or_change_words(
-    tokenizer: Tokenizer, text: str, terms: list[str]
-) -> None:
+def test_invisible_characters_do_not_split_or_change_words(tokenizer: Tokenizer, text: str, terms: list[str]) -> None:
     assert tokenizer.tokens(text) == terms
 
 
@@ -198,6 +194,11 @@ def test_own_stop_words_replace_the_english_ones() -> None:
 def test_stop_words_are_folded_words_and_spare_names_of_places_and_months() -> None:
     assert all(word == word.casefold() and word.isalpha() for word in ENGLISH_STOP_WORDS)
     assert not ENGLISH_STOP_WORDS & {"us", "may", "ai", "c", "go"}
+
+
+@pytest.mark.parametrize("letter", ["ΐ", "ǰ", "ẖ"])
+def test_folding_leaves_terms_composed(tokenizer: Tokenizer, letter: str) -> None:
+    assert tokenizer.tokens(f"{letter}a") == [f"{letter}a"]
 
 
 @given(st.text())

@@ -1,8 +1,9 @@
 """The one schema, for SQLite and PostgreSQL.
 
-Records and the dream's bookkeeping share it, because a person's `forget` must reach every copy of a text (journal images,
-stored answers, plans) in one transaction. Instants are integer microseconds since 1970 in UTC: exact and alike on both
-databases. Structured columns are JSON text written by orjson.
+Records and the dream's bookkeeping share it, because a person's `forget` must reach every copy of a text (journal
+images, stored answers, plans) in one transaction. Instants are integer microseconds since 1970 in UTC: exact and alike
+on both databases. Structured columns are JSON text written by orjson. A change here is also a migration in
+`agentcore.stores.sql.migrations.versions`, which spells its tables out.
 """
 
 from agentcore.stores.sql.schema.base import metadata

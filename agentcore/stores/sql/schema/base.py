@@ -1,6 +1,6 @@
 """Metadata and the column shapes that recur."""
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Integer, MetaData, String
+from sqlalchemy import BigInteger, Column, ForeignKey, Integer, MetaData, String, Text
 
 metadata = MetaData(
     naming_convention={
@@ -15,6 +15,13 @@ Key = BigInteger().with_variant(Integer, "sqlite")
 """SQLite makes only an INTEGER primary key the row id."""
 
 
+RecordId = String(64).with_variant(String(64, collation="C"), "postgresql")
+"""Ids sort by their bytes on every database."""
+
+Name = Text().with_variant(Text(collation="C"), "postgresql")
+"""A text that sorts by its bytes on every database."""
+
+
 def row_key() -> Column[int]:
     """Return the surrogate key that indexes in memory refer to."""
     return Column("pk", Key, primary_key=True, autoincrement=True)
@@ -27,7 +34,7 @@ def scope_key(*, primary_key: bool = False) -> Column[int]:
 
 def record_id() -> Column[str]:
     """Return the public id."""
-    return Column("id", String(64), nullable=False)
+    return Column("id", RecordId, nullable=False)
 
 
 def instant(name: str, *, nullable: bool = False) -> Column[int]:

@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, String, Table, Text, UniqueConstraint, text
 
-from agentcore.stores.sql.schema.base import Key, instant, metadata, record_id, row_key, scope_key
+from agentcore.stores.sql.schema.base import Key, Name, instant, metadata, record_id, row_key, scope_key
 
 _ACTIVE = text("status = 'active'")
 _RETIRED = text("status <> 'active'")
@@ -36,7 +36,7 @@ entries = Table(
     scope_key(),
     record_id(),
     Column("content", Text, nullable=False),
-    Column("category", Text, nullable=False),
+    Column("category", Name, nullable=False),
     Column("tags", Text, nullable=False),
     Column("base", Float, nullable=False),
     instant("created_at"),
@@ -45,6 +45,7 @@ entries = Table(
     instant("last_seen_at"),
     Column("own_count", Integer, nullable=False),
     Column("absorbed", Text, nullable=False),
+    Column("reinforcement_count", Integer, nullable=False),
     Column("subject_time", Text, nullable=True),
     Column("metadata", Text, nullable=False),
     Column("level", String(16), nullable=False),
@@ -60,11 +61,13 @@ entries = Table(
     Column("position", BigInteger, nullable=False),
     Column("fold_key", String(32), nullable=False),
     UniqueConstraint("scope_id", "id"),
-    Index("ix_entries_fold", "scope_id", "fold_key", sqlite_where=_ACTIVE, postgresql_where=_ACTIVE),
-    Index("ix_entries_position", "scope_id", "position"),
+    Index("ix_entries_fold", "scope_id", "fold_key", "status"),
+    Index("ix_entries_position", "scope_id", "position", "status"),
     Index("ix_entries_revision", "scope_id", "revision"),
     Index("ix_entries_importance", "scope_id", "last_seen_at", "base", sqlite_where=_ACTIVE, postgresql_where=_ACTIVE),
     Index("ix_entries_retired", "scope_id", "status_at", sqlite_where=_RETIRED, postgresql_where=_RETIRED),
+    # The change feed names entries by this key; without it SQLite gives the key of a deleted row to the next one.
+    sqlite_autoincrement=True,
 )
 
 entry_sources = Table(
@@ -107,7 +110,7 @@ skills = Table(
     row_key(),
     scope_key(),
     record_id(),
-    Column("name", Text, nullable=False),
+    Column("name", Name, nullable=False),
     Column("summary", Text, nullable=False),
     Column("content", Text, nullable=False),
     instant("created_at"),

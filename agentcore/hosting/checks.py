@@ -1,0 +1,188 @@
+"""The checks of words, instants and pairs that hosts hand to services."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TypeVar
+
+from agentcore.domain.instants import to_micros
+from agentcore.domain.memory import SourceRef
+from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain.text import clean_content
+from agentcore.errors import InvalidContentError
+
+E = TypeVar("E", bound=StrEnum)
+
+MAX_NAME = 256
+"""Longest name of a session, skill, speaker or wisp, in characters."""
+
+
+def clean_text(field: str, text: object) -> str:
+    """Return *text* stripped, if it can be stored as the *field* of a record.
+
+    Raises:
+        InvalidContentError: it is no text or blank, or `clean_content` refuses it.
+
+    Example:
+        >>> clean_text("summary", " Sends mail. ")
+        'Sends mail.'
+    """
+    if not isinstance(text, str):
+        raise InvalidContentError(field=field, problem=f"it is {type(text).__name__}, not text")
+    if not text.strip():
+        raise InvalidContentError(field=field, problem="it is blank; give at least one visible character")
+    return clean_content(text)
+
+
+def clean_name(field: str, text: object) -> str:
+    """Return *text* stripped, if it can name something: one line of at most 256 characters.
+
+    Raises:
+        InvalidContentError: it is no text, blank, too long, or holds a control character.
+
+    Example:
+        >>> clean_name("session id", " s1 ")
+        's1'
+    """
+    name = clean_text(field, text)
+    if len(name) > MAX_NAME:
+        raise InvalidContentError(field=field, problem=f"it has {len(name):,} characters; give at most {MAX_NAME}")
+    if not name.isprintable():
+        raise InvalidContentError(field=field, problem="it holds a line break or a control character; remove it")
+    return name
+
+
+def optional_text(field: str, text: object) -> str | None:
+    """Return *text* as `clean_text` does; None and blank give None."""
+    return None if text is None or (isinstance(text, str) and not text.strip()) else clean_text(field, text)
+
+
+def optional_name(field: str, text: object) -> str | None:
+    """Return *text* as `clean_name` does; None and blank give None."""
+    return None if text is None or (isinstance(text, str) and not text.strip()) else clean_name(field, text)
+
+
+def clean_instant(instant: datetime | None) -> datetime | None:
+    """Return *instant* in UTC, None staying None.
+
+    Raises:
+        InvalidContentError: it has no time zone or lies outside the years 1 to 9999.
+    """
+    if instant is None:
+        return None
+    to_micros(instant)
+    return instant.astimezone(UTC)
+
+
+def clean_importance(value: object) -> float:
+    """Return *value* as an importance.
+
+    Raises:
+        InvalidContentError: it is no number from 0 to 1.
+
+    Example:
+        >>> clean_importance(1)
+        1.0
+    """
+    if not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
+        raise InvalidContentError(field="importance", problem=f"{value!r} is not a number from 0 to 1")
+    return float(value)
+
+
+def clean_metadata(metadata: Mapping[str, str] | None) -> dict[str, str]:
+    """Return *metadata* as a dictionary of its own.
+
+    Raises:
+        InvalidContentError: a key or value is no text, a key is blank, or a text cannot be stored.
+
+    Example:
+        >>> clean_metadata({"source": "mail"})
+        {'source': 'mail'}
+    """
+    cleaned: dict[str, str] = {}
+    for key, value in (metadata or {}).items():
+        name = clean_name("metadata key", key)
+        # An empty value is a value: it says that the key is known and holds nothing.
+        cleaned[name] = optional_text(f"metadata value of {name}", value) or ""
+    return cleaned
+
+
+def clean_subject_time(value: SubjectTime | str | None) -> SubjectTime | None:
+    """Return the subject time that *value* names; None and blank give None.
+
+    Raises:
+        InvalidSubjectTimeError: it cannot be read.
+
+    Example:
+        >>> str(clean_subject_time("2025-05"))
+        '2025-05'
+    """
+    if isinstance(value, str):
+        return SubjectTime.parse(value.strip()) if value.strip() else None
+    return value
+
+
+def clean_sources(sources: Iterable[SourceRef]) -> tuple[SourceRef, ...]:
+    """Return *sources* sorted and distinct."""
+    return tuple(sorted(set(sources)))
+
+
+def clean_query(query: object) -> str:
+    """Return *query* if it is text, of any kind and length.
+
+    Raises:
+        InvalidContentError: it is no text.
+    """
+    if not isinstance(query, str):
+        raise InvalidContentError(field="query", problem=f"it is {type(query).__name__}, not text")
+    return query
+
+
+def clean_count(field: str, value: object) -> int:
+    """Return *value* as a whole number of 0 or more.
+
+    Raises:
+        InvalidContentError: it is none.
+
+    Example:
+        >>> clean_count("step count", 3)
+        3
+    """
+    if not isinstance(value, int) or not 0 <= value < 2**63:
+        raise InvalidContentError(field=field, problem=f"{value!r} is not a whole number of 0 or more")
+    return value
+
+
+def clean_member(kind: type[E], field: str, value: str) -> E:
+    """Return the member of *kind* that *value* is or names.
+
+    Raises:
+        InvalidContentError: it is none.
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        problem = f"{str(value)[:80]!r} is none; give one of {', '.join(kind)}"
+        raise InvalidContentError(field=field, problem=problem) from None
+
+
+def refuse_missing(given: Iterable[str], required: Iterable[str]) -> None:
+    """Refuse a call that lacks keyword arguments, as Python itself would.
+
+    Raises:
+        TypeError: one of *required* is not *given*.
+    """
+    missing = sorted(set(required) - set(given))
+    if missing:
+        raise TypeError(f"There is an argument missing: give {', '.join(missing)}.")
+
+
+def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse keyword arguments that a call does not have, as Python itself would.
+
+    Raises:
+        TypeError: one of *given* is not *known*.
+    """
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise TypeError(f"There is no argument {unknown[0]!r}: use one of {', '.join(sorted(known))}.")

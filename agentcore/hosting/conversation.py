@@ -1,0 +1,119 @@
+"""Conversation: the log of what was said, as the host uses it."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import Trust
+from agentcore.domain.scope import Scope
+from agentcore.hosting.checks import clean_instant, clean_member, clean_name, clean_text, optional_name
+from agentcore.hosting.options import ConversationOptions
+from agentcore.ids import IdFactory
+from agentcore.stores.protocols import Storage, UnitOfWork
+
+Turns: TypeAlias = list[Turn]
+
+
+class Role(StrEnum):
+    """Who speaks a turn."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+class Conversation:
+    """One scope's conversation log; keeps nothing itself, so it may be made anew at any time.
+
+    Args:
+        scope: Whose conversations they are.
+        storage: Where they are kept.
+        ids: Names new turns.
+        options: How far turns are trusted.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        *,
+        storage: Storage,
+        ids: IdFactory,
+        options: ConversationOptions | None = None,
+    ) -> None:
+        self._scope = scope
+        self._storage = storage
+        self._ids = ids
+        trusts = options or ConversationOptions()
+        self._trust = {
+            Role.USER: trusts.user_trust,
+            Role.ASSISTANT: trusts.assistant_trust,
+            Role.SYSTEM: trusts.system_trust,
+            Role.TOOL: trusts.tool_trust,
+        }
+
+    @property
+    def scope(self) -> Scope:
+        """Whose conversations they are."""
+        return self._scope
+
+    async def append(
+        self,
+        *,
+        session_id: str,
+        role: str,
+        content: str,
+        occurred_at: datetime | None = None,
+        speaker: str | None = None,
+        trust: Trust | None = None,
+        generated: bool = False,
+    ) -> Turn:
+        """Log one message.
+
+        Args:
+            session_id: The conversation it belongs to.
+            role: `user`, `assistant`, `system` or `tool`.
+            content: The text, at most 100,000 characters.
+            occurred_at: When it was said, aware; None is now.
+            speaker: The person's name, where it is known.
+            trust: How far its origin is trusted; None is what the options say of the role.
+            generated: Whether the host's own machinery wrote it; such text is never evidence.
+
+        Raises:
+            InvalidContentError: something cannot be stored; nothing was.
+        """
+        spoken_by = clean_member(Role, "role", role)
+        session, text = clean_name("session id", session_id), clean_text("content", content)
+        said_at, name = clean_instant(occurred_at), optional_name("speaker", speaker)
+
+        def work(unit: UnitOfWork) -> Turn:
+            turn = Turn(
+                id=self._ids.new(),
+                scope=self._scope,
+                session_id=session,
+                role=spoken_by.value,
+                content=text,
+                speaker=name,
+                occurred_at=said_at or unit.now,
+                recorded_at=unit.now,
+                trust=self._trust[spoken_by] if trust is None else trust,
+                generated=generated,
+            )
+            unit.turns.add([turn])
+            return turn
+
+        return await self._storage.write(self._scope, work)
+
+    async def session(self, session_id: str, *, limit: int | None = None) -> Turns:
+        """Return a conversation's turns in the order they were said; with *limit*, its newest."""
+        session = clean_name("session id", session_id)
+        return await self._storage.read(self._scope, lambda view: view.turns.session(session, limit=limit))
+
+    async def get(self, turn_id: str) -> Turn | None:
+        """Return the turn, or None."""
+        return await self._storage.read(self._scope, lambda view: view.turns.get(turn_id))
+
+    async def count(self) -> int:
+        """Count turns."""
+        return await self._storage.read(self._scope, lambda view: view.turns.count())

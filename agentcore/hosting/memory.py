@@ -1,0 +1,208 @@
+"""Memory: what the agent knows, as the host uses it."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Final, TypeAlias, Unpack
+
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import Level, MemoryEntry, Status
+from agentcore.domain.scope import Scope
+from agentcore.domain.text import clean_category, clean_content, clean_tags
+from agentcore.errors import InvalidContentError, InvalidOptionsError
+from agentcore.hosting.amendment import Amendments, amend, checked
+from agentcore.hosting.checks import clean_instant, clean_query
+from agentcore.hosting.intake import Intake
+from agentcore.hosting.observation import Observation, Particulars
+from agentcore.ids import IdFactory
+from agentcore.recall.hit import Hit
+from agentcore.recall.recall import Recall
+from agentcore.stores.protocols import Forgotten, Storage, UnitOfWork
+
+Entries: TypeAlias = list[MemoryEntry]
+Hits: TypeAlias = list[Hit]
+
+_TEXTS_AT_ONCE: Final = 1_000
+
+
+class Memory:
+    """One scope's memory; keeps nothing itself, so it may be made anew at any time.
+
+    Whatever is said here was said by a person or by the host for one: a text that a person forgot earlier may be
+    remembered again.
+
+    Args:
+        scope: Whose memory it is.
+        storage: Where it is kept.
+        recall: Finds it again.
+        ids: Names new entries.
+    """
+
+    def __init__(self, scope: Scope, *, storage: Storage, recall: Recall, ids: IdFactory) -> None:
+        self._scope = scope
+        self._storage = storage
+        self._recall = recall
+        self._ids = ids
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memory it is."""
+        return self._scope
+
+    async def remember(self, content: str, **said: Unpack[Particulars]) -> MemoryEntry:
+        """Store *content*, or reinforce the active entry that says the same in the same category.
+
+        The same are texts equal but for case, spacing and a full stop at the end, about compatible times. A repeat
+        counts once more, is seen now, and adds its tags and metadata; one trusted less than the entry does not.
+
+        Args:
+            content: The text, at most 100,000 characters.
+            **said: What else is known: `category`, `tags`, `importance`, `subject_time`, `occurred_at`,
+                `metadata`, `pinned`, `trust`, `sources` (see `Particulars`).
+
+        Returns:
+            The entry as it is now stored.
+
+        Raises:
+            InvalidInputError: something cannot be stored; nothing was.
+        """
+        (entry,) = await self.remember_many([content], **said)
+        return entry
+
+    async def remember_many(self, texts: Iterable[str], **said: Unpack[Particulars]) -> Entries:
+        """Remember *texts*, each as `remember` does with the same particulars; repeats among them reinforce.
+
+        Every text is checked before the first is stored; then they are stored a thousand at a time.
+
+        Returns:
+            For each text the entry that holds it, in the order of the texts.
+        """
+        observation = Observation.of(said)
+        given = [texts] if isinstance(texts, str) else list(texts)
+        # Checking a hundred thousand texts takes longer than the event loop may stall.
+        contents = await asyncio.to_thread(_cleaned, given) if len(given) > _TEXTS_AT_ONCE else _cleaned(given)
+        stored: Entries = []
+        for start in range(0, len(contents), _TEXTS_AT_ONCE):
+            part = contents[start : start + _TEXTS_AT_ONCE]
+            stored += await self._storage.write(self._scope, partial(self._take, observation, part))
+        return stored
+
+    async def recall(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        category: str | None = None,
+        tags: Iterable[str] = (),
+        level: Level | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> Hits:
+        """Return the *k* active entries that answer *query* best, best first (see `agentcore.recall.Recall`).
+
+        Args:
+            query: What is asked; one without a word finds nothing.
+            k: How many at most, 1 or more.
+            category: Only this category and everything below it.
+            tags: Only entries with all of these.
+            level: Only entries known in this way.
+            created_after: Only what was first said at or after this instant, aware.
+            created_before: Only what was first said before this instant, aware.
+
+        Raises:
+            InvalidOptionsError: *k* is below 1.
+            InvalidContentError: the query is no text.
+        """
+        where = EntryFilter(
+            category=None if category is None else clean_category(category),
+            tags=clean_tags(tags),
+            level=level,
+            created_after=clean_instant(created_after),
+            created_before=clean_instant(created_before),
+        )
+        everything = where == EntryFilter()
+        return await self._recall.search(self._scope, clean_query(query), k=k, where=None if everything else where)
+
+    async def get(self, entry_id: str) -> MemoryEntry | None:
+        """Return the entry in whatever state, or None."""
+        return await self._storage.read(self._scope, lambda view: view.entries.get(entry_id))
+
+    async def count(self, *, status: Status | None = Status.ACTIVE) -> int:
+        """Count entries in a state; None counts all."""
+        return await self._storage.read(self._scope, lambda view: view.entries.count(_in_state(status)))
+
+    async def forget(self, entry_id: str) -> Forgotten:
+        """Remove an entry for good, with its equal texts, what was derived from it alone, and every copy of the text.
+
+        Raises:
+            UnknownRecordError: no entry has this id.
+        """
+        return await self._storage.write(self._scope, lambda unit: unit.forget(entry_id))
+
+    async def update(self, entry_id: str, **changes: Unpack[Amendments]) -> MemoryEntry:
+        """Change an active entry; whatever is not named stays as it is.
+
+        Args:
+            entry_id: Which one.
+            **changes: Any of `content`, `category`, `tags`, `importance`, `subject_time`, `metadata`, `pinned`
+                (see `Amendments`).
+
+        Returns:
+            The entry as it is now stored.
+
+        Raises:
+            UnknownRecordError: no entry has this id.
+            InvalidInputError: something cannot be stored, or the entry is not active.
+        """
+        return await self._storage.write(self._scope, partial(amend, entry_id=entry_id, fields=checked(changes)))
+
+    async def list(
+        self,
+        *,
+        category: str | None = None,
+        tags: Iterable[str] = (),
+        status: Status | None = Status.ACTIVE,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> Entries:
+        """Return entries, the latest seen first.
+
+        Args:
+            category: Only this category and everything below it.
+            tags: Only entries with all of these.
+            status: Only entries in this state; None for all.
+            limit: How many at most, 0 or more.
+            offset: How many to pass over first.
+        """
+        for name, value in (("limit", limit), ("offset", offset)):
+            if value < 0:
+                raise InvalidOptionsError(field=name, value=value, allowed="give 0 or more")
+        where = replace(
+            _in_state(status),
+            category=None if category is None else clean_category(category),
+            tags=clean_tags(tags),
+        )
+        return await self._storage.read(
+            self._scope, lambda view: view.entries.select(where, limit=limit, offset=offset)
+        )
+
+    def _take(self, observation: Observation, contents: Sequence[str], unit: UnitOfWork) -> Entries:
+        return Intake(unit, observation, self._ids).take(contents)
+
+
+def _in_state(status: Status | None) -> EntryFilter:
+    return EntryFilter(statuses=frozenset() if status is None else frozenset({status}))
+
+
+def _cleaned(texts: Sequence[str]) -> list[str]:
+    contents: list[str] = []
+    for number, text in enumerate(texts, start=1):
+        try:
+            contents.append(clean_content(text))
+        except InvalidContentError as error:
+            if len(texts) > 1:
+                error.add_note(f"It is text {number:,} of {len(texts):,}.")
+            raise
+    return contents

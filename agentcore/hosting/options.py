@@ -1,0 +1,150 @@
+"""Options of the host's services: frozen, checked when made, extra names refused.
+
+pydantic checks them; its errors are told in the sentences of `agentcore.errors`.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from agentcore.domain.decay import Decay
+from agentcore.domain.memory import Trust
+from agentcore.domain.text import MAX_CONTENT
+from agentcore.errors import InvalidOptionsError
+from agentcore.recall.options import RecallOptions
+
+_DECAY = Decay()
+_RECALL = RecallOptions()
+
+
+class Options(BaseModel):
+    """Base of all options: immutable, changed by `replace`.
+
+    Raises:
+        InvalidOptionsError: an option is unknown or cannot have its value.
+        ExceptionGroup: several are; one `InvalidOptionsError` for each.
+
+    Example:
+        >>> MemoryOptions().replace(floor=0.2).floor
+        0.2
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    section: ClassVar[str] = ""
+    """What its fields are called after in errors."""
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise together(_refusals(type(self), error)) from None
+
+    def replace(self, **changes: object) -> Self:
+        """Return a checked copy with other values in some fields."""
+        return type(self)(**(dict(self) | changes))
+
+
+class MemoryOptions(Options):
+    """How memory fades and how recall ranks."""
+
+    section: ClassVar[str] = "memory"
+
+    grace: timedelta = _DECAY.grace
+    """How long an entry keeps its importance after a reinforcement; 0 or more."""
+    half_life: timedelta = _DECAY.half_life
+    """Time after the grace in which importance halves; zero or less switches decay off."""
+    floor: float = _DECAY.floor
+    """Importance at which fading ends, 0..1."""
+    k1: float = _RECALL.k1
+    """How soon repetitions of a word stop counting in recall; 0 or more."""
+    b: float = _RECALL.b
+    """How much recall holds long entries back, 0..1."""
+    importance_weight: float = _RECALL.importance_weight
+    """Share of a recall score that importance decides, from 0 to below 1."""
+    open_scopes: int = _RECALL.open_scopes
+    """Scopes whose recall index stays in memory; 1 or more."""
+
+    @model_validator(mode="after")
+    def _have_meaning(self) -> Self:
+        self.decay()
+        self.recall()
+        return self
+
+    def decay(self) -> Decay:
+        """Return how importance fades."""
+        return Decay(grace=self.grace, half_life=self.half_life, floor=self.floor)
+
+    def recall(self) -> RecallOptions:
+        """Return how recall ranks."""
+        return RecallOptions(
+            k1=self.k1,
+            b=self.b,
+            importance_weight=self.importance_weight,
+            open_scopes=self.open_scopes,
+        )
+
+
+class ConversationOptions(Options):
+    """How far a turn is trusted that comes without a trust of its own."""
+
+    section: ClassVar[str] = "conversation"
+
+    user_trust: Trust = Trust.STATED
+    """Trust of what people say; `UNTRUSTED` where anybody may talk to the agent."""
+    assistant_trust: Trust = Trust.INFERRED
+    """Trust of the agent's own words."""
+    system_trust: Trust = Trust.STATED
+    """Trust of the host's own prompts."""
+    tool_trust: Trust = Trust.UNTRUSTED
+    """Trust of what tools bring in from outside."""
+
+
+class SkillOptions(Options):
+    """How far a skill is trusted that is saved without a trust of its own."""
+
+    section: ClassVar[str] = "skills"
+
+    trust: Trust = Trust.STATED
+    """Trust of what the host saves."""
+
+
+class FeedbackOptions(Options):
+    """What the feedback log keeps."""
+
+    section: ClassVar[str] = "feedback"
+
+    max_detail: int = Field(default=4_000, ge=0, le=MAX_CONTENT)
+    """Characters of a detail that are kept; the rest is cut off."""
+
+
+class WispOptions(Options):
+    """What the wisp log keeps."""
+
+    section: ClassVar[str] = "wisps"
+
+    max_definition: int = Field(default=20_000, ge=0, le=MAX_CONTENT)
+    """Longest definition kept with a successful run, in characters; a longer one is left out."""
+
+
+def together(refusals: Sequence[InvalidOptionsError]) -> InvalidOptionsError | ExceptionGroup[InvalidOptionsError]:
+    """Return the one refusal itself, or a group of several."""
+    return refusals[0] if len(refusals) == 1 else ExceptionGroup("Several options are not possible", refusals)
+
+
+def _refusals(options: type[Options], error: ValidationError) -> list[InvalidOptionsError]:
+    return [_refusal(options, problem) for problem in error.errors(include_url=False)]
+
+
+def _refusal(options: type[Options], problem: Mapping[str, Any]) -> InvalidOptionsError:
+    cause = problem.get("ctx", {}).get("error")
+    if isinstance(cause, InvalidOptionsError):
+        return cause
+    field = ".".join(str(part) for part in (options.section, *problem["loc"]) if part != "")
+    allowed = f"there is none of that name; the options are {', '.join(sorted(options.model_fields))}"
+    if problem["type"] != "extra_forbidden":
+        message: str = problem["msg"]
+        allowed = message[:1].lower() + message[1:]
+    return InvalidOptionsError(field=field, value=problem["input"], allowed=allowed)

@@ -1,0 +1,34 @@
+"""HostParts: what a host hands to what is plugged into it."""
+
+from dataclasses import dataclass
+
+from agentcore.clock import Clock
+from agentcore.domain.capability import Capability
+from agentcore.ids import IdFactory
+from agentcore.llm.chat import ChatClient
+from agentcore.llm.gate import BusyGate
+from agentcore.recall.recall import Recall
+from agentcore.stores.protocols import Storage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostParts:
+    """The services of a host that plugins build on; lives as long as the host.
+
+    Args:
+        storage: Where everything is kept.
+        clock: Where instants come from.
+        ids: Where ids come from.
+        gate: Tells when a person is being served.
+        chat: The model, if there is one.
+        recall: Finds entries.
+        capabilities: What the host was built with.
+    """
+
+    storage: Storage
+    clock: Clock
+    ids: IdFactory
+    gate: BusyGate
+    chat: ChatClient | None
+    recall: Recall
+    capabilities: frozenset[Capability]

@@ -1,0 +1,30 @@
+"""Which entries a filter lets through, once they are at hand."""
+
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import MemoryEntry
+
+
+def admits(where: EntryFilter, entry: MemoryEntry) -> bool:
+    """Tell whether *entry* meets every condition of *where*.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> from agentcore.domain.scope import Scope
+        >>> now = datetime(2025, 5, 1, tzinfo=UTC)
+        >>> entry = MemoryEntry(id="a", scope=Scope.default(), content="Ana likes tea", category="people/ana",
+        ...                     created_at=now, recorded_at=now, last_seen_at=now)
+        >>> admits(EntryFilter(category="people"), entry), admits(EntryFilter(category="peo"), entry)
+        (True, False)
+    """
+    return (
+        (not where.statuses or entry.status in where.statuses)
+        and (where.category is None or _is_within(entry.category, where.category))
+        and set(where.tags).issubset(entry.tags)
+        and (where.level is None or entry.level is where.level)
+        and (where.created_after is None or entry.created_at >= where.created_after)
+        and (where.created_before is None or entry.created_at < where.created_before)
+    )
+
+
+def _is_within(category: str, branch: str) -> bool:
+    return category == branch or category.startswith(f"{branch}/")

@@ -1,0 +1,52 @@
+"""The contracts of storage.
+
+A `Storage` runs synchronous functions of a `ReadView` or a `UnitOfWork` on its own threads, each in one transaction
+and bound to one scope. So a store method cannot be called without a scope, cannot reach two, and never stalls the event
+loop; async exists only at this boundary. A write transaction that changed records bumps the scope's `revision` and
+leaves a row in the change feed, which the recall index and the triggers follow.
+
+`agentcore.testing.contracts` is the suite that an implementation has to pass.
+"""
+
+from agentcore.stores.protocols.conversation import TurnReader, TurnStore
+from agentcore.stores.protocols.entries import EntryReader, EntryStore, Material, Repeated
+from agentcore.stores.protocols.feed import FeedPage, FeedPosition, IndexRow
+from agentcore.stores.protocols.leases import Lease, LeaseReader, LeaseStore
+from agentcore.stores.protocols.ledgers import (
+    Forgotten,
+    ForgottenReader,
+    ImportLedger,
+    SettingsReader,
+    SettingsStore,
+)
+from agentcore.stores.protocols.signals import SignalReader, SignalStore
+from agentcore.stores.protocols.skills import SkillReader, SkillStore
+from agentcore.stores.protocols.storage import Origin, ReadView, Storage, UnitOfWork
+
+__all__ = [
+    "EntryReader",
+    "EntryStore",
+    "FeedPage",
+    "FeedPosition",
+    "Forgotten",
+    "ForgottenReader",
+    "ImportLedger",
+    "IndexRow",
+    "Lease",
+    "LeaseReader",
+    "LeaseStore",
+    "Material",
+    "Origin",
+    "ReadView",
+    "Repeated",
+    "SettingsReader",
+    "SettingsStore",
+    "SignalReader",
+    "SignalStore",
+    "SkillReader",
+    "SkillStore",
+    "Storage",
+    "TurnReader",
+    "TurnStore",
+    "UnitOfWork",
+]

@@ -1,0 +1,38 @@
+"""Skills: what a store of them can be asked and told."""
+
+from collections.abc import Collection
+from typing import Protocol
+
+from agentcore.domain.skill import Skill
+
+
+class SkillReader(Protocol):
+    """Read skills."""
+
+    def get(self, skill_id: str) -> Skill | None:
+        """Return the skill in whatever state, or None."""
+        ...
+
+    def named(self, name: str) -> Skill | None:
+        """Return the active skill of that name, or None."""
+        ...
+
+    def catalogue(self, *, prefix: str = "") -> list[Skill]:
+        """Return active skills whose name starts with *prefix*, by name."""
+        ...
+
+
+class SkillStore(SkillReader, Protocol):
+    """Write skills."""
+
+    def add(self, skill: Skill) -> None:
+        """Insert a skill; StaleVersionError if its id is taken, or an active one has its name."""
+        ...
+
+    def replace(self, before: Skill, after: Skill) -> None:
+        """Write *after* over *before*; StaleVersionError if the stored version is another than *before*'s."""
+        ...
+
+    def delete(self, skill_ids: Collection[str]) -> int:
+        """Remove skills for good; return how many there were."""
+        ...

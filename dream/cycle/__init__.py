@@ -1,0 +1,1 @@
+"""The cycle: the runner that alone writes, undo, plan, and the facade hosts use."""

@@ -1,0 +1,164 @@
+"""Dreams: what a host and its users hold."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+
+from agentcore.hosting.parts import HostParts
+
+from agentcore.domain.scope import Scope
+from agentcore.stores.protocols import ReadView, UnitOfWork
+from dream.cycle.history import History, Status, read_history, read_status
+from dream.cycle.lease import DREAM_LEASE
+from dream.cycle.revision import Reviser
+from dream.cycle.runner import PAUSED_SETTING, Runner
+from dream.domain.journal import JournalRow
+from dream.domain.plan import Plan
+from dream.domain.report import RunReport
+from dream.errors import UnknownRunError
+from dream.options import DreamOptions
+from dream.stores import bookkeeping
+
+
+class Dreams:
+    """The dreams of one scope; lives as long as the host.
+
+    Args:
+        parts: What the host offers.
+        options: The host's options.
+        scope: Whose memory; `for_scope` gives another's.
+    """
+
+    def __init__(self, parts: HostParts, options: DreamOptions, scope: Scope | None = None) -> None:
+        self._parts = parts
+        self._options = options
+        self._scope = scope or Scope.default()
+        self._runner = Runner(parts, options)
+        self._reviser = Reviser(parts, options)
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memory these dreams tend."""
+        return self._scope
+
+    @property
+    def pass_names(self) -> tuple[str, ...]:
+        """The passes of a run, in order."""
+        return self._runner.pass_names
+
+    def for_scope(self, scope: Scope) -> "Dreams":
+        """Return the dreams of another scope."""
+        return Dreams(self._parts, self._options, scope)
+
+    async def run(
+        self, *, passes: Collection[str] | None = None, plan: str | None = None, now: datetime | None = None
+    ) -> RunReport:
+        """Run one cycle now, or apply a stored plan.
+
+        Args:
+            passes: Only these passes; all enabled ones by default.
+            plan: Id of a plan to apply exactly as it stands; what moved since is refused as stale.
+            now: Judge as of this instant instead of the clock's, to simulate a later day.
+
+        Raises:
+            UnknownPassError: a pass was named that does not exist.
+            UnknownPlanError: there is no such plan.
+            StorageError: the database failed; the next run goes on from the last committed step.
+        """
+        if plan is not None:
+            return await self._reviser.apply(self._scope, plan)
+        return await self._runner.run(self._scope, passes=passes, now=now)
+
+    async def plan(self, *, passes: Collection[str] | None = None, now: datetime | None = None) -> Plan:
+        """Show what a run would change: the real runner on a copy of the database; nothing of the memory is written.
+
+        The plan itself is kept, so that `run(plan=plan.plan_id)` can apply it.
+        """
+        created_at = self._parts.clock.now()
+        async with self._parts.storage.snapshot() as copy:
+            recall = self._parts.recall.on(copy)
+            await recall.start()
+            try:
+                trial = replace(self._parts, storage=copy, recall=recall)
+                await copy.write(self._scope, _clear_the_way)
+                report = await Runner(trial, self._options).run(self._scope, passes=passes, now=now)
+                plan = await copy.read(
+                    self._scope,
+                    lambda view: _planned(view, self._parts.ids.new(), created_at, report),
+                )
+            finally:
+                await recall.stop()
+        await self._parts.storage.write(self._scope, lambda unit: bookkeeping(unit).plans.save(plan))
+        return plan
+
+    async def undo(self, run_id: str, *, pass_name: str | None = None, change: int | None = None) -> RunReport:
+        """Take back a run, one of its passes, or one change set; undoing an undo brings the changes back.
+
+        A record that changed since is reported (`changed_since`) and left alone. What a person took back is not done
+        again by later dreams.
+
+        Raises:
+            UnknownRunError: no such run.
+            UnknownChangeError: no such change in it.
+        """
+        return await self._reviser.undo(self._scope, run_id, pass_name=pass_name, number=change)
+
+    async def restore(self, entry_id: str) -> RunReport:
+        """Bring a retired entry back; no dream retires it for the same reason again."""
+        return await self._reviser.restore(self._scope, entry_id)
+
+    async def runs(self, *, limit: int = 20) -> list[RunReport]:
+        """Return the newest runs, newest first; one that is under way or interrupted has no `finished_at`."""
+        return await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).runs.newest(limit=limit))
+
+    async def report(self, run_id: str) -> RunReport:
+        """Return the report of a run, by its id or the beginning of it."""
+
+        def find(view: ReadView) -> RunReport:
+            runs = bookkeeping(view).runs
+            report = runs.report(runs.resolve(run_id))
+            if report is None:
+                raise UnknownRunError(value=run_id)
+            return report
+
+        return await self._parts.storage.read(self._scope, find)
+
+    async def diff(self, run_id: str) -> list[JournalRow]:
+        """Return what a run changed, in the order it did."""
+
+        def find(view: ReadView) -> list[JournalRow]:
+            books = bookkeeping(view)
+            return books.journal.of_run(books.runs.resolve(run_id))
+
+        return await self._parts.storage.read(self._scope, find)
+
+    async def why(self, entry_id: str) -> History:
+        """Return an entry's history: what happened to it and why, and where it came from, down to the turn."""
+        return await self._parts.storage.read(self._scope, lambda view: read_history(view, entry_id))
+
+    async def status(self) -> Status:
+        """Return how the scope stands: counts, last run, backlog, pause, lease."""
+        names = self._runner.pass_names
+        return await self._parts.storage.read(self._scope, lambda view: read_status(view, names))
+
+    async def pause(self) -> None:
+        """Stop dreams of the scope, in every process, until `resume`."""
+        await self._parts.storage.write(self._scope, lambda unit: unit.settings.put(PAUSED_SETTING, "true"))
+
+    async def resume(self) -> None:
+        """Let dreams of the scope run again."""
+        await self._parts.storage.write(self._scope, lambda unit: unit.settings.put(PAUSED_SETTING, None))
+
+
+def _clear_the_way(unit: UnitOfWork) -> None:
+    """Free the copy of leases and interrupted runs, which belong to the original."""
+    unit.leases.revoke(DREAM_LEASE)
+    bookkeeping(unit).runs.abandon()
+
+
+def _planned(view: ReadView, plan_id: str, created_at: datetime, report: RunReport) -> Plan:
+    books = bookkeeping(view)
+    rows = books.journal.of_run(report.run_id) if report.run_id else []
+    moved = {step.pass_name for step in books.runs.steps(report.run_id) if step.cursor_after is not None}
+    cursors = {name: books.cursors.position(name) or 0 for name in sorted(moved)}
+    return Plan(plan_id=plan_id, created_at=created_at, report=report, rows=tuple(rows), cursors=cursors)

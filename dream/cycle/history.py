@@ -1,0 +1,161 @@
+"""Answers for people: why an entry is as it is, and how a scope stands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import MemoryEntry, SourceKind
+from agentcore.domain.memory import Status as EntryStatus
+from agentcore.domain.records import to_image
+from agentcore.stores.protocols import Lease, ReadView
+from dream.cycle.lease import DREAM_LEASE
+from dream.cycle.runner import PAUSED_SETTING
+from dream.domain.journal import JournalRow
+from dream.domain.report import RunKind, RunReport
+from dream.stores import bookkeeping
+
+_DEPTH = 32
+"""Hops that provenance is followed; chains of merges stay far below."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Why an entry is as it is.
+
+    Args:
+        entry_id: The entry.
+        entry: As it is now; None if it was purged or forgotten.
+        rows: What dreams and people did to it, oldest first.
+        ancestors: Entries it was made of, nearest first, in whatever state.
+        turns: The turns it goes back to, in the order they were said.
+        descendants: Entries made of it.
+    """
+
+    entry_id: str
+    entry: MemoryEntry | None
+    rows: tuple[JournalRow, ...]
+    ancestors: tuple[MemoryEntry, ...]
+    turns: tuple[Turn, ...]
+    descendants: tuple[MemoryEntry, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `dream why --json` prints."""
+        return {
+            "id": self.entry_id,
+            "entry": None if self.entry is None else entry_json(self.entry),
+            "history": [{**row.to_json(), "run_id": row.run_id} for row in self.rows],
+            "ancestors": [to_image(entry) for entry in self.ancestors],
+            "turns": [to_image(turn) for turn in self.turns],
+            "descendants": [to_image(entry) for entry in self.descendants],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """How a scope stands.
+
+    Args:
+        entries: Entries by state.
+        turns: Turns in the log.
+        unread_turns: Turns that no cycle has consumed.
+        skills: Active skills.
+        revision: The scope's revision.
+        backlog: Entries each pass still has to look at.
+        last_run: The newest finished dream.
+        interrupted: Id of a dream that was interrupted and waits to be resumed.
+        paused: Whether a person paused the dreams.
+        lease: Who is dreaming now.
+    """
+
+    entries: dict[str, int]
+    turns: int
+    unread_turns: int
+    skills: int
+    revision: int
+    backlog: dict[str, int]
+    last_run: RunReport | None
+    interrupted: str | None
+    paused: bool
+    lease: Lease | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `dream status --json` prints."""
+        lease = None if self.lease is None else {"pid": self.lease.pid, "host": self.lease.host}
+        return {
+            "entries": self.entries,
+            "turns": self.turns,
+            "unread_turns": self.unread_turns,
+            "skills": self.skills,
+            "revision": self.revision,
+            "backlog": self.backlog,
+            "last_run": None if self.last_run is None else self.last_run.to_json(),
+            "interrupted": self.interrupted,
+            "paused": self.paused,
+            "dreaming": lease,
+        }
+
+
+def entry_json(entry: MemoryEntry) -> dict[str, Any]:
+    """Return an entry as people's JSON shows it: its image with the importance as of now."""
+    image = to_image(entry)
+    return {**image, "importance": round(entry.importance, 6), "reinforcement_count": entry.reinforcement_count}
+
+
+def read_history(view: ReadView, entry_id: str) -> History:
+    """Return the history of the entry *entry_id*."""
+    entry = view.entries.get(entry_id)
+    ancestors = _ancestors(view, entry) if entry else []
+    family = [entry, *ancestors] if entry else []
+    turn_ids = {ref.id for member in family for ref in member.sources if ref.kind is SourceKind.TURN}
+    turns = sorted(view.turns.get_many(turn_ids), key=lambda turn: (turn.occurred_at, turn.id))
+    return History(
+        entry_id=entry_id,
+        entry=entry,
+        rows=tuple(bookkeeping(view).journal.of_record(entry_id)),
+        ancestors=tuple(ancestors),
+        turns=tuple(turns),
+        descendants=tuple(view.entries.derived_from(SourceKind.ENTRY.value, entry_id)),
+    )
+
+
+def _ancestors(view: ReadView, entry: MemoryEntry) -> list[MemoryEntry]:
+    found: dict[str, MemoryEntry] = {}
+    front = [entry]
+    for _ in range(_DEPTH):
+        ids = {ref.id for member in front for ref in member.sources if ref.kind is SourceKind.ENTRY}
+        ids |= {absorbed for member in front for absorbed, _ in member.absorbed}
+        front = view.entries.get_many(ids - set(found) - {entry.id})
+        if not front:
+            break
+        found.update({member.id: member for member in front})
+    return list(found.values())
+
+
+def read_status(view: ReadView, pass_names: Sequence[str]) -> Status:
+    """Return how the view's scope stands."""
+    books = bookkeeping(view)
+    runs = books.runs.newest(limit=50)
+    backlog = {
+        name: view.entries.count_material(after=books.cursors.position(name) or 0, also=books.cursors.reopened(name))
+        for name in pass_names
+        if name in _ENTRY_READERS
+    }
+    counts = {state.value: view.entries.count(EntryFilter(statuses=frozenset({state}))) for state in EntryStatus}
+    interrupted = books.runs.unfinished()
+    return Status(
+        entries=counts,
+        turns=view.turns.count(),
+        unread_turns=view.turns.count_unread(),
+        skills=len(view.skills.catalogue()),
+        revision=view.revision,
+        backlog=backlog,
+        last_run=next((run for run in runs if run.kind is not RunKind.UNDO and run.finished_at), None),
+        interrupted=interrupted[-1].run_id if interrupted else None,
+        paused=bool(view.settings.get(PAUSED_SETTING)),
+        lease=view.leases.holder(DREAM_LEASE),
+    )
+
+
+_ENTRY_READERS = frozenset({"exact-fold", "near-duplicates"})

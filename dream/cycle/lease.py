@@ -1,0 +1,52 @@
+"""The right to dream on a scope: taken, renewed while the run lasts, given back."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from agentcore.hosting.parts import HostParts
+
+from agentcore.domain.scope import Scope
+from agentcore.hosting.service import BackgroundService, WorkerFailure
+from agentcore.stores.protocols import Lease
+
+DREAM_LEASE = "dream"
+
+
+class _Renewal(BackgroundService):
+    """Renews a lease six times per duration; a lost one shows at the next step, which checks the fencing token."""
+
+    def __init__(self, parts: HostParts, scope: Scope, lease: Lease, duration: timedelta) -> None:
+        super().__init__(name=f"dream-lease-{scope}", on_failure=WorkerFailure.KEEP_RUNNING)
+        self._parts = parts
+        self._scope = scope
+        self._lease = lease
+        self._duration = duration
+
+    async def run(self) -> None:
+        while True:
+            await self._parts.clock.sleep(self._duration / 6)
+            await self._parts.storage.write(
+                self._scope,
+                lambda unit: unit.leases.renew(self._lease, duration=self._duration),
+            )
+
+
+@asynccontextmanager
+async def dream_lease(parts: HostParts, scope: Scope, duration: timedelta) -> AsyncGenerator[Lease | None]:
+    """Hold the lease for the length of the block; yield None if another holder has it."""
+    holder = parts.ids.new()
+    lease = await parts.storage.write(
+        scope,
+        lambda unit: unit.leases.acquire(DREAM_LEASE, holder=holder, duration=duration),
+    )
+    if lease is None:
+        yield None
+        return
+    renewal = _Renewal(parts, scope, lease, duration)
+    await renewal.start()
+    try:
+        yield lease
+    finally:
+        await renewal.stop()
+        await parts.storage.write(scope, lambda unit: unit.leases.release(lease))

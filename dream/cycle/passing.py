@@ -1,0 +1,172 @@
+"""Running one pass: context, steps, and the report that sums them up."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from agentcore.hosting.parts import HostParts
+
+from agentcore.clock import Clock
+from agentcore.domain.scope import Scope
+from agentcore.recall.neighbours import Neighbour
+from agentcore.stores.protocols import Lease, Origin, ReadView
+from dream.cycle.answers import Answers
+from dream.cycle.steps import StepWriter
+from dream.domain.proposal import History, Refusal, Work
+from dream.domain.reasons import Skip
+from dream.domain.report import PassOutcome, PassReport
+from dream.options import DreamOptions
+from dream.passes import DreamContext, DreamPass
+from dream.stores import bookkeeping
+from dream.stores.runs import StepRow
+
+T = TypeVar("T")
+
+_COUNTS = ("accepted", "purged", "looked_at", "calls", "input_tokens", "output_tokens")
+
+
+@dataclass(slots=True, kw_only=True)
+class PassRun:
+    """One pass of one run; lives as long as it.
+
+    Args:
+        parts: What the host offers.
+        scope: Whose memory.
+        options: The host's options.
+        dream_pass: The pass.
+        run_id: The run.
+        as_of: The instant it judges by.
+        lease: The right to dream.
+        steps: The steps of the pass committed so far, by an interrupted process or by this one.
+        next_number: The number of the run's next step.
+    """
+
+    parts: HostParts
+    scope: Scope
+    options: DreamOptions
+    dream_pass: DreamPass
+    run_id: str
+    as_of: datetime
+    lease: Lease
+    steps: list[StepRow]
+    next_number: int
+
+    async def run(self) -> PassReport:
+        """Take steps until the pass is done; what it raises is the caller's to report."""
+        missing = sorted(item.value for item in self.dream_pass.requires - self.parts.capabilities)
+        if missing:
+            return self._report(PassOutcome.SKIPPED, f"{Skip.MISSING}: {', '.join(missing)}")
+        if not self.steps:
+            work = await self._has_work()
+            if not work.pending and not work.reports:
+                return self._report(PassOutcome.UNCHANGED, Skip.NO_WORK)
+        answers = Answers(self.parts, self.scope, self.run_id, self.dream_pass.name)
+        while not self.steps or not self.steps[-1].closing:
+            await self._step(answers)
+        return self._closing_report()
+
+    def failed(self, error: Exception) -> PassReport:
+        """Return the report of a pass that raised *error*."""
+        return self._summed(PassOutcome.FAILED, f"{type(error).__name__}: {error}")
+
+    async def _has_work(self) -> Work:
+        return await self.dream_pass.has_work(await self._context(None))
+
+    async def _step(self, answers: Answers) -> None:
+        await self.parts.gate.wait_until_idle()
+        began = self.parts.clock.now()
+        proposal = await self.dream_pass.propose(await self._context(answers))
+        writer = StepWriter(
+            run_id=self.run_id,
+            pass_name=self.dream_pass.name,
+            lease=self.lease,
+            options=self.options,
+            usage=answers.take_usage(),
+        )
+        number, seconds = self.next_number, elapsed(self.parts.clock, began)
+        step = await self.parts.storage.write(
+            self.scope,
+            lambda unit: writer.commit(unit, number, proposal, seconds),
+            origin=Origin.DREAM,
+        )
+        self.steps.append(step)
+        self.next_number += 1
+
+    async def _context(self, answers: Answers | None) -> DreamContext:
+        name = self.dream_pass.name
+
+        def stand(view: ReadView) -> tuple[int, frozenset[str]]:
+            cursors = bookkeeping(view).cursors
+            return cursors.position(name) or 0, frozenset(cursors.reopened(name))
+
+        cursor, reopened = await self.parts.storage.read(self.scope, stand)
+        view = _Views(self.parts, self.scope)
+        return DreamContext(
+            scope=self.scope,
+            run_id=self.run_id,
+            as_of=self.as_of,
+            options=self.options,
+            cursor=cursor,
+            reopened=reopened,
+            looked_at=sum(step.report["looked_at"] for step in self.steps),
+            read=view.read,
+            similar=view.similar,
+            declined=view.declined,
+            count_history=view.count_history,
+            ask=(answers or Answers(self.parts, self.scope, self.run_id, name)).ask,
+        )
+
+    def _closing_report(self) -> PassReport:
+        reports = [step.report for step in self.steps]
+        changed = any(report["accepted"] or report["purged"] for report in reports)
+        outcome = PassOutcome.APPLIED if changed else PassOutcome.UNCHANGED
+        return self._summed(outcome, None)
+
+    def _summed(self, outcome: PassOutcome, reason: str | None) -> PassReport:
+        reports = [step.report for step in self.steps]
+        sums = {name: sum(int(report.get(name, 0)) for report in reports) for name in _COUNTS}
+        refused = [Refusal(code, detail) for report in reports for code, detail in report["refused"]]
+        return self._report(
+            outcome,
+            reason,
+            **sums,
+            refused=tuple(refused),
+            notes=self.dream_pass.conclude([report["notes"] for report in reports]) if reports else {},
+            backlog=reports[-1]["backlog"] if reports else 0,
+            seconds=round(sum(report["seconds"] for report in reports), 6),
+        )
+
+    def _report(self, outcome: PassOutcome, reason: str | None, **values: Any) -> PassReport:
+        return PassReport(name=self.dream_pass.name, outcome=outcome, reason=reason, **values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Views:
+    """The read-only functions a context hands to its pass."""
+
+    parts: HostParts
+    scope: Scope
+
+    async def read(self, work: Callable[[ReadView], T]) -> T:
+        return await self.parts.storage.read(self.scope, work)
+
+    async def similar(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
+        return await self.parts.recall.similar(self.scope, keys, threshold=threshold, limit=limit)
+
+    async def declined(self, fingerprints: Collection[str]) -> frozenset[str]:
+        if not fingerprints:
+            return frozenset()
+        return frozenset(await self.read(lambda view: bookkeeping(view).decisions.declined(fingerprints)))
+
+    async def count_history(self, what: History, before: datetime) -> int:
+        def count(view: ReadView) -> int:
+            runs = bookkeeping(view).runs
+            return runs.count_expired(before) if what is History.RUNS else runs.count_feed(before)
+
+        return await self.read(count)
+
+
+def elapsed(clock: Clock, began: datetime) -> float:
+    """Return the seconds since *began*; a clock set back counts as none."""
+    return max(0.0, (clock.now() - began).total_seconds())

@@ -1,0 +1,231 @@
+"""Runs that people ask for beside dreaming: undo, restore, and applying a plan."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from agentcore.hosting.parts import HostParts
+
+from agentcore.domain.memory import MemoryEntry, Status
+from agentcore.domain.records import Record
+from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidContentError, UnknownRecordError
+from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
+from dream.cycle.lease import dream_lease
+from dream.cycle.plan_steps import apply_rows, move_cursor
+from dream.cycle.undo import Undone, newest_first, restore_cursors, undo_batch
+from dream.domain.change import Change, ChangeSet
+from dream.domain.journal import JournalRow
+from dream.domain.plan import Plan
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import Deferral
+from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.errors import UnknownChangeError
+from dream.options import DreamOptions
+from dream.stores import Books, bookkeeping
+from dream.stores.runs import StepRow
+
+RESTORE = "restore"
+
+
+class Reviser:
+    """Undoes runs, restores entries and applies plans; lives as long as the host.
+
+    Args:
+        parts: What the host offers.
+        options: The host's options.
+    """
+
+    def __init__(self, parts: HostParts, options: DreamOptions) -> None:
+        self._parts = parts
+        self._options = options
+
+    async def undo(
+        self, scope: Scope, run_id: str, *, pass_name: str | None = None, number: int | None = None
+    ) -> RunReport:
+        """Take back a run, one pass of it, or one change set.
+
+        Raises:
+            UnknownRunError: no such run in the scope.
+            UnknownChangeError: no such change in the run.
+        """
+
+        def find(view: ReadView) -> tuple[str, list[JournalRow], list[StepRow]]:
+            books = bookkeeping(view)
+            full = books.runs.resolve(run_id)
+            return full, books.journal.of_run(full, pass_name=pass_name, number=number), books.runs.steps(full)
+
+        target, rows, steps = await self._parts.storage.read(scope, find)
+        if number is not None and not rows:
+            raise UnknownChangeError(run_id=target, number=number)
+        async with dream_lease(self._parts, scope, self._options.lease) as lease:
+            if lease is None:
+                return self._deferred(scope, RunKind.UNDO, target)
+            report = await self._open(scope, RunKind.UNDO, target)
+            undone = await self._undo_rows(scope, lease, report.run_id, rows)
+            whole = number is None
+            names = {step.pass_name for step in steps if pass_name in {None, step.pass_name}}
+
+            def settle(unit: UnitOfWork) -> None:
+                unit.leases.assert_held(lease)
+                books = bookkeeping(unit)
+                touched = [row.record_id for row in rows]
+                for name in sorted(names):
+                    if whole:
+                        restore_cursors(books, steps, name, touched)
+                    elif any(row.pass_name == name for row in rows):
+                        books.cursors.reopen(name, touched)
+
+            await self._parts.storage.write(scope, settle, origin=Origin.UNDO)
+            return await self._close(scope, report, "undo", undone.restored, undone.refused, purged=undone.purged)
+
+    async def restore(self, scope: Scope, entry_id: str) -> RunReport:
+        """Bring a retired entry back; no dream retires it for the same reason again.
+
+        Raises:
+            UnknownRecordError: no such entry.
+            InvalidContentError: the entry is active.
+        """
+        async with dream_lease(self._parts, scope, self._options.lease) as lease:
+            if lease is None:
+                return self._deferred(scope, RunKind.RESTORE, entry_id)
+            report = await self._open(scope, RunKind.RESTORE, entry_id)
+            run_id = report.run_id
+
+            def bring_back(unit: UnitOfWork) -> None:
+                before, after = _revival(unit, entry_id)
+                books = bookkeeping(unit)
+                unit.entries.replace([(before, after)])
+                made = Change[Record](before=before, after=after, reason="brought back by a person")
+                books.journal.write(run_id, 1, RESTORE, [ChangeSet(operation=RESTORE, changes=(made,))])
+                books.decisions.decline(_marks_against(books, entry_id, before.successor), run_id=run_id)
+
+            await self._parts.storage.write(scope, bring_back, origin=Origin.HOST)
+            return await self._close(scope, report, RESTORE, 1, [])
+
+    async def apply(self, scope: Scope, plan_id: str) -> RunReport:
+        """Make exactly the changes of a plan; what moved since it was made is refused as stale.
+
+        Raises:
+            UnknownPlanError: no such plan in the scope.
+        """
+        plan = await self._parts.storage.read(scope, lambda view: bookkeeping(view).plans.get(plan_id))
+        async with dream_lease(self._parts, scope, self._options.lease) as lease:
+            if lease is None:
+                return self._deferred(scope, RunKind.PLAN, plan.plan_id)
+            report = await self._open(scope, RunKind.PLAN, plan.plan_id, as_of=plan.report.as_of)
+            passes = [await self._apply_pass(scope, lease, report, plan, item) for item in plan.report.passes]
+            finished = report.with_passes(tuple(passes), self._parts.clock.now())
+
+            def close(unit: UnitOfWork) -> None:
+                books = bookkeeping(unit)
+                books.plans.delete(plan.plan_id)
+                books.runs.close(finished)
+
+            await self._parts.storage.write(scope, close)
+            return finished
+
+    async def _apply_pass(
+        self, scope: Scope, lease: Lease, report: RunReport, plan: Plan, planned: PassReport
+    ) -> PassReport:
+        rows = [row for row in plan.rows if row.pass_name == planned.name]
+        accepted, purged = 0, 0
+        refused: list[Refusal] = list(planned.refused)
+        for batch in newest_first(rows[::-1], self._options.step_size) if rows else []:
+            done = await self._parts.storage.write(
+                scope,
+                lambda unit, batch=batch: apply_rows(unit, lease, report.run_id, planned.name, batch),
+                origin=Origin.DREAM,
+            )
+            accepted += done.accepted
+            purged += done.purged
+            refused += done.refused
+        position = plan.cursors.get(planned.name)
+        if position is not None:
+            await self._parts.storage.write(
+                scope,
+                lambda unit: move_cursor(unit, lease, report.run_id, planned.name, position),
+                origin=Origin.DREAM,
+            )
+        outcome = PassOutcome.APPLIED if accepted or purged else planned.outcome
+        if outcome is PassOutcome.APPLIED and not (accepted or purged):
+            outcome = PassOutcome.UNCHANGED
+        return replace(planned, outcome=outcome, accepted=accepted, purged=purged, refused=tuple(refused))
+
+    async def _undo_rows(self, scope: Scope, lease: Lease, run_id: str, rows: Sequence[JournalRow]) -> Undone:
+        undone = Undone()
+        for step, batch in enumerate(newest_first(rows, self._options.step_size), start=1):
+
+            def take_back(unit: UnitOfWork, step: int = step, batch: list[JournalRow] = batch) -> None:
+                unit.leases.assert_held(lease)
+                undo_batch(unit, run_id, step, batch, undone)
+
+            await self._parts.storage.write(scope, take_back, origin=Origin.UNDO)
+        return undone
+
+    async def _open(self, scope: Scope, kind: RunKind, target: str, as_of: datetime | None = None) -> RunReport:
+        now = self._parts.clock.now()
+        report = RunReport(
+            run_id=self._parts.ids.new(),
+            scope=scope,
+            kind=kind,
+            outcome=Outcome.UNCHANGED,
+            as_of=as_of or now,
+            started_at=now,
+            target=target,
+        )
+        await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.open(report, {"passes": []}))
+        return report
+
+    async def _close(
+        self,
+        scope: Scope,
+        report: RunReport,
+        name: str,
+        accepted: int,
+        refused: Sequence[Refusal],
+        *,
+        purged: int = 0,
+    ) -> RunReport:
+        made = PassReport(
+            name=name,
+            outcome=PassOutcome.APPLIED if accepted else PassOutcome.UNCHANGED,
+            accepted=accepted,
+            refused=tuple(refused),
+            notes={"purged_for_good": purged} if purged else {},
+        )
+        finished = report.with_passes((made,), self._parts.clock.now())
+        await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.close(finished))
+        return finished
+
+    def _deferred(self, scope: Scope, kind: RunKind, target: str) -> RunReport:
+        now = self._parts.clock.now()
+        return RunReport(
+            run_id="",
+            scope=scope,
+            kind=kind,
+            outcome=Outcome.DEFERRED,
+            reason=Deferral.LEASE_HELD,
+            as_of=now,
+            started_at=now,
+            finished_at=now,
+            target=target,
+        )
+
+
+def _marks_against(books: Books, entry_id: str, successor: str | None) -> list[str]:
+    """Return the marks of what retired the entry last: its own and its successor's."""
+    marked = [row for row in books.journal.of_record(entry_id) if row.fingerprint]
+    if not marked:
+        return []
+    together = books.journal.of_run(marked[-1].run_id, number=marked[-1].number)
+    return [row.fingerprint for row in together if row.fingerprint and row.record_id in {entry_id, successor}]
+
+
+def _revival(unit: UnitOfWork, entry_id: str) -> tuple[MemoryEntry, MemoryEntry]:
+    entry = unit.entries.get(entry_id)
+    if entry is None:
+        raise UnknownRecordError(kind="entry", value=entry_id)
+    if entry.is_active:
+        raise InvalidContentError(field="entry", problem=f"{entry_id} is active already, there is nothing to restore")
+    return entry, replace(entry, status=Status.ACTIVE, status_reason=None, successor=None, status_at=None)

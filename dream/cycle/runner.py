@@ -1,0 +1,209 @@
+"""The runner: the only writer of a dream."""
+
+import dataclasses
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from agentcore.hosting.parts import HostParts
+
+from agentcore.domain.scope import Scope
+from agentcore.errors import StorageError
+from agentcore.stores.protocols import Lease, UnitOfWork
+from dream.cycle.lease import DREAM_LEASE, dream_lease
+from dream.cycle.passing import PassRun
+from dream.domain.reasons import Deferral, Skip
+from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.errors import UnknownPassError
+from dream.options import DreamOptions
+from dream.passes import ORDER, DreamPass, Place
+from dream.stores import bookkeeping
+from dream.stores.runs import OpenRun, StepRow
+
+PAUSED_SETTING = "dream.paused"
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """How a run begins: afresh, or where an interrupted one stopped."""
+
+    report: RunReport
+    names: tuple[str, ...]
+    steps: tuple[StepRow, ...]
+
+
+class Runner:
+    """Runs cycles; lives as long as the host.
+
+    Args:
+        parts: What the host offers.
+        options: The host's options.
+        order: The passes in their order; the built-in table unless a host changed it.
+    """
+
+    def __init__(self, parts: HostParts, options: DreamOptions, order: Sequence[Place] = ORDER) -> None:
+        self._parts = parts
+        self._options = options
+        self._order = order
+
+    @property
+    def pass_names(self) -> tuple[str, ...]:
+        """The passes of a run, in order."""
+        return tuple(place.dream_pass.name for place in self._order)
+
+    async def run(
+        self, scope: Scope, *, passes: Collection[str] | None = None, now: datetime | None = None
+    ) -> RunReport:
+        """Run one cycle, going on with an interrupted one first.
+
+        Args:
+            scope: Whose memory.
+            passes: Only these; all enabled ones by default.
+            now: The instant to judge by, to simulate a later day; the clock's by default.
+
+        Raises:
+            UnknownPassError: a pass was named that does not exist.
+            StorageError: the database failed; what was committed stands, and the next run goes on from there.
+        """
+        names = self._selected(passes)
+        async with dream_lease(self._parts, scope, self._options.lease) as lease:
+            if lease is None:
+                return await self._held(scope)
+            if await self._paused(scope):
+                return self._deferred(scope, f"{Deferral.PAUSED}: `dream resume` lifts it")
+            resumed = await self._interrupted(scope)
+            if resumed is not None:
+                report = await self._dream(scope, lease, resumed)
+                if passes is None and now is None:
+                    return report
+            return await self._dream(scope, lease, await self._open(scope, names, now))
+
+    def _selected(self, passes: Collection[str] | None) -> tuple[str, ...]:
+        unknown = sorted(set(passes or ()) - set(self.pass_names))
+        if unknown:
+            raise UnknownPassError(name=unknown[0], known=self.pass_names)
+        return tuple(name for name in self.pass_names if passes is None or name in passes)
+
+    async def _paused(self, scope: Scope) -> bool:
+        return bool(await self._parts.storage.read(scope, lambda view: view.settings.get(PAUSED_SETTING)))
+
+    async def _interrupted(self, scope: Scope) -> _Start | None:
+        """Return the run to go on with; those too old are closed as partial."""
+        oldest = self._parts.clock.now() - self._options.resume_within
+
+        def look(unit: UnitOfWork) -> _Start | None:
+            runs = bookkeeping(unit).runs
+            runs.abandon(RunKind.PLAN, RunKind.UNDO, RunKind.RESTORE)
+            found = runs.unfinished()
+            young = [run for run in found if run.started_at >= oldest]
+            for run in found:
+                if run not in young[-1:]:
+                    runs.close(_abandoned(scope, run, runs.steps(run.run_id), unit.now))
+            if not young:
+                return None
+            run = young[-1]
+            return _Start(_opening(scope, run, resumed=True), run.passes, tuple(runs.steps(run.run_id)))
+
+        return await self._parts.storage.write(scope, look)
+
+    async def _open(self, scope: Scope, names: tuple[str, ...], now: datetime | None) -> _Start:
+        started_at = self._parts.clock.now()
+        run = OpenRun(run_id=self._parts.ids.new(), as_of=now or started_at, started_at=started_at, passes=names)
+        report = _opening(scope, run, resumed=False)
+        frozen = {"passes": list(names), "options": self._options.model_dump(mode="json")}
+        await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.open(report, frozen))
+        return _Start(report, names, ())
+
+    async def _dream(self, scope: Scope, lease: Lease, start: _Start) -> RunReport:
+        reports: list[PassReport] = []
+        number = max((step.number for step in start.steps), default=0) + 1
+        for place in self._order:
+            name = place.dream_pass.name
+            if name not in start.names or name in self._options.disabled:
+                why = Skip.DISABLED if name in self._options.disabled else Skip.NOT_REQUESTED
+                reports.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
+                continue
+            steps = [step for step in start.steps if step.pass_name == name]
+            run = self._pass_run(lease, start.report, place.dream_pass, steps=steps, number=number)
+            reports.append(await _isolated(run))
+            number = run.next_number
+        report = start.report.with_passes(tuple(reports), self._parts.clock.now())
+        await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.close(report))
+        return report
+
+    def _pass_run(
+        self,
+        lease: Lease,
+        report: RunReport,
+        dream_pass: DreamPass,
+        *,
+        steps: list[StepRow],
+        number: int,
+    ) -> PassRun:
+        return PassRun(
+            parts=self._parts,
+            scope=report.scope,
+            options=self._options,
+            dream_pass=dream_pass,
+            run_id=report.run_id,
+            as_of=report.as_of,
+            lease=lease,
+            steps=steps,
+            next_number=number,
+        )
+
+    async def _held(self, scope: Scope) -> RunReport:
+        holder = await self._parts.storage.read(scope, lambda view: view.leases.holder(DREAM_LEASE))
+        who = f" by process {holder.pid} on {holder.host}" if holder else ""
+        return self._deferred(scope, f"{Deferral.LEASE_HELD}{who}")
+
+    def _deferred(self, scope: Scope, reason: str) -> RunReport:
+        now = self._parts.clock.now()
+        return RunReport(
+            run_id="",
+            scope=scope,
+            outcome=Outcome.DEFERRED,
+            reason=reason,
+            as_of=now,
+            started_at=now,
+            finished_at=now,
+        )
+
+
+async def _isolated(run: PassRun) -> PassReport:
+    """Run a pass so that its failure ends neither the run nor what the others do."""
+    try:
+        return await run.run()
+    except StorageError:
+        raise  # the database failed, not the pass: nothing can be written, the run stays open to be resumed
+    except Exception as error:  # noqa: BLE001 - the pass boundary, one of the two places that catch everything
+        return run.failed(error)
+
+
+def _opening(scope: Scope, run: OpenRun, *, resumed: bool) -> RunReport:
+    return RunReport(
+        run_id=run.run_id,
+        scope=scope,
+        outcome=Outcome.UNCHANGED,
+        as_of=run.as_of,
+        started_at=run.started_at,
+        resumed=resumed,
+    )
+
+
+def _abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: datetime) -> RunReport:
+    """Return the report of an interrupted run that is too old to go on with."""
+    passes = tuple(
+        PassReport(
+            name=name,
+            outcome=PassOutcome.APPLIED if any(s.report["accepted"] for s in mine) else PassOutcome.UNCHANGED,
+            reason="interrupted" if not mine or not mine[-1].closing else None,
+            accepted=sum(step.report["accepted"] for step in mine),
+            purged=sum(step.report["purged"] for step in mine),
+            looked_at=sum(step.report["looked_at"] for step in mine),
+        )
+        for name in run.passes
+        for mine in [[step for step in steps if step.pass_name == name]]
+    )
+    report = _opening(scope, run, resumed=False).with_passes(passes, now)
+    return dataclasses.replace(report, outcome=Outcome.PARTIAL, reason="interrupted, and too old to resume")

@@ -1,0 +1,138 @@
+"""Undo: the inverse of what the journal holds, wherever nothing changed since."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import orjson
+
+from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.records import Record, RecordKind, to_image
+from agentcore.domain.skill import Skill
+from agentcore.domain.text import fold_key
+from agentcore.stores.protocols import UnitOfWork
+from dream.cycle.steps import apply_changes
+from dream.domain.change import Change, ChangeSet
+from dream.domain.journal import JournalRow
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import NotUndone
+from dream.domain.report import RunKind
+from dream.stores import Books, bookkeeping
+from dream.stores.journal import PURGE
+from dream.stores.runs import StepRow
+
+
+@dataclass(slots=True)
+class Undone:
+    """What an undo did, summed over its transactions.
+
+    Args:
+        restored: Records put back.
+        refused: Records left alone, and why.
+        purged: Records that retention removed, which no undo brings back.
+    """
+
+    restored: int = 0
+    refused: list[Refusal] = field(default_factory=list[Refusal])
+    purged: int = 0
+
+
+def newest_first(rows: Sequence[JournalRow], size: int) -> list[list[JournalRow]]:
+    """Cut the journal into batches of about *size* rows, newest first, change sets whole."""
+    batches: list[list[JournalRow]] = [[]]
+    for _, group in groupby(reversed(rows), key=lambda row: row.number):
+        change_set = list(group)
+        if batches[-1] and len(batches[-1]) + len(change_set) > size:
+            batches.append([])
+        batches[-1] += change_set
+    return [batch for batch in batches if batch]
+
+
+def undo_batch(unit: UnitOfWork, run_id: str, step: int, rows: Sequence[JournalRow], undone: Undone) -> None:
+    """Take back *rows* (newest first) in this transaction, as a step of the undoing run *run_id*."""
+    books = bookkeeping(unit)
+    forgotten = _forgotten(unit, rows)
+    state = _present(unit, rows)
+    stored = dict(state)
+    change_sets: list[ChangeSet] = []
+    marks: set[str] = set()
+    for _, group in groupby(rows, key=lambda row: row.number):
+        changes: list[Change[Record]] = []
+        fingerprints: dict[str, str] = {}
+        for row in group:
+            change = _inverse(row, state, forgotten, undone)
+            if change is not None:
+                changes.append(change)
+                state[row.record_id] = change.after
+                if row.fingerprint is not None:
+                    fingerprints[row.record_id] = row.fingerprint
+        if changes:
+            change_sets.append(ChangeSet(operation="undo", changes=tuple(changes), fingerprints=fingerprints))
+            marks.update(fingerprints.values())
+    apply_changes(unit, _net(stored, state))
+    undone.restored += sum(len(change_set.changes) for change_set in change_sets)
+    books.journal.write(run_id, step, "undo", change_sets)
+    if rows and books.runs.kind(rows[0].run_id) is RunKind.UNDO:
+        books.decisions.reconsider(marks)
+    else:
+        books.decisions.decline(marks, run_id=run_id)
+
+
+def restore_cursors(books: Books, steps: Sequence[StepRow], pass_name: str, touched: Sequence[str]) -> None:
+    """Take a pass's cursor back to where the run found it, or reopen *touched* if it moved on since."""
+    mine = [step for step in steps if step.pass_name == pass_name and step.cursor_after is not None]
+    if not mine:
+        return
+    if books.cursors.position(pass_name) == mine[-1].cursor_after:
+        books.cursors.move(pass_name, mine[0].cursor_before)
+        books.cursors.reopen(pass_name, [record for step in mine for record in step.reopened_consumed])
+    else:
+        books.cursors.reopen(pass_name, touched)
+
+
+def _inverse(
+    row: JournalRow, state: Mapping[str, Record | None], forgotten: frozenset[str], undone: Undone
+) -> Change[Record] | None:
+    """Return the change that takes *row* back, or note why there is none."""
+    if row.operation == PURGE:
+        undone.purged += 1
+        return None
+    before = row.record_before
+    if row.scrubbed or (isinstance(before, MemoryEntry) and fold_key(before.content) in forgotten):
+        undone.refused.append(Refusal(NotUndone.FORGOTTEN, row.record_id))
+        return None
+    present = state.get(row.record_id)
+    if _text(present) != row.after:
+        undone.refused.append(Refusal(NotUndone.CHANGED_SINCE, row.record_id))
+        return None
+    return Change(before=present, after=before, reason=f"undo: {row.reason}")
+
+
+def _present(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, Record | None]:
+    ids = [row.record_id for row in rows if row.kind is RecordKind.ENTRY]
+    present: dict[str, Record | None] = {entry.id: entry for entry in unit.entries.get_many(ids)}
+    for row in rows:
+        if row.kind is RecordKind.SKILL:
+            present[row.record_id] = unit.skills.get(row.record_id)
+    return present
+
+
+def _net(stored: Mapping[str, Record | None], state: Mapping[str, Record | None]) -> list[Change[Record]]:
+    """Return one change per record: from what is stored to what it shall be."""
+    return [
+        Change(before=stored.get(record_id), after=after, reason="undo")
+        for record_id, after in state.items()
+        if after is not stored.get(record_id)
+    ]
+
+
+def _forgotten(unit: UnitOfWork, rows: Sequence[JournalRow]) -> frozenset[str]:
+    befores = [row.record_before for row in rows if row.operation != PURGE]
+    keys = {fold_key(record.content) for record in befores if isinstance(record, MemoryEntry)}
+    return frozenset(unit.forgotten.contains(keys))
+
+
+def _text(record: Record | None) -> str | None:
+    if not isinstance(record, (MemoryEntry, Skill)):
+        return None
+    return orjson.dumps(to_image(record), option=orjson.OPT_SORT_KEYS).decode()

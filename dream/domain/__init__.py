@@ -1,0 +1,1 @@
+"""Values of the dream: changes, proposals, reports, reason codes."""

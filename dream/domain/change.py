@@ -1,0 +1,83 @@
+"""Changes: one record before and after, and the sets that stand or fall together."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import orjson
+
+from agentcore.domain.records import Record, RecordKind, kind_of, to_image
+
+R = TypeVar("R", bound=Record)
+
+
+# Without slots: Python 3.11 cannot make a frozen, slotted, generic record through `Change[MemoryEntry](...)`.
+@dataclass(frozen=True, kw_only=True)
+class Change(Generic[R]):
+    """One record before and after; None is absence.
+
+    Args:
+        before: As the pass read it, its version included.
+        after: As it shall be.
+        reason: Why, in words for people.
+    """
+
+    before: R | None
+    after: R | None
+    reason: str
+
+    def inverted(self) -> "Change[R]":
+        """Return the change that takes this one back."""
+        return Change(before=self.after, after=self.before, reason=f"undo: {self.reason}")
+
+    @property
+    def record(self) -> R:
+        """The record concerned, in whichever state there is."""
+        record = self.after if self.after is not None else self.before
+        if record is None:
+            raise ValueError("A change needs a record before or after: give one of them.")
+        return record
+
+    @property
+    def kind(self) -> RecordKind:
+        """What the record is."""
+        return kind_of(self.record)
+
+    @property
+    def record_id(self) -> str:
+        """The record's id."""
+        return self.record.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeSet:
+    """One operation: changes that are accepted, refused and undone together.
+
+    Args:
+        operation: What it does, such as `fold`.
+        changes: The records it touches.
+        fingerprints: Per record id, what a person declines when the operation is undone (see `fingerprint`).
+    """
+
+    operation: str
+    changes: tuple[Change[Record], ...]
+    fingerprints: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def fingerprint(operation: str, *sources: Record) -> str:
+    """Return what identifies an operation on these sources as they are: operation, ids and judged content.
+
+    Statistics (counts, last seen, importance) do not enter, so that a reinforcement does not reopen a decision.
+
+    Example:
+        >>> len(fingerprint("fold"))
+        32
+    """
+    judged = sorted(orjson.dumps([source.id, _judged(source)], option=orjson.OPT_SORT_KEYS) for source in sources)
+    return hashlib.blake2b(b"\x1f".join([operation.encode(), *judged]), digest_size=16).hexdigest()
+
+
+def _judged(source: Record) -> dict[str, object]:
+    image = to_image(source)
+    return {name: image[name] for name in ("content", "category", "name", "summary", "subject_time") if name in image}

@@ -1,0 +1,102 @@
+"""What a pass proposes; only the runner writes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from agentcore.domain.records import Record, RecordKind
+from dream.domain.change import ChangeSet
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A change that was not made, with its reason code and the particulars."""
+
+    code: str
+    detail: str
+
+    @classmethod
+    def of(cls, code: str, record_ids: Sequence[str]) -> "Refusal":
+        """Name the records; of many the first three and how many more."""
+        more = f" and {len(record_ids) - 3} more" if len(record_ids) > 3 else ""
+        return cls(code, ", ".join(record_ids[:3]) + more)
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeRecords:
+    """Remove retired entries or expired turns for good: what only retention may propose."""
+
+    kind: RecordKind
+    records: tuple[Record, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeSignals:
+    """Remove at most *limit* signals stored before an instant or beyond the newest *keep*."""
+
+    kind: RecordKind
+    recorded_before: datetime
+    keep: int
+    limit: int
+    reason: str
+
+
+class History(StrEnum):
+    """Bookkeeping that retention bounds."""
+
+    RUNS = "runs"
+    FEED = "feed"
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeHistory:
+    """Remove bookkeeping that ended before an instant."""
+
+    what: History
+    before: datetime
+    reason: str
+
+
+Purge = PurgeRecords | PurgeSignals | PurgeHistory
+Notes = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One step of a pass: committed whole, in one transaction.
+
+    Args:
+        change_sets: What to change.
+        purges: What to remove for good (retention only).
+        refused: What the pass itself held back, and why.
+        notes: Findings for the report, plain JSON values.
+        cursor: Position up to which the pass has now looked; None leaves its cursor where it is.
+        looked_at: Ids the step dealt with; they leave the pass's reopened set.
+        backlog: Items left for later runs.
+        done: Whether the pass has no further step in this run.
+    """
+
+    change_sets: tuple[ChangeSet, ...] = ()
+    purges: tuple[Purge, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    notes: Notes = field(default_factory=dict[str, Any])
+    cursor: int | None = None
+    looked_at: tuple[str, ...] = ()
+    backlog: int = 0
+    done: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Whether a pass has something to do.
+
+    Args:
+        pending: Items past its cursor, reopened or in backlog, or due by date.
+        reports: Whether it has something to say even with nothing pending.
+    """
+
+    pending: int
+    reports: bool = False

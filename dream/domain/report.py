@@ -1,0 +1,193 @@
+"""Reports: what a run did, pass by pass."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from agentcore.domain.instants import from_text, to_text
+from agentcore.domain.scope import Scope
+from dream.domain.proposal import Notes, Refusal
+
+
+class Outcome(StrEnum):
+    """How a run ended."""
+
+    COMPLETED = "completed"
+    PARTIAL = "partial"
+    """A pass failed, or the run was interrupted and is too old to resume."""
+    FAILED = "failed"
+    """The runner failed, or no pass succeeded."""
+    UNCHANGED = "unchanged"
+    """There was nothing to do."""
+    DEFERRED = "deferred"
+    """Another process holds the lease, or the scope is paused."""
+
+
+class PassOutcome(StrEnum):
+    """How a pass ended."""
+
+    APPLIED = "applied"
+    UNCHANGED = "unchanged"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+class RunKind(StrEnum):
+    """What a run was for."""
+
+    DREAM = "dream"
+    PLAN = "plan"
+    """It applied a stored plan."""
+    UNDO = "undo"
+    RESTORE = "restore"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassReport:
+    """What one pass did in a run.
+
+    Args:
+        name: The pass.
+        outcome: How it ended.
+        reason: Why it was skipped, unchanged or failed; None when applied.
+        backlog: Items left for later runs.
+        accepted: Changes made.
+        purged: Records removed for good by retention.
+        looked_at: Items it dealt with.
+        refused: Changes not made, with reason codes.
+        notes: Findings, plain JSON values.
+        calls: Model calls, failed ones included.
+        input_tokens: Tokens sent.
+        output_tokens: Tokens received.
+        seconds: Time it took.
+    """
+
+    name: str
+    outcome: PassOutcome
+    reason: str | None = None
+    backlog: int = 0
+    accepted: int = 0
+    purged: int = 0
+    looked_at: int = 0
+    refused: tuple[Refusal, ...] = ()
+    notes: Notes = field(default_factory=dict[str, Any])
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "name": self.name,
+            "outcome": self.outcome.value,
+            "reason": self.reason,
+            "backlog": self.backlog,
+            "accepted": self.accepted,
+            "purged": self.purged,
+            "looked_at": self.looked_at,
+            "refused": [{"code": item.code, "detail": item.detail} for item in self.refused],
+            "notes": dict(self.notes),
+            "calls": self.calls,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "seconds": self.seconds,
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "PassReport":
+        """Read what `to_json` wrote."""
+        refused = tuple(Refusal(item["code"], item["detail"]) for item in values["refused"])
+        return cls(**{**values, "outcome": PassOutcome(values["outcome"]), "refused": refused})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """What a run did.
+
+    Args:
+        run_id: Its id; empty for a run that did not start.
+        scope: Whose memory.
+        kind: What it was for.
+        outcome: How it ended.
+        reason: Why it was deferred or failed.
+        changes: Changes made, purges aside.
+        purged: Records removed for good.
+        as_of: The instant it judged by.
+        started_at: When it began.
+        finished_at: When it ended; None while it is under way.
+        resumed: Whether it went on after an interruption.
+        target: The run it undid, the plan it applied.
+        passes: Pass by pass, in order.
+    """
+
+    run_id: str
+    scope: Scope
+    kind: RunKind = RunKind.DREAM
+    outcome: Outcome
+    reason: str | None = None
+    changes: int = 0
+    purged: int = 0
+    as_of: datetime
+    started_at: datetime
+    finished_at: datetime | None = None
+    resumed: bool = False
+    target: str | None = None
+    passes: tuple[PassReport, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values: the document that `dream run --json` prints."""
+        return {
+            "run_id": self.run_id,
+            "scope": str(self.scope),
+            "kind": self.kind.value,
+            "outcome": self.outcome.value,
+            "reason": self.reason,
+            "changes": self.changes,
+            "purged": self.purged,
+            "as_of": to_text(self.as_of),
+            "started_at": to_text(self.started_at),
+            "finished_at": None if self.finished_at is None else to_text(self.finished_at),
+            "resumed": self.resumed,
+            "target": self.target,
+            "passes": [item.to_json() for item in self.passes],
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "RunReport":
+        """Read what `to_json` wrote."""
+        finished = values["finished_at"]
+        return cls(
+            **{
+                **values,
+                "scope": Scope.parse(values["scope"]),
+                "kind": RunKind(values["kind"]),
+                "outcome": Outcome(values["outcome"]),
+                "as_of": from_text(values["as_of"]),
+                "started_at": from_text(values["started_at"]),
+                "finished_at": None if finished is None else from_text(finished),
+                "passes": tuple(PassReport.from_json(item) for item in values["passes"]),
+            },
+        )
+
+    def with_passes(self, passes: tuple[PassReport, ...], finished_at: datetime) -> "RunReport":
+        """Return the report of the finished run, its outcome and sums taken from *passes*."""
+        return replace(
+            self,
+            passes=passes,
+            finished_at=finished_at,
+            changes=sum(item.accepted for item in passes),
+            purged=sum(item.purged for item in passes),
+            outcome=_outcome(passes),
+        )
+
+
+def _outcome(passes: tuple[PassReport, ...]) -> Outcome:
+    ran = [item for item in passes if item.outcome is not PassOutcome.SKIPPED]
+    failed = [item for item in ran if item.outcome is PassOutcome.FAILED]
+    if failed:
+        return Outcome.FAILED if len(failed) == len(ran) else Outcome.PARTIAL
+    busy = any(item.accepted or item.purged or item.looked_at for item in ran)
+    return Outcome.COMPLETED if busy else Outcome.UNCHANGED

@@ -1,0 +1,93 @@
+"""The error tree of dream, below agentcore's.
+
+AgentcoreError
+└── DreamError
+    ├── UnsupportedStorageError
+    ├── NoModelError
+    ├── UnknownPassError            (also InvalidInputError)
+    ├── UnknownRunError             (also InvalidInputError)
+    ├── UnknownPlanError            (also InvalidInputError)
+    ├── UnknownChangeError          (also InvalidInputError)
+    ├── InvalidFileError            (also InvalidInputError)
+    │   ├── UnreadableFileError
+    │   └── UnknownSampleError
+    └── UnwritableFileError
+"""
+
+from collections.abc import Iterable
+
+from agentcore.errors import AgentcoreError, InvalidInputError
+
+
+class DreamError(AgentcoreError):
+    """Something went wrong in dream; `str(error)` is one sentence for a person."""
+
+
+class UnsupportedStorageError(DreamError):
+    """Dreams cannot keep their books in this storage."""
+
+    def __init__(self, *, storage: str) -> None:
+        super().__init__(f"Dreams cannot keep their books in {storage}: its units must carry a SQL transaction.")
+
+
+class NoModelError(DreamError):
+    """A pass asked a model that the host does not have."""
+
+    def __init__(self, *, pass_name: str) -> None:
+        super().__init__(f"The pass {pass_name} needs a model: add .with_llm(...) to the host, or disable the pass.")
+
+
+class UnknownPassError(DreamError, InvalidInputError):
+    """A pass was named that does not exist."""
+
+    def __init__(self, *, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"There is no pass {name!r}: choose among {', '.join(known)}.")
+
+
+class UnknownRunError(DreamError, InvalidInputError):
+    """A run id names no run of the scope, or more than one."""
+
+    def __init__(self, *, value: str, matches: int = 0) -> None:
+        what = "several: give more characters" if matches > 1 else "none in this scope: `dream runs` lists them"
+        super().__init__(f"The run id {value[:80]!r} fits {what}.")
+
+
+class UnknownPlanError(DreamError, InvalidInputError):
+    """A plan id names no plan of the scope."""
+
+    def __init__(self, *, value: str) -> None:
+        super().__init__(f"There is no plan {value[:80]!r} in this scope: make one with `dream plan`.")
+
+
+class UnknownChangeError(DreamError, InvalidInputError):
+    """A change number stands in no journal of the run."""
+
+    def __init__(self, *, run_id: str, number: int) -> None:
+        super().__init__(f"Run {run_id} has no change {number}: `dream diff {run_id}` numbers them.")
+
+
+class InvalidFileError(DreamError, InvalidInputError):
+    """A file cannot be imported; nothing of it was written."""
+
+    def __init__(self, *, path: str, problem: str, remedy: str | None = None, line: int | None = None) -> None:
+        where = path if line is None else f"{path}, line {line}"
+        super().__init__(f"{where}: {problem}{f'; {remedy}' if remedy else ''}.")
+
+
+class UnreadableFileError(InvalidFileError):
+    """A file is missing, is a folder, or may not be read."""
+
+
+class UnknownSampleError(InvalidFileError):
+    """A sample was asked for that the file does not hold."""
+
+    def __init__(self, *, path: str, sample: str, known: Iterable[str]) -> None:
+        remedy = f"choose among {', '.join(known) or 'none'}"
+        super().__init__(path=path, problem=f"it holds no sample {sample[:80]!r}", remedy=remedy)
+
+
+class UnwritableFileError(DreamError):
+    """A file could not be written; what stood there before is untouched."""
+
+    def __init__(self, *, path: str, problem: str) -> None:
+        super().__init__(f"The file {path} cannot be written ({problem}): choose another place or free some space.")

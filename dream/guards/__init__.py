@@ -1,0 +1,31 @@
+"""Guards: pure functions that hold a proposed operation against the laws.
+
+Each takes the change set and what the transaction knows, and returns why it must not happen, or None. The order is the
+order in which a person would want to hear the reasons.
+"""
+
+from collections.abc import Callable
+
+from dream.domain.change import ChangeSet
+from dream.domain.proposal import Refusal
+from dream.guards.destruction import keeps_records
+from dream.guards.knowledge import Knowledge
+from dream.guards.protection import leaves_protected_categories
+from dream.guards.provenance import raises_nothing
+from dream.guards.undone import respects_undo
+
+Guard = Callable[[ChangeSet, Knowledge], Refusal | None]
+
+GUARDS: tuple[Guard, ...] = (keeps_records, raises_nothing, leaves_protected_categories, respects_undo)
+
+
+def first_refusal(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
+    """Return the first reason against *change_set*, or None."""
+    for guard in GUARDS:
+        refusal = guard(change_set, knowledge)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+__all__ = ["GUARDS", "Guard", "Knowledge", "first_refusal"]

@@ -1,0 +1,1 @@
+"""Interfaces: the plugin, the command line, and the exchange of files."""

@@ -1,0 +1,212 @@
+"""Our own format: every record and cursor of a scope as JSON lines, to back up, compare and read back.
+
+    {"format":"agentcore-dream/1","scope":"default/agent/agent"}
+    {"content":"...","id":"4f00c2...","kind":"entry",...}
+    {"kind":"cursor","reader":"exact-fold"}
+    {"id":"4f00c2...","kind":"pending","reader":"exact-fold"}
+    {"kind":"end","lines":4}
+
+Records stand by kind (entries, turns, skills, uses of skills, feedback, wisp runs) and id, then come the cursors: a
+reader has looked at every entry but those that are pending for it. The last line tells a whole export from a cut-off
+one. Two scopes that hold the same write the same bytes below the first line: keys are sorted, and nothing is written
+that only the store needs (no versions, no decayed importance). Runs and their journal stay behind.
+"""
+
+import dataclasses
+import os
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Any, BinaryIO, get_args, get_type_hints
+
+import orjson
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image
+from agentcore.domain.scope import Scope
+from agentcore.domain.signals import Feedback, WispRun
+from agentcore.domain.skill import Skill, SkillUse
+from agentcore.errors import InvalidInputError
+from agentcore.stores.protocols import ReadView, Storage
+from dream.errors import UnwritableFileError
+from dream.interfaces.exchange.fields import Fields
+from dream.interfaces.exchange.items import CursorMark, Item, SourceKeys
+from dream.interfaces.exchange.source import Source
+from dream.stores import bookkeeping
+
+FORMAT_PREFIX = "agentcore-dream/"
+FORMAT = f"{FORMAT_PREFIX}1"
+
+_FEEDBACK_KIND = "feedback_kind"
+_KINDS = {kind.value: kind for kind in RecordKind}
+_TYPES: dict[RecordKind, type[Record]] = {
+    RecordKind.ENTRY: MemoryEntry,
+    RecordKind.TURN: Turn,
+    RecordKind.SKILL: Skill,
+    RecordKind.SKILL_USE: SkillUse,
+    RecordKind.FEEDBACK: Feedback,
+    RecordKind.WISP_RUN: WispRun,
+}
+_CHECKED = frozenset({str, int, bool, type(None)})
+_REPAIR = "export again, or repair the line"
+_MAX_ID = 64
+
+
+async def export_scope(storage: Storage, scope: Scope, write: Callable[[bytes], object]) -> int:
+    """Write everything a scope holds, as it is at one instant.
+
+    Args:
+        storage: Where it is kept.
+        scope: Whose records.
+        write: Takes one line after the other, newline included; called on a thread of the storage's.
+
+    Returns:
+        The number of records.
+    """
+    return await storage.read(scope, lambda view: _write_all(view, write))
+
+
+async def export_file(storage: Storage, scope: Scope, path: Path) -> int:
+    """Write everything a scope holds to a file that appears whole or not at all; return the number of records.
+
+    Raises:
+        UnwritableFileError: the file cannot be written; what stood there before is untouched.
+    """
+
+    def work(view: ReadView) -> int:
+        try:
+            with _replacing(path) as file:
+                return _write_all(view, file.write)
+        except OSError as error:
+            raise UnwritableFileError(path=str(path), problem=os.strerror(error.errno or 0)) from error
+
+    return await storage.read(scope, work)
+
+
+@contextmanager
+def _replacing(path: Path) -> Generator[BinaryIO]:
+    """Open a file beside *path* that takes its place when the context ends well, and else is gone."""
+    partial = path.parent / f".{path.name}.partial"
+    try:
+        with partial.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:
+    lines = records = 0
+
+    def put(document: Mapping[str, object]) -> None:
+        nonlocal lines
+        write(orjson.dumps(document, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE))
+        lines += 1
+
+    put({"format": FORMAT, "scope": str(view.scope)})
+    for record in view.records():
+        put(_document(record))
+        records += 1
+    cursors = bookkeeping(view).cursors
+    for reader in cursors.readers():
+        put({"kind": "cursor", "reader": reader})
+        for entry_id in cursors.pending(reader):
+            put({"kind": "pending", "reader": reader, "id": entry_id})
+    put({"kind": "end", "lines": lines})
+    return records
+
+
+def _document(record: Record) -> Mapping[str, object]:
+    image = to_image(record)
+    kind = kind_of(record)
+    # Feedback has a kind of its own, the one field that the line's `kind` would hide.
+    own_kind = {_FEEDBACK_KIND: image.pop("kind")} if kind is RecordKind.FEEDBACK else {}
+    return {**image, **own_kind, "kind": kind.value}
+
+
+def parse_export(source: Source) -> Iterator[Item | CursorMark]:
+    """Yield the records, with their ids, and the cursors.
+
+    Raises:
+        InvalidFileError: it is no export, is cut off, comes from a later version, or a line is no record.
+    """
+    keys = SourceKeys("export")
+    ended = False
+    previous = 0
+    for line, values in source.objects():
+        fields = Fields(source, line, values)
+        if ended:
+            raise source.refusal("more follows after the end of the export", line=line, remedy="import one at a time")
+        if previous == 0:
+            _check_header(source, fields)
+        elif values.get("kind") == "end":
+            ended = True
+            if fields.count("lines") != previous:
+                problem = f"the export had {fields.count('lines')} lines before this one, and {previous} are left"
+                raise source.refusal(problem, line=line, remedy="export again")
+        else:
+            yield _parsed(source, fields, values, keys)
+        previous += 1
+    if not ended:
+        raise source.refusal("the export is cut off, its last line is missing", line=previous, remedy="export again")
+
+
+def _check_header(source: Source, fields: Fields) -> None:
+    found = fields.name("format")
+    if found == FORMAT:
+        return
+    if found.startswith(FORMAT_PREFIX):
+        raise source.refusal(f"the export has the format {found}", line=1, remedy="upgrade agentcore-dream")
+    raise source.refusal("it is no export", line=1, remedy="choose another --format")
+
+
+def _parsed(source: Source, fields: Fields, values: Mapping[str, object], keys: SourceKeys) -> Item | CursorMark:
+    kind = fields.name("kind")
+    if kind == "cursor":
+        return CursorMark(fields.name("reader"))
+    if kind == "pending":
+        return CursorMark(fields.name("reader"), fields.name("id"))
+    if kind not in _KINDS:
+        raise fields.refusal("kind", f"one of {', '.join((*_KINDS, 'cursor', 'pending', 'end'))}")
+    record = _record(source, fields.line, _KINDS[kind], values)
+    return Item(record=record, source_key=keys.new(kind, record.id), line=fields.line)
+
+
+def _record(source: Source, line: int, kind: RecordKind, values: Mapping[str, object]) -> Record:
+    image = {**values, "kind": values.get(_FEEDBACK_KIND)} if kind is RecordKind.FEEDBACK else values
+    what = f"it is no {kind.value.replace('_', ' ')} of an export"
+    for name in _required_fields(_TYPES[kind]):
+        if image.get(name) is None:
+            raise source.refusal(f"{what}: {name} is missing", line=line, remedy=_REPAIR)
+    try:
+        record = from_image(kind, source.scope, image)
+    except InvalidInputError as error:
+        raise source.refusal(f"{what}: {str(error).rstrip('.')}", line=line) from error
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise source.refusal(f"{what} ({error})", line=line, remedy=_REPAIR) from error
+    for name, allowed in _plain_fields(type(record)):
+        if type(getattr(record, name)) not in allowed:
+            raise source.refusal(f"{what}: {name} has the wrong type", line=line, remedy=_REPAIR)
+    if not 0 < len(record.id) <= _MAX_ID:
+        raise source.refusal(f"{what}: its id should have 1 to {_MAX_ID} characters", line=line, remedy=_REPAIR)
+    return record
+
+
+@cache
+def _required_fields(record_type: type[Record]) -> tuple[str, ...]:
+    missing = dataclasses.MISSING
+    found = dataclasses.fields(record_type)
+    return tuple(one.name for one in found if one.default is missing and one.default_factory is missing)
+
+
+@cache
+def _plain_fields(record_type: type[Record]) -> tuple[tuple[str, frozenset[Any]], ...]:
+    """Return the fields that hold a plain value, with the types they may have; the others were converted."""
+    hints = get_type_hints(record_type).items()
+    allowed = {name: frozenset(get_args(hint) if isinstance(hint, UnionType) else [hint]) for name, hint in hints}
+    return tuple((name, types) for name, types in allowed.items() if types <= _CHECKED)

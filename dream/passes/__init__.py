@@ -1,0 +1,28 @@
+"""The passes, and the one table of their order."""
+
+from dataclasses import dataclass
+
+from dream.passes.exact_fold import ExactFold
+from dream.passes.importance_decay import ImportanceDecay
+from dream.passes.near_duplicates import NearDuplicates
+from dream.passes.protocol import DreamContext, DreamPass
+from dream.passes.retention import Retention
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A pass, and why it stands where it stands."""
+
+    dream_pass: DreamPass
+    why: str
+
+
+ORDER: tuple[Place, ...] = (
+    Place(Retention(), "first, so that nobody works on what is about to go"),
+    Place(ExactFold(), "before every search and every model, which would pay for each copy again"),
+    Place(NearDuplicates(), "after the fold, so that equal texts do not crowd out the similar ones"),
+    Place(ImportanceDecay(), "after the fold, whose merged last-seen dates it counts"),
+)
+"""The order of a run; adding a pass is one line here."""
+
+__all__ = ["ORDER", "DreamContext", "DreamPass", "Place"]

@@ -1,0 +1,189 @@
+"""Exact-duplicate fold: equal texts become one entry, the older one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import groupby
+from typing import ClassVar
+
+from agentcore.domain.capability import Capability
+from agentcore.domain.memory import MemoryEntry, Status
+from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain.temporal import absorb, foldable
+from agentcore.domain.text import fold_key
+from agentcore.stores.protocols import ReadView
+from dream.domain.change import Change, ChangeSet, fingerprint
+from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reasons import Refused
+from dream.passes.notes import summed
+from dream.passes.protocol import DreamContext
+
+FOLD = "fold"
+
+_WINDOW = 20_000
+"""Places in the order of arrival that one step looks at: a text that is alone costs an index look-up only."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Groups of equal texts with a member in the window of positions, and where that window ends."""
+
+    groups: tuple[tuple[MemoryEntry, ...], ...]
+    fresh: frozenset[str]
+    end: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """Copies that become one with their survivor."""
+
+    survivor: MemoryEntry
+    copies: tuple[MemoryEntry, ...]
+
+    def marks(self) -> dict[str, str]:
+        """Return, per member, what a person declines by taking the fold back: that these be one again."""
+        return {member.id: _mark(member) for member in (self.survivor, *self.copies)}
+
+
+class ExactFold:
+    """Folds entries whose normalised text, category and level are equal and whose subject times are compatible.
+
+    The oldest survives with its id, text and trust; counts are summed over distinct observations, tags united, and the
+    copies archived with the survivor as successor.
+    """
+
+    name: ClassVar[str] = "exact-fold"
+    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY})
+
+    async def has_work(self, context: DreamContext) -> Work:
+        """Anything new or reopened has to be compared."""
+        return Work(
+            await context.read(
+                lambda view: view.entries.count_material(after=context.cursor, also=context.reopened),
+            ),
+        )
+
+    async def propose(self, context: DreamContext) -> Proposal:
+        """Fold the groups of the next window, as many as fit the step."""
+        window = await context.read(lambda view: _next_window(view, context))
+        folds, refused = await _judged(window, context)
+        fitting, truncated = _fitting(folds, context.options.step_size)
+        end = context.cursor if truncated else window.end
+        return Proposal(
+            change_sets=tuple(_change_set(fold, context.as_of) for fold in fitting),
+            refused=() if truncated else tuple(refused),
+            notes={"compared": end - context.cursor, "folded": sum(len(fold.copies) for fold in fitting)},
+            cursor=end,
+            looked_at=() if truncated else tuple(sorted(context.reopened)),
+            done=not truncated and window.end >= window.last,
+        )
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        """Sum over the steps."""
+        return summed(notes, "compared", "folded")
+
+
+def _next_window(view: ReadView, context: DreamContext) -> _Window:
+    last = max(view.entries.last_position(), context.cursor)
+    end = min(last, context.cursor + _WINDOW)
+    room = context.options.step_size
+    found = view.entries.repeated(after=context.cursor, upto=end, also=context.reopened, limit=room)
+    if len(found) >= room:
+        end = max(context.cursor, found[-1].position)
+    members = view.entries.with_fold_keys({item.fold_key for item in found})
+    keyed = sorted(
+        ((fold_key(entry.content), place, entry) for place, entry in enumerate(members)), key=lambda k: k[:2]
+    )
+    groups = tuple(tuple(entry for _, _, entry in group) for _, group in groupby(keyed, key=lambda k: k[0]))
+    return _Window(groups, frozenset(item.id for item in found), end, last)
+
+
+async def _judged(window: _Window, context: DreamContext) -> tuple[list[_Fold], list[Refusal]]:
+    """Return the folds no person declined, and what was refused; members of an undone fold never join again."""
+    declined = await context.declined({_mark(entry) for group in window.groups for entry in group})
+    protected = context.options.protected_categories
+    refused: list[Refusal] = []
+    folds = [fold for group in window.groups for fold in _folds(group, protected, window.fresh, declined, refused)]
+    return folds, refused
+
+
+def _folds(
+    group: Sequence[MemoryEntry],
+    protected: Sequence[str],
+    fresh: frozenset[str],
+    declined: frozenset[str],
+    refused: list[Refusal],
+) -> list[_Fold]:
+    """Fold each copy into the oldest entry it fits; a pair of which neither is new was judged by an earlier run."""
+    folds: list[_Fold] = []
+    left = list(group)
+    while len(left) > 1:
+        survivor, *others = left
+        reached = survivor
+        copies: list[MemoryEntry] = []
+        kept_apart = _mark(survivor) in declined
+        left = []
+        for other in others:
+            new = survivor.id in fresh or other.id in fresh
+            if not (new and foldable(reached, other, protected)):
+                left.append(other)
+            elif kept_apart and _mark(other) in declined:
+                refused.append(Refusal(Refused.UNDONE_BY_PERSON, f"{other.id} into {survivor.id}"))
+                left.append(other)
+            else:
+                copies.append(other)
+                kept_apart = kept_apart or _mark(other) in declined
+                reached = _widened(reached, other)
+        if copies:
+            folds.append(_Fold(survivor, tuple(copies)))
+    return folds
+
+
+def _mark(entry: MemoryEntry) -> str:
+    return fingerprint(FOLD, entry)
+
+
+def _widened(reached: MemoryEntry, copy: MemoryEntry) -> MemoryEntry:
+    if copy.subject_time is None or copy.trust < reached.trust:
+        return reached
+    return replace(reached, subject_time=SubjectTime.merge([reached.subject_time, copy.subject_time]))
+
+
+def _fitting(folds: Sequence[_Fold], room: int) -> tuple[list[_Fold], bool]:
+    """Return as many folds as change at most *room* records, the last one cut short if it must be."""
+    fitting: list[_Fold] = []
+    for fold in folds:
+        if room < 2:
+            return fitting, True
+        fitting.append(_Fold(fold.survivor, fold.copies[: room - 1]))
+        room -= 1 + len(fitting[-1].copies)
+        if len(fitting[-1].copies) < len(fold.copies):
+            return fitting, True
+    return fitting, False
+
+
+def _change_set(fold: _Fold, as_of: datetime) -> ChangeSet:
+    names = ", ".join(copy.id for copy in fold.copies)
+    kept = Change[MemoryEntry](
+        before=fold.survivor,
+        after=absorb(fold.survivor, fold.copies),
+        reason=f"took over {names}, which say the same",
+    )
+    retired = [
+        Change[MemoryEntry](
+            before=copy, after=_archived(copy, fold.survivor, as_of), reason=f"duplicate of {fold.survivor.id}"
+        )
+        for copy in fold.copies
+    ]
+    return ChangeSet(operation=FOLD, changes=(kept, *retired), fingerprints=fold.marks())
+
+
+def _archived(copy: MemoryEntry, survivor: MemoryEntry, as_of: datetime) -> MemoryEntry:
+    return replace(
+        copy,
+        status=Status.ARCHIVED,
+        status_reason=f"duplicate of {survivor.id}",
+        successor=survivor.id,
+        status_at=as_of,
+    )

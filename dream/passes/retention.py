@@ -1,0 +1,139 @@
+"""Retention: the only pass that removes anything for good, and only what its time has run out for."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
+
+from agentcore.domain.capability import Capability
+from agentcore.domain.conversation import Turn
+from agentcore.domain.records import RecordKind
+from agentcore.stores.protocols import ReadView
+from dream.domain.proposal import History, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work
+from dream.options import RetentionOptions
+from dream.passes.notes import summed
+from dream.passes.protocol import DreamContext
+
+_SIGNALS = (RecordKind.SKILL_USE, RecordKind.FEEDBACK, RecordKind.WISP_RUN)
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """Something whose time has run out: how many, and the step that removes the next of them."""
+
+    pending: int
+    proposal: Proposal
+
+
+_Find = Callable[[ReadView, RetentionOptions, datetime, int], "_Due | None"]
+
+
+class Retention:
+    """Purges retired entries, turns, signals and bookkeeping whose window has passed, within the protections."""
+
+    name: ClassVar[str] = "retention"
+    requires: ClassVar[frozenset[Capability]] = frozenset()
+
+    async def has_work(self, context: DreamContext) -> Work:
+        """Anything whose window has passed as of the run is due."""
+        due = await context.read(lambda view: [find(view, *_terms(context)) for find in _FINDERS])
+        return Work(sum(item.pending for item in (*due, await _history(context)) if item is not None))
+
+    async def propose(self, context: DreamContext) -> Proposal:
+        """Remove the next of what is due."""
+        due = await context.read(lambda view: _first_due(view, context)) or await _history(context)
+        return Proposal() if due is None else due.proposal
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        """Sum over the steps; unread turns that had to go are counted per session."""
+        unread: Counter[str] = Counter()
+        for note in notes:
+            unread.update(note.get("unread_turns_dropped", {}))
+        return {
+            **summed(notes, *sorted({name for note in notes for name in note if name != "unread_turns_dropped"})),
+            **({"unread_turns_dropped": dict(sorted(unread.items()))} if unread else {}),
+        }
+
+
+def _terms(context: DreamContext) -> tuple[RetentionOptions, datetime, int]:
+    return context.options.retention, context.as_of, context.options.step_size
+
+
+def _first_due(view: ReadView, context: DreamContext) -> _Due | None:
+    for find in _FINDERS:
+        due = find(view, *_terms(context))
+        if due is not None:
+            return due
+    return None
+
+
+def _retired_entries(view: ReadView, terms: RetentionOptions, as_of: datetime, limit: int) -> _Due | None:
+    found = view.entries.purgeable(
+        archived_before=as_of - terms.archived,
+        floor=terms.protect_importance,
+        reinforced=terms.protect_reinforced,
+        limit=limit,
+    )
+    if not found:
+        return None
+    reason = f"retired for more than {terms.archived.days} days"
+    purge = PurgeRecords(RecordKind.ENTRY, tuple(found), reason)
+    return _Due(len(found), Proposal(purges=(purge,), notes={"entries": len(found)}, done=False))
+
+
+def _expired_turns(view: ReadView, terms: RetentionOptions, as_of: datetime, limit: int) -> _Due | None:
+    found = view.turns.expired(recorded_before=as_of - terms.turns, limit=limit)
+    return _turns(found, f"said more than {terms.turns.days} days ago")
+
+
+def _surplus_turns(view: ReadView, terms: RetentionOptions, _as_of: datetime, limit: int) -> _Due | None:
+    found = view.turns.surplus(keep=terms.max_turns, limit=limit)
+    return _turns(found, f"beyond the newest {terms.max_turns} turns")
+
+
+def _turns(found: Sequence[Turn], reason: str) -> _Due | None:
+    if not found:
+        return None
+    unread = Counter(turn.session_id for turn in found if turn.consumed_at is None)
+    notes: dict[str, Any] = {"turns": len(found), **({"unread_turns_dropped": dict(unread)} if unread else {})}
+    purge = PurgeRecords(RecordKind.TURN, tuple(found), reason)
+    return _Due(len(found), Proposal(purges=(purge,), notes=notes, done=False))
+
+
+def _signals(kind: RecordKind) -> _Find:
+    def find(view: ReadView, terms: RetentionOptions, as_of: datetime, limit: int) -> _Due | None:
+        stores = {
+            RecordKind.SKILL_USE: view.skill_uses,
+            RecordKind.FEEDBACK: view.feedback,
+            RecordKind.WISP_RUN: view.wisp_runs,
+        }
+        before = as_of - terms.signals
+        count = stores[kind].count_expired(recorded_before=before, keep=terms.max_signals)
+        if not count:
+            return None
+        reason = f"older than {terms.signals.days} days or beyond the newest {terms.max_signals}"
+        purge = PurgeSignals(kind, before, terms.max_signals, limit, reason)
+        return _Due(count, Proposal(purges=(purge,), notes={f"{kind}s": min(count, limit)}, done=False))
+
+    return find
+
+
+async def _history(context: DreamContext) -> _Due | None:
+    """Return the bookkeeping whose window has passed; the books are counted for the pass, which cannot open them."""
+    terms = context.options.retention
+    before = context.as_of - terms.history
+    for what in History:
+        count = await context.count_history(what, before)
+        if count:
+            purge = PurgeHistory(what, before, f"ended more than {terms.history.days} days ago")
+            return _Due(count, Proposal(purges=(purge,), notes={what.value: count}, done=False))
+    return None
+
+
+_FINDERS: tuple[_Find, ...] = (
+    _retired_entries,
+    _expired_turns,
+    _surplus_turns,
+    *(_signals(kind) for kind in _SIGNALS),
+)

@@ -1,0 +1,53 @@
+"""The dream's bookkeeping, in the same transaction as the records it is about.
+
+`bookkeeping(unit)` opens it on a unit of work (or, for reading, on a read view). A storage of a host's own offers the
+same by a `transaction` of the SQL schema, or is wrapped by one.
+"""
+
+from dataclasses import dataclass
+
+from agentcore.stores.protocols import ReadView
+from agentcore.stores.sql.unit import SqlUnit
+from dream.errors import UnsupportedStorageError
+from dream.stores.answers import AnswerStore
+from dream.stores.cursors import CursorStore
+from dream.stores.decisions import DecisionStore
+from dream.stores.journal import JournalStore
+from dream.stores.plans import PlanStore
+from dream.stores.runs import RunStore
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """The bookkeeping of one scope in one transaction; lives as long as it.
+
+    Args:
+        runs: Runs and their steps.
+        journal: What each run changed.
+        cursors: How far each pass has looked.
+        decisions: What people took back.
+        answers: Model answers that were paid for.
+        plans: Plans to be applied.
+    """
+
+    runs: RunStore
+    journal: JournalStore
+    cursors: CursorStore
+    decisions: DecisionStore
+    answers: AnswerStore
+    plans: PlanStore
+
+
+def bookkeeping(view: ReadView) -> Books:
+    """Open the bookkeeping on *view*; it can write if the view is a unit of work."""
+    if not isinstance(view, SqlUnit):
+        raise UnsupportedStorageError(storage=type(view).__name__)
+    transaction = view.transaction
+    return Books(
+        RunStore(transaction),
+        JournalStore(transaction),
+        CursorStore(transaction),
+        DecisionStore(transaction),
+        AnswerStore(transaction),
+        PlanStore(transaction),
+    )

@@ -1,0 +1,80 @@
+"""How far each pass has looked: a position in the order of arrival, and the ids reopened behind it."""
+
+from collections.abc import Collection
+
+from sqlalchemy import delete, insert, select
+
+from agentcore.domain.memory import Status
+from agentcore.stores.sql.schema import cursors, entries, reopened
+from agentcore.stores.sql.transaction import Transaction, chunks
+
+
+class CursorStore:
+    """Cursors and reopened ids of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+        self._mine = cursors.c.scope_id == transaction.scope_id
+        self._reopened = reopened.c.scope_id == transaction.scope_id
+
+    def readers(self) -> list[str]:
+        """Return the names of passes that have looked at anything, sorted."""
+        statement = select(cursors.c.reader).where(self._mine).order_by(cursors.c.reader)
+        return list(self._connection.execute(statement).scalars())
+
+    def position(self, reader: str) -> int | None:
+        """Return how far *reader* has looked; None if it never did."""
+        statement = select(cursors.c.position).where(self._mine, cursors.c.reader == reader)
+        return self._connection.execute(statement).scalar()
+
+    def move(self, reader: str, position: int | None) -> None:
+        """Set the position; None takes the reader back to before it ever looked."""
+        self._connection.execute(delete(cursors).where(self._mine, cursors.c.reader == reader))
+        if position is not None:
+            row = {"scope_id": self._transaction.scope_id, "reader": reader, "position": position}
+            self._connection.execute(insert(cursors).values(**row))
+
+    def reopened(self, reader: str) -> list[str]:
+        """Return ids behind the cursor that *reader* has to look at again, sorted."""
+        mine = select(reopened.c.record_id).where(self._reopened, reopened.c.reader == reader)
+        return list(self._connection.execute(mine.order_by(reopened.c.record_id)).scalars())
+
+    def reopen(self, reader: str, record_ids: Collection[str]) -> None:
+        """Have *reader* look at these records again."""
+        new = sorted(set(record_ids) - set(self.reopened(reader)))
+        if new:
+            rows = [
+                {"scope_id": self._transaction.scope_id, "reader": reader, "record_id": record_id} for record_id in new
+            ]
+            self._connection.execute(insert(reopened), rows)
+
+    def settle(self, reader: str, record_ids: Collection[str]) -> list[str]:
+        """Take records out of the reopened set; return those that were in it."""
+        settled = sorted(set(record_ids) & set(self.reopened(reader)))
+        for chunk in chunks(settled):
+            statement = delete(reopened).where(self._reopened, reopened.c.reader == reader)
+            self._connection.execute(statement.where(reopened.c.record_id.in_(chunk)))
+        return settled
+
+    def pending(self, reader: str) -> list[str]:
+        """Return ids of active entries that *reader* still has to look at, sorted."""
+        active = select(entries.c.id).where(
+            entries.c.scope_id == self._transaction.scope_id,
+            entries.c.status == Status.ACTIVE.value,
+        )
+        past = active.where(entries.c.position > (self.position(reader) or 0))
+        found = set(self._connection.execute(past).scalars())
+        for chunk in chunks(self.reopened(reader)):
+            found.update(self._connection.execute(active.where(entries.c.id.in_(chunk))).scalars())
+        return sorted(found)
+
+    def restore(self, reader: str, pending_ids: Collection[str]) -> None:
+        """Have *reader* be done with everything there is but *pending_ids* (the reading side of `pending`)."""
+        self.move(reader, self._last_position())
+        self._connection.execute(delete(reopened).where(self._reopened, reopened.c.reader == reader))
+        self.reopen(reader, pending_ids)
+
+    def _last_position(self) -> int:
+        statement = select(entries.c.position).where(entries.c.scope_id == self._transaction.scope_id)
+        return self._connection.execute(statement.order_by(entries.c.position.desc()).limit(1)).scalar() or 0

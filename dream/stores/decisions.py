@@ -1,0 +1,48 @@
+"""What people took back: fingerprints of operations that no dream repeats."""
+
+from collections.abc import Collection
+
+from sqlalchemy import delete, insert, select
+
+from agentcore.domain.instants import to_micros
+from agentcore.stores.sql.schema import decisions
+from agentcore.stores.sql.transaction import Transaction, chunks
+
+UNDONE = "undone"
+
+
+class DecisionStore:
+    """Decisions of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+        self._mine = decisions.c.scope_id == transaction.scope_id
+
+    def declined(self, fingerprints: Collection[str]) -> set[str]:
+        """Return those that a person took back."""
+        found: set[str] = set()
+        for chunk in chunks(sorted(set(fingerprints))):
+            statement = select(decisions.c.fingerprint).where(self._mine, decisions.c.fingerprint.in_(chunk))
+            found.update(self._connection.execute(statement).scalars())
+        return found
+
+    def decline(self, fingerprints: Collection[str], *, run_id: str) -> None:
+        """Remember that a person took these back."""
+        rows = [
+            {
+                "scope_id": self._transaction.scope_id,
+                "fingerprint": item,
+                "kind": UNDONE,
+                "run_id": run_id,
+                "decided_at": to_micros(self._transaction.now),
+            }
+            for item in sorted(set(fingerprints) - self.declined(fingerprints))
+        ]
+        if rows:
+            self._connection.execute(insert(decisions), rows)
+
+    def reconsider(self, fingerprints: Collection[str]) -> None:
+        """Let dreams propose these again."""
+        for chunk in chunks(sorted(set(fingerprints))):
+            self._connection.execute(delete(decisions).where(self._mine, decisions.c.fingerprint.in_(chunk)))

@@ -1,0 +1,131 @@
+"""The journal: every change of every run, with images before and after."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Row, Select, func, insert, select
+
+from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.records import Record, RecordKind, to_image
+from agentcore.domain.scope import Scope
+from agentcore.stores.sql.schema import journal
+from agentcore.stores.sql.transaction import Transaction
+from dream.domain.change import ChangeSet
+from dream.domain.journal import JournalRow
+
+PURGE = "purge"
+
+
+class JournalStore:
+    """The journal of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+        self._mine = journal.c.scope_id == transaction.scope_id
+
+    def write(self, run_id: str, step: int, pass_name: str, change_sets: Sequence[ChangeSet]) -> None:
+        """Append the changes of a step, numbering its sets within the run."""
+        first = self.last_number(run_id) + 1
+        rows = [
+            self._row(run_id, step, pass_name, number, change_set.operation)
+            | {
+                "record_kind": change.kind.value,
+                "record_id": change.record_id,
+                "before": _image(change.before),
+                "after": _image(change.after),
+                "reason": change.reason,
+                "fingerprint": change_set.fingerprints.get(change.record_id),
+            }
+            for number, change_set in enumerate(change_sets, start=first)
+            for change in change_set.changes
+        ]
+        if rows:
+            self._connection.execute(insert(journal), rows)
+
+    def write_purges(
+        self, run_id: str, step: int, pass_name: str, *, kind: RecordKind, record_ids: Sequence[str], reason: str
+    ) -> None:
+        """Append that records were removed for good; no image is kept."""
+        number = self.last_number(run_id) + 1
+        rows = [
+            self._row(run_id, step, pass_name, number, PURGE)
+            | {
+                "record_kind": kind.value,
+                "record_id": record_id,
+                "before": None,
+                "after": None,
+                "reason": reason,
+                "fingerprint": None,
+            }
+            for record_id in record_ids
+        ]
+        if rows:
+            self._connection.execute(insert(journal), rows)
+
+    def last_number(self, run_id: str) -> int:
+        """Return the number of the run's last change set, 0 if it has none."""
+        statement = select(func.max(journal.c.number)).where(self._mine, journal.c.run_id == run_id)
+        return self._connection.execute(statement).scalar() or 0
+
+    def of_run(
+        self, run_id: str, *, pass_name: str | None = None, number: int | None = None, limit: int | None = None
+    ) -> list[JournalRow]:
+        """Return the rows of a run in the order they were written."""
+        statement = self._all().where(journal.c.run_id == run_id)
+        if pass_name is not None:
+            statement = statement.where(journal.c.pass_name == pass_name)
+        if number is not None:
+            statement = statement.where(journal.c.number == number)
+        return self._read(statement.limit(limit))
+
+    def of_record(self, record_id: str) -> list[JournalRow]:
+        """Return what happened to a record, oldest first."""
+        return self._read(self._all().where(journal.c.record_id == record_id))
+
+    def count(self, run_id: str) -> int:
+        """Count the rows of a run."""
+        statement = select(func.count()).select_from(journal).where(self._mine, journal.c.run_id == run_id)
+        return self._connection.execute(statement).scalar_one()
+
+    def _row(self, run_id: str, step: int, pass_name: str, number: int, operation: str) -> dict[str, Any]:
+        return {
+            "scope_id": self._transaction.scope_id,
+            "run_id": run_id,
+            "step": step,
+            "pass_name": pass_name,
+            "number": number,
+            "operation": operation,
+            "recorded_at": to_micros(self._transaction.now),
+            "scrubbed": False,
+        }
+
+    def _all(self) -> Select[Any]:
+        return select(journal).where(self._mine).order_by(journal.c.pk)
+
+    def _read(self, statement: Select[Any]) -> list[JournalRow]:
+        return [_to_journal_row(self._transaction.scope, row) for row in self._connection.execute(statement)]
+
+
+def _image(record: Record | None) -> str | None:
+    return None if record is None else orjson.dumps(to_image(record), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _to_journal_row(scope: Scope, row: Row[Any]) -> JournalRow:
+    return JournalRow(
+        scope=scope,
+        run_id=row.run_id,
+        step=row.step,
+        pass_name=row.pass_name,
+        number=row.number,
+        operation=row.operation,
+        kind=RecordKind(row.record_kind),
+        record_id=row.record_id,
+        before=row.before,
+        after=row.after,
+        reason=row.reason,
+        fingerprint=row.fingerprint,
+        recorded_at=from_micros(row.recorded_at),
+        scrubbed=bool(row.scrubbed),
+    )
