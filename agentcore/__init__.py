@@ -1,0 +1,66 @@
+"""agentcore: memory, skills and logs of an agent, and the host they live in."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentcore.domain.conversation import Turn
+    from agentcore.domain.decay import Decay
+    from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
+    from agentcore.domain.scope import Scope
+    from agentcore.domain.signals import Feedback, WispRun
+    from agentcore.domain.skill import Skill
+    from agentcore.domain.subject_time import SubjectTime
+    from agentcore.errors import AgentcoreError
+    from agentcore.hosting.builder import AgentHostBuilder
+    from agentcore.hosting.host import Host
+    from agentcore.hosting.service import BackgroundService, HostedService
+    from agentcore.recall.hit import Hit
+
+__all__ = [
+    "AgentHostBuilder",
+    "AgentcoreError",
+    "BackgroundService",
+    "Decay",
+    "Feedback",
+    "Hit",
+    "Host",
+    "HostedService",
+    "Level",
+    "MemoryEntry",
+    "Scope",
+    "Skill",
+    "Status",
+    "SubjectTime",
+    "Trust",
+    "Turn",
+    "WispRun",
+]
+
+_HOMES = {
+    "AgentHostBuilder": "agentcore.hosting.builder",
+    "AgentcoreError": "agentcore.errors",
+    "BackgroundService": "agentcore.hosting.service",
+    "Decay": "agentcore.domain.decay",
+    "Feedback": "agentcore.domain.signals",
+    "Hit": "agentcore.recall.hit",
+    "Host": "agentcore.hosting.host",
+    "HostedService": "agentcore.hosting.service",
+    "Level": "agentcore.domain.memory",
+    "MemoryEntry": "agentcore.domain.memory",
+    "Scope": "agentcore.domain.scope",
+    "Skill": "agentcore.domain.skill",
+    "Status": "agentcore.domain.memory",
+    "SubjectTime": "agentcore.domain.subject_time",
+    "Trust": "agentcore.domain.memory",
+    "Turn": "agentcore.domain.conversation",
+    "WispRun": "agentcore.domain.signals",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names when they are first used, so that importing the package costs nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'agentcore' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - only for lazy names
+
+    return getattr(import_module(_HOMES[name]), name)

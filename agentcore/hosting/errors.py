@@ -1,6 +1,7 @@
-"""The errors of starting and stopping, all of them `HostError`.
+"""The errors of building, starting and stopping, all of them `HostError`.
 
 HostError
+├── AlreadyBuiltError       a builder was used after its one host was built
 ├── NotRestartableError     started a second time
 ├── ServiceFailedError      a service died while the host ran, or while it stopped
 └── ShutdownTimeoutError    services outlived the shutdown budget
@@ -12,6 +13,13 @@ from datetime import timedelta
 from agentcore.errors import HostError
 
 _MAX_DETAIL = 300
+
+
+class AlreadyBuiltError(HostError):
+    """A builder was used after it had built its one host."""
+
+    def __init__(self) -> None:
+        super().__init__("This builder has built its host and builds only one: make a new AgentHostBuilder.")
 
 
 class NotRestartableError(HostError):

@@ -5,7 +5,7 @@ pydantic checks them; its errors are told in the sentences of `agentcore.errors`
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -14,6 +14,8 @@ from agentcore.domain.memory import Trust
 from agentcore.domain.text import MAX_CONTENT
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.options import RecallOptions
+
+E = TypeVar("E", bound=Exception)
 
 _DECAY = Decay()
 _RECALL = RecallOptions()
@@ -129,8 +131,13 @@ class WispOptions(Options):
     """Longest definition kept with a successful run, in characters; a longer one is left out."""
 
 
-def together(refusals: Sequence[InvalidOptionsError]) -> InvalidOptionsError | ExceptionGroup[InvalidOptionsError]:
-    """Return the one refusal itself, or a group of several."""
+def together(refusals: Sequence[E]) -> "E | ExceptionGroup[E]":
+    """Return the one refusal itself, or a group of several.
+
+    Example:
+        >>> together([ValueError("no")])
+        ValueError('no')
+    """
     return refusals[0] if len(refusals) == 1 else ExceptionGroup("Several options are not possible", refusals)
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 import orjson
-from agentcore.hosting.parts import HostParts
 
 from agentcore.domain.scope import Scope
+from agentcore.hosting.parts import HostParts
 from agentcore.llm.chat import ChatRequest, Completion
 from dream.errors import NoModelError
 from dream.stores import bookkeeping

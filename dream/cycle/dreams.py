@@ -4,9 +4,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
-from agentcore.hosting.parts import HostParts
-
 from agentcore.domain.scope import Scope
+from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView, UnitOfWork
 from dream.cycle.history import History, Status, read_history, read_status
 from dream.cycle.lease import DREAM_LEASE

@@ -4,9 +4,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from agentcore.hosting.parts import HostParts
-
 from agentcore.domain.scope import Scope
+from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.stores.protocols import Lease
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from agentcore.hosting.parts import HostParts
-
 from agentcore.clock import Clock
 from agentcore.domain.scope import Scope
+from agentcore.hosting.parts import HostParts
 from agentcore.recall.neighbours import Neighbour
 from agentcore.stores.protocols import Lease, Origin, ReadView
 from dream.cycle.answers import Answers

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from agentcore.hosting.parts import HostParts
-
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidContentError, UnknownRecordError
+from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
 from dream.cycle.lease import dream_lease
 from dream.cycle.plan_steps import apply_rows, move_cursor

@@ -5,10 +5,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from agentcore.hosting.parts import HostParts
-
 from agentcore.domain.scope import Scope
 from agentcore.errors import StorageError
+from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.lease import DREAM_LEASE, dream_lease
 from dream.cycle.passing import PassRun

@@ -9,12 +9,12 @@ import orjson
 
 from agentcore.domain.records import Record, RecordKind, kind_of, to_image
 
-R = TypeVar("R", bound=Record)
+R_co = TypeVar("R_co", bound=Record, covariant=True)
 
 
 # Without slots: Python 3.11 cannot make a frozen, slotted, generic record through `Change[MemoryEntry](...)`.
 @dataclass(frozen=True, kw_only=True)
-class Change(Generic[R]):
+class Change(Generic[R_co]):
     """One record before and after; None is absence.
 
     Args:
@@ -23,16 +23,16 @@ class Change(Generic[R]):
         reason: Why, in words for people.
     """
 
-    before: R | None
-    after: R | None
+    before: R_co | None
+    after: R_co | None
     reason: str
 
-    def inverted(self) -> "Change[R]":
+    def inverted(self) -> "Change[R_co]":
         """Return the change that takes this one back."""
         return Change(before=self.after, after=self.before, reason=f"undo: {self.reason}")
 
     @property
-    def record(self) -> R:
+    def record(self) -> R_co:
         """The record concerned, in whichever state there is."""
         record = self.after if self.after is not None else self.before
         if record is None:

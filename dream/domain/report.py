@@ -100,7 +100,8 @@ class PassReport:
     def from_json(cls, values: Mapping[str, Any]) -> "PassReport":
         """Read what `to_json` wrote."""
         refused = tuple(Refusal(item["code"], item["detail"]) for item in values["refused"])
-        return cls(**{**values, "outcome": PassOutcome(values["outcome"]), "refused": refused})
+        typed: dict[str, Any] = {**values, "outcome": PassOutcome(values["outcome"]), "refused": refused}
+        return cls(**typed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,19 +159,16 @@ class RunReport:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "RunReport":
         """Read what `to_json` wrote."""
-        finished = values["finished_at"]
-        return cls(
-            **{
-                **values,
-                "scope": Scope.parse(values["scope"]),
-                "kind": RunKind(values["kind"]),
-                "outcome": Outcome(values["outcome"]),
-                "as_of": from_text(values["as_of"]),
-                "started_at": from_text(values["started_at"]),
-                "finished_at": None if finished is None else from_text(finished),
-                "passes": tuple(PassReport.from_json(item) for item in values["passes"]),
-            },
-        )
+        typed: dict[str, Any] = {
+            **values,
+            "scope": Scope.parse(values["scope"]),
+            "kind": RunKind(values["kind"]),
+            "outcome": Outcome(values["outcome"]),
+            "passes": tuple(PassReport.from_json(item) for item in values["passes"]),
+        }
+        for name in ("as_of", "started_at", "finished_at"):
+            typed[name] = None if values[name] is None else from_text(values[name])
+        return cls(**typed)
 
     def with_passes(self, passes: tuple[PassReport, ...], finished_at: datetime) -> "RunReport":
         """Return the report of the finished run, its outcome and sums taken from *passes*."""

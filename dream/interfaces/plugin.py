@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from agentcore.hosting.parts import HostParts
-
 from dream.cycle.dreams import Dreams
 from dream.errors import UnknownPassError
 from dream.options import DreamOptions

@@ -123,14 +123,13 @@ def _folds(
         reached = survivor
         copies: list[MemoryEntry] = []
         kept_apart = _mark(survivor) in declined
-        left = []
+        left = list[MemoryEntry]()
         for other in others:
             new = survivor.id in fresh or other.id in fresh
             if not (new and foldable(reached, other, protected)):
                 left.append(other)
             elif kept_apart and _mark(other) in declined:
                 refused.append(Refusal(Refused.UNDONE_BY_PERSON, f"{other.id} into {survivor.id}"))
-                left.append(other)
             else:
                 copies.append(other)
                 kept_apart = kept_apart or _mark(other) in declined

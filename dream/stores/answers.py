@@ -42,8 +42,13 @@ class AnswerStore:
         row = self._connection.execute(statement).one_or_none()
         if row is None or row.answer is None:
             return None
-        usage = Usage(row.input_tokens, row.output_tokens)
-        return Completion(row.answer, FinishReason(row.finish_reason), usage, row.model)
+        usage = Usage(input_tokens=row.input_tokens, output_tokens=row.output_tokens)
+        return Completion(
+            text=row.answer,
+            finish_reason=FinishReason(row.finish_reason),
+            usage=usage,
+            model=row.model,
+        )
 
     def save(self, key: CallKey, *, request: object, completion: Completion, record_ids: Sequence[str]) -> None:
         """Store an answer as soon as it is there."""

@@ -31,7 +31,7 @@ class ImportLedger(Protocol):
         ...
 
     def record(self, items: Mapping[str, tuple[RecordKind, str]]) -> None:
-        """Remember that a source key became that record."""
+        """Remember that a source key became that record; what is known already stays as it is."""
         ...
 
 

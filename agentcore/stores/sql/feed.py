@@ -65,12 +65,13 @@ def _reaches_back_to(transaction: Transaction, revision: int, current: int) -> b
 
 
 def _removed(transaction: Transaction, after: int, upto: int) -> list[int]:
-    """Return keys removed in these revisions; the first is told again, for a reader who stopped inside it."""
+    """Return keys removed past *after*; nothing to a reader that starts, since it holds nothing yet."""
     if after == 0:
         return []
     statement = select(change_feed.c.removed).where(
         change_feed.c.scope_id == transaction.scope_id,
-        change_feed.c.revision.between(after, upto),
+        change_feed.c.revision > after,
+        change_feed.c.revision <= upto,
         change_feed.c.removed.is_not(None),
     )
     return [key for text in transaction.connection.execute(statement).scalars() if text for key in orjson.loads(text)]

@@ -29,10 +29,12 @@ class SqlImportLedger:
         return found
 
     def record(self, items: Mapping[str, tuple[RecordKind, str]]) -> None:
-        """Remember that a source key became that record."""
+        """Remember that a source key became that record; what is known already stays as it is."""
+        known = self.known(items)
         rows = [
             {"scope_id": self._transaction.scope_id, "source_key": key, "kind": kind.value, "record_id": record_id}
             for key, (kind, record_id) in items.items()
+            if key not in known
         ]
         if rows:
             self._transaction.connection.execute(insert(imports), rows)

@@ -1,11 +1,12 @@
 """Between rows and the records whose columns are named like their fields (all but entries)."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from enum import IntEnum, StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import orjson
-from sqlalchemy import Row, Table
+from sqlalchemy import Table
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.instants import from_micros, to_micros
@@ -16,13 +17,18 @@ from agentcore.stores.sql.transaction import Transaction, encode
 
 R = TypeVar("R", Turn, Skill, SkillUse, Feedback, WispRun)
 
+
+def _texts(column: str) -> tuple[str, ...]:
+    return tuple(orjson.loads(column))
+
+
 _READERS: dict[str, Any] = {
     "trust": Trust,
     "status": Status,
     "kind": FeedbackKind,
     "rating": Rating,
     "failure_category": FailureCategory,
-    "see_also": lambda column: tuple(orjson.loads(column)),
+    "see_also": _texts,
     "generated": bool,
     "succeeded": bool,
 }
@@ -37,7 +43,7 @@ class RecordRows(Generic[R]):
         self._fields = tuple(name for name in record_type.__dataclass_fields__ if name != "scope")
         self.columns = tuple(table.c[name] for name in self._fields)
 
-    def read(self, transaction: Transaction, row: Row[Any]) -> R:
+    def read(self, transaction: Transaction, row: Sequence[Any]) -> R:
         """Build the record of a row of `columns`."""
         values = {
             name: _from_column(name, value)
@@ -47,7 +53,8 @@ class RecordRows(Generic[R]):
         return self._type(scope=transaction.scope, **values)
 
     def write(self, transaction: Transaction, record: R) -> dict[str, Any]:
-        """Return the columns of *record*, the scope's key included."""
+        """Return the columns of *record*, the scope's key included; InvalidContentError if it is of another scope."""
+        transaction.require_mine(record.scope)
         values = {name: _to_column(getattr(record, name)) for name in self._fields}
         return values | {"scope_id": transaction.scope_id}
 
@@ -63,7 +70,7 @@ def _to_column(value: Any) -> Any:
     if isinstance(value, datetime):
         return to_micros(value)
     if isinstance(value, tuple):
-        return encode(value)
+        return encode(cast("tuple[str, ...]", value))
     if isinstance(value, StrEnum):
         return value.value
     return int(value) if isinstance(value, IntEnum) else value

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from sqlalchemy import ColumnElement, delete, func, insert, or_, select
+from sqlalchemy import ColumnElement, delete, func, or_, select
 
 from agentcore.domain.instants import to_micros
 from agentcore.domain.signals import Feedback, WispRun
@@ -51,10 +51,8 @@ class SqlSignalStore(Generic[S]):
         """Append signals."""
         if signals:
             self._transaction.change()
-            self._connection.execute(
-                insert(self._rows.table),
-                [self._rows.write(self._transaction, signal) for signal in signals],
-            )
+            rows = [self._rows.write(self._transaction, signal) for signal in signals]
+            self._transaction.insert_new(self._rows.table, "signal", rows)
 
     def drop_expired(self, *, recorded_before: datetime, keep: int, limit: int) -> int:
         """Remove at most *limit* of those `count_expired` counts, oldest first; return how many."""

@@ -3,12 +3,13 @@
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import Select, delete, insert, select, update
+from sqlalchemy import Select, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.memory import Status
 from agentcore.domain.skill import Skill
 from agentcore.errors import StaleVersionError
+from agentcore.stores.sql.conditions import is_active, starts_with
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import skills
 from agentcore.stores.sql.transaction import Transaction, chunks
@@ -23,7 +24,7 @@ class SqlSkillStore:
         self._transaction = transaction
         self._connection = transaction.connection
         self._mine = skills.c.scope_id == transaction.scope_id
-        self._active = skills.c.status == Status.ACTIVE.value
+        self._active = is_active(skills.c.status)
 
     def get(self, skill_id: str) -> Skill | None:
         """Return the skill in whatever state, or None."""
@@ -35,21 +36,27 @@ class SqlSkillStore:
 
     def catalogue(self, *, prefix: str = "") -> list[Skill]:
         """Return active skills whose name starts with *prefix*, by name."""
-        named = skills.c.name.startswith(prefix, autoescape=True)
+        named = starts_with(skills.c.name, prefix)
         statement = select(*_ROWS.columns).where(self._mine, self._active, named).order_by(skills.c.name)
         return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement)]
 
     def add(self, skill: Skill) -> None:
-        """Insert a skill; StaleVersionError if an active one has its name."""
+        """Insert a skill; StaleVersionError if its id is taken, or an active one has its name."""
         if skill.status is Status.ACTIVE and self.named(skill.name) is not None:
             raise StaleVersionError(kind="skill", record_id=skill.name)
-        self._connection.execute(insert(skills).values(**self._values(skill, version=1)))
+        (position,) = self._transaction.new_positions(1)
+        row = _ROWS.write(self._transaction, skill) | self._counters(version=1) | {"position": position}
+        self._transaction.insert_new(skills, "skill", [row])
 
     def replace(self, before: Skill, after: Skill) -> None:
         """Write *after* over *before*; StaleVersionError if the stored version is another than *before*'s."""
+        row = _ROWS.write(self._transaction, after) | self._counters(version=before.version + 1)
+        if self._is_renewed(before, after):
+            (row["position"],) = self._transaction.next_positions(1)
         statement = update(skills).where(self._mine, skills.c.id == before.id, skills.c.version == before.version)
         try:
-            written = self._connection.execute(statement.values(**self._values(after, version=before.version + 1)))
+            with self._connection.begin_nested():
+                written = self._connection.execute(statement.values(row))
         except IntegrityError as error:
             raise StaleVersionError(kind="skill", record_id=after.name) from error
         if written.rowcount != 1:
@@ -59,14 +66,20 @@ class SqlSkillStore:
         """Remove skills for good; return how many there were."""
         gone = 0
         for chunk in chunks(sorted(set(skill_ids))):
-            self._transaction.change()
             gone += self._connection.execute(delete(skills).where(self._mine, skills.c.id.in_(chunk))).rowcount
+        if gone:
+            self._transaction.change()
         return gone
 
-    def _values(self, skill: Skill, *, version: int) -> dict[str, Any]:
-        (position,) = self._transaction.next_positions(1)
-        counters = {"version": version, "revision": self._transaction.change(), "position": position}
-        return _ROWS.write(self._transaction, skill) | counters
+    def _is_renewed(self, before: Skill, after: Skill) -> bool:
+        """Whether a person changed what passes judge; a use is no new material."""
+        if after.status is not Status.ACTIVE or not self._transaction.by_people:
+            return False
+        judged_before = (before.name, before.summary, before.content, before.status)
+        return judged_before != (after.name, after.summary, after.content, after.status)
+
+    def _counters(self, *, version: int) -> dict[str, int]:
+        return {"version": version, "revision": self._transaction.change()}
 
     def _one(self, statement: Select[Any]) -> Skill | None:
         row = self._connection.execute(statement).one_or_none()

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, delete, func, select, update
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.instants import from_micros, to_micros
@@ -56,7 +56,7 @@ class SqlTurnStore:
         return self._read(due.order_by(*_CONSUMED_FIRST).limit(limit))
 
     def surplus(self, *, keep: int, limit: int) -> list[Turn]:
-        """Return turns beyond the newest *keep*, consumed ones first, then oldest."""
+        """Return the turns to drop so that *keep* remain: consumed ones first, then oldest."""
         excess = self.count() - keep
         return self._read(self._all().order_by(*_CONSUMED_FIRST).limit(min(limit, excess))) if excess > 0 else []
 
@@ -70,32 +70,35 @@ class SqlTurnStore:
         if not new:
             return
         revision = self._transaction.change()
-        positions = self._transaction.next_positions(len(new))
+        positions = self._transaction.new_positions(len(new))
         rows = [
             _ROWS.write(self._transaction, turn) | {"version": 1, "revision": revision, "position": position}
             for turn, position in zip(new, positions, strict=True)
         ]
-        self._connection.execute(insert(turns), rows)
+        self._transaction.insert_new(turns, "turn", rows)
 
     def mark_consumed(self, turn_ids: Collection[str], at: datetime) -> int:
         """Set `consumed_at` where it is empty; return how many were set."""
-        marked = 0
+        unread: list[int] = []
         for chunk in chunks(sorted(set(turn_ids))):
-            statement = update(turns).where(self._mine, turns.c.id.in_(chunk), turns.c.consumed_at.is_(None))
+            keys = select(turns.c.pk).where(self._mine, turns.c.id.in_(chunk), turns.c.consumed_at.is_(None))
+            unread += self._connection.execute(keys).scalars()
+        for chunk in chunks(unread):
             values = {
                 "consumed_at": to_micros(at),
                 "version": turns.c.version + 1,
                 "revision": self._transaction.change(),
             }
-            marked += self._connection.execute(statement.values(values)).rowcount
-        return marked
+            self._connection.execute(update(turns).where(turns.c.pk.in_(chunk)).values(values))
+        return len(unread)
 
     def delete(self, turn_ids: Collection[str]) -> int:
         """Remove turns for good; return how many there were."""
         gone = 0
         for chunk in chunks(sorted(set(turn_ids))):
-            self._transaction.change()
             gone += self._connection.execute(delete(turns).where(self._mine, turns.c.id.in_(chunk))).rowcount
+        if gone:
+            self._transaction.change()
         return gone
 
     def _all(self) -> Select[Any]:

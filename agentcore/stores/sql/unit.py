@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from functools import cached_property
 
 from sqlalchemy import select
 
@@ -56,52 +55,52 @@ class SqlUnit:
         """The scope's last committed revision."""
         return self.transaction.current_revision()
 
-    @cached_property
+    @property
     def entries(self) -> SqlEntryStore:
         """Entries."""
         return SqlEntryStore(self.transaction)
 
-    @cached_property
+    @property
     def turns(self) -> SqlTurnStore:
         """The conversation log."""
         return SqlTurnStore(self.transaction)
 
-    @cached_property
+    @property
     def skills(self) -> SqlSkillStore:
         """Skills."""
         return SqlSkillStore(self.transaction)
 
-    @cached_property
+    @property
     def skill_uses(self) -> SqlSignalStore[SkillUse]:
         """Invocations of skills."""
         return SqlSignalStore(self.transaction, SKILL_USES)
 
-    @cached_property
+    @property
     def feedback(self) -> SqlSignalStore[Feedback]:
         """Feedback."""
         return SqlSignalStore(self.transaction, FEEDBACK)
 
-    @cached_property
+    @property
     def wisp_runs(self) -> SqlSignalStore[WispRun]:
         """Wisp runs."""
         return SqlSignalStore(self.transaction, WISP_RUNS)
 
-    @cached_property
+    @property
     def settings(self) -> SqlSettingsStore:
         """Settings."""
         return SqlSettingsStore(self.transaction)
 
-    @cached_property
+    @property
     def leases(self) -> SqlLeaseStore:
         """Leases."""
         return SqlLeaseStore(self.transaction)
 
-    @cached_property
+    @property
     def imports(self) -> SqlImportLedger:
         """Items imported before."""
         return SqlImportLedger(self.transaction)
 
-    @cached_property
+    @property
     def forgotten(self) -> SqlForgottenReader:
         """Texts a person asked to forget."""
         return SqlForgottenReader(self.transaction)

@@ -201,7 +201,8 @@ def _record(source: Source, line: int, kind: RecordKind, values: Mapping[str, ob
 def _required_fields(record_type: type[Record]) -> tuple[str, ...]:
     missing = dataclasses.MISSING
     found = dataclasses.fields(record_type)
-    return tuple(one.name for one in found if one.default is missing and one.default_factory is missing)
+    required = [one.name for one in found if one.default is missing and one.default_factory is missing]
+    return tuple(name for name in required if name != "scope")
 
 
 @cache

@@ -1,0 +1,66 @@
+"""Blueprint: everything a builder has settled, checked and ready to be put together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentcore.clock import Clock
+from agentcore.domain.capability import Capability
+from agentcore.hosting.options import ConversationOptions, FeedbackOptions, MemoryOptions, SkillOptions, WispOptions
+from agentcore.hosting.service import HostedService
+from agentcore.ids import IdFactory
+from agentcore.llm.chat import ChatClient
+from agentcore.stores.protocols import Storage
+
+if TYPE_CHECKING:
+    from dream.interfaces.plugin import DreamFactory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blueprint:
+    """What a host is made of; None stands for a service it was built without.
+
+    Args:
+        data_dir: Where it keeps its files; None keeps everything in memory.
+        clock: Where instants come from.
+        ids: Where ids come from.
+        shutdown_timeout: The time all services together may take to stop.
+        storage: A storage of the host's own.
+        chat: The model.
+        memory: How memory fades and is recalled.
+        conversation: How the conversation log is kept.
+        skills: How skills are kept.
+        feedback: How feedback is kept.
+        wisps: How wisp runs are kept.
+        services: The host's own services, in the order to start them.
+        dreaming: Makes the dreams.
+    """
+
+    data_dir: Path | None
+    clock: Clock
+    ids: IdFactory
+    shutdown_timeout: timedelta
+    storage: Storage | None = None
+    chat: ChatClient | None = None
+    memory: MemoryOptions | None = None
+    conversation: ConversationOptions | None = None
+    skills: SkillOptions | None = None
+    feedback: FeedbackOptions | None = None
+    wisps: WispOptions | None = None
+    services: Sequence[HostedService] = ()
+    dreaming: "DreamFactory | None" = None
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What the host is built with."""
+        present = {
+            Capability.MEMORY: self.memory,
+            Capability.CONVERSATION: self.conversation,
+            Capability.SKILLS: self.skills,
+            Capability.FEEDBACK: self.feedback,
+            Capability.WISPS: self.wisps,
+            Capability.LLM: self.chat,
+        }
+        return frozenset(capability for capability, part in present.items() if part is not None)

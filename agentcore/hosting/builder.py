@@ -1,0 +1,180 @@
+"""AgentHostBuilder: says what a host is made of, once, and builds it."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
+
+from agentcore.clock import Clock, SystemClock
+from agentcore.hosting.errors import AlreadyBuiltError
+from agentcore.ids import IdFactory, RandomIds
+
+if TYPE_CHECKING:
+    from agentcore.hosting.blueprint import Blueprint
+    from agentcore.hosting.host import Host
+    from agentcore.hosting.options import (
+        ConversationOptions,
+        FeedbackOptions,
+        MemoryOptions,
+        Options,
+        SkillOptions,
+        WispOptions,
+    )
+    from agentcore.hosting.service import HostedService
+    from agentcore.llm.chat import ChatClient
+    from agentcore.stores.protocols import Storage
+    from dream.interfaces.plugin import DreamFactory
+    from dream.options import DreamOptions
+
+O = TypeVar("O", bound="Options")
+
+_Told: TypeAlias = "O | Callable[[O], O] | None"
+
+
+class AgentHostBuilder:
+    """Collects what a host is made of and builds that host, once.
+
+    Each `with_...` adds a service and returns the builder. Its options are given whole, or as a function from the
+    options so far to other ones; called again, it goes on from there. Nothing is checked before `build`.
+
+    Args:
+        data_dir: The folder of the host's files, made when missing; None or `":memory:"` keeps everything in memory.
+        clock: Where instants come from; the machine's by default.
+        ids: Where ids come from; random ones by default.
+        shutdown_timeout: The time all services together may take to stop; 30 seconds by default.
+
+    Example:
+        >>> import asyncio
+        >>> async def main() -> None:
+        ...     host = AgentHostBuilder(None).with_memory(lambda options: options.replace(floor=0.2)).build()
+        ...     async with host:
+        ...         await host.memory.remember("Ana moved to Lisbon in May 2025", category="people/ana")
+        ...         for hit in await host.memory.recall("where does Ana live"):
+        ...             print(hit.entry.content)
+        >>> asyncio.run(main())
+        Ana moved to Lisbon in May 2025
+    """
+
+    def __init__(
+        self,
+        data_dir: str | Path | None,
+        *,
+        clock: Clock | None = None,
+        ids: IdFactory | None = None,
+        shutdown_timeout: timedelta | None = None,
+    ) -> None:
+        self._data_dir = data_dir
+        self._clock = clock or SystemClock()
+        self._ids = ids or RandomIds()
+        self._shutdown_timeout = shutdown_timeout
+        self._told: dict[str, list[object]] = {}
+        self._chat: ChatClient | None = None
+        self._storage: Storage | None = None
+        self._services: list[HostedService] = []
+        self._dreaming: Callable[[], DreamFactory] | None = None
+        self._is_built = False
+
+    def with_memory(self, options: "_Told[MemoryOptions]" = None) -> Self:
+        """Let the agent remember and recall."""
+        return self._with("memory", options)
+
+    def with_conversation_log(self, options: "_Told[ConversationOptions]" = None) -> Self:
+        """Keep what was said."""
+        return self._with("conversation", options)
+
+    def with_skills(self, options: "_Told[SkillOptions]" = None) -> Self:
+        """Let the agent look up procedures."""
+        return self._with("skills", options)
+
+    def with_feedback(self, options: "_Told[FeedbackOptions]" = None) -> Self:
+        """Keep signals about the agent's work."""
+        return self._with("feedback", options)
+
+    def with_wisps(self, options: "_Told[WispOptions]" = None) -> Self:
+        """Keep what wisps did."""
+        return self._with("wisps", options)
+
+    def with_dreaming(self, configure: "_Told[DreamOptions]" = None) -> Self:
+        """Let dreams tend the memory in idle time."""
+        self._refuse_if_built()
+        # The one import from agentcore into dream: whoever does not dream does not load it.
+        from dream.interfaces.plugin import install_dreaming  # noqa: PLC0415
+
+        self._dreaming = partial(install_dreaming, configure)
+        return self
+
+    def with_llm(self, client: "ChatClient") -> Self:
+        """Let dreams ask a model; the last one named is asked."""
+        self._refuse_if_built()
+        self._chat = client
+        return self
+
+    def with_storage(self, storage: "Storage") -> Self:
+        """Keep all records in a storage of the host's own, which the host opens and closes.
+
+        It decides how importance fades, and must pass `agentcore.testing.contracts`.
+        """
+        self._refuse_if_built()
+        self._storage = storage
+        return self
+
+    def with_service(self, service: "HostedService") -> Self:
+        """Start and stop one more service with the host, after the storage and before the dreams."""
+        self._refuse_if_built()
+        self._services.append(service)
+        return self
+
+    def build(self) -> "Host":
+        """Check everything and put the host together; nothing is opened before `async with`.
+
+        Raises:
+            InvalidInputError: one thing is not possible.
+            ExceptionGroup: several are not; one `InvalidInputError` for each.
+            AlreadyBuiltError: this builder has built its host.
+        """
+        self._refuse_if_built()
+        blueprint = self._settle()
+        # Deferred, because importing the builder must not cost what building costs.
+        from agentcore.hosting.container import assemble  # noqa: PLC0415
+
+        host = assemble(blueprint)
+        self._is_built = True
+        return host
+
+    def _with(self, name: str, options: object) -> Self:
+        self._refuse_if_built()
+        told = self._told.setdefault(name, [])
+        if options is not None:
+            told.append(options)
+        return self
+
+    def _refuse_if_built(self) -> None:
+        if self._is_built:
+            raise AlreadyBuiltError
+
+    def _settle(self) -> "Blueprint":
+        from agentcore.hosting import options  # noqa: PLC0415 - as in build
+        from agentcore.hosting.blueprint import Blueprint  # noqa: PLC0415
+        from agentcore.hosting.lifecycle import DEFAULT_SHUTDOWN_TIMEOUT  # noqa: PLC0415
+        from agentcore.hosting.settling import Settling  # noqa: PLC0415
+
+        settling = Settling()
+        blueprint = Blueprint(
+            data_dir=settling.folder(self._data_dir),
+            clock=settling.part("clock", self._clock, "now", "sleep"),
+            ids=settling.part("ids", self._ids, "new"),
+            shutdown_timeout=self._shutdown_timeout or DEFAULT_SHUTDOWN_TIMEOUT,
+            storage=self._storage and settling.part("with_storage", self._storage, "start", "stop", "read", "write"),
+            chat=self._chat and settling.part("with_llm", self._chat, "complete"),
+            memory=settling.options(options.MemoryOptions, self._told.get("memory")),
+            conversation=settling.options(options.ConversationOptions, self._told.get("conversation")),
+            skills=settling.options(options.SkillOptions, self._told.get("skills")),
+            feedback=settling.options(options.FeedbackOptions, self._told.get("feedback")),
+            wisps=settling.options(options.WispOptions, self._told.get("wisps")),
+            services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),
+            dreaming=settling.attempt(self._dreaming) if self._dreaming else None,
+        )
+        settling.check_decay(blueprint.storage, blueprint.memory)
+        settling.conclude()
+        return blueprint

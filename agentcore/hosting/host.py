@@ -1,0 +1,177 @@
+"""Host: the services of an agent, living together from `async with` to its end."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from agentcore.clock import Clock
+from agentcore.domain.capability import Capability
+from agentcore.domain.scope import Scope
+from agentcore.errors import ServiceMissingError
+from agentcore.hosting.conversation import Conversation
+from agentcore.hosting.feedback import FeedbackLog
+from agentcore.hosting.lifecycle import Lifecycle
+from agentcore.hosting.memory import Memory
+from agentcore.hosting.parts import HostParts
+from agentcore.hosting.service import HostedService
+from agentcore.hosting.skills import Skills
+from agentcore.hosting.wisps import WispLog
+from agentcore.llm.gate import BusyGate
+from agentcore.stores.protocols import Storage
+
+if TYPE_CHECKING:
+    from dream.cycle.dreams import Dreams
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceFactories:
+    """What makes each service for a scope; a factory gives None where the host was built without the service."""
+
+    memory: Callable[[Scope], Memory | None]
+    conversation: Callable[[Scope], Conversation | None]
+    skills: Callable[[Scope], Skills | None]
+    feedback: Callable[[Scope], FeedbackLog | None]
+    wisps: Callable[[Scope], WispLog | None]
+    dreams: Callable[[Scope], "Dreams | None"]
+
+
+class ScopedHost:
+    """The services of a host, bound to one scope; lives as long as the host, and is cheap to make anew.
+
+    Every property raises `ServiceMissingError` where the host was built without the service. A service may be
+    fetched at any time; using it outside `async with host` raises `HostNotStartedError`.
+
+    Args:
+        scope: Whose records they keep.
+        factories: What makes them.
+    """
+
+    def __init__(self, scope: Scope, factories: ServiceFactories) -> None:
+        self._scope = scope
+        self._factories = factories
+
+    @property
+    def scope(self) -> Scope:
+        """Whose records the services keep."""
+        return self._scope
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What the agent knows."""
+        return _present(self._factories.memory(self._scope), "memory", "with_memory")
+
+    @cached_property
+    def conversation(self) -> Conversation:
+        """What was said."""
+        return _present(self._factories.conversation(self._scope), "conversation log", "with_conversation_log")
+
+    @cached_property
+    def skills(self) -> Skills:
+        """What the agent can look up."""
+        return _present(self._factories.skills(self._scope), "skills", "with_skills")
+
+    @cached_property
+    def feedback(self) -> FeedbackLog:
+        """How the agent did."""
+        return _present(self._factories.feedback(self._scope), "feedback log", "with_feedback")
+
+    @cached_property
+    def wisps(self) -> WispLog:
+        """What its wisps did."""
+        return _present(self._factories.wisps(self._scope), "wisp log", "with_wisps")
+
+    @cached_property
+    def dreams(self) -> "Dreams":
+        """What tends the memory in idle time."""
+        return _present(self._factories.dreams(self._scope), "dreams", "with_dreaming")
+
+
+class Host(Lifecycle):
+    """An agent's services; built by `AgentHostBuilder`, alive within `async with`, used once.
+
+    The services it carries itself are the default scope's; `for_scope` gives another's. How it starts and stops,
+    and which errors leave the block, is said at `Lifecycle`.
+
+    Args:
+        parts: What the services are made of.
+        factories: What makes the services.
+        services: What is started, in this order, and stopped in reverse.
+        shutdown_timeout: The time all stops together may take.
+    """
+
+    def __init__(
+        self,
+        *,
+        parts: HostParts,
+        factories: ServiceFactories,
+        services: Sequence[HostedService],
+        shutdown_timeout: timedelta,
+    ) -> None:
+        super().__init__(services, shutdown_timeout=shutdown_timeout)
+        self._parts = parts
+        self._factories = factories
+        self._default = ScopedHost(Scope.default(), factories)
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What the host was built with."""
+        return self._parts.capabilities
+
+    @property
+    def clock(self) -> Clock:
+        """Where instants come from."""
+        return self._parts.clock
+
+    @property
+    def gate(self) -> BusyGate:
+        """Tells dreams that a person is being served; see `BusyGate.foreground`."""
+        return self._parts.gate
+
+    @property
+    def storage(self) -> Storage:
+        """Where everything is kept; open within `async with`."""
+        return self._parts.storage
+
+    def for_scope(self, scope: Scope) -> ScopedHost:
+        """Return the same services bound to *scope*."""
+        return ScopedHost(scope, self._factories)
+
+    @property
+    def memory(self) -> Memory:
+        """The default scope's memory."""
+        return self._default.memory
+
+    @property
+    def conversation(self) -> Conversation:
+        """The default scope's conversation log."""
+        return self._default.conversation
+
+    @property
+    def skills(self) -> Skills:
+        """The default scope's skills."""
+        return self._default.skills
+
+    @property
+    def feedback(self) -> FeedbackLog:
+        """The default scope's feedback."""
+        return self._default.feedback
+
+    @property
+    def wisps(self) -> WispLog:
+        """The default scope's wisp runs."""
+        return self._default.wisps
+
+    @property
+    def dreams(self) -> "Dreams":
+        """The default scope's dreams."""
+        return self._default.dreams
+
+
+def _present(service: T | None, name: str, method: str) -> T:
+    if service is None:
+        raise ServiceMissingError(service=name, method=method)
+    return service

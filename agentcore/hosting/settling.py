@@ -1,0 +1,105 @@
+"""Settling: everything a builder was told is checked at once, and every refusal is kept."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from agentcore.domain.decay import Decay
+from agentcore.errors import InvalidInputError, InvalidOptionsError
+from agentcore.hosting.options import MemoryOptions, Options, together
+
+O = TypeVar("O", bound=Options)
+T = TypeVar("T")
+
+IN_MEMORY = ":memory:"
+"""The data directory that means none."""
+
+
+class Settling:
+    """One examination of what a builder was told; lives as long as `build`.
+
+    Example:
+        >>> settling = Settling()
+        >>> settling.folder(" ")
+        >>> settling.conclude()
+        Traceback (most recent call last):
+        ...
+        agentcore.errors.InvalidOptionsError: Option data_dir = ' ' is not possible: name a folder, or give None to \
+keep everything in memory.
+    """
+
+    def __init__(self) -> None:
+        self._refusals: list[InvalidInputError] = []
+
+    def conclude(self) -> None:
+        """Raise what was refused: the one refusal itself, or a group of several."""
+        if self._refusals:
+            raise together(self._refusals)
+
+    def refuse(self, field: str, value: object, allowed: str) -> None:
+        """Note that an option cannot have its value."""
+        self._refusals.append(InvalidOptionsError(field=field, value=value, allowed=allowed))
+
+    def folder(self, data_dir: object) -> Path | None:
+        """Return the folder that *data_dir* names; None for everything in memory."""
+        if data_dir is None or data_dir == IN_MEMORY:
+            return None
+        if not isinstance(data_dir, (str, Path)) or not str(data_dir).strip():
+            self.refuse("data_dir", data_dir, "name a folder, or give None to keep everything in memory")
+            return None
+        folder = Path(data_dir).expanduser()
+        if folder.exists() and not folder.is_dir():
+            self.refuse("data_dir", str(data_dir), "it is a file; name a folder, which need not exist yet")
+        return folder
+
+    def part(self, field: str, value: T, *methods: str) -> T:
+        """Return *value*, which must have all *methods*."""
+        missing = [name for name in methods if not callable(getattr(value, name, None))]
+        if missing:
+            self.refuse(field, value, f"give an object with the methods {', '.join(methods)}")
+        return value
+
+    def options(self, kind: type[O], told: Sequence[Any] | None) -> O | None:
+        """Return what a service's options have become; None where the service is not wanted.
+
+        Args:
+            kind: The options' class, whose defaults stand first.
+            told: Options, which replace what stood, or functions from what stood to what shall stand, in turn.
+        """
+        if told is None:
+            return None
+        settled: O | None = self.attempt(kind)
+        for say in told:
+            if settled is None:
+                break
+            settled = self._told(kind, settled, say)
+        return settled
+
+    def check_decay(self, storage: object | None, memory: MemoryOptions | None) -> None:
+        """Refuse options of fading beside a storage of the host's own, which reads importance itself."""
+        if storage is not None and memory is not None and memory.decay() != Decay():
+            allowed = "a storage of your own decides how importance fades; give them to that storage"
+            self.refuse("memory.grace, half_life or floor", memory.decay(), allowed)
+
+    def attempt(self, call: Callable[[], T]) -> T | None:
+        """Return what *call* returns; None if it refuses its input, which is noted."""
+        try:
+            return call()
+        except InvalidInputError as refusal:
+            self._refusals.append(refusal)
+        except ExceptionGroup as group:
+            refusals, others = group.split(InvalidInputError)
+            if refusals is None or others is not None:
+                raise
+            self._refusals += [error for error in refusals.exceptions if isinstance(error, InvalidInputError)]
+        return None
+
+    def _told(self, kind: type[O], settled: O, say: Any) -> O | None:
+        given: object = self.attempt(lambda: say(settled)) if callable(say) else say
+        if given is None and self._refusals:
+            return None
+        if not isinstance(given, kind):
+            way = "the function must return them, as in `lambda options: options.replace(...)`"
+            self.refuse(kind.section, given, f"give {kind.__name__}, or a function of them; {way}")
+            return None
+        return given
