@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
+from agentcore.domain.instants import to_text
 from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.memory import Status as EntryStatus
 from agentcore.domain.records import to_image
@@ -63,7 +65,8 @@ class Status:
         skills: Active skills.
         revision: The scope's revision.
         backlog: Entries each pass still has to look at.
-        last_run: The newest finished dream.
+        last_steps: When each pass last took a step.
+        last_run: The newest finished run.
         interrupted: Id of a dream that was interrupted and waits to be resumed.
         paused: Whether a person paused the dreams.
         lease: Who is dreaming now.
@@ -75,6 +78,7 @@ class Status:
     skills: int
     revision: int
     backlog: dict[str, int]
+    last_steps: dict[str, datetime]
     last_run: RunReport | None
     interrupted: str | None
     paused: bool
@@ -90,6 +94,7 @@ class Status:
             "skills": self.skills,
             "revision": self.revision,
             "backlog": self.backlog,
+            "last_steps": {name: to_text(instant) for name, instant in self.last_steps.items()},
             "last_run": None if self.last_run is None else self.last_run.to_json(),
             "interrupted": self.interrupted,
             "paused": self.paused,
@@ -151,6 +156,7 @@ def read_status(view: ReadView, pass_names: Sequence[str]) -> Status:
         skills=len(view.skills.catalogue()),
         revision=view.revision,
         backlog=backlog,
+        last_steps={name: entry.completed_at for name, entry in sorted(books.ledger.entries().items())},
         last_run=next((run for run in runs if run.kind is not RunKind.UNDO and run.finished_at), None),
         interrupted=interrupted[-1].run_id if interrupted else None,
         paused=bool(view.settings.get(PAUSED_SETTING)),

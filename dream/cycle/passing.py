@@ -119,8 +119,9 @@ class PassRun:
     def _closing_report(self) -> PassReport:
         reports = [step.report for step in self.steps]
         changed = any(report["accepted"] or report["purged"] for report in reports)
-        outcome = PassOutcome.APPLIED if changed else PassOutcome.UNCHANGED
-        return self._summed(outcome, None)
+        if changed:
+            return self._summed(PassOutcome.APPLIED, None)
+        return self._summed(PassOutcome.UNCHANGED, Skip.NOTHING_TO_CHANGE)
 
     def _summed(self, outcome: PassOutcome, reason: str | None) -> PassReport:
         reports = [step.report for step in self.steps]

@@ -69,6 +69,7 @@ class StepWriter:
             },
         )
         books.runs.add_step(self.run_id, step)
+        books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
         return step
 
     def _judge(

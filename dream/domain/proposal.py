@@ -75,6 +75,7 @@ class Proposal:
         notes: Findings for the report, plain JSON values.
         cursor: Position up to which the pass has now looked; None leaves its cursor where it is.
         looked_at: Ids the step dealt with; they leave the pass's reopened set.
+        fingerprint: Hash of the input, of passes that skip unchanged input; it goes into the pass ledger.
         backlog: Items left for later runs.
         done: Whether the pass has no further step in this run.
     """
@@ -85,6 +86,7 @@ class Proposal:
     notes: Notes = field(default_factory=dict[str, Any])
     cursor: int | None = None
     looked_at: tuple[str, ...] = ()
+    fingerprint: str | None = None
     backlog: int = 0
     done: bool = True
 

@@ -14,6 +14,8 @@ class Skip(StrEnum):
     """Something it requires is not there; the report names it."""
     NO_WORK = "no_work"
     """Nothing new since it last looked, no backlog, nothing due."""
+    NOTHING_TO_CHANGE = "nothing_to_change"
+    """It looked, and found nothing that it may change."""
 
 
 class Refused(StrEnum):

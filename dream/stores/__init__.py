@@ -13,6 +13,7 @@ from dream.stores.answers import AnswerStore
 from dream.stores.cursors import CursorStore
 from dream.stores.decisions import DecisionStore
 from dream.stores.journal import JournalStore
+from dream.stores.ledger import LedgerStore
 from dream.stores.plans import PlanStore
 from dream.stores.runs import RunStore
 
@@ -26,6 +27,7 @@ class Books:
         journal: What each run changed.
         cursors: How far each pass has looked.
         decisions: What people took back.
+        ledger: When each pass last took a step.
         answers: Model answers that were paid for.
         plans: Plans to be applied.
     """
@@ -34,6 +36,7 @@ class Books:
     journal: JournalStore
     cursors: CursorStore
     decisions: DecisionStore
+    ledger: LedgerStore
     answers: AnswerStore
     plans: PlanStore
 
@@ -48,6 +51,7 @@ def bookkeeping(view: ReadView) -> Books:
         JournalStore(transaction),
         CursorStore(transaction),
         DecisionStore(transaction),
+        LedgerStore(transaction),
         AnswerStore(transaction),
         PlanStore(transaction),
     )

@@ -157,7 +157,7 @@ def parse_export(source: Source) -> Iterator[Item | CursorMark]:
 
 
 def _check_header(source: Source, fields: Fields) -> None:
-    found = fields.name("format")
+    found = fields.text("format")
     if found == FORMAT:
         return
     if found.startswith(FORMAT_PREFIX):
@@ -166,11 +166,11 @@ def _check_header(source: Source, fields: Fields) -> None:
 
 
 def _parsed(source: Source, fields: Fields, values: Mapping[str, object], keys: SourceKeys) -> Item | CursorMark:
-    kind = fields.name("kind")
+    kind = fields.text("kind")
     if kind == "cursor":
-        return CursorMark(fields.name("reader"))
+        return CursorMark(fields.text("reader"))
     if kind == "pending":
-        return CursorMark(fields.name("reader"), fields.name("id"))
+        return CursorMark(fields.text("reader"), fields.text("id"))
     if kind not in _KINDS:
         raise fields.refusal("kind", f"one of {', '.join((*_KINDS, 'cursor', 'pending', 'end'))}")
     record = _record(source, fields.line, _KINDS[kind], values)

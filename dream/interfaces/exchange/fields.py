@@ -61,6 +61,13 @@ class Fields:
             return value
         raise self.refusal(name, "a text")
 
+    def text(self, name: str) -> str:
+        """Return a text of any length that must be there."""
+        value = self.optional_text(name)
+        if value is None:
+            raise self.missing(name)
+        return value
+
     def instant(self, name: str) -> datetime | None:
         """Return an instant written in RFC 3339 or as seconds since 1970, or None."""
         value = self._values.get(name)

@@ -86,7 +86,7 @@ async def import_file(
         tally.update(await storage.write(scope, partial(intake.write, parsed=chunk), origin=Origin.IMPORT))
         done += len(chunk)
         _tell(progress, done, checked.total)
-    if intake.ours and checked.pending:
+    if checked.pending:
         restore = partial(_restore_cursors, checked=checked, ours=intake.ours)
         await storage.write(scope, restore, origin=Origin.IMPORT)
     return tally.report(path=str(path), found=found)
@@ -141,9 +141,10 @@ def _restore_cursors(unit: UnitOfWork, checked: _Checked, ours: set[str]) -> Non
         reader: SourceKeys("cursor").new(checked.digest, reader, *sorted(pending))
         for reader, pending in checked.pending.items()
     }
-    known = unit.imports.known(keys.values())
+    done = unit.imports.known(keys.values())
+    moved = set(cursors.readers()) if not ours else set[str]()
     for reader, pending in checked.pending.items():
-        if keys[reader] not in known:
+        if keys[reader] not in done and reader not in moved:
             cursors.restore(reader, (set(cursors.pending(reader)) - ours) | (pending & ours))
             unit.imports.record({keys[reader]: (RecordKind.ENTRY, reader)})
 

@@ -1,0 +1,62 @@
+"""The pass ledger: when each pass last took a step, in which run, and on what input."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, insert, select
+
+from agentcore.domain.instants import from_micros, to_micros
+from agentcore.stores.sql.schema import pass_ledger
+from agentcore.stores.sql.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """The last step of a pass.
+
+    Args:
+        pass_name: The pass.
+        run_id: The run it was taken in.
+        fingerprint: Hash of the input, of passes that skip unchanged input.
+        completed_at: When it was committed.
+    """
+
+    pass_name: str
+    run_id: str
+    fingerprint: str | None
+    completed_at: datetime
+
+
+class LedgerStore:
+    """The pass ledger of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._mine = pass_ledger.c.scope_id == transaction.scope_id
+
+    def record(self, pass_name: str, *, run_id: str, fingerprint: str | None) -> None:
+        """Note that the pass took a step."""
+        connection = self._transaction.connection
+        connection.execute(delete(pass_ledger).where(self._mine, pass_ledger.c.pass_name == pass_name))
+        connection.execute(
+            insert(pass_ledger).values(
+                scope_id=self._transaction.scope_id,
+                pass_name=pass_name,
+                run_id=run_id,
+                fingerprint=fingerprint,
+                completed_at=to_micros(self._transaction.now),
+            ),
+        )
+
+    def entries(self) -> dict[str, LedgerEntry]:
+        """Return the last step of every pass that ever took one."""
+        rows = self._transaction.connection.execute(select(pass_ledger).where(self._mine))
+        return {
+            row.pass_name: LedgerEntry(
+                pass_name=row.pass_name,
+                run_id=row.run_id,
+                fingerprint=row.fingerprint,
+                completed_at=from_micros(row.completed_at),
+            )
+            for row in rows
+        }
