@@ -123,9 +123,7 @@ class Decay:
         np.copyto(result, base, where=base <= self.floor)
         return result
 
-    def tally(
-        self, base: "NDArray[np.float64]", last_seen_us: "NDArray[np.int64]", now_us: int
-    ) -> DecayTally:
+    def tally(self, base: "NDArray[np.float64]", last_seen_us: "NDArray[np.int64]", now_us: int) -> DecayTally:
         """Count what has faded as of *now_us*; arguments as for `values`."""
         import numpy as np  # noqa: PLC0415 - as above
 

@@ -89,7 +89,7 @@ class MemoryEntry:
         recorded_at: When this store first held it.
         updated_at: Last rewrite of its text or filing; None if never rewritten.
         last_seen_at: Last reinforcement.
-        own_count: Times it was observed itself, >= 1.
+        own_count: Times it was observed itself; >= 1, or 0 where a model merged what it absorbed.
         absorbed: Distinct observations taken over from merged entries: `(entry id, times observed)`, sorted.
         subject_time: The time the content is about, if it is about one.
         metadata: Free string pairs; `requires_user_permission` is sticky through merges.
@@ -133,8 +133,9 @@ class MemoryEntry:
         """Check the ranges and fill `importance` where nobody has decayed it yet."""
         if not 0.0 <= self.base <= 1.0:
             raise InvalidContentError(field="importance", problem=f"{self.base} is not between 0 and 1")
-        if self.own_count < 1:
-            raise InvalidContentError(field="reinforcement count", problem=f"{self.own_count} is below 1")
+        least = 0 if self.absorbed else 1
+        if self.own_count < least:
+            raise InvalidContentError(field="reinforcement count", problem=f"{self.own_count} is below {least}")
         if self.importance < 0.0:
             object.__setattr__(self, "importance", self.base)
 

@@ -3,10 +3,10 @@
 An image holds everything a person could miss and nothing that only the store needs: no version, no decayed importance.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.instants import from_text, to_text
@@ -18,6 +18,7 @@ from agentcore.domain.subject_time import SubjectTime
 
 Record = MemoryEntry | Turn | Skill | SkillUse | Feedback | WispRun
 Image = dict[str, Any]
+T = TypeVar("T")
 
 
 class RecordKind(StrEnum):
@@ -53,8 +54,7 @@ def to_image(record: Record) -> Image:
     """Return the canonical mapping of *record*, ready for JSON.
 
     Example:
-        >>> from agentcore.domain.records import from_image, RecordKind
-        >>> from agentcore import Scope
+        >>> from agentcore.domain.scope import Scope
         >>> image = {"id": "a", "skill_name": "mail", "session_id": "s", "occurred_at": "2025-01-01T00:00:00Z",
         ...          "recorded_at": "2025-01-01T00:00:00Z"}
         >>> to_image(from_image(RecordKind.SKILL_USE, Scope.default(), image)) == image
@@ -94,25 +94,78 @@ def _typed(name: str, value: Any) -> Any:
     convert = _CONVERTERS.get(name)
     if convert is not None:
         return convert(value)
-    return from_text(value) if name.endswith("_at") else value
+    return from_text(_text(value)) if name.endswith("_at") else _text(value)
 
 
-def _strings(value: list[str]) -> tuple[str, ...]:
-    return tuple(str(item) for item in value)
+def _text(value: Any) -> str:
+    return _checked(value, str)
 
 
-_CONVERTERS: dict[str, Any] = {
-    "tags": _strings,
-    "see_also": _strings,
-    "absorbed": lambda value: tuple((str(entry), int(count)) for entry, count in value),
-    "subject_time": SubjectTime.parse,
-    "metadata": lambda value: {str(key): str(item) for key, item in value.items()},
+def _whole(value: Any) -> int:
+    if isinstance(value, bool):
+        raise TypeError(f"{value} stands where a number belongs")
+    return _checked(value, int)
+
+
+def _flag(value: Any) -> bool:
+    return _checked(value, bool)
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, tuple):
+        return list(cast("tuple[Any, ...]", value))
+    return cast("list[Any]", _checked(value, list))
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(_text(item) for item in _items(value))
+
+
+def _counts(value: Any) -> tuple[tuple[str, int], ...]:
+    return tuple((_text(entry), _whole(count)) for entry, count in _items(value))
+
+
+def _pairs(value: Any) -> dict[str, str]:
+    return {_text(key): _text(item) for key, item in cast("dict[Any, Any]", _checked(value, dict)).items()}
+
+
+def _sources(value: Any) -> tuple[SourceRef, ...]:
+    return tuple(sorted(SourceRef.parse(_text(item)) for item in _items(value)))
+
+
+def _subject_time(value: Any) -> SubjectTime:
+    return SubjectTime.parse(_text(value))
+
+
+def _trust(value: Any) -> Trust:
+    return Trust[_text(value).upper()]
+
+
+def _checked(value: Any, wanted: type[T]) -> T:
+    if not isinstance(value, wanted):
+        raise TypeError(f"{type(value).__name__} stands where {wanted.__name__} belongs")
+    return value
+
+
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "tags": _texts,
+    "see_also": _texts,
+    "absorbed": _counts,
+    "subject_time": _subject_time,
+    "metadata": _pairs,
     "level": Level,
     "status": Status,
-    "sources": lambda value: tuple(sorted(SourceRef.parse(item) for item in value)),
-    "trust": lambda value: Trust[value.upper()],
+    "sources": _sources,
+    "trust": _trust,
     "kind": FeedbackKind,
     "rating": Rating,
     "failure_category": FailureCategory,
     "base": float,
+    "own_count": _whole,
+    "step_count": _whole,
+    "steps_completed": _whole,
+    "duration_ms": _whole,
+    "pinned": _flag,
+    "generated": _flag,
+    "succeeded": _flag,
 }

@@ -184,11 +184,7 @@ def _hull(spans: list[Span]) -> Span | None:
     known_starts = [bound for bound in starts if bound is not None]
     known_ends = [bound for bound in ends if bound is not None]
     start = min(known_starts) if len(known_starts) == len(spans) else None
-    end = (
-        max(known_ends, key=lambda bound: (bound.ends, -bound.precision))
-        if len(known_ends) == len(spans)
-        else None
-    )
+    end = max(known_ends, key=lambda bound: (bound.ends, -bound.precision)) if len(known_ends) == len(spans) else None
     return Span(start, end) if start is not None or end is not None else Span(*_ALL_TIME)
 
 

@@ -66,17 +66,13 @@ def clean_content(text: object) -> str:
     if not content:
         raise _content_refusal("it is blank; give at least one visible character")
     if len(content) > MAX_CONTENT:
-        raise _content_refusal(
-            f"it has {len(content):,} characters; split it into parts of at most {MAX_CONTENT:,}"
-        )
+        raise _content_refusal(f"it has {len(content):,} characters; split it into parts of at most {MAX_CONTENT:,}")
     if "\0" in content:
         raise _content_refusal("it contains a NUL character; remove it")
     try:
         content.encode()
     except UnicodeEncodeError as error:
-        problem = (
-            f"character {error.start + 1:,} is half of a surrogate pair; decode the text again or remove it"
-        )
+        problem = f"character {error.start + 1:,} is half of a surrogate pair; decode the text again or remove it"
         raise _content_refusal(problem) from None
     return content
 

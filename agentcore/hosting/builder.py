@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from dream.interfaces.plugin import DreamFactory
     from dream.options import DreamOptions
 
-O = TypeVar("O", bound="Options")
+Kind = TypeVar("Kind", bound="Options")
 
-_Told: TypeAlias = "O | Callable[[O], O] | None"
+_Told: TypeAlias = "Kind | Callable[[Kind], Kind] | None"
 
 
 class AgentHostBuilder:
@@ -72,7 +71,7 @@ class AgentHostBuilder:
         self._chat: ChatClient | None = None
         self._storage: Storage | None = None
         self._services: list[HostedService] = []
-        self._dreaming: Callable[[], DreamFactory] | None = None
+        self._install: Callable[[Callable[[DreamOptions], DreamOptions]], DreamFactory] | None = None
         self._is_built = False
 
     def with_memory(self, options: "_Told[MemoryOptions]" = None) -> Self:
@@ -97,12 +96,11 @@ class AgentHostBuilder:
 
     def with_dreaming(self, configure: "_Told[DreamOptions]" = None) -> Self:
         """Let dreams tend the memory in idle time."""
-        self._refuse_if_built()
         # The one import from agentcore into dream: whoever does not dream does not load it.
         from dream.interfaces.plugin import install_dreaming  # noqa: PLC0415
 
-        self._dreaming = partial(install_dreaming, configure)
-        return self
+        self._install = install_dreaming
+        return self._with("dreaming", configure)
 
     def with_llm(self, client: "ChatClient") -> Self:
         """Let dreams ask a model; the last one named is asked."""
@@ -173,7 +171,7 @@ class AgentHostBuilder:
             feedback=settling.options(options.FeedbackOptions, self._told.get("feedback")),
             wisps=settling.options(options.WispOptions, self._told.get("wisps")),
             services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),
-            dreaming=settling.attempt(self._dreaming) if self._dreaming else None,
+            dreaming=self._install and settling.plugin(self._install, self._told["dreaming"]),
         )
         settling.check_decay(blueprint.storage, blueprint.memory)
         settling.conclude()

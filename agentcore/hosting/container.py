@@ -1,7 +1,6 @@
 """The container: the one place where services are put together; it lives only while a host is built."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dependency_injector import containers, providers
@@ -14,29 +13,33 @@ from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.options import MemoryOptions
 from agentcore.hosting.parts import HostParts
-from agentcore.hosting.service import HostedService
 from agentcore.hosting.skills import Skills
 from agentcore.hosting.wisps import WispLog
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import Recall
-from agentcore.stores.protocols import Storage
 from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
 
 if TYPE_CHECKING:
     from dream.cycle.dreams import Dreams
+    from dream.interfaces.plugin import DreamFactory
 
 
-def _dreams_of(dreams: "Dreams", scope: Scope) -> "Dreams":
-    return dreams if dreams.scope == scope else dreams.for_scope(scope)
+def _dreams(make: "DreamFactory | None", parts: HostParts) -> "Dreams | None":
+    return None if make is None else make(parts)
+
+
+def _dreams_of(dreams: "Dreams | None", scope: Scope) -> "Dreams | None":
+    return dreams if dreams is None or dreams.scope == scope else dreams.for_scope(scope)
 
 
 class _HostContainer(containers.DeclarativeContainer):
     """How each part is made of the others; `assemble` supplies the dependencies and empties what is absent."""
 
-    path: providers.Dependency[Path | None] = providers.Dependency()
+    path: providers.Dependency[Any] = providers.Dependency()
     clock: providers.Dependency[Any] = providers.Dependency()
     ids: providers.Dependency[Any] = providers.Dependency()
     chat: providers.Dependency[Any] = providers.Dependency()
+    dreaming: providers.Dependency[Any] = providers.Dependency()
     capabilities: providers.Dependency[Any] = providers.Dependency()
     shutdown_timeout: providers.Dependency[Any] = providers.Dependency()
     decay: providers.Dependency[Any] = providers.Dependency()
@@ -47,7 +50,7 @@ class _HostContainer(containers.DeclarativeContainer):
     wisp_options: providers.Dependency[Any] = providers.Dependency()
 
     gate = providers.Singleton(BusyGate)
-    storage: providers.Provider[Storage] = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
+    storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
     recall = providers.Singleton(Recall, storage, options=recall_options)
 
     memory = providers.Factory(Memory, storage=storage, recall=recall, ids=ids)
@@ -66,7 +69,7 @@ class _HostContainer(containers.DeclarativeContainer):
         recall=recall,
         capabilities=capabilities,
     )
-    dreams: providers.Provider[Any] = providers.Object(None)
+    dreams = providers.Singleton(_dreams, dreaming, parts)
     dreams_of = providers.Factory(_dreams_of, dreams)
 
     factories = providers.Singleton(
@@ -86,47 +89,49 @@ class _HostContainer(containers.DeclarativeContainer):
 
 def assemble(blueprint: Blueprint) -> Host:
     """Put a host together; nothing of it is started."""
-    memory = blueprint.memory or MemoryOptions()
-    container = _HostContainer(
-        path=providers.Object(None if blueprint.data_dir is None else blueprint.data_dir / FILE_NAME),
-        clock=providers.Object(blueprint.clock),
-        ids=providers.Object(blueprint.ids),
-        chat=providers.Object(blueprint.chat),
-        capabilities=providers.Object(blueprint.capabilities),
-        shutdown_timeout=providers.Object(blueprint.shutdown_timeout),
-        decay=providers.Object(memory.decay()),
-        recall_options=providers.Object(memory.recall()),
-        conversation_options=providers.Object(blueprint.conversation),
-        skill_options=providers.Object(blueprint.skills),
-        feedback_options=providers.Object(blueprint.feedback),
-        wisp_options=providers.Object(blueprint.wisps),
-    )
-    _substitute(container, blueprint)
-    container.services.add_args(*_extra_services(container, blueprint))
+    container = _HostContainer(**_dependencies(blueprint), **_substitutes(blueprint))
+    container.services.add_args(*_extra_services(blueprint, container.dreams()))
     return container.host()
 
 
-def _substitute(container: _HostContainer, blueprint: Blueprint) -> None:
-    """Exchange the storage for the host's own, plug in the dreams, and empty the places of absent services."""
-    if blueprint.storage is not None:
-        container.storage.override(providers.Object(blueprint.storage))
-    if blueprint.dreaming is not None:
-        container.dreams.override(providers.Singleton(blueprint.dreaming, container.parts))
-    places: dict[providers.Provider[Any], object] = {
-        container.memory: blueprint.memory,
-        container.conversation: blueprint.conversation,
-        container.skills: blueprint.skills,
-        container.feedback: blueprint.feedback,
-        container.wisps: blueprint.wisps,
-        container.dreams_of: blueprint.dreaming,
+def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
+    memory = blueprint.memory or MemoryOptions()
+    values: dict[str, object] = {
+        "path": None if blueprint.data_dir is None else blueprint.data_dir / FILE_NAME,
+        "clock": blueprint.clock,
+        "ids": blueprint.ids,
+        "chat": blueprint.chat,
+        "dreaming": blueprint.dreaming,
+        "capabilities": blueprint.capabilities,
+        "shutdown_timeout": blueprint.shutdown_timeout,
+        "decay": memory.decay(),
+        "recall_options": memory.recall(),
+        "conversation_options": blueprint.conversation,
+        "skill_options": blueprint.skills,
+        "feedback_options": blueprint.feedback,
+        "wisp_options": blueprint.wisps,
     }
-    for place, part in places.items():
-        if part is None:
-            place.override(providers.Object(None))
+    return {name: providers.Object(value) for name, value in values.items()}
 
 
-def _extra_services(container: _HostContainer, blueprint: Blueprint) -> Sequence[HostedService]:
+def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
+    """Return the host's own storage, and nothing in the place of each absent service: called, it gives None."""
+    services = {
+        "memory": blueprint.memory,
+        "conversation": blueprint.conversation,
+        "skills": blueprint.skills,
+        "feedback": blueprint.feedback,
+        "wisps": blueprint.wisps,
+    }
+    substitutes: dict[str, providers.Object[Any]] = {
+        name: providers.Object(None) for name, options in services.items() if options is None
+    }
+    if blueprint.storage is not None:
+        substitutes["storage"] = providers.Object(blueprint.storage)
+    return substitutes
+
+
+def _extra_services(blueprint: Blueprint, dreams: object) -> Sequence[Any]:
     """Return the host's own services and then, as the last to start and the first to stop, the dreams."""
-    dreams = container.dreams()
     lives = callable(getattr(dreams, "start", None)) and callable(getattr(dreams, "stop", None))
     return [*blueprint.services, dreams] if lives else blueprint.services

@@ -8,7 +8,7 @@ from agentcore.domain.decay import Decay
 from agentcore.errors import InvalidInputError, InvalidOptionsError
 from agentcore.hosting.options import MemoryOptions, Options, together
 
-O = TypeVar("O", bound=Options)
+Kind = TypeVar("Kind", bound=Options)
 T = TypeVar("T")
 
 IN_MEMORY = ":memory:"
@@ -59,7 +59,7 @@ keep everything in memory.
             self.refuse(field, value, f"give an object with the methods {', '.join(methods)}")
         return value
 
-    def options(self, kind: type[O], told: Sequence[Any] | None) -> O | None:
+    def options(self, kind: type[Kind], told: Sequence[Any] | None) -> Kind | None:
         """Return what a service's options have become; None where the service is not wanted.
 
         Args:
@@ -68,12 +68,16 @@ keep everything in memory.
         """
         if told is None:
             return None
-        settled: O | None = self.attempt(kind)
+        settled: Kind | None = self.attempt(kind)
         for say in told:
             if settled is None:
                 break
             settled = self._told(kind, settled, say)
         return settled
+
+    def plugin(self, install: Callable[[Callable[[Kind], Kind]], T], told: Sequence[Any]) -> T | None:
+        """Return what *install* makes of options that *told* settles; None if it refuses them, which is noted."""
+        return self.attempt(lambda: install(lambda options: self.options(type(options), told) or options))
 
     def check_decay(self, storage: object | None, memory: MemoryOptions | None) -> None:
         """Refuse options of fading beside a storage of the host's own, which reads importance itself."""
@@ -94,7 +98,7 @@ keep everything in memory.
             self._refusals += [error for error in refusals.exceptions if isinstance(error, InvalidInputError)]
         return None
 
-    def _told(self, kind: type[O], settled: O, say: Any) -> O | None:
+    def _told(self, kind: type[Kind], settled: Kind, say: Any) -> Kind | None:
         given: object = self.attempt(lambda: say(settled)) if callable(say) else say
         if given is None and self._refusals:
             return None

@@ -26,6 +26,8 @@ _RUN_OR_WORD = regex.compile(rf"({_UNSPACED}+)|([\w--{_UNSPACED}]+)", regex.V1)
 
 _LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
 _LATIN_WORD = regex.compile(r"[\p{Latin}\p{M}\p{N}_]*\p{Latin}[\p{Latin}\p{M}\p{N}_]*")
+# No rule of the stemmer is about a word that ends so (the tests hold both sides against each other).
+_ENDINGS_LEFT_ALONE: Final = frozenset("abfhjkopquvwxz0123456789")
 _HUMP = regex.compile(r"(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})", regex.V1)
 _CAMEL = regex.compile(r"\p{Ll}\p{Lu}")
 
@@ -65,8 +67,9 @@ class Tokenizer:
     """
 
     def __init__(self, stop_words: frozenset[str] = ENGLISH_STOP_WORDS) -> None:
-        self._kept = _Memo(stop_words)
-        self._all = _Memo(frozenset())
+        stems = _Stems()
+        self._kept = _Memo(stop_words, stems)
+        self._all = _Memo(frozenset(), stems)
 
     def tokens(self, text: str) -> list[str]:
         """The terms of a document, in reading order, repeated as often as they occur.
@@ -119,35 +122,60 @@ class Tokenizer:
 class _Memo(dict[str, tuple[str, ...]]):
     """The terms of each word seen, as written: folding, stemming and splitting are paid once per spelling."""
 
-    def __init__(self, stop_words: frozenset[str]) -> None:
+    def __init__(self, stop_words: frozenset[str], stems: "_Stems") -> None:
         super().__init__()
         self._stop_words = stop_words
-        self._stem: Callable[[str], str] | None = None
+        self._stems = stems
 
     def __missing__(self, word: str) -> tuple[str, ...]:
         if len(word) > MAX_TERM_LENGTH:
             return self[word[:MAX_TERM_LENGTH]]
         if len(self) >= _MEMO_ENTRIES:
             self.clear()
-        terms = tuple(term for piece in _pieces(word) if (term := self._term(piece)) is not None)
+        terms = self._plain(word.lower()) if _is_plain(word) else self._pieces(word)
         self[word] = terms
         return terms
+
+    def _plain(self, folded: str) -> tuple[str, ...]:
+        return () if folded in self._stop_words else (self._stems[folded],)
+
+    def _pieces(self, word: str) -> tuple[str, ...]:
+        return tuple(term for piece in _pieces(word) if (term := self._term(piece)) is not None)
 
     def _term(self, word: str) -> str | None:
         folded = unicodedata.normalize("NFC", word.casefold())
         if folded in self._stop_words or _LETTER_OR_DIGIT.search(folded) is None:
             return None
-        if _LATIN_WORD.fullmatch(folded) is None:
-            return folded
+        return folded if _LATIN_WORD.fullmatch(folded) is None else self._stems[folded]
+
+
+class _Stems(dict[str, str]):
+    """The stem of each folded word seen: stemming is paid once however the word is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stem: Callable[[str], str] | None = None
+
+    def __missing__(self, word: str) -> str:
+        if word[-1] in _ENDINGS_LEFT_ALONE:
+            return word
         if self._stem is None:
             self._stem = _english_stemmer().stemWord
-        return self._stem(folded)
+        if len(self) >= _MEMO_ENTRIES:
+            self.clear()
+        stem = self[word] = self._stem(word)
+        return stem
 
 
 def _english_stemmer() -> _Stemmer:
     # The package imports every language it knows (20 ms), so only the first word to be stemmed pays for it.
     factory = cast("Callable[[str], _Stemmer]", import_module("snowballstemmer").stemmer)
     return factory("english")
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word is one piece of unaccented letters, as nearly all are; the others need a closer look."""
+    return word.isascii() and word.isalpha() and (word.islower() or word.isupper() or word[1:].islower())
 
 
 def _pieces(word: str) -> list[str]:

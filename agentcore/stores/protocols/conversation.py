@@ -46,7 +46,7 @@ class TurnReader(Protocol):
 class TurnStore(TurnReader, Protocol):
     """Write the conversation log."""
 
-    def add(self, turns: Sequence[Turn]) -> None:
+    def add(self, new: Sequence[Turn]) -> None:
         """Append turns; StaleVersionError if an id is taken, InvalidContentError if one belongs to another scope."""
         ...
 

@@ -119,7 +119,7 @@ class EntryReader(Protocol):
 class EntryStore(EntryReader, Protocol):
     """Write entries."""
 
-    def add(self, entries: Sequence[MemoryEntry]) -> None:
+    def add(self, new: Sequence[MemoryEntry]) -> None:
         """Insert new entries; version 1.
 
         StaleVersionError if an id is taken, InvalidContentError if an entry belongs to another scope; then none of

@@ -84,6 +84,18 @@ def truncate_write_ahead_log(engine: Engine, *, patience_ms: int) -> bool:
         driver.execute(f"PRAGMA busy_timeout={patience_ms}")
         try:
             (busy, _, _) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error:
+            return False
         finally:
             driver.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
         return not busy
+
+
+@contextmanager
+def barred_from_writing(connection: Connection) -> Generator[None]:
+    """Have the database refuse writes on a connection that can otherwise write."""
+    connection.exec_driver_sql("PRAGMA query_only=ON")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql("PRAGMA query_only=OFF")

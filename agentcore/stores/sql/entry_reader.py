@@ -189,7 +189,7 @@ class SqlEntryReader:
 
 def _conditions(where: EntryFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
-    if where.statuses == {Status.ACTIVE}:
+    if where.statuses == frozenset({Status.ACTIVE}):
         conditions.append(_ACTIVE)
     elif where.statuses:
         conditions.append(entries.c.status.in_(sorted(where.statuses)))

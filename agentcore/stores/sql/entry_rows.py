@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
+
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import Level, MemoryEntry, SourceRef, Status, Trust
 from agentcore.domain.subject_time import SubjectTime

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 
 from agentcore.domain.memory import Status
 from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow
@@ -45,11 +45,11 @@ def read_feed(transaction: Transaction, position: FeedPosition, *, limit: int) -
 
 def _changed(transaction: Transaction, position: FeedPosition, limit: int) -> Sequence[Any]:
     """Return the rows past *position*: the rest of its revision, then later ones."""
-    mine: Select[Any] = select(*_COLUMNS).where(entries.c.scope_id == transaction.scope_id)
+    mine = select(*_COLUMNS).where(entries.c.scope_id == transaction.scope_id)
     if position == _START:
         mine = mine.where(is_active(entries.c.status))
     rest = mine.where(entries.c.revision == position.revision, entries.c.pk > position.key).order_by(entries.c.pk)
-    found = list(transaction.connection.execute(rest.limit(limit)))
+    found: list[Any] = list(transaction.connection.execute(rest.limit(limit)))
     if len(found) < limit:
         later = mine.where(entries.c.revision > position.revision).order_by(entries.c.revision, entries.c.pk)
         found += transaction.connection.execute(later.limit(limit - len(found)))

@@ -1,7 +1,7 @@
 """A person's `forget`: the text is gone from every table, and a salted hash keeps it from coming back.
 
-What was derived from the text alone goes with it. A merge that also holds other sources goes too, and the sources it took
-the place of are brought back first.
+What was derived from the text alone goes with it. A merge that also holds other sources goes too, and the sources it
+took the place of are brought back first.
 """
 
 import dataclasses

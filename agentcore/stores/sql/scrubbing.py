@@ -1,7 +1,7 @@
 """Scrubbing: no copy of a forgotten text stays in the bookkeeping.
 
-Rows that are about a forgotten record lose their images, prompts and answers, whatever they say. Beyond those, a text may
-have been quoted word for word, in a reason or a report; there it is replaced.
+Rows that are about a forgotten record lose their images, prompts and answers, whatever they say. Beyond those, a text
+may have been quoted word for word, in a reason or a report; there it is replaced.
 """
 
 import re

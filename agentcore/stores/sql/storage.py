@@ -2,38 +2,39 @@
 
 import asyncio
 import shutil
-import sqlite3
-import tempfile
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy import Connection, Engine, exists, insert, or_, select
 
 from agentcore.clock import Clock
 from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
 from agentcore.errors import HostNotStartedError, StorageUnavailableError
 from agentcore.stores.protocols import Origin, ReadView, UnitOfWork
-from agentcore.stores.sql.engine import sqlite_engine
+from agentcore.stores.sql.engine import barred_from_writing, sqlite_engine, truncate_write_ahead_log
 from agentcore.stores.sql.faults import storage_faults
 from agentcore.stores.sql.migrate import migrate
-from agentcore.stores.sql.schema import scopes
+from agentcore.stores.sql.schema import scopes, settings
+from agentcore.stores.sql.snapshots import copy_database, snapshot_folder, sweep_snapshots
 from agentcore.stores.sql.transaction import UNKNOWN_SCOPE, Transaction
 from agentcore.stores.sql.unit import SqlUnit
 
 T = TypeVar("T")
 
 _READERS = 2
+_SCRUB_PATIENCE_MS = 200
 FILE_NAME = "agentcore.db"
 
 
 class SqlStorage:
     """Records in SQLite; opened and closed by the host.
 
-    One thread writes; two read beside it on the last committed state. Objects are built on those threads.
+    One thread writes; two read beside it on the last committed state. Objects are built on those threads. What was
+    committed survives the death of the process; a power cut can cost the last transactions, never their wholeness.
 
     Args:
         path: The database file, created with its folder when missing; None keeps everything in memory.
@@ -52,6 +53,7 @@ class SqlStorage:
         self._reader: Engine | None = None
         self._write_thread: ThreadPoolExecutor | None = None
         self._read_threads: ThreadPoolExecutor | None = None
+        self._log_holds_forgotten = False
 
     @property
     def decay(self) -> Decay:
@@ -74,54 +76,46 @@ class SqlStorage:
 
     async def stop(self) -> None:
         """Finish what is under way and close."""
-        for threads in (self._read_threads, self._write_thread):
+        pools = (self._read_threads, self._write_thread)
+        self._read_threads = self._write_thread = None
+        for threads in pools:
             if threads is not None:
                 await asyncio.to_thread(threads.shutdown)
-        for engine in (self._reader, self._writer):
-            if engine is not None:
-                engine.dispose()
-        self._writer = self._reader = self._write_thread = self._read_threads = None
+        await asyncio.to_thread(self._close)
 
     async def read(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
         """Run *work* on a consistent view of *scope*."""
-        if self._read_threads is None:
-            raise HostNotStartedError(service="storage")
         return await _on(self._read_threads, lambda: self._read(scope, work))
 
     async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
         """Run *work* in one transaction; what it raises rolls everything back."""
-        if self._write_thread is None:
-            raise HostNotStartedError(service="storage")
         return await _on(self._write_thread, lambda: self._write(scope, work, origin))
 
     async def scopes(self) -> list[Scope]:
-        """Return every scope that holds anything."""
-        statement = select(scopes.c.workspace, scopes.c.observer, scopes.c.observed)
-        return sorted(
-            await self.read(Scope.default(), lambda view: [Scope(*row) for row in _connection(view).execute(statement)])
-        )
+        """Return every scope that holds anything, sorted."""
+        return await _on(self._read_threads, self._scopes)
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncGenerator["SqlStorage"]:
         """Copy everything as it is now to a storage of its own, deleted at the end of the context."""
-        folder = Path(tempfile.mkdtemp(prefix="agentcore-plan-"))
+        made: list[Path] = []
         try:
-            copy = SqlStorage(folder / FILE_NAME, clock=self._clock, decay=self._decay)
-            if self._read_threads is None:
-                raise HostNotStartedError(service="storage")
-            await _on(self._read_threads, lambda: self._copy_to(folder / FILE_NAME))
+            await _on(self._read_threads, lambda: self._copy(made))
+            copy = SqlStorage(made[0] / FILE_NAME, clock=self._clock, decay=self._decay)
             await copy.start()
             try:
                 yield copy
             finally:
                 await copy.stop()
         finally:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            for folder in made:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     def _open(self) -> None:
         with storage_faults(self._name):
             if self._path is not None:
                 self._make_folder(self._path.parent)
+                sweep_snapshots(self._path.parent)
             self._writer = sqlite_engine(self._path, writes=True)
             migrate(self._writer, path=self._name)
             self._reader = self._writer if self._path is None else sqlite_engine(self._path, writes=False)
@@ -133,34 +127,54 @@ class SqlStorage:
             remedy = "make that folder writable, or choose another data directory"
             raise StorageUnavailableError(path=self._name, problem="cannot be created", remedy=remedy) from error
 
+    def _close(self) -> None:
+        if self._reader is not None and self._reader is not self._writer:
+            self._reader.dispose()
+        if self._writer is not None:
+            self._clear_log(self._writer)
+            self._writer.dispose()
+        self._writer = self._reader = None
+
     def _read(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
-        if self._reader is None:
-            raise HostNotStartedError(service="storage")
-        with storage_faults(self._name), self._reader.connect() as connection, connection.begin():
-            return work(SqlUnit(self._transaction(connection, scope, _scope_key(connection, scope) or UNKNOWN_SCOPE)))
+        with (
+            storage_faults(self._name),
+            _open_engine(self._reader).begin() as connection,
+            barred_from_writing(connection) if self._path is None else nullcontext(),
+        ):
+            scope_id = _scope_key(connection, scope) or UNKNOWN_SCOPE
+            return work(SqlUnit(self._transaction(connection, scope, scope_id)))
 
     def _write(self, scope: Scope, work: Callable[[UnitOfWork], T], origin: Origin) -> T:
-        if self._writer is None:
-            raise HostNotStartedError(service="storage")
-        with storage_faults(self._name), self._writer.begin() as connection:
+        writer = _open_engine(self._writer)
+        with storage_faults(self._name), writer.begin() as connection:
             transaction = self._transaction(connection, scope, _ensure_scope(connection, scope), origin)
             result = work(SqlUnit(transaction))
             transaction.finish()
-            return result
+        self._log_holds_forgotten |= transaction.forgot
+        self._clear_log(writer)
+        return result
 
-    def _copy_to(self, target: Path) -> None:
-        """Copy the last committed state; outside a transaction, because the driver's backup opens its own."""
-        if self._reader is None:
-            raise HostNotStartedError(service="storage")
-        source = self._reader.raw_connection()
+    def _clear_log(self, writer: Engine) -> None:
+        """Empty the write-ahead log of forgotten texts, at the next write if a reader still holds it."""
+        if self._log_holds_forgotten and self._path is not None:
+            self._log_holds_forgotten = not truncate_write_ahead_log(writer, patience_ms=_SCRUB_PATIENCE_MS)
+
+    def _scopes(self) -> list[Scope]:
+        any_setting = exists().where(settings.c.scope_id == scopes.c.pk)
+        statement = select(scopes.c.workspace, scopes.c.observer, scopes.c.observed)
+        with storage_faults(self._name), _open_engine(self._reader).begin() as connection:
+            rows = connection.execute(statement.where(or_(scopes.c.revision > 0, any_setting)))
+            return sorted(Scope(*row) for row in rows)
+
+    def _copy(self, made: list[Path]) -> None:
+        """Copy the database to a new folder, told to the caller at once so that it is removed whatever happens."""
         try:
-            driver = source.driver_connection
-            copy = sqlite3.connect(target)
-            if isinstance(driver, sqlite3.Connection):
-                driver.backup(copy)
-            copy.close()
-        finally:
-            source.close()
+            made.append(snapshot_folder(None if self._path is None else self._path.parent))
+        except OSError as error:
+            remedy = "make its folder writable and free some space"
+            raise StorageUnavailableError(path=self._name, problem="cannot be copied", remedy=remedy) from error
+        with storage_faults(self._name):
+            copy_database(_open_engine(self._reader), made[0] / FILE_NAME)
 
     def _transaction(
         self,
@@ -176,14 +190,29 @@ class SqlStorage:
         return "in memory" if self._path is None else str(self._path)
 
 
-async def _on(threads: ThreadPoolExecutor, call: Callable[[], T]) -> T:
-    """Run *call* on *threads*; a cancelled caller still waits, so that it never leaves a write half known."""
-    future = asyncio.get_running_loop().run_in_executor(threads, call)
+async def _on(threads: ThreadPoolExecutor | None, call: Callable[[], T]) -> T:
+    """Run *call* on *threads*; one cancelled before its turn never runs, after that it is waited for.
+
+    So a cancelled caller never leaves a write that it knows nothing of.
+    """
+    if threads is None:
+        raise HostNotStartedError(service="storage")
+    job = threads.submit(call)
+    future = asyncio.wrap_future(job)
     try:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
-        await asyncio.wait([future])
+        if not job.cancel():
+            while not future.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([future])
         raise
+
+
+def _open_engine(engine: Engine | None) -> Engine:
+    if engine is None:
+        raise HostNotStartedError(service="storage")
+    return engine
 
 
 def _scope_key(connection: Connection, scope: Scope) -> int | None:
@@ -201,9 +230,3 @@ def _ensure_scope(connection: Connection, scope: Scope) -> int:
         return found
     row = {"workspace": scope.workspace, "observer": scope.observer, "observed": scope.observed}
     return connection.execute(insert(scopes).values(**row).returning(scopes.c.pk)).scalar_one()
-
-
-def _connection(view: ReadView) -> Connection:
-    if not isinstance(view, SqlUnit):
-        raise HostNotStartedError(service="storage")
-    return view.transaction.connection

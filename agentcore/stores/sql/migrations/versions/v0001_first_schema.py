@@ -1,8 +1,7 @@
-"""The first schema."""
+"""The first schema, spelled out: later changes of `agentcore.stores.sql.schema` must not alter history."""
 
-from alembic import op
-
-from agentcore.stores.sql.schema import metadata
+from agentcore.stores.sql.migrations.first_schema.bookkeeping import create_bookkeeping
+from agentcore.stores.sql.migrations.first_schema.records import create_records
 
 revision = "0001"
 down_revision = None
@@ -10,4 +9,5 @@ down_revision = None
 
 def upgrade() -> None:
     """Create every table of the first release."""
-    metadata.create_all(op.get_bind())
+    create_records()
+    create_bookkeeping()

@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m tests.bench` measures, and prints a table of figures and targets."""

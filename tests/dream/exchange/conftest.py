@@ -1,0 +1,34 @@
+"""One store in memory for all tests; each test has scopes of its own."""
+
+import asyncio
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from exchange_desk import NOW, Desk
+
+from agentcore.domain.scope import Scope
+from agentcore.stores.sql.storage import SqlStorage
+from agentcore.testing import ManualClock, SequentialIds
+
+_numbers = count()
+
+
+@pytest.fixture(scope="session")
+def storage() -> Iterator[SqlStorage]:
+    opened = SqlStorage(None, clock=ManualClock(NOW))
+    asyncio.run(opened.start())
+    yield opened
+    asyncio.run(opened.stop())
+
+
+@pytest.fixture
+def desk(storage: SqlStorage, tmp_path: Path) -> Desk:
+    return Desk(storage, tmp_path, scope=Scope("here", "agent", f"test-{next(_numbers)}"))
+
+
+@pytest.fixture
+def other_desk(storage: SqlStorage, tmp_path: Path) -> Desk:
+    scope = Scope("there", "agent", f"test-{next(_numbers)}")
+    return Desk(storage, tmp_path, ids=SequentialIds("other"), scope=scope)
