@@ -4,6 +4,7 @@ AgentcoreError
 └── DreamError
     ├── UnsupportedStorageError
     ├── NoModelError
+    ├── StalledPassError
     ├── UnknownPassError            (also InvalidInputError)
     ├── UnknownRunError             (also InvalidInputError)
     ├── UnknownPlanError            (also InvalidInputError)
@@ -35,6 +36,13 @@ class NoModelError(DreamError):
 
     def __init__(self, *, pass_name: str) -> None:
         super().__init__(f"The pass {pass_name} needs a model: add .with_llm(...) to the host, or disable the pass.")
+
+
+class StalledPassError(DreamError):
+    """A pass took step after step without doing anything or coming to an end."""
+
+    def __init__(self, *, name: str, steps: int) -> None:
+        super().__init__(f"The pass {name} got nowhere in {steps} steps: run again, or disable the pass.")
 
 
 class UnknownPassError(DreamError, InvalidInputError):

@@ -64,8 +64,8 @@ class AgentHostBuilder:
         shutdown_timeout: timedelta | None = None,
     ) -> None:
         self._data_dir = data_dir
-        self._clock = clock or SystemClock()
-        self._ids = ids or RandomIds()
+        self._clock = SystemClock() if clock is None else clock
+        self._ids = RandomIds() if ids is None else ids
         self._shutdown_timeout = shutdown_timeout
         self._told: dict[str, list[object]] = {}
         self._chat: ChatClient | None = None
@@ -158,13 +158,18 @@ class AgentHostBuilder:
         from agentcore.hosting.settling import Settling  # noqa: PLC0415
 
         settling = Settling()
+        storage, chat, timeout = self._storage, self._chat, self._shutdown_timeout
         blueprint = Blueprint(
             data_dir=settling.folder(self._data_dir),
             clock=settling.part("clock", self._clock, "now", "sleep"),
             ids=settling.part("ids", self._ids, "new"),
-            shutdown_timeout=self._shutdown_timeout or DEFAULT_SHUTDOWN_TIMEOUT,
-            storage=self._storage and settling.part("with_storage", self._storage, "start", "stop", "read", "write"),
-            chat=self._chat and settling.part("with_llm", self._chat, "complete"),
+            shutdown_timeout=DEFAULT_SHUTDOWN_TIMEOUT
+            if timeout is None
+            else settling.duration("shutdown_timeout", timeout),
+            storage=None
+            if storage is None
+            else settling.part("with_storage", storage, "start", "stop", "read", "write"),
+            chat=None if chat is None else settling.part("with_llm", chat, "complete"),
             memory=settling.options(options.MemoryOptions, self._told.get("memory")),
             conversation=settling.options(options.ConversationOptions, self._told.get("conversation")),
             skills=settling.options(options.SkillOptions, self._told.get("skills")),

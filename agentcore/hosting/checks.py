@@ -9,7 +9,7 @@ from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import SourceRef
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_content
-from agentcore.errors import InvalidContentError
+from agentcore.errors import InvalidContentError, InvalidOptionsError
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -131,10 +131,10 @@ def clean_query(query: object) -> str:
     """Return *query* if it is text, of any kind and length.
 
     Raises:
-        InvalidContentError: it is no text.
+        InvalidOptionsError: it is no text.
     """
     if not isinstance(query, str):
-        raise InvalidContentError(field="query", problem=f"it is {type(query).__name__}, not text")
+        raise InvalidOptionsError(field="query", value=query, allowed="give text")
     return query
 
 

@@ -112,8 +112,7 @@ class Memory:
             created_before: Only what was first said before this instant, aware.
 
         Raises:
-            InvalidOptionsError: *k* is below 1.
-            InvalidContentError: the query is no text.
+            InvalidOptionsError: *k* is below 1, or the query is no text.
         """
         where = EntryFilter(
             category=None if category is None else clean_category(category),

@@ -1,6 +1,7 @@
 """Settling: everything a builder was told is checked at once, and every refusal is kept."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,6 +58,12 @@ keep everything in memory.
         missing = [name for name in methods if not callable(getattr(value, name, None))]
         if missing:
             self.refuse(field, value, f"give an object with the methods {', '.join(methods)}")
+        return value
+
+    def duration(self, field: str, value: timedelta) -> timedelta:
+        """Return *value*, which must be longer than zero."""
+        if value <= timedelta():
+            self.refuse(field, value, "give a duration longer than zero")
         return value
 
     def options(self, kind: type[Kind], told: Sequence[Any] | None) -> Kind | None:

@@ -27,9 +27,9 @@ from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, ReadVie
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_PAGE: Final = 5_000
-_ROWS_AT_ONCE: Final = 400
-"""Entries indexed before the thread is free for somebody else: about 15 ms."""
+_PAGE: Final = 1_000
+_ROWS_AT_ONCE: Final = 200
+"""Entries indexed before the thread is free for somebody else, and the event loop for a breath: about 5 ms."""
 _SLICE_SECONDS: Final = 0.02
 _MOST_AT_ONCE: Final = 256
 _FETCHED_AT_ONCE: Final = 2_000

@@ -1,7 +1,7 @@
 """Asking the model: an answer is stored the moment it is there, and found again by the run that resumes."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 import orjson
@@ -16,20 +16,25 @@ from dream.stores.answers import CallKey
 
 @dataclass(slots=True)
 class Answers:
-    """The model's answers for one pass of one run; lives as long as that pass runs.
+    """The model's answers for one step of a pass; lives as long as that step.
+
+    What an answer cost is counted where it is used: once per run, whichever process paid for it.
 
     Args:
         parts: What the host offers.
         scope: Whose memory.
         run_id: The run.
         pass_name: The pass.
+        step: The step's number.
+        usage: Calls and tokens so far.
     """
 
     parts: HostParts
     scope: Scope
     run_id: str
     pass_name: str
-    _usage: dict[str, int] = field(default_factory=dict[str, int])
+    step: int
+    usage: dict[str, int] = field(default_factory=dict[str, int])
     _attempts: dict[str, int] = field(default_factory=dict[str, int])
 
     async def ask(self, request: ChatRequest, record_ids: Sequence[str]) -> Completion:
@@ -39,28 +44,33 @@ class Answers:
             NoModelError: the host has no model.
         """
         plain = asdict(request)
-        batch_key = hashlib.blake2b(orjson.dumps(plain, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()
+        key = self._key(plain)
+        answer = await self.parts.storage.read(self.scope, lambda view: bookkeeping(view).answers.find(key))
+        if answer is None:
+            answer = await self._bought(request)
+            await self.parts.storage.write(
+                self.scope,
+                lambda unit: bookkeeping(unit).answers.save(
+                    key, request=plain, completion=answer, record_ids=record_ids
+                ),
+            )
+        else:
+            self._count("calls", 1)
+        self._count("input_tokens", answer.usage.input_tokens)
+        self._count("output_tokens", answer.usage.output_tokens)
+        return answer
+
+    def _key(self, plain: Mapping[str, object]) -> CallKey:
+        asked = orjson.dumps([self.step, plain], option=orjson.OPT_SORT_KEYS)
+        batch_key = hashlib.blake2b(asked, digest_size=16).hexdigest()
         attempt = self._attempts[batch_key] = self._attempts.get(batch_key, 0) + 1
-        key = CallKey(run_id=self.run_id, pass_name=self.pass_name, batch_key=batch_key, attempt=attempt)
-        stored = await self.parts.storage.read(self.scope, lambda view: bookkeeping(view).answers.find(key))
-        if stored is not None:
-            return stored
+        return CallKey(run_id=self.run_id, pass_name=self.pass_name, batch_key=batch_key, attempt=attempt)
+
+    async def _bought(self, request: ChatRequest) -> Completion:
         if self.parts.chat is None:
             raise NoModelError(pass_name=self.pass_name)
         self._count("calls", 1)
-        answer = await self.parts.chat.complete(request)
-        self._count("input_tokens", answer.usage.input_tokens)
-        self._count("output_tokens", answer.usage.output_tokens)
-        await self.parts.storage.write(
-            self.scope,
-            lambda unit: bookkeeping(unit).answers.save(key, request=plain, completion=answer, record_ids=record_ids),
-        )
-        return answer
-
-    def take_usage(self) -> dict[str, int]:
-        """Return calls and tokens since the last time, and start again."""
-        usage, self._usage = self._usage, {}
-        return usage
+        return await self.parts.chat.complete(request)
 
     def _count(self, name: str, amount: int) -> None:
-        self._usage[name] = self._usage.get(name, 0) + amount
+        self.usage[name] = self.usage.get(name, 0) + amount

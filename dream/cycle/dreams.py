@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from agentcore.domain.scope import Scope
+from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView, UnitOfWork
 from dream.cycle.history import History, Status, read_history, read_status
@@ -14,7 +15,7 @@ from dream.cycle.runner import PAUSED_SETTING, Runner
 from dream.domain.journal import JournalRow
 from dream.domain.plan import Plan
 from dream.domain.report import RunReport
-from dream.errors import UnknownRunError
+from dream.errors import UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
 from dream.stores import bookkeeping
 
@@ -62,18 +63,19 @@ class Dreams:
         Raises:
             UnknownPassError: a pass was named that does not exist.
             UnknownPlanError: there is no such plan.
+            InvalidContentError: *now* has no time zone.
             StorageError: the database failed; the next run goes on from the last committed step.
         """
         if plan is not None:
             return await self._reviser.apply(self._scope, plan)
-        return await self._runner.run(self._scope, passes=passes, now=now)
+        return await self._runner.run(self._scope, passes=passes, now=clean_instant(now))
 
     async def plan(self, *, passes: Collection[str] | None = None, now: datetime | None = None) -> Plan:
         """Show what a run would change: the real runner on a copy of the database; nothing of the memory is written.
 
         The plan itself is kept, so that `run(plan=plan.plan_id)` can apply it.
         """
-        created_at = self._parts.clock.now()
+        created_at, now = self._parts.clock.now(), clean_instant(now)
         async with self._parts.storage.snapshot() as copy:
             recall = self._parts.recall.on(copy)
             await recall.start()
@@ -98,8 +100,11 @@ class Dreams:
 
         Raises:
             UnknownRunError: no such run.
-            UnknownChangeError: no such change in it.
+            UnknownPassError: no such pass.
+            UnknownChangeError: no such change in the run.
         """
+        if pass_name is not None and pass_name not in self.pass_names:
+            raise UnknownPassError(name=pass_name, known=self.pass_names)
         return await self._reviser.undo(self._scope, run_id, pass_name=pass_name, number=change)
 
     async def restore(self, entry_id: str) -> RunReport:
@@ -150,14 +155,24 @@ class Dreams:
 
 
 def _clear_the_way(unit: UnitOfWork) -> None:
-    """Free the copy of leases and interrupted runs, which belong to the original."""
+    """Free the copy of leases, interrupted runs and the pause, which are about the original."""
     unit.leases.revoke(DREAM_LEASE)
+    unit.settings.put(PAUSED_SETTING, None)
     bookkeeping(unit).runs.abandon()
 
 
 def _planned(view: ReadView, plan_id: str, created_at: datetime, report: RunReport) -> Plan:
     books = bookkeeping(view)
-    rows = books.journal.of_run(report.run_id) if report.run_id else []
-    moved = {step.pass_name for step in books.runs.steps(report.run_id) if step.cursor_after is not None}
-    cursors = {name: books.cursors.position(name) or 0 for name in sorted(moved)}
-    return Plan(plan_id=plan_id, created_at=created_at, report=report, rows=tuple(rows), cursors=cursors)
+    steps = books.runs.steps(report.run_id)
+    names = sorted({step.pass_name for step in steps if step.moved_cursor})
+    return Plan(
+        plan_id=plan_id,
+        created_at=created_at,
+        report=report,
+        rows=tuple(books.journal.of_run(report.run_id)),
+        cursors={name: books.cursors.position(name) or 0 for name in names},
+        settled={
+            name: tuple(record for step in steps if step.pass_name == name for record in step.reopened_consumed)
+            for name in names
+        },
+    )

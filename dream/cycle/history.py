@@ -66,7 +66,7 @@ class Status:
         revision: The scope's revision.
         backlog: Entries each pass still has to look at.
         last_steps: When each pass last took a step.
-        last_run: The newest finished run.
+        last_run: The newest finished dream, by a plan or without one.
         interrupted: Id of a dream that was interrupted and waits to be resumed.
         paused: Whether a person paused the dreams.
         lease: Who is dreaming now.
@@ -149,6 +149,7 @@ def read_status(view: ReadView, pass_names: Sequence[str]) -> Status:
     }
     counts = {state.value: view.entries.count(EntryFilter(statuses=frozenset({state}))) for state in EntryStatus}
     interrupted = books.runs.unfinished()
+    lease = view.leases.holder(DREAM_LEASE)
     return Status(
         entries=counts,
         turns=view.turns.count(),
@@ -157,11 +158,13 @@ def read_status(view: ReadView, pass_names: Sequence[str]) -> Status:
         revision=view.revision,
         backlog=backlog,
         last_steps={name: entry.completed_at for name, entry in sorted(books.ledger.entries().items())},
-        last_run=next((run for run in runs if run.kind is not RunKind.UNDO and run.finished_at), None),
-        interrupted=interrupted[-1].run_id if interrupted else None,
+        last_run=next((run for run in runs if run.kind in _DREAMS and run.finished_at), None),
+        interrupted=interrupted[-1].run_id if interrupted and lease is None else None,
         paused=bool(view.settings.get(PAUSED_SETTING)),
-        lease=view.leases.holder(DREAM_LEASE),
+        lease=lease,
     )
 
+
+_DREAMS = frozenset({RunKind.DREAM, RunKind.PLAN})
 
 _ENTRY_READERS = frozenset({"exact-fold", "near-duplicates"})

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from agentcore.domain.scope import Scope
+from agentcore.errors import LeaseLostError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.stores.protocols import Lease
@@ -25,10 +26,15 @@ class _Renewal(BackgroundService):
     async def run(self) -> None:
         while True:
             await self._parts.clock.sleep(self._duration / 6)
-            await self._parts.storage.write(
-                self._scope,
-                lambda unit: unit.leases.renew(self._lease, duration=self._duration),
-            )
+            try:
+                await self._parts.storage.write(
+                    self._scope,
+                    lambda unit: unit.leases.renew(self._lease, duration=self._duration),
+                )
+            except LeaseLostError:
+                return
+            except StorageError:
+                continue  # five more tries before it runs out
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """Running one pass: context, steps, and the report that sums them up."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -15,12 +15,16 @@ from dream.cycle.steps import StepWriter
 from dream.domain.proposal import History, Refusal, Work
 from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport
+from dream.errors import StalledPassError
 from dream.options import DreamOptions
 from dream.passes import DreamContext, DreamPass
 from dream.stores import bookkeeping
 from dream.stores.runs import StepRow
 
 T = TypeVar("T")
+
+_PATIENCE = 10
+"""Steps in a row without any progress, as a busy writer can cause; beyond them the pass turns in circles."""
 
 _COUNTS = ("accepted", "purged", "looked_at", "calls", "input_tokens", "output_tokens")
 
@@ -39,6 +43,7 @@ class PassRun:
         lease: The right to dream.
         steps: The steps of the pass committed so far, by an interrupted process or by this one.
         next_number: The number of the run's next step.
+        answers: The model's answers for the step under way.
     """
 
     parts: HostParts
@@ -50,6 +55,11 @@ class PassRun:
     lease: Lease
     steps: list[StepRow]
     next_number: int
+    answers: Answers = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin without answers."""
+        self.answers = self._no_answers()
 
     async def run(self) -> PassReport:
         """Take steps until the pass is done; what it raises is the caller's to report."""
@@ -60,9 +70,12 @@ class PassRun:
             work = await self._has_work()
             if not work.pending and not work.reports:
                 return self._report(PassOutcome.UNCHANGED, Skip.NO_WORK)
-        answers = Answers(self.parts, self.scope, self.run_id, self.dream_pass.name)
+        idle = 0
         while not self.steps or not self.steps[-1].closing:
-            await self._step(answers)
+            await self._step()
+            idle = 0 if _got_on(self.steps[-1]) else idle + 1
+            if idle == _PATIENCE:
+                raise StalledPassError(name=self.dream_pass.name, steps=idle)
         return self._closing_report()
 
     def failed(self, error: Exception) -> PassReport:
@@ -70,18 +83,19 @@ class PassRun:
         return self._summed(PassOutcome.FAILED, f"{type(error).__name__}: {error}")
 
     async def _has_work(self) -> Work:
-        return await self.dream_pass.has_work(await self._context(None))
+        return await self.dream_pass.has_work(await self._context())
 
-    async def _step(self, answers: Answers) -> None:
+    async def _step(self) -> None:
         await self.parts.gate.wait_until_idle()
         began = self.parts.clock.now()
-        proposal = await self.dream_pass.propose(await self._context(answers))
+        proposal = await self.dream_pass.propose(await self._context())
         writer = StepWriter(
             run_id=self.run_id,
             pass_name=self.dream_pass.name,
+            as_of=self.as_of,
             lease=self.lease,
             options=self.options,
-            usage=answers.take_usage(),
+            usage=self.answers.usage,
         )
         number, seconds = self.next_number, elapsed(self.parts.clock, began)
         step = await self.parts.storage.write(
@@ -91,8 +105,12 @@ class PassRun:
         )
         self.steps.append(step)
         self.next_number += 1
+        self.answers = self._no_answers()
 
-    async def _context(self, answers: Answers | None) -> DreamContext:
+    def _no_answers(self) -> Answers:
+        return Answers(self.parts, self.scope, self.run_id, self.dream_pass.name, self.next_number)
+
+    async def _context(self) -> DreamContext:
         name = self.dream_pass.name
 
         def stand(view: ReadView) -> tuple[int, frozenset[str]]:
@@ -113,7 +131,7 @@ class PassRun:
             similar=view.similar,
             declined=view.declined,
             count_history=view.count_history,
-            ask=(answers or Answers(self.parts, self.scope, self.run_id, name)).ask,
+            ask=self.answers.ask,
         )
 
     def _closing_report(self) -> PassReport:
@@ -125,7 +143,8 @@ class PassRun:
 
     def _summed(self, outcome: PassOutcome, reason: str | None) -> PassReport:
         reports = [step.report for step in self.steps]
-        sums = {name: sum(int(report.get(name, 0)) for report in reports) for name in _COUNTS}
+        # What a failing step paid for is in no report of a step.
+        sums = {name: sum(int(part.get(name, 0)) for part in (*reports, self.answers.usage)) for name in _COUNTS}
         refused = [Refusal(code, detail) for report in reports for code, detail in report["refused"]]
         return self._report(
             outcome,
@@ -139,6 +158,12 @@ class PassRun:
 
     def _report(self, outcome: PassOutcome, reason: str | None, **values: Any) -> PassReport:
         return PassReport(name=self.dream_pass.name, outcome=outcome, reason=reason, **values)
+
+
+def _got_on(step: StepRow) -> bool:
+    """Tell whether a step brought its pass nearer to its end."""
+    moved = step.moved_cursor and step.cursor_before != step.cursor_after
+    return moved or any(step.report.get(name, 0) for name in _COUNTS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from dream.cycle.steps import apply_changes
 from dream.domain.change import Change, ChangeSet
 from dream.domain.journal import JournalRow
 from dream.domain.proposal import Refusal
-from dream.domain.reasons import Refused
+from dream.domain.reasons import Refused, Skip
+from dream.domain.report import PassOutcome, PassReport
 from dream.stores import bookkeeping
 from dream.stores.journal import PURGE
 from dream.stores.runs import StepRow
@@ -20,56 +21,114 @@ from dream.stores.runs import StepRow
 
 @dataclass(slots=True)
 class Applied:
-    """What one transaction of a plan did."""
+    """What the transactions of a plan did for one pass, summed.
+
+    Args:
+        accepted: Changes made.
+        purged: Records removed for good.
+        refused: Changes not made, and why.
+        stale: Ids of records that moved since the plan was made.
+    """
 
     accepted: int = 0
     purged: int = 0
     refused: list[Refusal] = field(default_factory=list[Refusal])
+    stale: list[str] = field(default_factory=list[str])
 
 
-def apply_rows(unit: UnitOfWork, lease: Lease, run_id: str, pass_name: str, rows: Sequence[JournalRow]) -> Applied:
-    """Make the planned changes of one pass, change set by change set; a set whose records moved is refused."""
-    unit.leases.assert_held(lease)
-    books = bookkeeping(unit)
-    applied = Applied()
-    change_sets: list[ChangeSet] = []
-    for _, group in groupby(rows, key=lambda row: row.number):
-        planned = list(group)
-        if planned[0].operation == PURGE:
-            _purge(unit, run_id, pass_name, planned, applied)
-            continue
-        change_set, moved = _as_planned(unit, planned)
-        if moved:
-            applied.refused.append(Refusal.of(Refused.STALE_SOURCE, moved))
-            continue
-        apply_changes(unit, change_set.changes)
-        change_sets.append(change_set)
-        applied.accepted += len(change_set.changes)
-    books.journal.write(run_id, books.journal.last_number(run_id) + 1, pass_name, change_sets)
-    return applied
+@dataclass(frozen=True, slots=True)
+class PlanWriter:
+    """Applies what a plan holds for one pass; lives as long as that takes.
+
+    Args:
+        run_id: The run that applies the plan.
+        pass_name: The pass.
+        lease: The right to dream, checked in every transaction.
+    """
+
+    run_id: str
+    pass_name: str
+    lease: Lease
+
+    def apply(self, unit: UnitOfWork, rows: Sequence[JournalRow], applied: Applied) -> None:
+        """Make planned changes, change set by change set; a set whose records moved is refused."""
+        unit.leases.assert_held(self.lease)
+        change_sets: list[ChangeSet] = []
+        for _, group in groupby(rows, key=lambda row: row.number):
+            planned = list(group)
+            if planned[0].operation == PURGE:
+                self._purge(unit, planned, applied)
+                continue
+            change_set, moved = _as_planned(unit, planned)
+            if moved:
+                applied.refused.append(Refusal.of(Refused.STALE_SOURCE, moved))
+                applied.stale += [row.record_id for row in planned]
+                continue
+            apply_changes(unit, change_set.changes)
+            change_sets.append(change_set)
+            applied.accepted += len(change_set.changes)
+        books = bookkeeping(unit)
+        books.journal.write(self.run_id, books.runs.next_step(self.run_id), self.pass_name, change_sets)
+
+    def settle(self, unit: UnitOfWork, position: int | None, settled: Sequence[str], applied: Applied) -> None:
+        """Bring the pass's cursor to where the plan left it, unless it is further; have what moved looked at again."""
+        unit.leases.assert_held(self.lease)
+        books = bookkeeping(unit)
+        before = books.cursors.position(self.pass_name)
+        after = max(before or 0, position or 0) if position is not None else before
+        books.cursors.move(self.pass_name, after)
+        consumed = books.cursors.settle(self.pass_name, settled)
+        reopened = books.cursors.reopen(self.pass_name, applied.stale)
+        books.runs.add_step(
+            self.run_id,
+            StepRow(
+                number=books.runs.next_step(self.run_id),
+                pass_name=self.pass_name,
+                batch=[],
+                cursor_before=before,
+                cursor_after=after,
+                reopened_consumed=consumed,
+                report={"reopened": reopened},
+                closing=True,
+            ),
+        )
+
+    def _purge(self, unit: UnitOfWork, planned: Sequence[JournalRow], applied: Applied) -> None:
+        """Remove the planned turns, and the planned entries that are still retired."""
+        kind = planned[0].kind
+        ids = [row.record_id for row in planned]
+        if kind is RecordKind.TURN:
+            doomed = [turn.id for turn in unit.turns.get_many(ids)]
+        else:
+            found = unit.entries.get_many(ids)
+            doomed = [entry.id for entry in found if not entry.is_active]
+            applied.refused += [Refusal(Refused.STALE_SOURCE, entry.id) for entry in found if entry.is_active]
+        books = bookkeeping(unit)
+        step = books.runs.next_step(self.run_id)
+        reason = planned[0].reason
+        books.journal.write_purges(self.run_id, step, self.pass_name, kind=kind, record_ids=doomed, reason=reason)
+        applied.purged += unit.turns.delete(doomed) if kind is RecordKind.TURN else unit.entries.delete(doomed)
 
 
-def move_cursor(unit: UnitOfWork, lease: Lease, run_id: str, pass_name: str, position: int) -> None:
-    """Bring a pass's cursor to where the plan left it, unless it is further already."""
-    unit.leases.assert_held(lease)
-    books = bookkeeping(unit)
-    before = books.cursors.position(pass_name)
-    if before is not None and before >= position:
-        return
-    books.cursors.move(pass_name, position)
-    number = max((step.number for step in books.runs.steps(run_id)), default=0) + 1
-    books.runs.add_step(
-        run_id,
-        StepRow(
-            number=number,
-            pass_name=pass_name,
-            batch=[],
-            cursor_before=before,
-            cursor_after=position,
-            reopened_consumed=[],
-            report={},
-            closing=True,
-        ),
+def as_applied(planned: PassReport, applied: Applied) -> PassReport:
+    """Return the report of a pass whose plan was applied; notes that did not come true stand apart."""
+    changed = bool(applied.accepted or applied.purged)
+    as_planned = (applied.accepted, applied.purged) == (planned.accepted, planned.purged)
+    outcome, reason = planned.outcome, planned.reason
+    if changed:
+        outcome, reason = PassOutcome.APPLIED, None
+    elif outcome is PassOutcome.APPLIED:
+        outcome, reason = PassOutcome.UNCHANGED, Skip.NOTHING_TO_CHANGE
+    return PassReport(
+        name=planned.name,
+        outcome=outcome,
+        reason=reason,
+        backlog=planned.backlog + max(0, planned.purged - applied.purged),
+        accepted=applied.accepted,
+        purged=applied.purged,
+        looked_at=planned.looked_at,
+        refused=(*planned.refused, *applied.refused),
+        notes=planned.notes if as_planned or not planned.notes else {"planned": dict(planned.notes)},
     )
 
 
@@ -89,15 +148,3 @@ def _as_planned(unit: UnitOfWork, planned: Sequence[JournalRow]) -> tuple[Change
         if row.fingerprint is not None:
             marks[row.record_id] = row.fingerprint
     return ChangeSet(operation=planned[0].operation, changes=tuple(changes), fingerprints=marks), moved
-
-
-def _purge(unit: UnitOfWork, run_id: str, pass_name: str, planned: Sequence[JournalRow], applied: Applied) -> None:
-    """Remove the planned entries that are still retired."""
-    found = unit.entries.get_many([row.record_id for row in planned])
-    retired = [entry.id for entry in found if not entry.is_active]
-    applied.refused += [Refusal(Refused.STALE_SOURCE, entry.id) for entry in found if entry.is_active]
-    books = bookkeeping(unit)
-    books.journal.write_purges(
-        run_id, 0, pass_name, kind=RecordKind.ENTRY, record_ids=retired, reason=planned[0].reason
-    )
-    applied.purged += unit.entries.delete(retired)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import Record
@@ -11,9 +12,10 @@ from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
 from dream.cycle.lease import dream_lease
-from dream.cycle.plan_steps import apply_rows, move_cursor
-from dream.cycle.undo import Undone, newest_first, restore_cursors, undo_batch
-from dream.domain.change import Change, ChangeSet
+from dream.cycle.plan_steps import Applied, PlanWriter, as_applied
+from dream.cycle.runner import PAUSED, PAUSED_SETTING
+from dream.cycle.undo import Undone, newest_first, restore_cursor, undo_batch
+from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.journal import JournalRow
 from dream.domain.plan import Plan
 from dream.domain.proposal import Refusal
@@ -21,7 +23,8 @@ from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.errors import UnknownChangeError
 from dream.options import DreamOptions
-from dream.stores import Books, bookkeeping
+from dream.passes.exact_fold import FOLD
+from dream.stores import bookkeeping
 from dream.stores.runs import StepRow
 
 RESTORE = "restore"
@@ -62,18 +65,13 @@ class Reviser:
                 return self._deferred(scope, RunKind.UNDO, target)
             report = await self._open(scope, RunKind.UNDO, target)
             undone = await self._undo_rows(scope, lease, report.run_id, rows)
-            whole = number is None
-            names = {step.pass_name for step in steps if pass_name in {None, step.pass_name}}
+            touched = [row.record_id for row in rows]
 
             def settle(unit: UnitOfWork) -> None:
                 unit.leases.assert_held(lease)
-                books = bookkeeping(unit)
-                touched = [row.record_id for row in rows]
-                for name in sorted(names):
-                    if whole:
-                        restore_cursors(books, steps, name, touched)
-                    elif any(row.pass_name == name for row in rows):
-                        books.cursors.reopen(name, touched)
+                for name in sorted({step.pass_name for step in steps}):
+                    wholly = number is None and pass_name in {None, name}
+                    restore_cursor(bookkeeping(unit), report.run_id, name, steps, touched, wholly=wholly)
 
             await self._parts.storage.write(scope, settle, origin=Origin.UNDO)
             return await self._close(scope, report, "undo", undone.restored, undone.refused, purged=undone.purged)
@@ -85,6 +83,7 @@ class Reviser:
             UnknownRecordError: no such entry.
             InvalidContentError: the entry is active.
         """
+        await self._parts.storage.read(scope, lambda view: _revival(view, entry_id))
         async with dream_lease(self._parts, scope, self._options.lease) as lease:
             if lease is None:
                 return self._deferred(scope, RunKind.RESTORE, entry_id)
@@ -92,12 +91,13 @@ class Reviser:
             run_id = report.run_id
 
             def bring_back(unit: UnitOfWork) -> None:
+                unit.leases.assert_held(lease)
                 before, after = _revival(unit, entry_id)
                 books = bookkeeping(unit)
                 unit.entries.replace([(before, after)])
                 made = Change[Record](before=before, after=after, reason="brought back by a person")
                 books.journal.write(run_id, 1, RESTORE, [ChangeSet(operation=RESTORE, changes=(made,))])
-                books.decisions.decline(_marks_against(books, entry_id, before.successor), run_id=run_id)
+                books.decisions.decline(_marks_against(unit, before), run_id=run_id)
 
             await self._parts.storage.write(scope, bring_back, origin=Origin.HOST)
             return await self._close(scope, report, RESTORE, 1, [])
@@ -108,7 +108,11 @@ class Reviser:
         Raises:
             UnknownPlanError: no such plan in the scope.
         """
-        plan = await self._parts.storage.read(scope, lambda view: bookkeeping(view).plans.get(plan_id))
+        plan, paused = await self._parts.storage.read(
+            scope, lambda view: (bookkeeping(view).plans.get(plan_id), view.settings.get(PAUSED_SETTING))
+        )
+        if paused:
+            return self._deferred(scope, RunKind.PLAN, plan.plan_id, reason=PAUSED)
         async with dream_lease(self._parts, scope, self._options.lease) as lease:
             if lease is None:
                 return self._deferred(scope, RunKind.PLAN, plan.plan_id)
@@ -128,28 +132,16 @@ class Reviser:
         self, scope: Scope, lease: Lease, report: RunReport, plan: Plan, planned: PassReport
     ) -> PassReport:
         rows = [row for row in plan.rows if row.pass_name == planned.name]
-        accepted, purged = 0, 0
-        refused: list[Refusal] = list(planned.refused)
-        for batch in newest_first(rows[::-1], self._options.step_size) if rows else []:
-            done = await self._parts.storage.write(
-                scope,
-                lambda unit, batch=batch: apply_rows(unit, lease, report.run_id, planned.name, batch),
-                origin=Origin.DREAM,
-            )
-            accepted += done.accepted
-            purged += done.purged
-            refused += done.refused
-        position = plan.cursors.get(planned.name)
-        if position is not None:
-            await self._parts.storage.write(
-                scope,
-                lambda unit: move_cursor(unit, lease, report.run_id, planned.name, position),
-                origin=Origin.DREAM,
-            )
-        outcome = PassOutcome.APPLIED if accepted or purged else planned.outcome
-        if outcome is PassOutcome.APPLIED and not (accepted or purged):
-            outcome = PassOutcome.UNCHANGED
-        return replace(planned, outcome=outcome, accepted=accepted, purged=purged, refused=tuple(refused))
+        writer = PlanWriter(report.run_id, planned.name, lease)
+        applied = Applied()
+        for batch in newest_first(rows[::-1], self._options.step_size):
+            work = partial(writer.apply, rows=batch, applied=applied)
+            await self._parts.storage.write(scope, work, origin=Origin.DREAM)
+        position, settled = plan.cursors.get(planned.name), plan.settled.get(planned.name, ())
+        if rows or position is not None:
+            work = partial(writer.settle, position=position, settled=settled, applied=applied)
+            await self._parts.storage.write(scope, work, origin=Origin.DREAM)
+        return as_applied(planned, applied)
 
     async def _undo_rows(self, scope: Scope, lease: Lease, run_id: str, rows: Sequence[JournalRow]) -> Undone:
         undone = Undone()
@@ -197,14 +189,14 @@ class Reviser:
         await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.close(finished))
         return finished
 
-    def _deferred(self, scope: Scope, kind: RunKind, target: str) -> RunReport:
+    def _deferred(self, scope: Scope, kind: RunKind, target: str, *, reason: str = Deferral.LEASE_HELD) -> RunReport:
         now = self._parts.clock.now()
         return RunReport(
             run_id="",
             scope=scope,
             kind=kind,
             outcome=Outcome.DEFERRED,
-            reason=Deferral.LEASE_HELD,
+            reason=reason,
             as_of=now,
             started_at=now,
             finished_at=now,
@@ -212,17 +204,23 @@ class Reviser:
         )
 
 
-def _marks_against(books: Books, entry_id: str, successor: str | None) -> list[str]:
-    """Return the marks of what retired the entry last: its own and its successor's."""
-    marked = [row for row in books.journal.of_record(entry_id) if row.fingerprint]
+def _marks_against(unit: UnitOfWork, retired: MemoryEntry) -> list[str]:
+    """Return the marks of what retired the entry last, its own and its successor's.
+
+    A journal that is gone by now leaves the fold, the one operation that tells its marks from the records.
+    """
+    journal = bookkeeping(unit).journal
+    marked = [row for row in journal.of_record(retired.id) if row.fingerprint]
     if not marked:
-        return []
-    together = books.journal.of_run(marked[-1].run_id, number=marked[-1].number)
-    return [row.fingerprint for row in together if row.fingerprint and row.record_id in {entry_id, successor}]
+        successor = unit.entries.get(retired.successor) if retired.successor else None
+        return [fingerprint(FOLD, entry) for entry in (retired, successor) if entry is not None]
+    together = journal.of_run(marked[-1].run_id, number=marked[-1].number)
+    pair = {retired.id, retired.successor}
+    return [row.fingerprint for row in together if row.fingerprint and row.record_id in pair]
 
 
-def _revival(unit: UnitOfWork, entry_id: str) -> tuple[MemoryEntry, MemoryEntry]:
-    entry = unit.entries.get(entry_id)
+def _revival(view: ReadView, entry_id: str) -> tuple[MemoryEntry, MemoryEntry]:
+    entry = view.entries.get(entry_id)
     if entry is None:
         raise UnknownRecordError(kind="entry", value=entry_id)
     if entry.is_active:

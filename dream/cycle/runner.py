@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agentcore.domain.scope import Scope
-from agentcore.errors import StorageError
+from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.lease import DREAM_LEASE, dream_lease
@@ -20,6 +20,7 @@ from dream.stores import bookkeeping
 from dream.stores.runs import OpenRun, StepRow
 
 PAUSED_SETTING = "dream.paused"
+PAUSED = f"{Deferral.PAUSED}: `dream resume` lifts it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,11 @@ class Runner:
             if lease is None:
                 return await self._held(scope)
             if await self._paused(scope):
-                return self._deferred(scope, f"{Deferral.PAUSED}: `dream resume` lifts it")
+                return self._deferred(scope, PAUSED)
             resumed = await self._interrupted(scope)
             if resumed is not None:
                 report = await self._dream(scope, lease, resumed)
-                if passes is None and now is None:
+                if resumed.names == names and now is None:
                     return report
             return await self._dream(scope, lease, await self._open(scope, names, now))
 
@@ -173,6 +174,8 @@ async def _isolated(run: PassRun) -> PassReport:
     """Run a pass so that its failure ends neither the run nor what the others do."""
     try:
         return await run.run()
+    except StaleVersionError as error:
+        return run.failed(error)  # it proposed what the stores refuse, such as a name that is taken
     except StorageError:
         raise  # the database failed, not the pass: nothing can be written, the run stays open to be resumed
     except Exception as error:  # noqa: BLE001 - the pass boundary, one of the two places that catch everything
@@ -195,7 +198,7 @@ def _abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: dateti
     passes = tuple(
         PassReport(
             name=name,
-            outcome=PassOutcome.APPLIED if any(s.report["accepted"] for s in mine) else PassOutcome.UNCHANGED,
+            outcome=PassOutcome.APPLIED if any(_changed(step) for step in mine) else PassOutcome.UNCHANGED,
             reason="interrupted" if not mine or not mine[-1].closing else None,
             accepted=sum(step.report["accepted"] for step in mine),
             purged=sum(step.report["purged"] for step in mine),
@@ -206,3 +209,7 @@ def _abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: dateti
     )
     report = _opening(scope, run, resumed=False).with_passes(passes, now)
     return dataclasses.replace(report, outcome=Outcome.PARTIAL, reason="interrupted, and too old to resume")
+
+
+def _changed(step: StepRow) -> bool:
+    return bool(step.report["accepted"] or step.report["purged"])

@@ -2,20 +2,32 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
-from agentcore.stores.protocols import Lease, SignalStore, UnitOfWork
+from agentcore.stores.protocols import Lease, UnitOfWork
+from dream.cycle.purging import Purging
 from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import History, Proposal, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal
+from dream.domain.proposal import Proposal, Refusal
 from dream.domain.reasons import Refused
 from dream.guards import Knowledge, first_refusal
 from dream.options import DreamOptions
 from dream.stores import Books, bookkeeping
 from dream.stores.runs import StepRow
+
+Key = tuple[RecordKind, str]
+
+
+@dataclass(slots=True)
+class _Judgement:
+    """What of a proposal may happen, what may not and why, and the ids to look at again."""
+
+    accepted: list[ChangeSet] = field(default_factory=list[ChangeSet])
+    refused: list[Refusal] = field(default_factory=list[Refusal])
+    stale: list[str] = field(default_factory=list[str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +37,7 @@ class StepWriter:
     Args:
         run_id: The run.
         pass_name: The pass.
+        as_of: The instant the run judges by.
         lease: The right to dream, checked in every transaction.
         options: The host's options.
         usage: Tokens and calls since the last step, for the report.
@@ -32,39 +45,44 @@ class StepWriter:
 
     run_id: str
     pass_name: str
+    as_of: datetime
     lease: Lease
     options: DreamOptions
-    usage: dict[str, int] = field(default_factory=dict[str, int])
+    usage: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def commit(self, unit: UnitOfWork, number: int, proposal: Proposal, seconds: float) -> StepRow:
         """Write what the guards let pass; LeaseLostError if another process took over."""
         unit.leases.assert_held(self.lease)
         books = bookkeeping(unit)
-        accepted, refused, stale = self._judge(unit, books, proposal.change_sets)
-        apply_changes(unit, [change for change_set in accepted for change in change_set.changes])
-        books.journal.write(self.run_id, number, self.pass_name, accepted)
-        purged = sum(self._purge(unit, books, number, purge) for purge in proposal.purges)
+        judged = self._judge(unit, books, proposal.change_sets)
+        apply_changes(unit, [change for change_set in judged.accepted for change in change_set.changes])
+        books.journal.write(self.run_id, number, self.pass_name, judged.accepted)
+        purging = self._purging(unit, number)
+        purged = purging.carry_out(proposal.purges)
         before = books.cursors.position(self.pass_name)
         if proposal.cursor is not None:
             books.cursors.move(self.pass_name, proposal.cursor)
         consumed = books.cursors.settle(self.pass_name, proposal.looked_at)
-        books.cursors.reopen(self.pass_name, stale)
+        reopened = books.cursors.reopen(self.pass_name, judged.stale)
         step = StepRow(
             number=number,
             pass_name=self.pass_name,
             batch=[[record.id, record.version] for record in _sources(proposal.change_sets)],
-            cursor_before=before,
+            cursor_before=None if proposal.cursor is None else before,
             cursor_after=proposal.cursor,
             reopened_consumed=consumed,
             closing=proposal.done,
             report={
-                "accepted": sum(len(change_set.changes) for change_set in accepted),
+                "accepted": sum(len(change_set.changes) for change_set in judged.accepted),
                 "purged": purged,
                 "looked_at": max(len(proposal.looked_at), int(proposal.notes.get("compared", 0))),
-                "refused": [[item.code, item.detail] for item in (*proposal.refused, *refused)],
+                "refused": [
+                    [item.code, item.detail] for item in (*proposal.refused, *judged.refused, *purging.refused)
+                ],
                 "notes": dict(proposal.notes),
                 "backlog": proposal.backlog,
                 "seconds": seconds,
+                "reopened": reopened,
                 **self.usage,
             },
         )
@@ -72,52 +90,36 @@ class StepWriter:
         books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
         return step
 
-    def _judge(
-        self, unit: UnitOfWork, books: Books, change_sets: Sequence[ChangeSet]
-    ) -> tuple[list[ChangeSet], list[Refusal], list[str]]:
-        """Return what is accepted, what is refused and why, and the ids to look at again."""
+    def _judge(self, unit: UnitOfWork, books: Books, change_sets: Sequence[ChangeSet]) -> _Judgement:
         marks = {mark for change_set in change_sets for mark in change_set.fingerprints.values()}
         declined = frozenset(books.decisions.declined(marks))
         knowledge = Knowledge(declined=declined, protected=self.options.protected_categories)
-        present = unit.entries.versions(
-            [record.id for record in _sources(change_sets) if isinstance(record, MemoryEntry)]
-        )
-        accepted: list[ChangeSet] = []
-        refused: list[Refusal] = []
-        stale: list[str] = []
+        present = _present(unit, change_sets)
+        judged = _Judgement()
         for change_set in change_sets:
-            moved = _moved(unit, change_set, present)
-            refusal = Refusal.of(Refused.STALE_SOURCE, moved) if moved else first_refusal(change_set, knowledge)
-            if refusal is None:
-                accepted.append(change_set)
-                continue
-            refused.append(refusal)
+            refusal = first_refusal(change_set, knowledge)
+            moved = [] if refusal else _moved(change_set, present)
             if moved:
-                stale += [change.record_id for change in change_set.changes]
-        return accepted, refused, stale
+                refusal = Refusal.of(Refused.STALE_SOURCE, moved)
+                judged.stale += [change.record_id for change in change_set.changes if change.before is not None]
+            if refusal is not None:
+                judged.refused.append(refusal)
+                continue
+            judged.accepted.append(change_set)
+            # A later operation on the same record was proposed on a state that is no more.
+            for change in change_set.changes:
+                present.pop((change.kind, change.record_id), None)
+        return judged
 
-    def _purge(self, unit: UnitOfWork, books: Books, number: int, purge: Purge) -> int:
-        if isinstance(purge, PurgeHistory):
-            return books.runs.purge(purge.before) if purge.what is History.RUNS else books.runs.purge_feed(purge.before)
-        if isinstance(purge, PurgeSignals):
-            store = _signals(unit)[purge.kind]
-            return store.drop_expired(recorded_before=purge.recorded_before, keep=purge.keep, limit=purge.limit)
-        return self._purge_records(unit, books, number, purge)
-
-    def _purge_records(self, unit: UnitOfWork, books: Books, number: int, purge: PurgeRecords) -> int:
-        ids = [record.id for record in purge.records]
-        if purge.kind is RecordKind.TURN:
-            return unit.turns.delete(ids)
-        present = unit.entries.versions(ids)
-        unmoved = [
-            record.id
-            for record in purge.records
-            if isinstance(record, MemoryEntry) and present.get(record.id) == record.version
-        ]
-        books.journal.write_purges(
-            self.run_id, number, self.pass_name, kind=purge.kind, record_ids=unmoved, reason=purge.reason
+    def _purging(self, unit: UnitOfWork, number: int) -> Purging:
+        return Purging(
+            unit=unit,
+            run_id=self.run_id,
+            step=number,
+            pass_name=self.pass_name,
+            terms=self.options.retention,
+            as_of=self.as_of,
         )
-        return unit.entries.delete(unmoved)
 
 
 def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:
@@ -159,24 +161,30 @@ def _sources(change_sets: Sequence[ChangeSet]) -> list[MemoryEntry | Skill]:
     ]
 
 
-def _moved(unit: UnitOfWork, change_set: ChangeSet, present: Mapping[str, int]) -> list[str]:
-    moved: list[str] = []
-    for change in change_set.changes:
-        before = change.before
-        if isinstance(before, MemoryEntry) and present.get(before.id) != before.version:
-            moved.append(before.id)
-        elif isinstance(before, Skill):
-            skill = unit.skills.get(before.id)
-            if skill is None or skill.version != before.version:
-                moved.append(before.id)
-        elif before is None and isinstance(change.after, MemoryEntry) and unit.entries.get(change.after.id) is not None:
-            moved.append(change.after.id)
-    return moved
-
-
-def _signals(unit: UnitOfWork) -> dict[RecordKind, SignalStore[Any]]:
-    return {
-        RecordKind.SKILL_USE: unit.skill_uses,
-        RecordKind.FEEDBACK: unit.feedback,
-        RecordKind.WISP_RUN: unit.wisp_runs,
+def _present(unit: UnitOfWork, change_sets: Sequence[ChangeSet]) -> dict[Key, Record | None]:
+    """Return the records that *change_sets* would change, as they are stored; None where an id is free."""
+    present: dict[Key, Record | None] = {
+        (change.kind, change.record_id): None for change_set in change_sets for change in change_set.changes
     }
+    ids = [record_id for kind, record_id in present if kind is RecordKind.ENTRY]
+    present.update({(RecordKind.ENTRY, entry.id): entry for entry in unit.entries.get_many(ids)})
+    for kind, record_id in [key for key in present if key[0] is RecordKind.SKILL]:
+        present[kind, record_id] = unit.skills.get(record_id)
+    return present
+
+
+def _moved(change_set: ChangeSet, present: Mapping[Key, Record | None]) -> list[str]:
+    """Return the ids of records that are not what the pass took them for."""
+    return [
+        change.record_id
+        for change in change_set.changes
+        if (change.kind, change.record_id) not in present
+        or not _is_as_read(present[change.kind, change.record_id], change.before)
+    ]
+
+
+def _is_as_read(stored: Record | None, before: Record | None) -> bool:
+    # The journal's image is what an undo brings back, so the pass's word for it is not enough.
+    if isinstance(stored, (MemoryEntry, Skill)) and isinstance(before, (MemoryEntry, Skill)):
+        return stored.version == before.version and stored == before
+    return stored is None and before is None

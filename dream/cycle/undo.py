@@ -16,7 +16,6 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.journal import JournalRow
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import NotUndone
-from dream.domain.report import RunKind
 from dream.stores import Books, bookkeeping
 from dream.stores.journal import PURGE
 from dream.stores.runs import StepRow
@@ -57,37 +56,68 @@ def undo_batch(unit: UnitOfWork, run_id: str, step: int, rows: Sequence[JournalR
     change_sets: list[ChangeSet] = []
     marks: set[str] = set()
     for _, group in groupby(rows, key=lambda row: row.number):
-        changes: list[Change[Record]] = []
-        fingerprints: dict[str, str] = {}
-        for row in group:
-            change = _inverse(row, state, forgotten, undone)
-            if change is not None:
-                changes.append(change)
-                state[row.record_id] = change.after
-                if row.fingerprint is not None:
-                    fingerprints[row.record_id] = row.fingerprint
+        members = list(group)
+        changes = _taken_back(members, state, forgotten, undone)
         if changes:
-            change_sets.append(ChangeSet(operation="undo", changes=tuple(changes), fingerprints=fingerprints))
-            marks.update(fingerprints.values())
+            prints = {row.record_id: row.fingerprint for row in members if row.fingerprint is not None}
+            state.update({change.record_id: change.after for change in changes})
+            change_sets.append(ChangeSet(operation="undo", changes=tuple(changes), fingerprints=prints))
+            # Those of members left alone too: what is back must not join them again.
+            marks.update(prints.values())
     apply_changes(unit, _net(stored, state))
     undone.restored += sum(len(change_set.changes) for change_set in change_sets)
     books.journal.write(run_id, step, "undo", change_sets)
-    if rows and books.runs.kind(rows[0].run_id) is RunKind.UNDO:
+    if rows and books.runs.takes_back(rows[0].run_id):
         books.decisions.reconsider(marks)
     else:
         books.decisions.decline(marks, run_id=run_id)
 
 
-def restore_cursors(books: Books, steps: Sequence[StepRow], pass_name: str, touched: Sequence[str]) -> None:
-    """Take a pass's cursor back to where the run found it, or reopen *touched* if it moved on since."""
-    mine = [step for step in steps if step.pass_name == pass_name and step.cursor_after is not None]
+def restore_cursor(
+    books: Books, run_id: str, name: str, steps: Sequence[StepRow], touched: Sequence[str], *, wholly: bool
+) -> None:
+    """Have a pass look again at what was taken back, as a step of the undoing run *run_id*.
+
+    Its cursor returns to where the run found it, unless it moved on since or not all that the pass did was taken back;
+    then the *touched* records alone are reopened.
+    """
+    mine = [step for step in steps if step.pass_name == name and step.moved_cursor]
     if not mine:
         return
-    if books.cursors.position(pass_name) == mine[-1].cursor_after:
-        books.cursors.move(pass_name, mine[0].cursor_before)
-        books.cursors.reopen(pass_name, [record for step in mine for record in step.reopened_consumed])
+    before = books.cursors.position(name)
+    settled: list[str] = []
+    if wholly and before == mine[-1].cursor_after:
+        books.cursors.move(name, mine[0].cursor_before)
+        settled = books.cursors.settle(name, [record for step in mine for record in step.reopened])
+        reopened = books.cursors.reopen(name, [record for step in mine for record in step.reopened_consumed])
     else:
-        books.cursors.reopen(pass_name, touched)
+        reopened = books.cursors.reopen(name, touched)
+    books.runs.add_step(
+        run_id,
+        StepRow(
+            number=books.runs.next_step(run_id),
+            pass_name=name,
+            batch=[],
+            cursor_before=before,
+            cursor_after=books.cursors.position(name),
+            reopened_consumed=settled,
+            report={"reopened": reopened},
+            closing=True,
+        ),
+    )
+
+
+def _taken_back(
+    rows: Sequence[JournalRow], state: Mapping[str, Record | None], forgotten: frozenset[str], undone: Undone
+) -> list[Change[Record]]:
+    """Return the changes that take a change set back, and note what stays as it is."""
+    gone = [row.record_id for row in rows if row.before and row.after and not state.get(row.record_id)]
+    if gone and not any(row.scrubbed for row in rows):
+        # What the others took over from it stands nowhere else any more.
+        undone.refused.append(Refusal(NotUndone.PURGED, f"{', '.join(gone)}; the rest of that change stays too"))
+        return []
+    changes = (_inverse(row, state, forgotten, undone) for row in rows)
+    return [change for change in changes if change is not None]
 
 
 def _inverse(
@@ -102,7 +132,10 @@ def _inverse(
         undone.refused.append(Refusal(NotUndone.FORGOTTEN, row.record_id))
         return None
     present = state.get(row.record_id)
-    if _text(present) != row.after:
+    image = _text(present)
+    if image == row.before:
+        return None  # somebody has taken it back before
+    if image != row.after:
         undone.refused.append(Refusal(NotUndone.CHANGED_SINCE, row.record_id))
         return None
     return Change(before=present, after=before, reason=f"undo: {row.reason}")

@@ -68,7 +68,8 @@ class ChangeSet:
 def fingerprint(operation: str, *sources: Record) -> str:
     """Return what identifies an operation on these sources as they are: operation, ids and judged content.
 
-    Statistics (counts, last seen, importance) do not enter, so that a reinforcement does not reopen a decision.
+    Statistics (counts, last seen, importance) do not enter, so that a reinforcement does not reopen a decision; nor
+    does the subject time, which a fold widens.
 
     Example:
         >>> len(fingerprint("fold"))
@@ -80,4 +81,4 @@ def fingerprint(operation: str, *sources: Record) -> str:
 
 def _judged(source: Record) -> dict[str, object]:
     image = to_image(source)
-    return {name: image[name] for name in ("content", "category", "name", "summary", "subject_time") if name in image}
+    return {name: image[name] for name in ("content", "category", "name", "summary") if name in image}

@@ -22,6 +22,7 @@ class Plan:
         report: The report of the trial run.
         rows: The journal of the trial run.
         cursors: Where each pass would have looked up to.
+        settled: Reopened ids that each pass would have dealt with.
     """
 
     plan_id: str
@@ -29,6 +30,7 @@ class Plan:
     report: RunReport
     rows: tuple[JournalRow, ...]
     cursors: Mapping[str, int]
+    settled: Mapping[str, tuple[str, ...]]
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `dream plan --json` prints."""
@@ -40,13 +42,24 @@ class Plan:
 
     def content(self) -> dict[str, Any]:
         """Return what the store keeps beside the report."""
-        return {"rows": [_to_content(row) for row in self.rows], "cursors": dict(self.cursors)}
+        return {
+            "rows": [_to_content(row) for row in self.rows],
+            "cursors": dict(self.cursors),
+            "settled": dict(self.settled),
+        }
 
     @classmethod
     def from_content(cls, plan_id: str, created_at: datetime, report: RunReport, content: Mapping[str, Any]) -> "Plan":
         """Read what `content` wrote."""
         rows = tuple(_from_content(report, created_at, values) for values in content["rows"])
-        return cls(plan_id=plan_id, created_at=created_at, report=report, rows=rows, cursors=content["cursors"])
+        return cls(
+            plan_id=plan_id,
+            created_at=created_at,
+            report=report,
+            rows=rows,
+            cursors=content["cursors"],
+            settled={name: tuple(ids) for name, ids in content["settled"].items()},
+        )
 
 
 def _to_content(row: JournalRow) -> dict[str, Any]:

@@ -47,16 +47,19 @@ class PurgeSignals:
 class History(StrEnum):
     """Bookkeeping that retention bounds."""
 
-    RUNS = "runs"
-    FEED = "feed"
+    RUNS = "history_rows"
+    """Finished runs with their steps, journal and answers, and plans."""
+    FEED = "feed_rows"
+    """The change feed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeHistory:
-    """Remove bookkeeping that ended before an instant."""
+    """Remove at most *limit* rows of bookkeeping that ended before an instant."""
 
     what: History
     before: datetime
+    limit: int
     reason: str
 
 

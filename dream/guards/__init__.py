@@ -10,13 +10,14 @@ from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.guards.destruction import keeps_records
 from dream.guards.knowledge import Knowledge
-from dream.guards.protection import leaves_protected_categories
+from dream.guards.protection import keeps_pins, leaves_protected_categories
 from dream.guards.provenance import raises_nothing
+from dream.guards.purging import PURGER, is_purgeable
 from dream.guards.undone import respects_undo
 
 Guard = Callable[[ChangeSet, Knowledge], Refusal | None]
 
-GUARDS: tuple[Guard, ...] = (keeps_records, raises_nothing, leaves_protected_categories, respects_undo)
+GUARDS: tuple[Guard, ...] = (keeps_records, raises_nothing, leaves_protected_categories, keeps_pins, respects_undo)
 
 
 def first_refusal(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
@@ -28,4 +29,4 @@ def first_refusal(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None
     return None
 
 
-__all__ = ["GUARDS", "Guard", "Knowledge", "first_refusal"]
+__all__ = ["GUARDS", "PURGER", "Guard", "Knowledge", "first_refusal", "is_purgeable"]

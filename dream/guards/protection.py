@@ -1,4 +1,4 @@
-"""Some categories belong to people: no pass changes them."""
+"""Some entries belong to people: no pass changes a protected category, or drops what is pinned."""
 
 from collections.abc import Collection
 
@@ -18,6 +18,23 @@ def leaves_protected_categories(change_set: ChangeSet, knowledge: Knowledge) -> 
     return None
 
 
+def keeps_pins(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | None:
+    """Refuse to unpin an entry, or to retire a pinned one whose successor in the same set is not pinned."""
+    heirs = {
+        change.record_id
+        for change in change_set.changes
+        if isinstance(change.after, MemoryEntry) and change.after.is_active and change.after.pinned
+    }
+    for change in change_set.changes:
+        before, after = change.before, change.after
+        if not (isinstance(before, MemoryEntry) and isinstance(after, MemoryEntry) and before.pinned):
+            continue
+        if not after.pinned or not (after.is_active or after.successor in heirs):
+            return Refusal(Refused.PINNED, after.id)
+    return None
+
+
 def _is_under(category: str, prefixes: Collection[str]) -> bool:
     folded = category.casefold()
-    return any(folded == prefix.casefold() or folded.startswith(f"{prefix.casefold()}/") for prefix in prefixes)
+    roots = [prefix.casefold().rstrip("/") for prefix in prefixes]
+    return any(folded == root or folded.startswith(f"{root}/") for root in roots)

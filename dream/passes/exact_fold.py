@@ -32,6 +32,7 @@ class _Window:
     fresh: frozenset[str]
     end: int
     last: int
+    compared: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class ExactFold:
         return Proposal(
             change_sets=tuple(_change_set(fold, context.as_of) for fold in fitting),
             refused=() if truncated else tuple(refused),
-            notes={"compared": end - context.cursor, "folded": sum(len(fold.copies) for fold in fitting)},
+            notes={"compared": 0 if truncated else window.compared, "folded": sum(len(fold.copies) for fold in fitting)},
             cursor=end,
             looked_at=() if truncated else tuple(sorted(context.reopened)),
             done=not truncated and window.end >= window.last,
@@ -96,7 +97,8 @@ def _next_window(view: ReadView, context: DreamContext) -> _Window:
         ((fold_key(entry.content), place, entry) for place, entry in enumerate(members)), key=lambda k: k[:2]
     )
     groups = tuple(tuple(entry for _, _, entry in group) for _, group in groupby(keyed, key=lambda k: k[0]))
-    return _Window(groups, frozenset(item.id for item in found), end, last)
+    compared = view.entries.count_material(after=context.cursor, also=context.reopened, upto=end)
+    return _Window(groups, frozenset(item.id for item in found), end, last, compared)
 
 
 async def _judged(window: _Window, context: DreamContext) -> tuple[list[_Fold], list[Refusal]]:

@@ -11,9 +11,13 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind
 from agentcore.stores.protocols import ReadView
 from dream.domain.proposal import History, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work
+from dream.guards import PURGER
 from dream.options import RetentionOptions
 from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
+
+_HISTORY_PER_CHANGE = 10
+"""Rows of bookkeeping removed in the time that one change of a record takes."""
 
 _SIGNALS = (RecordKind.SKILL_USE, RecordKind.FEEDBACK, RecordKind.WISP_RUN)
 
@@ -32,7 +36,7 @@ _Find = Callable[[ReadView, RetentionOptions, datetime, int], "_Due | None"]
 class Retention:
     """Purges retired entries, turns, signals and bookkeeping whose window has passed, within the protections."""
 
-    name: ClassVar[str] = "retention"
+    name: ClassVar[str] = PURGER
     requires: ClassVar[frozenset[Capability]] = frozenset()
 
     async def has_work(self, context: DreamContext) -> Work:
@@ -126,8 +130,9 @@ async def _history(context: DreamContext) -> _Due | None:
     for what in History:
         count = await context.count_history(what, before)
         if count:
-            purge = PurgeHistory(what, before, f"ended more than {terms.history.days} days ago")
-            return _Due(count, Proposal(purges=(purge,), notes={what.value: count}, done=False))
+            limit = _HISTORY_PER_CHANGE * context.options.step_size
+            purge = PurgeHistory(what, before, limit, f"ended more than {terms.history.days} days ago")
+            return _Due(count, Proposal(purges=(purge,), notes={what.value: min(count, limit)}, done=False))
     return None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import orjson
-from sqlalchemy import insert, select
+from sqlalchemy import ColumnElement, delete, insert, select
 
 from agentcore.domain.instants import to_micros
 from agentcore.llm.chat import Completion, FinishReason, Usage
@@ -32,14 +32,7 @@ class AnswerStore:
 
     def find(self, key: CallKey) -> Completion | None:
         """Return the answer stored under *key*, or None."""
-        statement = select(model_calls).where(
-            self._mine,
-            model_calls.c.run_id == key.run_id,
-            model_calls.c.pass_name == key.pass_name,
-            model_calls.c.batch_key == key.batch_key,
-            model_calls.c.attempt == key.attempt,
-        )
-        row = self._connection.execute(statement).one_or_none()
+        row = self._connection.execute(select(model_calls).where(self._is(key))).one_or_none()
         if row is None or row.answer is None:
             return None
         usage = Usage(input_tokens=row.input_tokens, output_tokens=row.output_tokens)
@@ -51,7 +44,8 @@ class AnswerStore:
         )
 
     def save(self, key: CallKey, *, request: object, completion: Completion, record_ids: Sequence[str]) -> None:
-        """Store an answer as soon as it is there."""
+        """Store an answer as soon as it is there; it takes the place of one that a `forget` has emptied."""
+        self._connection.execute(delete(model_calls).where(self._is(key)))
         self._connection.execute(
             insert(model_calls).values(
                 scope_id=self._transaction.scope_id,
@@ -68,4 +62,13 @@ class AnswerStore:
                 output_tokens=completion.usage.output_tokens,
                 answered_at=to_micros(self._transaction.now),
             ),
+        )
+
+    def _is(self, key: CallKey) -> ColumnElement[bool]:
+        return (
+            self._mine
+            & (model_calls.c.run_id == key.run_id)
+            & (model_calls.c.pass_name == key.pass_name)
+            & (model_calls.c.batch_key == key.batch_key)
+            & (model_calls.c.attempt == key.attempt)
         )

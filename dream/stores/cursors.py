@@ -40,14 +40,15 @@ class CursorStore:
         mine = select(reopened.c.record_id).where(self._reopened, reopened.c.reader == reader)
         return list(self._connection.execute(mine.order_by(reopened.c.record_id)).scalars())
 
-    def reopen(self, reader: str, record_ids: Collection[str]) -> None:
-        """Have *reader* look at these records again."""
+    def reopen(self, reader: str, record_ids: Collection[str]) -> list[str]:
+        """Have *reader* look at these records again; return those that it had not to before."""
         new = sorted(set(record_ids) - set(self.reopened(reader)))
         if new:
             rows = [
                 {"scope_id": self._transaction.scope_id, "reader": reader, "record_id": record_id} for record_id in new
             ]
             self._connection.execute(insert(reopened), rows)
+        return new
 
     def settle(self, reader: str, record_ids: Collection[str]) -> list[str]:
         """Take records out of the reopened set; return those that were in it."""

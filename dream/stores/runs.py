@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, Table, delete, func, insert, select, update
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
@@ -23,8 +23,8 @@ class StepRow:
         number: Its place in the run.
         pass_name: The pass.
         batch: Ids and versions it dealt with.
-        cursor_before: The pass's cursor before the step; None if it had none.
-        cursor_after: The same after it; None if the step left it alone.
+        cursor_before: The pass's cursor before the step; None if it had none, or if the step left it alone.
+        cursor_after: The same after it; None if an undo took it away, or if the step left it alone.
         reopened_consumed: Ids it took out of the pass's reopened set.
         report: What the step adds to the pass's report.
         closing: Whether it ends the pass.
@@ -38,6 +38,17 @@ class StepRow:
     reopened_consumed: list[str]
     report: dict[str, Any]
     closing: bool
+
+    @property
+    def moved_cursor(self) -> bool:
+        """Whether the step set the pass's cursor."""
+        return self.cursor_before is not None or self.cursor_after is not None
+
+    @property
+    def reopened(self) -> list[str]:
+        """Ids that it put into the pass's reopened set."""
+        found: list[str] = self.report.get("reopened", [])
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +110,11 @@ class RunStore:
         now = to_micros(self._transaction.now)
         self._connection.execute(statement.values(finished=True, outcome=Outcome.PARTIAL.value, finished_at=now))
 
+    def next_step(self, run_id: str) -> int:
+        """Return the number of the run's next step."""
+        mine = select(func.max(steps.c.number)).where(steps.c.scope_id == self._transaction.scope_id)
+        return (self._connection.execute(mine.where(steps.c.run_id == run_id)).scalar() or 0) + 1
+
     def add_step(self, run_id: str, step: StepRow) -> None:
         """Record a committed step."""
         self._connection.execute(
@@ -122,10 +138,9 @@ class RunStore:
         return [_to_step(row) for row in self._connection.execute(mine.order_by(steps.c.number))]
 
     def report(self, run_id: str) -> RunReport | None:
-        """Return the report of a finished run, or None."""
-        statement = select(runs.c.report).where(self._mine, runs.c.id == run_id)
-        text = self._connection.execute(statement).scalar()
-        return None if text is None else RunReport.from_json(orjson.loads(text))
+        """Return the report of a run, or None if there is none; one that was interrupted has no passes."""
+        row = self._connection.execute(select(runs).where(self._mine, runs.c.id == run_id)).one_or_none()
+        return None if row is None else _to_report(self._transaction.scope, row)
 
     def newest(self, *, limit: int) -> list[RunReport]:
         """Return the newest runs, newest first; an unfinished one has no `finished_at`."""
@@ -142,26 +157,29 @@ class RunStore:
             raise UnknownRunError(value=prefix, matches=len(found))
         return found[0]
 
-    def kind(self, run_id: str) -> RunKind:
-        """Return what the run was for."""
-        return RunKind(
-            self._connection.execute(select(runs.c.kind).where(self._mine, runs.c.id == run_id)).scalar_one()
-        )
+    def takes_back(self, run_id: str) -> bool:
+        """Tell whether the run took something back: an undo does, the undo of an undo brings it back again."""
+        found = self._connection.execute(
+            select(runs.c.kind, runs.c.target).where(self._mine, runs.c.id == run_id)
+        ).one_or_none()
+        if found is None or found.kind != RunKind.UNDO.value:
+            return False
+        return not self.takes_back(found.target)
 
     def count_expired(self, before: datetime) -> int:
-        """Count runs that ended before that instant."""
-        due = select(func.count()).select_from(runs).where(self._mine, runs.c.finished_at < to_micros(before))
-        return self._connection.execute(due).scalar_one()
+        """Count the rows of runs that ended before that instant, and plans as old."""
+        return sum(
+            self._connection.execute(select(func.count()).select_from(table).where(due)).scalar_one()
+            for table, due in self._expired(before)
+        )
 
-    def purge(self, before: datetime) -> int:
-        """Remove runs that ended before that instant, with their steps, journal and answers, and plans as old."""
-        due = select(runs.c.id).where(self._mine, runs.c.finished_at < to_micros(before))
-        for table in (steps, journal, model_calls):
-            mine = table.c.scope_id == self._transaction.scope_id
-            self._connection.execute(delete(table).where(mine, table.c.run_id.in_(due)))
-        old = plans.c.created_at < to_micros(before)
-        self._connection.execute(delete(plans).where(plans.c.scope_id == self._transaction.scope_id, old))
-        return self._connection.execute(delete(runs).where(self._mine, runs.c.finished_at < to_micros(before))).rowcount
+    def purge(self, before: datetime, *, limit: int) -> int:
+        """Remove about *limit* of what `count_expired` counts, a run after all that belongs to it; return how much."""
+        gone = 0
+        for table, due in self._expired(before):
+            if gone < limit:
+                gone += self._delete(table, due, limit - gone)
+        return gone
 
     def count_feed(self, before: datetime) -> int:
         """Count feed rows written before that instant, the newest aside."""
@@ -169,9 +187,28 @@ class RunStore:
             select(func.count()).select_from(change_feed).where(self._old_feed(before))
         ).scalar_one()
 
-    def purge_feed(self, before: datetime) -> int:
-        """Remove feed rows written before that instant, the newest aside."""
-        return self._connection.execute(delete(change_feed).where(self._old_feed(before))).rowcount
+    def purge_feed(self, before: datetime, *, limit: int) -> int:
+        """Remove at most *limit* feed rows written before that instant, oldest first, the newest aside."""
+        mine = change_feed.c.scope_id == self._transaction.scope_id
+        oldest = select(change_feed.c.revision).where(self._old_feed(before)).order_by(change_feed.c.revision)
+        doomed = change_feed.c.revision.in_(oldest.limit(limit))
+        return self._connection.execute(delete(change_feed).where(mine, doomed)).rowcount
+
+    def _delete(self, table: Table, due: ColumnElement[bool], limit: int) -> int:
+        if "pk" in table.c:
+            due = table.c.pk.in_(select(table.c.pk).where(due).limit(limit))
+        return self._connection.execute(delete(table).where(due)).rowcount
+
+    def _expired(self, before: datetime) -> list[tuple[Table, ColumnElement[bool]]]:
+        scope_id = self._transaction.scope_id
+        ended = self._mine & (runs.c.finished_at < to_micros(before))
+        theirs = select(runs.c.id).where(ended)
+        of_runs = [
+            (table, (table.c.scope_id == scope_id) & table.c.run_id.in_(theirs))
+            for table in (journal, model_calls, steps)
+        ]
+        old_plans = (plans.c.scope_id == scope_id) & (plans.c.created_at < to_micros(before))
+        return [*of_runs, (plans, old_plans), (runs, ended)]
 
     def _old_feed(self, before: datetime) -> Any:
         mine = change_feed.c.scope_id == self._transaction.scope_id
@@ -190,6 +227,7 @@ def _to_report(scope: Scope, row: Row[Any]) -> RunReport:
         reason="interrupted",
         as_of=from_micros(row.as_of),
         started_at=from_micros(row.started_at),
+        finished_at=None if row.finished_at is None else from_micros(row.finished_at),
         target=row.target,
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.stores.protocols import UnitOfWork
-from dream.domain.report import RunReport
+from dream.domain.report import PassOutcome, RunReport
 from dream.stores import bookkeeping
 from tests.bench.figures import Figure
 from tests.bench.processes import answer_of, fresh
@@ -42,6 +42,9 @@ async def _timed(host: Host) -> dict[str, Any]:
     began = time.perf_counter()
     report = await host.dreams.run()
     seconds = time.perf_counter() - began
+    failed = [done for done in report.passes if done.outcome is PassOutcome.FAILED]
+    if failed:
+        raise RuntimeError(f"{failed[0].name}: {failed[0].reason}")
     return {"seconds": seconds, "changes": report.changes, "passes": _passes(report)}
 
 
@@ -86,8 +89,12 @@ def _of_size(size: int, measured: dict[str, Any]) -> list[Figure]:
         *(Figure(f"- {name}", done["seconds"], "s") for name, done in first["passes"].items()),
         Figure("- per entry", seconds / size * 1e6, "us"),
         Figure("- peak memory of the process", measured["peak"] / 1e9, "GB", most=_PEAK_GB.get(size)),
-        Figure("- unchanged run, nothing pending, against the first", measured["settled"]["seconds"] / seconds, "x",
-               most=_UNCHANGED),
+        Figure(
+            "- unchanged run, nothing pending, against the first",
+            measured["settled"]["seconds"] / seconds,
+            "x",
+            most=_UNCHANGED,
+        ),
         Figure("- unchanged run, nothing pending", measured["settled"]["seconds"], "s"),
         Figure("- next run, search goes on, against the first", others[0]["seconds"] / seconds, "x"),
         Figure("- search drains", median(one["looked_at"] / one["seconds"] for one in searched), "entries/s"),

@@ -26,9 +26,9 @@ class Stores:
 
     def filled(self, size: int) -> Path:
         """Return the folder with *size* entries, filling it first if it does not exist."""
-        folder = self.folder / str(size)
+        folder = self.folder / f"{self.locomo.stem if self.locomo else 'example'}-{size}"
         if not folder.exists():
-            making = Path(tempfile.mkdtemp(prefix=f"{size}-", dir=self.folder))
+            making = Path(tempfile.mkdtemp(prefix="filling-", dir=self.folder))
             fresh("filling", making, size, *([] if self.locomo is None else [self.locomo.resolve()]))
             making.rename(folder)
         return folder

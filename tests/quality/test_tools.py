@@ -21,7 +21,7 @@ _TOOLS = {
 
 
 @pytest.mark.parametrize("command", _TOOLS.values(), ids=_TOOLS.keys())
-def test_a_tool_has_nothing_to_say(command):
+def test_a_tool_has_nothing_to_say(command: tuple[str | Path, ...]):
     # The checks are of these files alone: no tool may go and ask for a newer version of itself.
     environment = os.environ | {"PYRIGHT_PYTHON_IGNORE_WARNINGS": "1", "NO_COLOR": "1"}
     done = subprocess.run(

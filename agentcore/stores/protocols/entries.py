@@ -83,8 +83,8 @@ class EntryReader(Protocol):
         """
         ...
 
-    def count_material(self, *, after: int, also: Collection[str]) -> int:
-        """Count what `material` would return without a limit."""
+    def count_material(self, *, after: int, also: Collection[str], upto: int | None = None) -> int:
+        """Count what `material` would return without a limit, positions beyond *upto* aside."""
         ...
 
     def last_position(self) -> int:

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from threading import Event
 from typing import Any, cast
@@ -11,22 +12,23 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.pool import StaticPool
 
-BUSY_TIMEOUT_MS = 10_000
-"""How long a writer waits for another process; a step holds the file for about 50 ms."""
+BUSY_TIMEOUT = timedelta(seconds=10)
+"""How long to wait for another process that holds the file; a dream's step holds it for about 50 ms."""
 
 _CACHE_KIB = 65_536
 _RETRY_MS = 20
 _WAL_LIMIT_BYTES = 64 * 2**20
 
 
-def sqlite_engine(path: Path | None, *, writes: bool) -> Engine:
+def sqlite_engine(path: Path | None, *, writes: bool, busy_timeout: timedelta = BUSY_TIMEOUT) -> Engine:
     """Open an engine on the file *path*, or on a private database in memory when it is None.
 
     The writing engine begins IMMEDIATE, so that a transaction never fails half-way for want of the write lock; the
-    reading one is barred from writing by the database itself.
+    reading one is barred from writing by the database itself. Both wait *busy_timeout* for another process that holds
+    the file.
     """
     url = URL.create("sqlite+pysqlite", database=str(path) if path else ":memory:")
-    options: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": BUSY_TIMEOUT_MS / 1000}}
+    options: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": busy_timeout.total_seconds()}}
     if path is None:
         options["poolclass"] = StaticPool
     engine = create_engine(url, **options)
@@ -66,7 +68,7 @@ def use_write_ahead_log(engine: Engine) -> None:
     Two processes that create one file meet here, and SQLite tells the later one at once that the file is locked.
     """
     with driver_connection(engine) as driver:
-        for _ in range(BUSY_TIMEOUT_MS // _RETRY_MS):
+        for _ in range(_patience_ms(driver) // _RETRY_MS):
             try:
                 driver.execute("PRAGMA journal_mode=WAL")
             except sqlite3.OperationalError as error:
@@ -81,14 +83,20 @@ def use_write_ahead_log(engine: Engine) -> None:
 def truncate_write_ahead_log(engine: Engine, *, patience_ms: int) -> bool:
     """Move the log into the file and empty it; False when a reader still needs it after *patience_ms*."""
     with driver_connection(engine) as driver:
+        usual_ms = _patience_ms(driver)
         driver.execute(f"PRAGMA busy_timeout={patience_ms}")
         try:
             (busy, _, _) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except sqlite3.Error:
             return False
         finally:
-            driver.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+            driver.execute(f"PRAGMA busy_timeout={usual_ms}")
         return not busy
+
+
+def _patience_ms(driver: sqlite3.Connection) -> int:
+    (milliseconds,) = driver.execute("PRAGMA busy_timeout").fetchone()
+    return int(milliseconds)
 
 
 @contextmanager

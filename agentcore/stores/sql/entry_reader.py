@@ -113,10 +113,12 @@ class SqlEntryReader:
             rows += self._connection.execute(columns.where(entries.c.position <= after, entries.c.id.in_(chunk)))
         return sorted((Material(*row) for row in rows), key=lambda item: (item.position, item.key))[:limit]
 
-    def count_material(self, *, after: int, also: Collection[str]) -> int:
-        """Count what `material` would return without a limit."""
+    def count_material(self, *, after: int, also: Collection[str], upto: int | None = None) -> int:
+        """Count what `material` would return without a limit, positions beyond *upto* aside."""
         count = select(func.count()).select_from(entries).where(self._mine, _ACTIVE)
-        total = self._connection.execute(count.where(entries.c.position > after)).scalar_one()
+        past = count.where(entries.c.position > after)
+        within = past if upto is None else past.where(entries.c.position <= upto)
+        total = self._connection.execute(within).scalar_one()
         for chunk in chunks(sorted(also)):
             total += self._connection.execute(
                 count.where(entries.c.position <= after, entries.c.id.in_(chunk))

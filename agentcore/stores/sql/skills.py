@@ -55,11 +55,10 @@ class SqlSkillStore:
             (row["position"],) = self._transaction.next_positions(1)
         statement = update(skills).where(self._mine, skills.c.id == before.id, skills.c.version == before.version)
         try:
-            with self._connection.begin_nested():
-                written = self._connection.execute(statement.values(row))
+            written = self._transaction.execute_whole(statement, [row])
         except IntegrityError as error:
             raise StaleVersionError(kind="skill", record_id=after.name) from error
-        if written.rowcount != 1:
+        if written != 1:
             raise StaleVersionError(kind="skill", record_id=before.id)
 
     def delete(self, skill_ids: Collection[str]) -> int:

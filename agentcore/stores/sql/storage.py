@@ -5,6 +5,7 @@ import shutil
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,7 +16,7 @@ from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
 from agentcore.errors import HostNotStartedError, StorageUnavailableError
 from agentcore.stores.protocols import Origin, ReadView, UnitOfWork
-from agentcore.stores.sql.engine import barred_from_writing, sqlite_engine, truncate_write_ahead_log
+from agentcore.stores.sql.engine import BUSY_TIMEOUT, barred_from_writing, sqlite_engine, truncate_write_ahead_log
 from agentcore.stores.sql.faults import storage_faults
 from agentcore.stores.sql.migrate import migrate
 from agentcore.stores.sql.schema import scopes, settings
@@ -40,15 +41,24 @@ class SqlStorage:
         path: The database file, created with its folder when missing; None keeps everything in memory.
         clock: Gives each transaction its instant.
         decay: How importance is read.
+        busy_timeout: How long to wait for another process that holds the file.
 
     Raises:
         StorageError: at `start` and in every transaction, when the file cannot be used.
     """
 
-    def __init__(self, path: Path | None, *, clock: Clock, decay: Decay | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        clock: Clock,
+        decay: Decay | None = None,
+        busy_timeout: timedelta = BUSY_TIMEOUT,
+    ) -> None:
         self._path = path
         self._clock = clock
         self._decay = decay or Decay()
+        self._busy_timeout = busy_timeout
         self._writer: Engine | None = None
         self._reader: Engine | None = None
         self._write_thread: ThreadPoolExecutor | None = None
@@ -116,9 +126,12 @@ class SqlStorage:
             if self._path is not None:
                 self._make_folder(self._path.parent)
                 sweep_snapshots(self._path.parent)
-            self._writer = sqlite_engine(self._path, writes=True)
+            self._writer = self._engine(writes=True)
             migrate(self._writer, path=self._name)
-            self._reader = self._writer if self._path is None else sqlite_engine(self._path, writes=False)
+            self._reader = self._writer if self._path is None else self._engine(writes=False)
+
+    def _engine(self, *, writes: bool) -> Engine:
+        return sqlite_engine(self._path, writes=writes, busy_timeout=self._busy_timeout)
 
     def _make_folder(self, folder: Path) -> None:
         try:

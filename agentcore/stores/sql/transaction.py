@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import Connection, Table, insert, select, update
+from sqlalchemy import Connection, Insert, Table, Update, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.decay import Decay
@@ -95,10 +95,24 @@ class Transaction:
             StaleVersionError: one of their ids is taken.
         """
         try:
-            with self.connection.begin_nested():
-                self.connection.execute(insert(table), rows)
+            self.execute_whole(insert(table), rows)
         except IntegrityError as error:
             raise StaleVersionError(kind=kind, record_id=self._taken(table, [row["id"] for row in rows])) from error
+
+    def execute_whole(self, statement: Insert | Update, rows: Sequence[dict[str, Any]]) -> int:
+        """Write all *rows* or, where a constraint refuses one, none, and go on; return how many were written.
+
+        A savepoint by SQLAlchemy's own `with` would try to roll back after a full disk too, when the database has
+        already rolled everything back, and so hide what happened.
+        """
+        savepoint = self.connection.begin_nested()
+        try:
+            written = self.connection.execute(statement, rows)
+        except IntegrityError:
+            savepoint.rollback()
+            raise
+        savepoint.commit()
+        return written.rowcount
 
     def require_mine(self, scope: Scope) -> None:
         """Refuse a record of another scope.

@@ -18,8 +18,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import UnionType
-from typing import Any, BinaryIO, get_args, get_type_hints
+from typing import BinaryIO
 
 import orjson
 
@@ -50,7 +49,6 @@ _TYPES: dict[RecordKind, type[Record]] = {
     RecordKind.FEEDBACK: Feedback,
     RecordKind.WISP_RUN: WispRun,
 }
-_CHECKED = frozenset({str, int, bool, type(None)})
 _REPAIR = "export again, or repair the line"
 _MAX_ID = 64
 
@@ -189,9 +187,6 @@ def _record(source: Source, line: int, kind: RecordKind, values: Mapping[str, ob
         raise source.refusal(f"{what}: {str(error).rstrip('.')}", line=line) from error
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise source.refusal(f"{what} ({error})", line=line, remedy=_REPAIR) from error
-    for name, allowed in _plain_fields(type(record)):
-        if type(getattr(record, name)) not in allowed:
-            raise source.refusal(f"{what}: {name} has the wrong type", line=line, remedy=_REPAIR)
     if not 0 < len(record.id) <= _MAX_ID:
         raise source.refusal(f"{what}: its id should have 1 to {_MAX_ID} characters", line=line, remedy=_REPAIR)
     return record
@@ -203,11 +198,3 @@ def _required_fields(record_type: type[Record]) -> tuple[str, ...]:
     found = dataclasses.fields(record_type)
     required = [one.name for one in found if one.default is missing and one.default_factory is missing]
     return tuple(name for name in required if name != "scope")
-
-
-@cache
-def _plain_fields(record_type: type[Record]) -> tuple[tuple[str, frozenset[Any]], ...]:
-    """Return the fields that hold a plain value, with the types they may have; the others were converted."""
-    hints = get_type_hints(record_type).items()
-    allowed = {name: frozenset(get_args(hint) if isinstance(hint, UnionType) else [hint]) for name, hint in hints}
-    return tuple((name, types) for name, types in allowed.items() if types <= _CHECKED)

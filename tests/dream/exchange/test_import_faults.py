@@ -127,7 +127,7 @@ async def test_an_import_cut_short_between_transactions_is_completed_by_importin
     monkeypatch.setattr(importer, "CHUNK", 10)
     path = desk.file("log.jsonl", chat(35))
     with pytest.raises(StorageUnavailableError):
-        await Desk(FailingStorage(desk.storage, writes=writes), desk.folder).bring(path)
+        await replace(desk, storage=FailingStorage(desk.storage, writes=writes)).bring(path)
     report = await desk.bring(path)
     assert report.known.get(RecordKind.TURN, 0) == 10 * writes
     assert [turn.content for turn in await desk.session("log")] == [f"message {n}" for n in range(35)]

@@ -1,0 +1,79 @@
+"""The contract suite: what a host's own `Storage` has to pass before it may replace the built-in one.
+
+`StorageContract` is a class of tests that need two fixtures: `clock`, a `ManualClock` that stands at `START`, and
+`storage`, started, empty, and living by that clock. Subclass it in a test module of your own (with pytest and
+pytest-asyncio in `auto` mode) and say how yours is opened:
+
+    import pytest
+
+    from agentcore.testing import ManualClock
+    from agentcore.testing.contracts import START, StorageContract
+
+    from my_project import MyStorage
+
+
+    class TestMyStorage(StorageContract):
+        @pytest.fixture
+        def clock(self):
+            return ManualClock(START)
+
+        @pytest.fixture(params=["postgresql", "memory"])
+        async def storage(self, request, clock):
+            storage = MyStorage(request.param, clock=clock)
+            await storage.start()
+            yield storage
+            await storage.stop()
+
+A parameter of the fixture runs the whole suite once per database. A part such as `EntryContract` runs by itself in the
+same way, while the rest is still being written. Each test says in its name what the storage owes; a failure shows what
+it gave and what was wanted.
+"""
+
+from agentcore.testing.contracts.entries import EntryContract
+from agentcore.testing.contracts.feed import FeedContract
+from agentcore.testing.contracts.forgetting import ForgetContract
+from agentcore.testing.contracts.leases import LeaseContract
+from agentcore.testing.contracts.ledgers import LedgerContract
+from agentcore.testing.contracts.lifetimes import LifetimeContract
+from agentcore.testing.contracts.material import MaterialContract
+from agentcore.testing.contracts.samples import START
+from agentcore.testing.contracts.selection import SelectionContract
+from agentcore.testing.contracts.signals import SignalContract
+from agentcore.testing.contracts.skills import SkillContract
+from agentcore.testing.contracts.transactions import TransactionContract
+from agentcore.testing.contracts.turns import TurnContract
+
+
+class StorageContract(
+    EntryContract,
+    SelectionContract,
+    MaterialContract,
+    LifetimeContract,
+    FeedContract,
+    TurnContract,
+    SkillContract,
+    SignalContract,
+    LeaseContract,
+    LedgerContract,
+    ForgetContract,
+    TransactionContract,
+):
+    """Everything a storage owes; see the module's documentation for how to run it."""
+
+
+__all__ = [
+    "START",
+    "EntryContract",
+    "FeedContract",
+    "ForgetContract",
+    "LeaseContract",
+    "LedgerContract",
+    "LifetimeContract",
+    "MaterialContract",
+    "SelectionContract",
+    "SignalContract",
+    "SkillContract",
+    "StorageContract",
+    "TransactionContract",
+    "TurnContract",
+]

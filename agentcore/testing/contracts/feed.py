@@ -1,0 +1,175 @@
+"""The change feed: whoever follows it holds what the store holds."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import MemoryEntry, Status
+from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, Origin, Storage
+from agentcore.testing.contracts.expectations import expect_equal
+from agentcore.testing.contracts.samples import DAY, SCOPE, START, an_entry
+
+
+class Follower:
+    """What a recall index does: takes over page after page."""
+
+    def __init__(self, storage: Storage, limit: int) -> None:
+        self._storage = storage
+        self._limit = limit
+        self.position = FeedPosition()
+        self.rows: dict[int, IndexRow] = {}
+
+    async def step(self) -> FeedPage:
+        """Take over one page."""
+        page = await self._storage.read(
+            SCOPE, lambda view: view.entries.changes_since(self.position, limit=self._limit)
+        )
+        for key in page.removed:
+            self.rows.pop(key, None)
+        for row in page.rows:
+            if row.live:
+                self.rows[row.key] = row
+            else:
+                self.rows.pop(row.key, None)
+        self.position = page.position
+        return page
+
+    async def catch_up(self) -> list[str]:
+        """Follow to the end; return the first word of every text held, sorted."""
+        while (await self.step()).more:
+            pass
+        return sorted(row.text.split()[0] for row in self.rows.values())
+
+
+class FeedContract:
+    """What a storage owes to an index in memory."""
+
+    async def test_pages_of_any_size_bring_the_same(self, storage: Storage) -> None:
+        """A page's end may fall anywhere, also between entries of one transaction."""
+        for words in (["a"], ["b", "c", "d"], ["e", "f"]):
+            await _add(storage, words)
+        await _retire(storage, "d")
+        for limit in range(1, 9):
+            expect_equal(await Follower(storage, limit).catch_up(), ["a", "b", "c", "e", "f"])
+
+    async def test_an_empty_scope_has_an_empty_feed(self, storage: Storage) -> None:
+        """And whoever saw it empty hears of what comes."""
+        follower = Follower(storage, 9)
+        expect_equal(await follower.catch_up(), [])
+        await _add(storage, ["a"])
+        expect_equal(await follower.catch_up(), ["a"])
+
+    async def test_at_the_end_there_is_nothing_until_something_changes(self, storage: Storage) -> None:
+        """Settings and leases are no records."""
+        await _add(storage, ["a"])
+        follower = Follower(storage, 9)
+        await follower.catch_up()
+        await storage.write(SCOPE, lambda unit: unit.settings.put("paused", "yes"))
+        page = await follower.step()
+        expect_equal((list(page.rows), list(page.removed), page.more, page.rebuild), ([], [], False, False))
+
+    async def test_every_kind_of_change_reaches_a_follower(self, storage: Storage) -> None:
+        """Added, rewritten, retired, brought back, deleted: by whomever."""
+        await _add(storage, ["a", "b", "c"])
+        follower = Follower(storage, 2)
+        await follower.catch_up()
+        for origin in Origin:
+            word = f"of-{origin.value}"
+            await storage.write(SCOPE, lambda unit, word=word: unit.entries.add([_worded(word)]), origin=origin)
+        await _retire(storage, "a")
+        await storage.write(SCOPE, lambda unit: unit.entries.delete(["b"]))
+        wanted = ["c", "of-dream", "of-host", "of-import", "of-undo"]
+        expect_equal(await follower.catch_up(), wanted)
+        retired = (await _get(storage, ["a"]))[0]
+        back = dataclasses.replace(retired, content="again", status=Status.ACTIVE, status_reason=None, status_at=None)
+        await storage.write(SCOPE, lambda unit: unit.entries.replace([(retired, back)]), origin=Origin.UNDO)
+        expect_equal(await follower.catch_up(), sorted([*wanted, "again"]))
+
+    async def test_an_entry_changed_twice_comes_once_as_it_is_now(self, storage: Storage) -> None:
+        """The feed tells states, not stories."""
+        await _add(storage, ["a"])
+        follower = Follower(storage, 9)
+        await follower.catch_up()
+        for base in (0.6, 0.7):
+            (before,) = await _get(storage, ["a"])
+            after = dataclasses.replace(before, base=base, last_seen_at=START + DAY)
+            await storage.write(SCOPE, lambda unit, pair=(before, after): unit.entries.replace([pair]))
+        page = await follower.step()
+        expect_equal([(row.base, row.live) for row in page.rows], [(0.7, True)])
+
+    async def test_a_deleted_key_is_given_to_nobody_else(self, storage: Storage) -> None:
+        """Else a late follower would drop the newcomer for the departed."""
+        await _add(storage, ["a", "b"])
+        follower = Follower(storage, 9)
+        await follower.catch_up()
+        held = set(follower.rows)
+        await storage.write(SCOPE, lambda unit: unit.entries.delete(["b"]))
+        await _add(storage, ["c"])
+        expect_equal(await follower.catch_up(), ["a", "c"])
+        expect_equal(len(held | set(follower.rows)), 3)
+
+    async def test_a_record_deleted_and_added_again_stays(self, storage: Storage) -> None:
+        """In one transaction or in two, whatever the page's size."""
+        await _add(storage, ["a", "b"])
+        followers = [Follower(storage, limit) for limit in (1, 2, 9)]
+        for follower in followers:
+            await follower.catch_up()
+        await storage.write(SCOPE, lambda unit: (unit.entries.delete(["b"]), unit.entries.add([_worded("b")])))
+        await storage.write(SCOPE, lambda unit: unit.entries.delete(["a"]))
+        await _add(storage, ["a"])
+        for follower in followers:
+            expect_equal(await follower.catch_up(), ["a", "b"])
+
+    async def test_a_slow_follower_misses_nothing_that_happens_meanwhile(self, storage: Storage) -> None:
+        """Changes before and behind its position, between any two of its pages."""
+        await _add(storage, list("abcdefgh"))
+        for start in range(8):
+            follower = Follower(storage, 1)
+            for _ in range(start):
+                await follower.step()
+            for word in "bg":
+                (before,) = await _get(storage, [word])
+                after = dataclasses.replace(before, base=0.1 * start)
+                await storage.write(SCOPE, lambda unit, pair=(before, after): unit.entries.replace([pair]))
+            await storage.write(SCOPE, lambda unit: unit.entries.delete(["c", "h"]))
+            await _add(storage, ["h", f"new{start}"])
+            wanted = await storage.read(SCOPE, lambda view: view.entries.select(EntryFilter()))
+            expect_equal(await follower.catch_up(), sorted(entry.content for entry in wanted))
+            await _add(storage, ["c"])
+
+    async def test_a_position_from_another_database_starts_again(self, storage: Storage) -> None:
+        """An index must not trust what a restored backup has never seen."""
+        await _add(storage, ["a"])
+        follower = Follower(storage, 9)
+        follower.position = FeedPosition(99, 1)
+        page = await follower.step()
+        expect_equal((page.rebuild, page.position), (True, FeedPosition()))
+
+    async def test_a_row_holds_what_an_index_needs(self, storage: Storage) -> None:
+        """The text is content and filing; the key leads to the entry."""
+        entry = an_entry("a", "Tea.", category="people/ana-maria", tags=("hot", "drink"), base=0.25)
+        await storage.write(SCOPE, lambda unit: unit.entries.add([entry]))
+        page = await Follower(storage, 9).step()
+        (row,) = page.rows
+        expect_equal(row.text.split(), ["Tea.", "people", "ana", "maria", "hot", "drink"])
+        expect_equal((row.base, row.live), (0.25, True))
+        found = await storage.read(SCOPE, lambda view: view.entries.by_keys([row.key, row.key + 1]))
+        expect_equal(found, {row.key: entry})
+
+
+def _worded(word: str) -> MemoryEntry:
+    return an_entry(word, word)
+
+
+async def _add(storage: Storage, words: Sequence[str]) -> None:
+    await storage.write(SCOPE, lambda unit: unit.entries.add([_worded(word) for word in words]))
+
+
+async def _get(storage: Storage, ids: Sequence[str]) -> list[MemoryEntry]:
+    return await storage.read(SCOPE, lambda view: view.entries.get_many(ids))
+
+
+async def _retire(storage: Storage, entry_id: str) -> None:
+    (before,) = await _get(storage, [entry_id])
+    after = dataclasses.replace(before, status=Status.ARCHIVED, status_reason="Copy.", status_at=START)
+    await storage.write(SCOPE, lambda unit: unit.entries.replace([(before, after)]), origin=Origin.DREAM)

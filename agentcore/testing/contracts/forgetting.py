@@ -1,0 +1,150 @@
+"""Forgetting: an entry, what was made of it alone, and the way back of the rest."""
+
+from typing import Any
+
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status
+from agentcore.domain.text import fold_key
+from agentcore.errors import UnknownRecordError
+from agentcore.stores.protocols import FeedPosition, Origin, Storage
+from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
+from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, an_entry
+
+
+class ForgetContract:
+    """What a storage owes to a person who asks it to forget."""
+
+    async def test_an_entry_is_forgotten_with_its_equal_texts(self, storage: Storage) -> None:
+        """Whatever their state and filing; nothing else goes."""
+        entries = [
+            an_entry("a", "Ana is ill."),
+            an_entry("b", "ana is  ILL", category="people/ana"),
+            _into("c", "Ana is ill.", "a"),
+            an_entry("d", "Ana is well."),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.entries.add(entries))
+        done = await storage.write(SCOPE, lambda unit: unit.forget("a"))
+        expect_equal((done.removed, done.restored), (("a", "b", "c"), ()))
+        expect_equal(await _all(storage), {"d": Status.ACTIVE})
+
+    async def test_what_was_made_of_it_goes_with_it(self, storage: Storage) -> None:
+        """However far down."""
+        entries = [an_entry("a", "Ana is ill."), _made_of("b", "a"), _made_of("c", "b"), _made_of("d", "x")]
+        await storage.write(SCOPE, lambda unit: unit.entries.add(entries), origin=Origin.DREAM)
+        done = await storage.write(SCOPE, lambda unit: unit.forget("a"))
+        expect_equal(done.removed, ("a", "b", "c"))
+        expect_equal(await _all(storage), {"d": Status.ACTIVE})
+
+    async def test_the_other_sources_of_a_merge_come_back(self, storage: Storage) -> None:
+        """Active and current, at the version after the one they had."""
+        entries = [
+            _into("a", "Ana is ill.", "m"),
+            _into("b", "Ana has a cold.", "m", status=Status.SUPERSEDED),
+            _made_of("m", "a", "b"),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.entries.add(entries))
+        done = await storage.write(SCOPE, lambda unit: unit.forget("a"))
+        expect_equal((done.removed, done.restored), (("a", "m"), ("b",)))
+        found = expect_some(await storage.read(SCOPE, lambda view: view.entries.get("b")))
+        expect_equal((found, found.version), (an_entry("b", "Ana has a cold."), 2))
+
+    async def test_a_merge_of_merges_gives_back_every_other_source(self, storage: Storage) -> None:
+        """A merge that has no part in the forgotten text comes back whole."""
+        entries = [
+            _into("a", "Ana is ill.", "m1"),
+            _into("b", "Text b.", "m1"),
+            _into("c", "Text c.", "m2"),
+            _into("d", "Text d.", "m2"),
+            _into("m1", "Text m1.", "top", sources=_refs("a", "b")),
+            _into("m2", "Text m2.", "top", sources=_refs("c", "d")),
+            _made_of("top", "m1", "m2"),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.entries.add(entries))
+        done = await storage.write(SCOPE, lambda unit: unit.forget("a"))
+        expect_equal((done.removed, done.restored), (("a", "m1", "top"), ("b", "m2")))
+        retired = {"c": Status.ARCHIVED, "d": Status.ARCHIVED}
+        expect_equal(await _all(storage), retired | {"b": Status.ACTIVE, "m2": Status.ACTIVE})
+
+    async def test_what_was_retired_for_another_reason_stays_retired(self, storage: Storage) -> None:
+        """A source that something living took the place of, and one that was never retired."""
+        entries = [
+            _into("a", "Ana is ill.", "m"),
+            _into("b", "Text b.", "living"),
+            an_entry("c", "Text c."),
+            an_entry("living", "Text b, corrected."),
+            _made_of("m", "a", "b", "c"),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.entries.add(entries))
+        done = await storage.write(SCOPE, lambda unit: unit.forget("a"))
+        expect_equal(done.restored, ())
+        wanted = {"b": Status.ARCHIVED, "c": Status.ACTIVE, "living": Status.ACTIVE}
+        expect_equal(await _all(storage), wanted)
+
+    async def test_a_forgotten_text_is_recognised_by_its_hash_alone(self, storage: Storage) -> None:
+        """So that neither an undo nor an import brings it back; in its own scope, and derived texts too."""
+        entries = [an_entry("a", "Ana is ill."), _made_of("m", "a"), an_entry("other", "Tea.")]
+        await storage.write(SCOPE, lambda unit: unit.entries.add(entries))
+        await storage.write(SCOPE, lambda unit: unit.forget("a"))
+        keys = {fold_key("ana is ill"), fold_key("Text m."), fold_key("Tea."), fold_key("Unheard of.")}
+        forgotten = await storage.read(SCOPE, lambda view: view.forgotten.contains(keys))
+        expect_equal(forgotten, {fold_key("ana is ill"), fold_key("Text m.")})
+        expect_equal(await storage.read(OTHER_SCOPE, lambda view: view.forgotten.contains(keys)), set())
+
+    async def test_a_text_that_somebody_else_says_is_not_forgotten(self, storage: Storage) -> None:
+        """A merge may have worded it as one of its other sources does."""
+        entries = [
+            _into("a", "Ana is ill.", "m"),
+            _into("b", "Text m.", "m"),
+            _made_of("m", "a", "b"),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.entries.add(entries))
+        await storage.write(SCOPE, lambda unit: unit.forget("a"))
+        forgotten = await storage.read(SCOPE, lambda view: view.forgotten.contains([fold_key("Text m.")]))
+        expect_equal(forgotten, set())
+
+    async def test_a_text_can_be_forgotten_again(self, storage: Storage) -> None:
+        """A person may say it and take it back as often as they like."""
+        for _ in range(2):
+            await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a", "Ana is ill.")]))
+            done = await storage.write(SCOPE, lambda unit: unit.forget("a"))
+            expect_equal(done.removed, ("a",))
+
+    async def test_followers_hear_of_it(self, storage: Storage) -> None:
+        """The recall index drops the removed and takes up the restored."""
+        entries = [_into("a", "Ana is ill.", "m"), _into("b", "Text b.", "m"), _made_of("m", "a", "b")]
+        await storage.write(SCOPE, lambda unit: unit.entries.add(entries))
+        start = await storage.read(SCOPE, lambda view: view.entries.changes_since(FeedPosition(), limit=9))
+        await storage.write(SCOPE, lambda unit: unit.forget("a"))
+        page = await storage.read(SCOPE, lambda view: view.entries.changes_since(start.position, limit=9))
+        expect_equal([row.text.split()[1] for row in page.rows], ["b."])
+        expect_equal(sorted(row.text.split()[1] for row in start.rows), ["m."])
+        expect_equal({row.key for row in start.rows} & set(page.removed), {row.key for row in start.rows})
+
+    async def test_an_unknown_entry_cannot_be_forgotten(self, storage: Storage) -> None:
+        """Nor can that of another scope."""
+        await storage.write(OTHER_SCOPE, lambda unit: unit.entries.add([an_entry("a", scope=OTHER_SCOPE)]))
+        await expect_error(UnknownRecordError, storage.write(SCOPE, lambda unit: unit.forget("a")))
+
+
+def _refs(*ids: str) -> tuple[SourceRef, ...]:
+    return tuple(SourceRef(SourceKind.ENTRY, entry_id) for entry_id in ids)
+
+
+def _made_of(entry_id: str, *sources: str) -> MemoryEntry:
+    return an_entry(entry_id, f"Text {entry_id}.", level=Level.DERIVED, sources=_refs(*sources))
+
+
+def _into(entry_id: str, content: str, successor: str, **fields: Any) -> MemoryEntry:
+    """Return an entry that *successor* took the place of."""
+    state: dict[str, Any] = {
+        "status": Status.ARCHIVED,
+        "status_reason": "Merged.",
+        "successor": successor,
+        "status_at": START,
+    }
+    return an_entry(entry_id, content, **(state | fields))
+
+
+async def _all(storage: Storage) -> dict[str, Status]:
+    found = await storage.read(SCOPE, lambda view: view.entries.select(EntryFilter(statuses=frozenset())))
+    return {entry.id: entry.status for entry in found}

@@ -1,0 +1,117 @@
+"""Records for the contract tests: whole, valid, and alike but for what a test says."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
+from agentcore.domain.scope import Scope
+from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, WispRun
+from agentcore.domain.skill import Skill, SkillUse
+from agentcore.domain.subject_time import SubjectTime
+
+START = datetime(2025, 6, 14, 9, 30, tzinfo=UTC)
+"""The instant at which the clock of a contract test stands."""
+
+SCOPE = Scope("acme", "agent", "ana")
+"""The scope most contract tests write to."""
+
+OTHER_SCOPE = Scope("acme", "agent", "ben")
+"""A scope that differs from it in one part."""
+
+DAY = timedelta(days=1)
+
+_ONCE = {"occurred_at": START, "recorded_at": START}
+
+
+def an_entry(entry_id: str, content: str = "Ana likes green tea.", **fields: Any) -> MemoryEntry:
+    """Return an active, explicit entry, said at `START`; *fields* say what is different."""
+    usual: dict[str, Any] = {"scope": SCOPE, "created_at": START, "recorded_at": START, "last_seen_at": START}
+    return MemoryEntry(id=entry_id, content=content, **(usual | fields))
+
+
+def a_full_entry(entry_id: str) -> MemoryEntry:
+    """Return an entry with something in every field."""
+    return an_entry(
+        entry_id,
+        'Ana moved to Lisboa; 葡萄牙 \N{HERB} it\'s "hers".',
+        category="people/ana",
+        tags=("home", 'quoted "tag"'),
+        base=0.3,
+        created_at=START - 400 * DAY,
+        recorded_at=START - 3 * DAY,
+        updated_at=START - DAY,
+        last_seen_at=START - timedelta(microseconds=1),
+        own_count=2,
+        absorbed=(("older", 3),),
+        subject_time=SubjectTime.parse("2024-05..?"),
+        metadata={"requires_user_permission": "true", "city": "Lisboa"},
+        level=Level.DERIVED,
+        sources=(SourceRef(SourceKind.ENTRY, "older"), SourceRef(SourceKind.TURN, "turn-1")),
+        trust=Trust.INFERRED,
+        pinned=True,
+        status=Status.SUPERSEDED,
+        status_reason="She moved again.",
+        successor="newer",
+        status_at=START,
+    )
+
+
+def a_turn(turn_id: str, content: str = "I moved to Lisbon.", **fields: Any) -> Turn:
+    """Return an unread turn of session `s1`, said at `START`."""
+    usual: dict[str, Any] = {
+        "scope": SCOPE,
+        "session_id": "s1",
+        "role": "user",
+        "occurred_at": START,
+        "recorded_at": START,
+    }
+    return Turn(id=turn_id, content=content, **(usual | fields))
+
+
+def a_skill(skill_id: str, name: str = "mail/send", **fields: Any) -> Skill:
+    """Return an active skill."""
+    usual: dict[str, Any] = {
+        "scope": SCOPE,
+        "summary": "Send a mail.",
+        "content": "1. Write.\n2. Send.",
+        "created_at": START,
+    }
+    return Skill(id=skill_id, name=name, **(usual | fields))
+
+
+def a_skill_use(use_id: str, **fields: Any) -> SkillUse:
+    """Return an invocation of `mail/send`."""
+    usual: dict[str, Any] = {"scope": SCOPE, "skill_name": "mail/send", "session_id": "s1", **_ONCE}
+    return SkillUse(id=use_id, **(usual | fields))
+
+
+def a_feedback(feedback_id: str, **fields: Any) -> Feedback:
+    """Return a session summary with a rating."""
+    usual: dict[str, Any] = {
+        "scope": SCOPE,
+        "session_id": "s1",
+        "kind": FeedbackKind.SESSION_SUMMARY,
+        "summary": "It went well.",
+        "rating": Rating.GOOD,
+        **_ONCE,
+    }
+    return Feedback(id=feedback_id, **(usual | fields))
+
+
+def a_wisp_run(run_id: str, **fields: Any) -> WispRun:
+    """Return a failed wisp run."""
+    usual: dict[str, Any] = {
+        "scope": SCOPE,
+        "wisp_id": "weather",
+        "description": "Look up the weather.",
+        "definition_hash": "d1",
+        "succeeded": False,
+        "step_count": 3,
+        "steps_completed": 1,
+        "failed_step_id": "fetch",
+        "failure_category": FailureCategory.EXTERNAL,
+        "duration_ms": 1200,
+        **_ONCE,
+    }
+    return WispRun(id=run_id, **(usual | fields))

@@ -1,0 +1,95 @@
+"""Skills."""
+
+import dataclasses
+
+from agentcore.domain.memory import Status, Trust
+from agentcore.errors import InvalidContentError, StaleVersionError
+from agentcore.stores.protocols import Storage
+from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
+from agentcore.testing.contracts.samples import DAY, OTHER_SCOPE, SCOPE, START, a_skill
+
+
+class SkillContract:
+    """What a store of skills owes."""
+
+    async def test_a_skill_comes_back_as_it_was_added(self, storage: Storage) -> None:
+        """Every field survives."""
+        full = a_skill(
+            "full",
+            "mail/send",
+            updated_at=START - DAY,
+            last_used_at=START,
+            see_also=("calendar", 'odd "name"'),
+            trust=Trust.INFERRED,
+            status=Status.SUPERSEDED,
+            status_reason="Rewritten.",
+            successor="mail/write",
+            status_at=START,
+        )
+        await storage.write(SCOPE, lambda unit: (unit.skills.add(full), unit.skills.add(a_skill("plain"))))
+        for skill in (full, a_skill("plain")):
+            expect_equal(await storage.read(SCOPE, lambda view, skill=skill: view.skills.get(skill.id)), skill)
+        expect_equal(await storage.read(SCOPE, lambda view: view.skills.get("unknown")), None)
+
+    async def test_a_skill_is_known_by_its_name_while_it_is_active(self, storage: Storage) -> None:
+        """A retired skill has given its name back."""
+        old = a_skill("old", status=Status.ARCHIVED, status_at=START)
+        await storage.write(SCOPE, lambda unit: unit.skills.add(old))
+        expect_equal(await storage.read(SCOPE, lambda view: view.skills.named("mail/send")), None)
+        await storage.write(SCOPE, lambda unit: unit.skills.add(a_skill("new")))
+        found = expect_some(await storage.read(SCOPE, lambda view: view.skills.named("mail/send")))
+        expect_equal(found.id, "new")
+
+    async def test_the_catalogue_is_by_name(self, storage: Storage) -> None:
+        """Active ones below a prefix; case tells."""
+        names = ["mail/send", "Mail", "calendar", "mail", "mailbox", "ma%l"]
+
+        await storage.write(SCOPE, lambda unit: [unit.skills.add(a_skill(name, name)) for name in names])
+        retired = a_skill("x", "mail/old", status=Status.ARCHIVED)
+        await storage.write(SCOPE, lambda unit: unit.skills.add(retired))
+        expect_equal(await _catalogue(storage, ""), sorted(names))
+        expect_equal(await _catalogue(storage, "mail"), ["mail", "mail/send", "mailbox"])
+        expect_equal(await _catalogue(storage, "ma%"), ["ma%l"])
+
+    async def test_a_taken_name_or_id_is_refused(self, storage: Storage) -> None:
+        """Two active skills never share a name."""
+        await storage.write(SCOPE, lambda unit: unit.skills.add(a_skill("a", "mail")))
+        for rival in (a_skill("b", "mail"), a_skill("a", "other")):
+            await expect_error(
+                StaleVersionError, storage.write(SCOPE, lambda unit, rival=rival: unit.skills.add(rival))
+            )
+        await storage.write(SCOPE, lambda unit: unit.skills.add(a_skill("c", "calendar")))
+        renamed = a_skill("c", "mail")
+        await expect_error(
+            StaleVersionError,
+            storage.write(SCOPE, lambda unit: unit.skills.replace(a_skill("c", "calendar"), renamed)),
+        )
+        expect_equal(await _catalogue(storage, ""), ["calendar", "mail"])
+
+    async def test_a_skill_of_another_scope_is_refused(self, storage: Storage) -> None:
+        """A unit of work is bound to one scope."""
+        foreign = a_skill("a", scope=OTHER_SCOPE)
+        await expect_error(InvalidContentError, storage.write(SCOPE, lambda unit: unit.skills.add(foreign)))
+
+    async def test_a_rewrite_raises_the_version_and_an_old_one_is_refused(self, storage: Storage) -> None:
+        """Optimistic versions: who comes second reads again."""
+        before = a_skill("a")
+        after = dataclasses.replace(before, content="1. Think.", updated_at=START)
+        await storage.write(SCOPE, lambda unit: unit.skills.add(before))
+        await storage.write(SCOPE, lambda unit: unit.skills.replace(before, after))
+        found = expect_some(await storage.read(SCOPE, lambda view: view.skills.get("a")))
+        expect_equal((found, found.version), (after, 2))
+        await expect_error(StaleVersionError, storage.write(SCOPE, lambda unit: unit.skills.replace(before, before)))
+        gone = a_skill("gone", "gone")
+        await expect_error(StaleVersionError, storage.write(SCOPE, lambda unit: unit.skills.replace(gone, gone)))
+
+    async def test_a_deleted_skill_is_gone(self, storage: Storage) -> None:
+        """Deletion counts what was there."""
+        await storage.write(SCOPE, lambda unit: unit.skills.add(a_skill("a")))
+        expect_equal(await storage.write(SCOPE, lambda unit: unit.skills.delete(["a", "unknown"])), 1)
+        expect_equal(await storage.read(SCOPE, lambda view: view.skills.get("a")), None)
+
+
+async def _catalogue(storage: Storage, prefix: str) -> list[str]:
+    found = await storage.read(SCOPE, lambda view: view.skills.catalogue(prefix=prefix))
+    return [skill.name for skill in found]

@@ -1,0 +1,107 @@
+"""The conversation log."""
+
+from agentcore.domain.memory import Trust
+from agentcore.errors import InvalidContentError, StaleVersionError
+from agentcore.stores.protocols import Storage
+from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
+from agentcore.testing.contracts.samples import DAY, OTHER_SCOPE, SCOPE, START, a_turn
+
+
+class TurnContract:
+    """What a store of turns owes."""
+
+    async def test_a_turn_comes_back_as_it_was_added(self, storage: Storage) -> None:
+        """Every field survives."""
+        full = a_turn(
+            "full",
+            "Olá \N{WAVING HAND SIGN}",
+            session_id="s2",
+            role="tool",
+            speaker="Ana",
+            occurred_at=START - DAY,
+            consumed_at=START,
+            trust=Trust.UNTRUSTED,
+            generated=True,
+        )
+        await storage.write(SCOPE, lambda unit: unit.turns.add([full, a_turn("plain")]))
+        found = await storage.read(SCOPE, lambda view: view.turns.get_many(["plain", "full", "unknown"]))
+        expect_equal(found, [full, a_turn("plain")])
+        expect_equal([turn.version for turn in found], [1, 1])
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.get("unknown")), None)
+
+    async def test_a_session_is_read_in_the_order_it_was_said(self, storage: Storage) -> None:
+        """A limit keeps the newest; turns of one instant keep the order in which they came."""
+        turns = [
+            a_turn("late", occurred_at=START + DAY),
+            a_turn("z"),
+            a_turn("a"),
+            a_turn("early", occurred_at=START - DAY),
+            a_turn("elsewhere", session_id="s2"),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.turns.add(turns))
+        expect_equal(await _session(storage, None), ["early", "z", "a", "late"])
+        expect_equal(await _session(storage, 2), ["a", "late"])
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.session("unknown")), [])
+
+    async def test_a_taken_turn_id_is_refused_with_all_that_came_along(self, storage: Storage) -> None:
+        """An addition is whole or nothing."""
+        await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("a")]))
+        again = [a_turn("b"), a_turn("a", "Another text.")]
+        await expect_error(StaleVersionError, storage.write(SCOPE, lambda unit: unit.turns.add(again)))
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.count()), 1)
+
+    async def test_a_turn_of_another_scope_is_refused(self, storage: Storage) -> None:
+        """A unit of work is bound to one scope."""
+        foreign = [a_turn("a", scope=OTHER_SCOPE)]
+        await expect_error(InvalidContentError, storage.write(SCOPE, lambda unit: unit.turns.add(foreign)))
+
+    async def test_a_turn_is_consumed_once(self, storage: Storage) -> None:
+        """The first instant stays; what was not set is not counted."""
+        await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("a"), a_turn("b")]))
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.count_unread()), 2)
+        marked = await storage.write(SCOPE, lambda unit: unit.turns.mark_consumed(["a", "unknown"], START))
+        again = await storage.write(SCOPE, lambda unit: unit.turns.mark_consumed(["a"], START + DAY))
+        expect_equal((marked, again), (1, 0))
+        turn = expect_some(await storage.read(SCOPE, lambda view: view.turns.get("a")))
+        expect_equal((turn.consumed_at, turn.version), (START, 2))
+        counts = await storage.read(SCOPE, lambda view: (view.turns.count(), view.turns.count_unread()))
+        expect_equal(counts, (2, 1))
+
+    async def test_retention_takes_the_consumed_first_then_the_oldest(self, storage: Storage) -> None:
+        """Age counts from storing, not from saying."""
+        turns = [
+            a_turn("unread-old", recorded_at=START - 3 * DAY, occurred_at=START),
+            a_turn("read-young", recorded_at=START - DAY, consumed_at=START),
+            a_turn("read-old", recorded_at=START - 2 * DAY, consumed_at=START),
+            a_turn("new", recorded_at=START, occurred_at=START - 9 * DAY),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.turns.add(turns))
+        order = ["read-old", "read-young", "unread-old"]
+        expired = await storage.read(SCOPE, lambda view: view.turns.expired(recorded_before=START, limit=9))
+        expect_equal([turn.id for turn in expired], order)
+        first = await storage.read(SCOPE, lambda view: view.turns.expired(recorded_before=START, limit=1))
+        expect_equal([turn.id for turn in first], order[:1])
+        surplus = await storage.read(SCOPE, lambda view: view.turns.surplus(keep=1, limit=9))
+        expect_equal([turn.id for turn in surplus], order)
+        bounded = await storage.read(SCOPE, lambda view: view.turns.surplus(keep=1, limit=2))
+        expect_equal([turn.id for turn in bounded], order[:2])
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.surplus(keep=4, limit=9)), [])
+
+    async def test_the_oldest_turn_is_known(self, storage: Storage) -> None:
+        """From it the date of the next purge follows."""
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.oldest_recorded()), None)
+        turns = [a_turn("a"), a_turn("b", recorded_at=START - DAY)]
+        await storage.write(SCOPE, lambda unit: unit.turns.add(turns))
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.oldest_recorded()), START - DAY)
+
+    async def test_a_deleted_turn_is_gone(self, storage: Storage) -> None:
+        """Deletion counts what was there."""
+        await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("a"), a_turn("b")]))
+        expect_equal(await storage.write(SCOPE, lambda unit: unit.turns.delete(["a", "unknown"])), 1)
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.get("a")), None)
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.count()), 1)
+
+
+async def _session(storage: Storage, limit: int | None) -> list[str]:
+    found = await storage.read(SCOPE, lambda view: view.turns.session("s1", limit=limit))
+    return [turn.id for turn in found]

@@ -1,0 +1,110 @@
+"""The commands, and the options that all of them share."""
+
+import inspect
+from datetime import timedelta
+from math import isfinite
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Group, Parameter
+
+from agentcore.clock import SystemClock
+from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidOptionsError
+from agentcore.ids import RandomIds
+from dream.interfaces.cli.screen import Screen
+from dream.interfaces.cli.session import Session, data_directory
+
+_HOME = "dream.interfaces.cli.commands"
+
+COMMANDS = {
+    "demo": ("demo:demo", "Dream once on six ready-made weeks of memory, and show it all."),
+    "import": ("exchange:import_", "Add what a file holds and the memory does not."),
+    "export": ("exchange:export", "Write every record of the scope as sorted JSON lines."),
+    "remember": ("memory:remember", "Remember a text, or reinforce it if it is known."),
+    "recall": ("memory:recall", "Find the entries that answer a question best."),
+    "memories": ("memory:memories", "List entries, the latest seen first."),
+    "forget": ("memory:forget", "Remove an entry for good, with all that came of it alone."),
+    "why": ("provenance:why", "Show what happened to an entry and where it came from."),
+    "restore": ("provenance:restore", "Bring a retired entry back."),
+    "plan": ("dreaming:plan", "Show what a run would change, and change nothing."),
+    "run": ("dreaming:run", "Run one dream now, or apply a plan exactly."),
+    "pause": ("dreaming:pause", "Stop the dreams of the scope, in every process."),
+    "resume": ("dreaming:resume", "Let the dreams of the scope run again."),
+    "runs": ("journal:runs", "List runs, the newest first."),
+    "show": ("journal:show", "Show the report of a run."),
+    "diff": ("journal:diff", "Show what a run changed, record by record."),
+    "undo": ("journal:undo", "Take back a run, one of its passes, or one change."),
+    "status": ("health:status", "Show what is stored, what waits, and who dreams."),
+    "doctor": ("health:doctor", "Examine the folder and the database."),
+}
+"""Each command: the function that is it, imported only when it is called, and what the list of commands says."""
+
+_QUIET: dict[str, Any] = {"exit_on_error": False, "print_error": False, "result_action": "return_value"}
+
+
+def build_app() -> App:
+    """Return the command line, ready to be called with arguments; it raises what goes wrong and never exits."""
+    app = App(
+        name="dream",
+        help="An agent's memory that looks after itself: see, plan, run, explain and undo its dreams.",
+        version=_version,
+        group_commands=Group("Commands", sort_key=1),
+        **_QUIET,
+    )
+    for place, (name, (target, summary)) in enumerate(COMMANDS.items()):
+        app.command(f"{_HOME}.{target}", name=name, help=summary, sort_key=place)
+    app.meta.group_parameters = Group("Options of every command", sort_key=2)
+    app.meta.default(_launcher(app))
+    return app
+
+
+def _version() -> str:
+    from dream.interfaces.cli.release import installed_version  # noqa: PLC0415 - 20 ms, wanted once in a while
+
+    return installed_version("agentcore-dream")
+
+
+def _launcher(app: App) -> Any:
+    async def launch(
+        *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+        data: Path | None = None,
+        scope: str | None = None,
+        as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+        busy_timeout: Annotated[float | None, Parameter(env_var="AGENTCORE_BUSY_TIMEOUT")] = None,
+        debug: Annotated[bool, Parameter(negative="")] = False,  # noqa: ARG001 - `entry` looks for it by itself
+    ) -> int | None:
+        """Prepare the session and run the command.
+
+        Args:
+            tokens: The command and its arguments.
+            data: Folder of the memory; else the environment's AGENTCORE_DATA, else your user data folder.
+            scope: Whose memory, as WORKSPACE/OBSERVER/OBSERVED; else default/agent/agent.
+            as_json: Print one JSON document to stdout and nothing else there.
+            busy_timeout: Seconds to wait for another process that holds the database.
+            debug: Show the traceback of an error.
+        """
+        command, bound, ignored = app.parse_args(tokens, exit_on_error=False, print_error=False)
+        if not ignored:
+            command(*bound.args, **bound.kwargs)
+            return None
+        session = _session(data, scope, as_json=as_json, busy_timeout=busy_timeout)
+        outcome = command(*bound.args, **bound.kwargs, **dict.fromkeys(ignored, session))
+        return await outcome if inspect.isawaitable(outcome) else outcome
+
+    return launch
+
+
+def _session(data: Path | None, scope: str | None, *, as_json: bool, busy_timeout: float | None) -> Session:
+    if busy_timeout is not None and not (isfinite(busy_timeout) and busy_timeout >= 0):
+        raise InvalidOptionsError(field="--busy-timeout", value=busy_timeout, allowed="give seconds, 0 or more")
+    return Session(
+        data_dir=data_directory(data),
+        scope=Scope.default() if scope is None else Scope.parse(scope),
+        screen=Screen(as_json=as_json),
+        clock=SystemClock(),
+        ids=RandomIds(),
+        given=(*(("--data", str(data)) if data is not None else ()), *(("--scope", scope) if scope else ())),
+        is_data_given=data is not None,
+        busy_timeout=None if busy_timeout is None else timedelta(seconds=busy_timeout),
+    )

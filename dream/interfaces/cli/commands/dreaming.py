@@ -1,0 +1,102 @@
+"""plan, run, pause, resume."""
+
+from datetime import datetime
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from agentcore.domain.instants import from_text
+from agentcore.domain.memory import MemoryEntry
+from agentcore.errors import InvalidContentError, InvalidOptionsError
+from agentcore.hosting.host import Host
+from dream.domain.report import RunReport
+from dream.interfaces.cli.commands.outcomes import told
+from dream.interfaces.cli.errors import ConflictingOptionsError
+from dream.interfaces.cli.render.clusters import shown_ids
+from dream.interfaces.cli.render.plans import plan_lines
+from dream.interfaces.cli.render.reports import run_lines
+from dream.interfaces.cli.render.standing import paused_lines
+from dream.interfaces.cli.session import Access, CliSession
+
+Passes = Annotated[list[str] | None, Parameter(name="--pass", negative="")]
+
+
+async def plan(*, passes: Passes = None, now: str | None = None, session: CliSession) -> int:
+    """Show what a run would change, and change nothing.
+
+    Args:
+        passes: Only this pass; give the option once for each.
+        now: Judge as of this instant, as in 2025-10-12T20:00:00Z or 2025-10-12.
+        session: Whose memory.
+    """
+    async with session.host(Access.CHANGE) as host:
+        made = await host.for_scope(session.scope).dreams.plan(passes=passes, now=instant(now))
+        entries = await clustered(host, session, made.report)
+    return told(session, made.report, made.to_json, lambda: plan_lines(session, made, entries))
+
+
+async def run(
+    *,
+    passes: Passes = None,
+    plan: Annotated[str | None, Parameter(name="--plan")] = None,
+    now: str | None = None,
+    session: CliSession,
+) -> int:
+    """Run one dream now, or apply a plan exactly as it stands.
+
+    Args:
+        passes: Only this pass; give the option once for each.
+        plan: Id of a plan that `dream plan` made.
+        now: Judge as of this instant, as in 2025-10-12T20:00:00Z or 2025-10-12.
+        session: Whose memory.
+    """
+    for name, value in (("--pass", passes), ("--now", now)):
+        if plan is not None and value is not None:
+            raise ConflictingOptionsError(first="--plan", second=name)
+    as_of = instant(now)
+    async with session.host(Access.CHANGE) as host:
+        report = await host.for_scope(session.scope).dreams.run(passes=passes, plan=plan, now=as_of)
+        entries = await clustered(host, session, report)
+    return told(session, report, report.to_json, lambda: run_lines(session, report, entries))
+
+
+async def pause(*, session: CliSession) -> None:
+    """Stop the dreams of the scope, in every process, until resume."""
+    await _set_paused(session, is_paused=True)
+
+
+async def resume(*, session: CliSession) -> None:
+    """Let the dreams of the scope run again."""
+    await _set_paused(session, is_paused=False)
+
+
+async def _set_paused(session: CliSession, *, is_paused: bool) -> None:
+    async with session.host(Access.CHANGE) as host:
+        dreams = host.for_scope(session.scope).dreams
+        await (dreams.pause() if is_paused else dreams.resume())
+    session.screen.show(
+        lambda: {"scope": str(session.scope), "paused": is_paused},
+        lambda: paused_lines(session, is_paused=is_paused),
+    )
+
+
+def instant(text: str | None) -> datetime | None:
+    """Read the value of `--now`.
+
+    Raises:
+        InvalidOptionsError: it is no instant.
+    """
+    if text is None:
+        return None
+    try:
+        return from_text(text)
+    except InvalidContentError:
+        allowed = "write an instant with its zone such as 2025-10-12T20:00:00Z, or a date such as 2025-10-12"
+        raise InvalidOptionsError(field="--now", value=text[:80], allowed=allowed) from None
+
+
+async def clustered(host: Host, session: CliSession, report: RunReport) -> dict[str, MemoryEntry]:
+    """Return the entries that the report's clusters name, as far as they will be shown."""
+    ids = shown_ids(report)
+    found = await host.storage.read(session.scope, lambda view: view.entries.get_many(ids)) if ids else []
+    return {entry.id: entry for entry in found}

@@ -1,0 +1,94 @@
+"""import, export."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from agentcore.domain.scope import Scope
+from agentcore.stores.protocols import Storage
+from dream.errors import UnwritableFileError
+from dream.interfaces.cli.render.exchange import exported_lines, import_lines
+from dream.interfaces.cli.session import Access, CliSession, Session
+from dream.interfaces.exchange.export import export_file, export_scope
+from dream.interfaces.exchange.formats import Format
+from dream.interfaces.exchange.importer import import_file
+from dream.interfaces.exchange.source import Source
+
+
+async def import_(
+    path: Path,
+    /,
+    *,
+    file_format: Annotated[Format, Parameter(name="--format")] = Format.AUTO,
+    sample: str | None = None,
+    session: CliSession,
+) -> None:
+    """Add what a file holds and the memory does not; a file with any fault adds nothing.
+
+    Args:
+        path: The file.
+        file_format: What it is; auto finds out.
+        sample: Of a LoCoMo file, only this sample.
+        session: Whose memory.
+    """
+    # Looked at before the memory is opened, so that a mistyped path makes no data directory.
+    Source(path, session.scope, session.clock.now()).state()
+    async with session.host(Access.CREATE) as host:
+        with session.screen.progress(f"Importing {path.name}") as progress:
+            report = await import_file(
+                host.storage,
+                session.scope,
+                path,
+                file_format=file_format,
+                sample=sample,
+                clock=session.clock,
+                ids=session.ids,
+                progress=progress,
+            )
+    session.screen.show(report.document, lambda: import_lines(session, report))
+
+
+async def export(*, output: Path | None = None, session: CliSession) -> None:
+    """Write every record and cursor of the scope as sorted JSON lines.
+
+    Args:
+        output: The file to write; else stdout.
+        session: Whose memory.
+    """
+    async with session.host(Access.LOOK) as host:
+        if output is None:
+            await _to_stdout(session, host.storage)
+            return
+        into = _to_device if _is_device(output) else export_file
+        records = await into(host.storage, session.scope, output)
+    session.screen.show(
+        lambda: {"path": str(output), "scope": str(session.scope), "records": records},
+        lambda: exported_lines(session, output, records),
+    )
+
+
+async def _to_stdout(session: Session, storage: Storage) -> None:
+    """Print the lines as they are; as one JSON document, put them into a list."""
+    if not session.screen.as_json:
+        await export_scope(storage, session.scope, session.screen.write)
+        return
+    lines: list[bytes] = []
+    records = await export_scope(storage, session.scope, lines.append)
+    session.screen.write(b'{"records":%d,"lines":[%b]}\n' % (records, b",".join(line.strip() for line in lines)))
+
+
+def _is_device(path: Path) -> bool:
+    """Tell whether *path* is written to as it is; anything else becomes a file that appears whole or not at all."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
+async def _to_device(storage: Storage, scope: Scope, path: Path) -> int:
+    try:
+        with path.open("wb") as stream:
+            return await export_scope(storage, scope, stream.write)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UnwritableFileError(path=str(path), problem=os.strerror(error.errno or 0)) from error

@@ -1,0 +1,38 @@
+"""status, doctor."""
+
+from dream.interfaces.cli.examination import examine, is_healthy
+from dream.interfaces.cli.faults import Exit
+from dream.interfaces.cli.render.standing import finding_lines, status_lines
+from dream.interfaces.cli.session import Access, CliSession
+
+
+async def status(*, session: CliSession) -> None:
+    """Show how the scope stands: what is stored, what waits, who dreams.
+
+    Args:
+        session: Whose memory.
+    """
+    async with session.host(Access.LOOK) as host:
+        standing = await host.for_scope(session.scope).dreams.status()
+    session.screen.show(
+        lambda: {"scope": str(session.scope), "data": str(session.data_dir), **standing.to_json()},
+        lambda: status_lines(session, standing),
+    )
+
+
+async def doctor(*, session: CliSession) -> Exit:
+    """Examine the folder and the database, with a remedy for whatever is wrong.
+
+    Args:
+        session: Whose memory.
+    """
+    findings = [finding async for finding in examine(session)]
+    healthy = is_healthy(findings)
+    session.screen.show(
+        lambda: {"healthy": healthy, "findings": [finding.to_json() for finding in findings]},
+        lambda: finding_lines(findings, session.screen.width),
+    )
+    if healthy:
+        return Exit.OK
+    session.screen.warn("Something has to be put right: the findings above say what and how.")
+    return Exit.FAILED

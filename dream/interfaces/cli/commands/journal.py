@@ -1,0 +1,107 @@
+"""runs, show, diff, undo."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from agentcore.errors import InvalidOptionsError
+from dream.cycle.dreams import Dreams
+from dream.domain.report import RunReport
+from dream.errors import UnknownPassError, UnknownRunError
+from dream.interfaces.cli.commands.dreaming import clustered
+from dream.interfaces.cli.commands.outcomes import told
+from dream.interfaces.cli.errors import ConflictingOptionsError
+from dream.interfaces.cli.render.plans import diff_lines
+from dream.interfaces.cli.render.reports import run_lines, undo_lines
+from dream.interfaces.cli.render.runs import run_list_lines
+from dream.interfaces.cli.session import Access, CliSession
+
+_LOOK_BACK = 1_000
+"""Newest runs among which one that never finished is looked for; the newest is where it stands."""
+
+
+async def runs(*, limit: int = 20, session: CliSession) -> None:
+    """List runs, the newest first.
+
+    Args:
+        limit: How many at most.
+        session: Whose memory.
+    """
+    if limit < 1:
+        raise InvalidOptionsError(field="--limit", value=limit, allowed="give 1 or more")
+    async with session.host(Access.LOOK) as host:
+        found = await host.for_scope(session.scope).dreams.runs(limit=limit)
+    session.screen.show(
+        lambda: {"runs": [report.to_json() for report in found]},
+        lambda: run_list_lines(session, found),
+    )
+
+
+async def show(run: str, /, *, session: CliSession) -> None:
+    """Show the report of a run.
+
+    Args:
+        run: Its id, or the beginning of it.
+        session: Whose memory.
+    """
+    async with session.host(Access.LOOK) as host:
+        report = await _report(host.for_scope(session.scope).dreams, run)
+        entries = await clustered(host, session, report)
+    session.screen.show(report.to_json, lambda: run_lines(session, report, entries))
+
+
+async def diff(run: str, /, *, session: CliSession) -> None:
+    """Show what a run changed, record by record.
+
+    Args:
+        run: Its id, or the beginning of it.
+        session: Whose memory.
+    """
+    async with session.host(Access.LOOK) as host:
+        dreams = host.for_scope(session.scope).dreams
+        report = await _report(dreams, run)
+        rows = await dreams.diff(report.run_id)
+    session.screen.show(
+        lambda: {"run_id": report.run_id, "changes": [row.to_json() for row in rows]},
+        lambda: diff_lines(session, report, rows),
+    )
+
+
+async def undo(
+    run: str,
+    /,
+    *,
+    pass_name: Annotated[str | None, Parameter(name="--pass")] = None,
+    change: int | None = None,
+    session: CliSession,
+) -> int:
+    """Take back a run, one of its passes, or one change; undoing an undo brings the changes back.
+
+    Args:
+        run: Its id, or the beginning of it.
+        pass_name: Only what this pass changed.
+        change: Only the change of this number, as `dream diff` shows it.
+        session: Whose memory.
+    """
+    if pass_name is not None and change is not None:
+        raise ConflictingOptionsError(first="--pass", second="--change")
+    async with session.host(Access.CHANGE) as host:
+        dreams = host.for_scope(session.scope).dreams
+        target = await _report(dreams, run)
+        known = [item.name for item in target.passes] or list(dreams.pass_names)
+        if pass_name is not None and pass_name not in known:
+            raise UnknownPassError(name=pass_name, known=known)
+        report = await dreams.undo(target.run_id, pass_name=pass_name, change=change)
+    return told(session, report, report.to_json, lambda: undo_lines(session, report, target))
+
+
+async def _report(dreams: Dreams, run_id: str) -> RunReport:
+    """Return the report of a run; of one that was interrupted, what is known of it."""
+    try:
+        return await dreams.report(run_id)
+    except UnknownRunError:
+        found = await dreams.runs(limit=_LOOK_BACK)
+        unfinished = [one for one in found if one.finished_at is None and run_id and one.run_id.startswith(run_id)]
+        if len(unfinished) != 1:
+            raise
+        return unfinished[0]

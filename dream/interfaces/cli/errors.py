@@ -1,0 +1,50 @@
+"""Errors that only the command line can make, below dream's.
+
+DreamError
+├── UnknownScopeError           (also InvalidInputError)
+├── ConflictingOptionsError     (also InvalidInputError)
+├── OccupiedFolderError         (also InvalidInputError)
+└── MissingExamplesError
+"""
+
+from collections.abc import Iterable
+
+from agentcore.errors import InvalidInputError
+from dream.errors import DreamError
+
+_MAX_NAMED = 10
+
+
+class UnknownScopeError(DreamError, InvalidInputError):
+    """A scope was named in which nothing was ever stored."""
+
+    def __init__(self, *, scope: str, known: Iterable[str]) -> None:
+        names = list(known)
+        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+        remedy = (
+            f"choose --scope among {', '.join(names[:_MAX_NAMED])}{more}"
+            if names
+            else "there is no scope yet, `dream --scope ... import` or `remember` makes one"
+        )
+        super().__init__(f"Nothing was ever stored in the scope {scope}: {remedy}.")
+
+
+class ConflictingOptionsError(DreamError, InvalidInputError):
+    """Two options were given that exclude each other."""
+
+    def __init__(self, *, first: str, second: str) -> None:
+        super().__init__(f"The options {first} and {second} exclude each other: give one of them.")
+
+
+class OccupiedFolderError(DreamError, InvalidInputError):
+    """The demo was pointed at a folder that holds a memory already."""
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__(f"The folder {path} holds a memory already: leave out --data, or name a new folder.")
+
+
+class MissingExamplesError(DreamError):
+    """The demo data came neither with the package nor with a source tree."""
+
+    def __init__(self) -> None:
+        super().__init__("The demo data is not installed: install agentcore-dream again, or run from its source tree.")

@@ -1,0 +1,121 @@
+"""Rows of a journal as a diff that a person can read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, cast
+
+import orjson
+
+from dream.domain.journal import JournalRow
+from dream.interfaces.cli.render.line import Line, Lines, Tone, clipped, paragraph
+from dream.interfaces.cli.render.text import clip, counted, one_line
+
+_SHOWN_PURGES = 3
+_MAX_TEXT = 400
+_TOLD_OTHERWISE = frozenset({"id", "status", "status_reason", "status_at", "successor"})
+"""Fields that the verb and the reason already tell."""
+_VERB_WIDTH = 10
+
+Image = Mapping[str, Any]
+
+
+def change_set_lines(rows: Sequence[JournalRow], width: int, *, limit: int | None = None) -> Lines:
+    """Yield change sets in their order, each numbered as `dream undo --change` takes it.
+
+    Args:
+        rows: Rows of one run, in the order they were written.
+        width: Columns of a line.
+        limit: How many sets to show; the rest is counted.
+    """
+    sets = [list(group) for _, group in groupby(rows, key=lambda row: row.number)]
+    for change_set in sets[:limit]:
+        yield from _change_set(change_set, width)
+    left = len(sets) - len(sets[:limit])
+    if left:
+        yield Line(f"... and {counted(left, 'more change', 'more changes')}.", Tone.FAINT)
+
+
+def _change_set(rows: Sequence[JournalRow], width: int) -> Lines:
+    head = rows[0]
+    yield Line(f"#{head.number} {head.operation} ({head.pass_name})", Tone.TITLE)
+    gone = [row for row in rows if row.before is None and row.after is None and not row.scrubbed]
+    if gone:
+        yield from _purged(gone, width)
+        return
+    successors = {_image(row.after).get("successor") for row in rows}
+    for row in rows:
+        yield from _row(row, width, keeps=row.record_id in successors)
+
+
+def _purged(rows: Sequence[JournalRow], width: int) -> Lines:
+    names = ", ".join(row.record_id for row in rows[:_SHOWN_PURGES])
+    more = f" and {len(rows) - _SHOWN_PURGES} more" if len(rows) > _SHOWN_PURGES else ""
+    kind = rows[0].kind.value.replace("_", " ")
+    what = f"{counted(len(rows), f'{kind} record')} removed for good: {rows[0].reason} ({names}{more})"
+    yield from paragraph(what, width, first="  ", tone=Tone.REMOVED)
+
+
+def _row(row: JournalRow, width: int, *, keeps: bool) -> Lines:
+    before, after = _image(row.before), _image(row.after)
+    verb, tone = _verb(row, before, after, keeps=keeps)
+    indent = " " * (_VERB_WIDTH + 2)
+    yield clipped(_place(after or before), width, first=f"  {verb:<{_VERB_WIDTH}}{row.record_id}  ", tone=tone)
+    if row.scrubbed:
+        yield Line(f"{indent}(a person asked to forget the text)", Tone.FAINT)
+    else:
+        yield from _texts(before, after, width, indent)
+    yield from paragraph(f"because {row.reason}", width, first=indent, rest=indent)
+    if before and after:
+        for name in _changed(before, after):
+            change = f"{_value(name, before.get(name))} -> {_value(name, after.get(name))}"
+            yield from paragraph(change, width, first=f"{indent}{name}: ", rest=f"{indent}  ")
+
+
+def _verb(row: JournalRow, before: Image, after: Image, *, keeps: bool) -> tuple[str, Tone]:
+    if row.scrubbed:
+        return "forgotten", Tone.FAINT
+    if not before:
+        return "adds", Tone.ADDED
+    if not after:
+        return "removes", Tone.REMOVED
+    state, was = after.get("status", "active"), before.get("status", "active")
+    if state != was:
+        verbs = {"active": ("restores", Tone.ADDED), "archived": ("archives", Tone.REMOVED)}
+        return verbs.get(str(state), ("supersedes", Tone.REMOVED))
+    return ("keeps" if keeps else "changes"), Tone.PLAIN
+
+
+def _texts(before: Image, after: Image, width: int, indent: str) -> Lines:
+    was, becomes = before.get("content"), after.get("content")
+    if before and after and was != becomes:
+        yield from paragraph(clip(f'"{was}"', _MAX_TEXT), width, first=f"{indent}- ", tone=Tone.REMOVED)
+        yield from paragraph(clip(f'"{becomes}"', _MAX_TEXT), width, first=f"{indent}+ ", tone=Tone.ADDED)
+    else:
+        text = becomes or was or ""
+        yield from paragraph(clip(f'"{text}"', _MAX_TEXT), width, first=indent)
+
+
+def _changed(before: Image, after: Image) -> Iterator[str]:
+    for name in sorted({*before, *after} - _TOLD_OTHERWISE - {"content"}):
+        if before.get(name) != after.get(name):
+            yield name
+
+
+def _place(image: Image) -> str:
+    return one_line(str(image.get("category") or image.get("name") or ""))
+
+
+def _value(name: str, value: object) -> str:
+    if value is None or value == []:
+        return "none"
+    if name == "absorbed":
+        return ", ".join(f"{entry} x{count}" for entry, count in cast("list[tuple[str, int]]", value))
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in cast("list[object]", value))
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={item}" for key, item in cast("dict[str, object]", value).items()) or "none"
+    return str(value)
+
+
+def _image(text: str | None) -> Image:
+    return {} if text is None else cast("Image", orjson.loads(text))

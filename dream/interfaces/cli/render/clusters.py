@@ -1,0 +1,65 @@
+"""Clusters of near-duplicates: candidates for a model or a person, never merged by themselves."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from agentcore.domain.memory import MemoryEntry
+from dream.domain.report import RunReport
+from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
+from dream.interfaces.cli.render.text import clip, counted
+
+_SHOWN = 5
+_SHOWN_ENTRIES = 4
+_MAX_TEXT = 160
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """Entries that share most of their rare words."""
+
+    entries: Sequence[str]
+    similarity: float
+
+
+def shown_ids(report: RunReport, *, limit: int = _SHOWN) -> list[str]:
+    """Return the ids of the entries whose texts `cluster_lines` shows."""
+    return [entry_id for cluster in _clusters(report)[:limit] for entry_id in cluster.entries[:_SHOWN_ENTRIES]]
+
+
+def cluster_lines(
+    report: RunReport, entries: Mapping[str, MemoryEntry], width: int, *, more: str, limit: int = _SHOWN
+) -> Lines:
+    """Yield the most alike clusters with their texts, and how many more there are.
+
+    Args:
+        report: The report of the run that found them.
+        entries: The entries to be shown, by id; one that is missing is gone since.
+        width: Columns of a line.
+        more: Where to see the rest.
+        limit: How many clusters to show.
+    """
+    found = _clusters(report)
+    if not found:
+        return
+    title = f"{counted(len(found), 'cluster')} of near-duplicates for a model or a person to judge"
+    yield Line(f"{title}{f', the {limit} most alike' if len(found) > limit else ''}:", Tone.TITLE)
+    for place, cluster in enumerate(found[:limit], start=1):
+        yield Line(f"  {place}. {cluster.similarity:.0%} alike")
+        for entry_id in cluster.entries[:_SHOWN_ENTRIES]:
+            entry = entries.get(entry_id)
+            text = "(no longer here)" if entry is None else f"{clip(entry.content, _MAX_TEXT)}  [{entry.category}]"
+            yield from paragraph(text, width, first=f"     {entry_id}  ", rest="       ")
+        if len(cluster.entries) > _SHOWN_ENTRIES:
+            yield Line(f"     and {len(cluster.entries) - _SHOWN_ENTRIES} more", Tone.FAINT)
+    if len(found) > limit:
+        yield Line(f"  and {counted(len(found) - limit, 'more cluster', 'more clusters')}; {more}", Tone.FAINT)
+
+
+def _clusters(report: RunReport) -> list[_Cluster]:
+    noted = [cast("Sequence[Mapping[str, Any]]", item.notes.get("clusters", ())) for item in report.passes]
+    return [
+        _Cluster([str(entry_id) for entry_id in cluster["entries"]], float(cluster["similarity"]))
+        for clusters in noted
+        for cluster in clusters
+    ]

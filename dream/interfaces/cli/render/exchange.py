@@ -1,0 +1,52 @@
+"""What an import added and an export wrote."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+
+from agentcore.domain.records import RecordKind
+from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
+from dream.interfaces.cli.render.text import counted, one_line
+from dream.interfaces.cli.session import Session
+from dream.interfaces.exchange.report import ImportReport
+
+_NOUNS = {
+    RecordKind.ENTRY: ("entry", "entries"),
+    RecordKind.TURN: ("turn", "turns"),
+    RecordKind.SKILL: ("skill", "skills"),
+    RecordKind.SKILL_USE: ("use of a skill", "uses of skills"),
+    RecordKind.FEEDBACK: ("piece of feedback", "pieces of feedback"),
+    RecordKind.WISP_RUN: ("wisp run", "wisp runs"),
+}
+
+
+def import_lines(session: Session, report: ImportReport) -> Lines:
+    """Yield what an import added, what was here already, and what it left out and why."""
+    width = session.screen.width
+    sessions = f" of {counted(report.sessions, 'session')}" if report.sessions else ""
+    added = f"{amounts(report.added) or 'nothing new'}{sessions if report.added else ''}"
+    yield from paragraph(f"Imported {report.path} ({report.format.value}) into {session.scope}: {added}.", width)
+    if report.known:
+        yield Line(f"  here already: {amounts(report.known)}")
+    for kind, reasons in sorted(report.skipped.items()):
+        text = ", ".join(f"{count:,} {_words(reason)}" for reason, count in sorted(reasons.items()))
+        yield from paragraph(f"{text} ({_words(kind)})", width, first="  left out: ", tone=Tone.WARNING)
+    if report.notes:
+        text = ", ".join(f"{count:,} {_words(note)}" for note, count in sorted(report.notes.items()))
+        yield from paragraph(text, width, first="  taken with: ", tone=Tone.WARNING)
+
+
+def _words(code: StrEnum) -> str:
+    return code.value.replace("_", " ")
+
+
+def amounts(counts: Mapping[RecordKind, int]) -> str:
+    """Return how many of each kind, in words."""
+    return ", ".join(counted(counts[kind], *nouns) for kind, nouns in _NOUNS.items() if counts.get(kind))
+
+
+def exported_lines(session: Session, path: Path, records: int) -> Lines:
+    """Yield what an export wrote, and how to read it back."""
+    width = session.screen.width
+    yield from paragraph(f"Exported {counted(records, 'record')} of {session.scope} to {path}.", width)
+    yield Line(one_line(f"Read it back: {session.command('import', str(path), '--format', 'export')}"), Tone.FAINT)

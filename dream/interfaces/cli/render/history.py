@@ -1,0 +1,82 @@
+"""Why an entry is as it is."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import MemoryEntry, SourceKind
+from dream.cycle.history import History
+from dream.domain.journal import JournalRow
+from dream.interfaces.cli.render.changes import change_set_lines
+from dream.interfaces.cli.render.entries import entry_lines, provenance_of
+from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
+from dream.interfaces.cli.render.text import one_line, when
+
+
+def history_lines(history: History, width: int) -> Lines:
+    """Yield an entry as it is, what happened to it, where it came from, and what came of it."""
+    if history.entry is None:
+        text = f"The entry {history.entry_id} is gone (purged or forgotten); the journal still knows of it."
+        yield from paragraph(text, width, tone=Tone.WARNING)
+    else:
+        yield from _present(history.entry, width)
+    yield Line()
+    yield Line("What happened to it", Tone.TITLE)
+    yield from _events(history.rows, width)
+    yield Line()
+    yield Line("Where it came from", Tone.TITLE)
+    yield from _origins(history, width)
+    if history.descendants:
+        yield Line()
+        yield Line("What came of it", Tone.TITLE)
+        for entry in history.descendants:
+            yield from entry_lines(entry, width, prefix="  ")
+
+
+def _present(entry: MemoryEntry, width: int) -> Lines:
+    yield Line(f"{entry.id}  {entry.category}  {entry.status.value}", Tone.TITLE)
+    yield from paragraph(f'"{entry.content}"', width, first="  ")
+    yield from paragraph(provenance_of(entry), width, first="  ")
+    if not entry.is_active:
+        successor = f", succeeded by {entry.successor}" if entry.successor else ""
+        text = f"{entry.status.value} on {when(entry.status_at)}: {entry.status_reason}{successor}"
+        yield from paragraph(text, width, first="  ", tone=Tone.WARNING)
+
+
+def _events(rows: Sequence[JournalRow], width: int) -> Lines:
+    if not rows:
+        yield Line("  No dream and no undo has touched it.")
+    for (run_id, instant), group in groupby(rows, key=lambda row: (row.run_id, row.recorded_at)):
+        yield Line(f"  {when(instant)}, run {run_id}")
+        for line in change_set_lines(list(group), width - 2):
+            yield Line(f"  {line.text}", line.tone)
+
+
+def _origins(history: History, width: int) -> Lines:
+    for ancestor in history.ancestors:
+        yield from entry_lines(ancestor, width, prefix="  ")
+        if ancestor.status_reason:
+            yield from paragraph(f"{ancestor.status.value}: {ancestor.status_reason}", width, first="    ")
+    for turn in history.turns:
+        yield from _turn(turn, width)
+    missing = _missing(history)
+    if missing:
+        yield from paragraph(f"no longer here: {', '.join(missing)}", width, first="  ", tone=Tone.FAINT)
+    if not (history.ancestors or history.turns or missing):
+        yield Line("  No source is recorded: it was remembered or imported as it stands.")
+
+
+def _turn(turn: Turn, width: int) -> Lines:
+    speaker = f"{turn.speaker} ({turn.role})" if turn.speaker else turn.role
+    session = one_line(turn.session_id)
+    yield Line(f"  turn {turn.id}, {when(turn.occurred_at)}, {one_line(speaker)} in session {session}")
+    yield from paragraph(f'"{turn.content}"', width, first="    ")
+
+
+def _missing(history: History) -> list[str]:
+    """Return the sources of the entry and its ancestors that no longer exist."""
+    family = [entry for entry in (history.entry, *history.ancestors) if entry is not None]
+    here = {(SourceKind.TURN, turn.id) for turn in history.turns}
+    here |= {(SourceKind.ENTRY, entry.id) for entry in family}
+    cited = {ref for entry in family for ref in entry.sources if ref.kind in {SourceKind.TURN, SourceKind.ENTRY}}
+    return sorted(str(ref) for ref in cited if (ref.kind, ref.id) not in here)

@@ -1,0 +1,133 @@
+"""Reports of runs: pass by pass, with reasons, numbers, refusals and what to do next."""
+
+from collections.abc import Mapping, Sized
+from typing import Any, cast
+
+from agentcore.domain.memory import MemoryEntry
+from dream.domain.reasons import Skip
+from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.interfaces.cli.render.clusters import cluster_lines
+from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
+from dream.interfaces.cli.render.reasons import explained, refusal_lines
+from dream.interfaces.cli.render.text import counted, when
+from dream.interfaces.cli.session import Session
+
+_TONES = {
+    PassOutcome.APPLIED: Tone.ADDED,
+    PassOutcome.UNCHANGED: Tone.PLAIN,
+    PassOutcome.SKIPPED: Tone.FAINT,
+    PassOutcome.FAILED: Tone.REMOVED,
+}
+_NAME_WIDTH = 22
+
+
+def run_lines(session: Session, report: RunReport, entries: Mapping[str, MemoryEntry]) -> Lines:
+    """Yield the report of a run, and how to look at it and take it back."""
+    width = session.screen.width
+    if report.outcome is Outcome.DEFERRED:
+        reason = explained(report.reason)
+        yield from paragraph(f"Deferred, nothing was done: {reason}.", width, tone=Tone.WARNING)
+        return
+    yield from _head(report, width)
+    yield Line()
+    yield from passes_lines(report, width)
+    more = f"see {session.command('--json', 'show', report.run_id)}"
+    yield from cluster_lines(report, entries, width, more=more)
+    yield Line()
+    yield from _next_steps(session, report)
+
+
+def _head(report: RunReport, width: int) -> Lines:
+    what = {RunKind.DREAM: "Run"}.get(report.kind, f"Run ({report.kind.value} of {report.target})")
+    reason = f" ({explained(report.reason)})" if report.reason else ""
+    resumed = "; it went on after an interruption" if report.resumed else ""
+    title = f"{what} {report.run_id} on {report.scope}: {report.outcome.value}{reason}{resumed}"
+    yield from paragraph(title, width, rest="  ", tone=Tone.TITLE)
+    purged = f", {counted(report.purged, 'record')} removed for good" if report.purged else ""
+    seconds = _seconds(report)
+    yield Line(f"{counted(report.changes, 'record')} changed{purged}; as of {when(report.as_of)}{seconds}.")
+
+
+def _seconds(report: RunReport) -> str:
+    if report.finished_at is None:
+        return "; not finished"
+    return f"; took {(report.finished_at - report.started_at).total_seconds():.2f} s"
+
+
+def passes_lines(report: RunReport, width: int) -> Lines:
+    """Yield what each pass did; those that nobody asked for share a line."""
+    left_out = [item.name for item in report.passes if item.reason == Skip.NOT_REQUESTED]
+    for item in report.passes:
+        if item.name not in left_out:
+            yield from pass_lines(item, width)
+    if left_out:
+        yield from paragraph(", ".join(left_out), width, first="not asked for: ", tone=Tone.FAINT)
+
+
+def pass_lines(item: PassReport, width: int) -> Lines:
+    """Yield what one pass did: outcome and numbers, then what was refused."""
+    told = "; ".join(part for part in (_numbers(item), explained(item.reason)) if part)
+    head = f"{item.name:<{_NAME_WIDTH}}{item.outcome.value:<11}"
+    yield from paragraph(told or "-", width, first=head, tone=_TONES[item.outcome])
+    yield from refusal_lines(item.refused, width, indent=" " * _NAME_WIDTH)
+
+
+def _numbers(item: PassReport) -> str:
+    parts = [
+        counted(item.accepted, "record") + " changed" if item.accepted else "",
+        counted(item.purged, "record") + " removed for good" if item.purged else "",
+        *(_note(name, value) for name, value in item.notes.items()),
+        f"backlog {item.backlog:,}" if item.backlog else "",
+        f"{counted(item.calls, 'model call')}, {item.input_tokens:,} + {item.output_tokens:,} tokens"
+        if item.calls
+        else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _note(name: str, value: Any) -> str:
+    label = name.replace("_", " ")
+    if isinstance(value, bool):
+        return label if value else ""
+    if isinstance(value, int | float):
+        return f"{value:,} {label}"
+    if isinstance(value, Mapping):
+        counts = cast("Mapping[str, Any]", value)
+        return f"{label}: {', '.join(f'{key} {count}' for key, count in counts.items())}"
+    return f"{len(value):,} {label}" if isinstance(value, Sized) and not isinstance(value, str) else f"{label} {value}"
+
+
+def _next_steps(session: Session, report: RunReport) -> Lines:
+    backlog = sum(item.backlog for item in report.passes)
+    if backlog:
+        yield Line(f"{backlog:,} entries are left for later runs: {session.command('run')}")
+    if report.finished_at is None:
+        yield Line(f"It was interrupted; go on with it: {session.command('run')}", Tone.WARNING)
+    if report.changes:
+        yield Line(f"See every change:  {session.command('diff', report.run_id)}")
+        yield Line(f"Take it all back:  {session.command('undo', report.run_id)}")
+    elif report.finished_at is not None:
+        yield Line("Nothing was changed.")
+
+
+def undo_lines(session: Session, report: RunReport, target: RunReport) -> Lines:
+    """Yield what an undo put back and what it left alone."""
+    width = session.screen.width
+    if report.outcome is Outcome.DEFERRED:
+        yield from paragraph(f"Not undone: {explained(report.reason)}.", width, tone=Tone.WARNING)
+        return
+    back = counted(report.changes, "record")
+    yield Line(f"Undid run {target.run_id}: {back} put back.", Tone.TITLE)
+    for item in report.passes:
+        yield from refusal_lines(item.refused, width, indent="  ")
+        purged = item.notes.get("purged_for_good", 0)
+        if purged:
+            yield from paragraph(
+                f"{counted(purged, 'record')} that retention removed stay away; no undo reaches them.",
+                width,
+                first="  ",
+                tone=Tone.WARNING,
+            )
+    if report.changes:
+        yield Line("No later dream makes these changes again.")
+        yield Line(f"Take the undo back: {session.command('undo', report.run_id)}", Tone.FAINT)

@@ -1,0 +1,132 @@
+"""What every command gets: whose memory, where it lies, and where output goes."""
+
+import os
+import shlex
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum, auto
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from agentcore.clock import Clock
+from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidOptionsError
+from agentcore.ids import IdFactory
+from dream.interfaces.cli.errors import UnknownScopeError
+from dream.interfaces.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from agentcore.hosting.host import Host
+    from agentcore.stores.protocols import Storage
+
+DATA_VARIABLE = "AGENTCORE_DATA"
+_DATABASE = "agentcore.db"
+
+
+class Access(Enum):
+    """What a command does to the memory."""
+
+    LOOK = auto()
+    """It reads; a scope must exist, and nothing is made, not even the data directory."""
+    CHANGE = auto()
+    """It writes to a scope that exists."""
+    CREATE = auto()
+    """It writes, and makes the data directory and the scope if it must."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One use of the command line.
+
+    Args:
+        data_dir: Where the memory lies.
+        scope: Whose memory.
+        screen: Where output goes.
+        clock: Where instants come from.
+        ids: Where ids come from.
+        given: The global options that were given, to be repeated in the commands that are suggested.
+        is_data_given: Whether the data directory was named on the command line.
+        busy_timeout: How long to wait for another process that holds the database; None for the usual time.
+    """
+
+    data_dir: Path
+    scope: Scope
+    screen: Screen
+    clock: Clock
+    ids: IdFactory
+    given: tuple[str, ...] = ()
+    is_data_given: bool = False
+    busy_timeout: timedelta | None = None
+
+    @property
+    def database(self) -> Path:
+        """The database file, which need not exist."""
+        return self.data_dir / _DATABASE
+
+    def command(self, *words: str) -> str:
+        """Return a command that works on the same memory, ready to be pasted.
+
+        Example:
+            >>> from agentcore.clock import SystemClock
+            >>> from agentcore.ids import RandomIds
+            >>> session = Session(data_dir=Path("d"), scope=Scope.default(), screen=Screen(), clock=SystemClock(),
+            ...                   ids=RandomIds(), given=("--data", "my data"))
+            >>> session.command("undo", "4f00c2")
+            "dream --data 'my data' undo 4f00c2"
+        """
+        return shlex.join(("dream", *self.given, *words))
+
+    @asynccontextmanager
+    async def host(self, access: Access) -> AsyncGenerator["Host"]:
+        """Open the memory with all its services and dreams.
+
+        Raises:
+            UnknownScopeError: nothing was ever stored in the scope, and the command is none that makes it.
+            StorageError: the database cannot be opened.
+        """
+        from agentcore.hosting.builder import AgentHostBuilder  # noqa: PLC0415 - the database takes half a second
+
+        is_there = access is not Access.LOOK or self.database.exists()
+        builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
+        builder.with_memory().with_skills().with_conversation_log().with_feedback().with_wisps().with_dreaming()
+        if is_there and self.busy_timeout is not None:
+            builder.with_storage(self._patient_storage(self.busy_timeout))
+        async with builder.build() as host:
+            if access is not Access.CREATE:
+                await self._require_scope(host.storage)
+            yield host
+
+    def _patient_storage(self, busy_timeout: timedelta) -> "Storage":
+        from agentcore.stores.sql.storage import SqlStorage  # noqa: PLC0415 - as above
+
+        return SqlStorage(self.database, clock=self.clock, busy_timeout=busy_timeout)
+
+    async def _require_scope(self, storage: "Storage") -> None:
+        """Refuse a scope that does not exist; where there is none at all, the default one counts as empty."""
+        known = await storage.scopes()
+        if self.scope not in known and (known or self.scope != Scope.default()):
+            raise UnknownScopeError(scope=str(self.scope), known=map(str, known))
+
+
+CliSession = Annotated[Session, Parameter(parse=False)]
+"""The type of a command's parameter that the launcher fills in."""
+
+
+def data_directory(named: Path | None) -> Path:
+    """Return the data directory: as named, else from the environment, else the user's own.
+
+    Raises:
+        InvalidOptionsError: the name is blank.
+    """
+    chosen = str(named) if named is not None else os.environ.get(DATA_VARIABLE)
+    if chosen is None:
+        from platformdirs import user_data_path  # noqa: PLC0415 - most commands name a folder
+
+        return user_data_path("agentcore", appauthor=False)
+    if not chosen.strip():
+        raise InvalidOptionsError(field="--data", value=chosen, allowed=f"name a folder, or unset {DATA_VARIABLE}")
+    return Path(chosen).expanduser()

@@ -1,0 +1,140 @@
+"""The schema: what Alembic builds step by step is what a new database gets at once."""
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, inspect
+from sqlalchemy.exc import OperationalError
+
+from agentcore.stores.sql import migrate
+from agentcore.stores.sql.engine import sqlite_engine
+from agentcore.stores.sql.schema import KNOWN_REVISIONS, REVISION, metadata
+from agentcore.testing.contracts.samples import SCOPE, an_entry
+
+_MIGRATIONS = Path(migrate.__file__).parent / "migrations"
+
+
+def described(engine: Engine) -> dict[str, dict[str, Any]]:
+    seen = inspect(engine)
+    return {
+        table: {
+            "columns": [{**column, "type": str(column["type"])} for column in seen.get_columns(table)],
+            "primary key": seen.get_pk_constraint(table),
+            "foreign keys": seen.get_foreign_keys(table),
+            "uniques": sorted(seen.get_unique_constraints(table), key=str),
+            "indexes": [
+                {**index, "dialect_options": {key: str(value) for key, value in index["dialect_options"].items()}}
+                for index in seen.get_indexes(table)
+            ],
+            "options": seen.get_table_options(table),
+        }
+        for table in sorted(seen.get_table_names())
+    }
+
+
+def statements(engine: Engine) -> set[str]:
+    with engine.connect() as connection:
+        rows = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").scalars()
+        return {" ".join(sql.split()).replace("( ", "(").replace(" )", ")") for sql in rows}
+
+
+def test_migrating_from_nothing_gives_exactly_the_schema_of_a_new_database():
+    new, migrated = sqlite_engine(None, writes=True), sqlite_engine(None, writes=True)
+    migrate.migrate(new, path="new")
+    migrate._upgrade(migrated)
+    assert described(migrated) == described(new)
+    assert statements(migrated) == statements(new)
+    assert set(described(new)) == {*metadata.tables, "alembic_version"}
+
+
+def test_every_revision_is_known_in_its_order():
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    scripts = ScriptDirectory.from_config(config)
+    assert [script.revision for script in reversed(list(scripts.walk_revisions()))] == list(KNOWN_REVISIONS)
+    assert scripts.get_current_head() == REVISION
+
+
+async def test_an_older_database_is_brought_up_to_date(path: Path, open_storage: Any, monkeypatch: Any):
+    """There is no older revision yet: one is named here, whose migration creates what is missing."""
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as old:
+        old.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
+        old.execute("INSERT INTO alembic_version VALUES ('0000')")
+        old.execute("CREATE TABLE scopes (pk INTEGER)")
+        old.execute("CREATE TABLE change_feed (pk INTEGER)")
+        old.commit()
+    monkeypatch.setattr(migrate, "KNOWN_REVISIONS", ("0000", *KNOWN_REVISIONS))
+    monkeypatch.setattr(migrate, "_upgrade", replace_the_old_tables(migrate._upgrade))
+    storage = await open_storage(path)
+    await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a")]))
+    assert await storage.read(SCOPE, lambda view: view.revision) == 1
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT version_num FROM alembic_version").fetchall() == [(REVISION,)]
+
+
+def replace_the_old_tables(upgrade: Any) -> Any:
+    def run(engine: Engine) -> None:
+        with engine.begin() as connection:
+            for table in ("alembic_version", "scopes", "change_feed"):
+                connection.exec_driver_sql(f"DROP TABLE {table}")
+        upgrade(engine)
+
+    return run
+
+
+def test_a_migration_that_fails_leaves_the_database_as_it_was():
+    engine = sqlite_engine(None, writes=True)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE turns (pk INTEGER)")
+    before = statements(engine)
+    with pytest.raises(OperationalError, match="table turns already exists"):
+        migrate._upgrade(engine)
+    assert statements(engine) == before
+
+
+def test_a_folder_with_a_percent_sign_can_hold_the_migrations(tmp_path: Path, monkeypatch: Any):
+    odd = tmp_path / "100%(home)s"
+    odd.symlink_to(_MIGRATIONS.parent)
+    monkeypatch.setattr(migrate, "__file__", str(odd / "migrate.py"))
+    engine = sqlite_engine(None, writes=True)
+    migrate._upgrade(engine)
+    assert "entries" in described(engine)
+
+
+def test_alembic_is_imported_only_for_a_migration(path: Path):
+    code = f"""
+import asyncio, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from agentcore.stores.sql.storage import SqlStorage
+from agentcore.testing.clock import ManualClock
+
+async def create_then_open():
+    for _ in range(2):
+        storage = SqlStorage(Path({str(path)!r}), clock=ManualClock(datetime(2025, 1, 1, tzinfo=UTC)))
+        await storage.start()
+        await storage.stop()
+
+asyncio.run(create_then_open())
+print(sorted({{"alembic", "numpy"}} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_first_schema_is_written_out_by_itself():
+    """Else a later change of the tables would alter what upgrading an old database does."""
+    sources = [*_MIGRATIONS.glob("versions/*.py"), *_MIGRATIONS.glob("first_schema/*.py")]
+    assert [path.name for path in sources if "sql.schema" in _imports(path)] == []
+
+
+def _imports(path: Path) -> str:
+    return "\n".join(line for line in path.read_text("utf-8").splitlines() if line.startswith(("import ", "from ")))

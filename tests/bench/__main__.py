@@ -1,0 +1,54 @@
+"""Measures and prints: `python -m tests.bench [--quick] [--locomo FILE] [cycle] [decay] [breathing] [startup]`."""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench import breathing, cycle, decay, startup
+from tests.bench.figures import Figure, table
+from tests.bench.machine import described
+from tests.bench.stores import Stores
+
+_ALL: dict[str, Callable[[Stores], list[Figure]]] = {
+    "cycle": cycle.figures,
+    "decay": decay.figures,
+    "breathing": breathing.figures,
+    "startup": startup.figures,
+}
+
+
+def main() -> None:
+    """Measure what was asked for and print one table; say on stderr what is under way."""
+    asked = _arguments()
+    print(described(), flush=True)
+    with tempfile.TemporaryDirectory(prefix="agentcore-bench-") as temporary:
+        folder = asked.stores or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        stores = Stores(folder, asked.locomo, quick=asked.quick)
+        print(f"- Words: {asked.locomo.name if asked.locomo else 'docs/examples/conversation.jsonl'}\n", flush=True)
+        found: list[Figure] = []
+        for name in asked.names or _ALL:
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            found += _ALL[name](stores)
+    print(table(found))
+    missed = sum(figure.is_met is False for figure in found)
+    print(f"\n{missed} of {sum(figure.is_met is not None for figure in found)} targets missed.")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure, and compare with the targets.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these of {', '.join(_ALL)}")
+    parser.add_argument("--quick", action="store_true", help="10,000 entries where it would be more; a minute in all")
+    parser.add_argument("--locomo", type=Path, help="take the words of this LoCoMo file instead of the example's")
+    parser.add_argument("--stores", type=Path, help="keep the filled data folders here for the next time")
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.names) - set(_ALL))
+    if unknown:
+        parser.error(f"there is no benchmark {unknown[0]!r}; choose from {', '.join(_ALL)}")
+    return asked
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""The reference is complete: what the code has and a page lacks fails here."""
+
+import dataclasses
+import inspect
+from collections.abc import Iterator
+from datetime import timedelta
+from enum import Enum, IntEnum, StrEnum
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import Any
+
+import pytest
+from doc_pages import DOCS, rows, sections
+
+import agentcore
+import agentcore.testing
+import dream
+from agentcore.domain.records import RecordKind, to_image
+from agentcore.errors import AgentcoreError
+from agentcore.hosting.conversation import Conversation
+from agentcore.hosting.feedback import FeedbackLog
+from agentcore.hosting.host import Host
+from agentcore.hosting.memory import Memory
+from agentcore.hosting.options import (
+    ConversationOptions,
+    FeedbackOptions,
+    MemoryOptions,
+    Options,
+    SkillOptions,
+    WispOptions,
+)
+from agentcore.hosting.skills import Skills
+from agentcore.hosting.wisps import WispLog
+from agentcore.llm.gate import BusyGate
+from dream.cycle.dreams import Dreams
+from dream.cycle.history import History, Status
+from dream.domain.plan import Plan
+from dream.domain.reasons import Deferral, NotUndone, Refused, Skip
+from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.interfaces.cli.app import COMMANDS, build_app
+from dream.interfaces.cli.faults import exit_code
+from dream.interfaces.exchange import export, items
+from dream.interfaces.exchange.formats import Format
+from dream.options import DreamOptions
+
+_REFERENCE = DOCS / "reference"
+_ERRORS_OF_TESTS = "agentcore.testing"
+
+
+def _documented(page: str, heading: str) -> dict[str, str]:
+    found = sections(_REFERENCE / page)
+    assert heading in found, f"{page} has no heading {heading!r}"
+    return rows(found[heading])
+
+
+def _undocumented(wanted: set[str], found: dict[str, str]) -> set[str]:
+    return wanted ^ found.keys()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_a_section_with_its_options(name: str):
+    arguments = build_app()[name].assemble_argument_collection()
+    assert _undocumented(_options(arguments), _documented("cli.md", f"`dream {name}`")) == set()
+
+
+def test_the_options_of_every_command_have_a_section():
+    arguments = build_app().meta.assemble_argument_collection()
+    assert _undocumented(_options(arguments), _documented("cli.md", "Options of every command")) == set()
+
+
+def test_the_page_shows_no_command_that_is_not_there():
+    shown = {title[7:-1] for title in sections(_REFERENCE / "cli.md") if title.startswith("`dream ")}
+    assert shown == set(COMMANDS)
+
+
+def test_each_import_format_is_told():
+    assert _undocumented({one.value for one in Format}, _documented("cli.md", "Formats of `import`")) == set()
+
+
+def _options(arguments: Any) -> set[str]:
+    """Return the first name of each option, and the names of positional arguments in capitals."""
+    return {one.name for one in arguments if one.parse and one.show}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [MemoryOptions, ConversationOptions, SkillOptions, FeedbackOptions, WispOptions, DreamOptions],
+)
+def test_each_option_has_a_row_with_its_default(options: type[Options]):
+    for section, model in _sections_of(options):
+        found = _documented("options.md", f"`{section}`")
+        plain = {
+            name: field.get_default(call_default_factory=True)
+            for name, field in model.model_fields.items()
+            if not isinstance(field.get_default(call_default_factory=True), Options)
+        }
+        assert _undocumented(set(plain), found) == set()
+        for name, default in plain.items():
+            assert f"| {_shown(default)} |" in found[name]
+
+
+def _sections_of(options: type[Options]) -> Iterator[tuple[str, type[Options]]]:
+    yield options.section, options
+    for field in options.model_fields.values():
+        default = field.get_default(call_default_factory=True)
+        if isinstance(default, Options):
+            yield from _sections_of(type(default))
+
+
+def _shown(default: object) -> str:
+    if isinstance(default, timedelta):
+        return f"{default.days} days" if default.days > 1 else f"{default.total_seconds():g} s"
+    if isinstance(default, IntEnum):
+        return f"`{type(default).__name__}.{default.name}`"
+    if isinstance(default, int | float):
+        return f"{default:,}"
+    if isinstance(default, frozenset | tuple):
+        return ", ".join(f"`{one}`" for one in default) or "none"
+    raise AssertionError(f"show people a default such as {default!r}")
+
+
+@pytest.mark.parametrize(
+    ("codes", "heading"),
+    [
+        (Outcome, "Outcomes of a run"),
+        (PassOutcome, "Outcomes of a pass"),
+        (RunKind, "Kinds of run"),
+        (Skip, "Why a pass was skipped or found nothing"),
+        (Refused, "Why a change was refused"),
+        (Deferral, "Why a run was deferred"),
+        (NotUndone, "Why a change was not undone"),
+        (items.SkipReason, "Why an import left something out"),
+        (items.Note, "What an import repaired or left open"),
+    ],
+)
+def test_each_reason_code_has_a_row(codes: type[StrEnum], heading: str):
+    found = _documented("reports-and-reason-codes.md", heading)
+    assert _undocumented({one.value for one in codes}, found) == set()
+
+
+def test_every_enumeration_of_codes_is_looked_at():
+    module = import_module("dream.domain.reasons")
+    codes = {one for _, one in inspect.getmembers(module, inspect.isclass) if issubclass(one, Enum)} - {StrEnum}
+    assert codes == {Skip, Refused, Deferral, NotUndone}
+
+
+@pytest.mark.parametrize(
+    ("record", "heading"),
+    [(RunReport, "The report of a run"), (PassReport, "The report of a pass")],
+)
+def test_each_field_of_a_report_has_a_row(record: type, heading: str):
+    fields = {field.name for field in dataclasses.fields(record)}
+    assert _undocumented(fields, _documented("reports-and-reason-codes.md", heading)) == set()
+
+
+@pytest.mark.parametrize(
+    ("record", "heading", "renamed"),
+    [
+        (Plan, "A plan", {"report": "", "rows": "changes_planned", "created_at": "", "cursors": "", "settled": ""}),
+        (History, "The history of an entry", {"entry_id": "id", "rows": "history"}),
+        (Status, "The status of a scope", {"lease": "dreaming"}),
+    ],
+)
+def test_each_field_of_a_document_has_a_row(record: type, heading: str, renamed: dict[str, str]):
+    fields = {renamed.get(field.name, field.name) for field in dataclasses.fields(record)} - {""}
+    assert _undocumented(fields, _documented("reports-and-reason-codes.md", heading)) == set()
+
+
+def _errors() -> dict[str, type[AgentcoreError]]:
+    for package in (agentcore, dream):
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__") and ".migrations" not in module.name:
+                import_module(module.name)
+    found = [AgentcoreError]
+    for error in found:
+        found += error.__subclasses__()
+    return {error.__name__: error for error in found if not error.__module__.startswith(_ERRORS_OF_TESTS)}
+
+
+def test_each_error_has_a_row_with_its_exit_code():
+    errors = _errors()
+    found = rows((_REFERENCE / "errors.md").read_text("utf-8"))
+    assert _undocumented(set(errors), found) == set()
+    for name, error in errors.items():
+        assert f"| {int(exit_code(error.__new__(error)))} |" in found[name]
+
+
+@pytest.mark.parametrize("kind", RecordKind)
+def test_each_field_of_an_exported_record_has_a_row(kind: RecordKind):
+    record_type = export._TYPES[kind]
+    fields = {field.name for field in dataclasses.fields(record_type)} - {"scope", "version", "importance"}
+    shown = {"feedback_kind" if (kind, name) == (RecordKind.FEEDBACK, "kind") else name for name in fields}
+    assert to_image.__module__ == "agentcore.domain.records"
+    assert _undocumented(shown, _documented("export-format.md", f"`{kind}`")) == set()
+
+
+@pytest.mark.parametrize("package", [agentcore, dream, agentcore.testing], ids=lambda package: package.__name__)
+def test_each_public_name_has_a_row(package: Any):
+    found = _documented("api.md", f"`{package.__name__}`")
+    assert _undocumented(set(package.__all__), found) == set()
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        agentcore.AgentHostBuilder,
+        Host,
+        Memory,
+        Conversation,
+        Skills,
+        FeedbackLog,
+        WispLog,
+        BusyGate,
+        Dreams,
+        agentcore.testing.ManualClock,
+    ],
+    ids=lambda service: service.__name__,
+)
+def test_each_public_method_of_a_service_has_a_row(service: type):
+    public = {name for name, _ in inspect.getmembers(service) if not name.startswith("_")}
+    found = _documented("api.md", f"`{service.__name__}`")
+    assert _undocumented(public, found) == set()

@@ -1,0 +1,205 @@
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from agentcore.domain.memory import MemoryEntry, Status, Trust
+from agentcore.domain.scope import Scope
+from agentcore.domain.skill import Skill
+from agentcore.domain.temporal import absorb
+from dream.domain.change import Change, ChangeSet, fingerprint
+from dream.guards import GUARDS, Knowledge, first_refusal, is_purgeable
+from dream.options import RetentionOptions
+
+SEEN = datetime(2025, 6, 1, tzinfo=UTC)
+NOTHING_KNOWN = Knowledge()
+
+
+def entry(name: str = "a", **fields: Any) -> MemoryEntry:
+    given = {"id": name, "scope": Scope.default(), "created_at": SEEN, "recorded_at": SEEN, "last_seen_at": SEEN}
+    return MemoryEntry(content="Ana likes tea", **(given | fields))
+
+
+def skill(**fields: Any) -> Skill:
+    given = {"id": "a", "scope": Scope.default(), "name": "mail", "summary": "s", "content": "c", "created_at": SEEN}
+    return Skill(**(given | fields))
+
+
+def made(*pairs: tuple[Any, Any], reason: str = "because", prints: dict[str, str] | None = None) -> ChangeSet:
+    changes = tuple(Change(before=before, after=after, reason=reason) for before, after in pairs)
+    return ChangeSet(operation="test", changes=changes, fingerprints=prints or {})
+
+
+def refused(change_set: ChangeSet, knowledge: Knowledge = NOTHING_KNOWN) -> str | None:
+    refusal = first_refusal(change_set, knowledge)
+    return None if refusal is None else str(refusal.code)
+
+
+def archived(one: MemoryEntry, **fields: Any) -> MemoryEntry:
+    return replace(one, status=Status.ARCHIVED, **({"status_reason": "a copy", "successor": "b"} | fields))
+
+
+def test_an_honest_fold_passes_every_guard():
+    survivor, copy = entry("b", pinned=True), entry("a", base=0.9, own_count=4, last_seen_at=SEEN + timedelta(days=1))
+    fold = made((survivor, absorb(survivor, [copy])), (copy, archived(copy)))
+    assert [guard(fold, NOTHING_KNOWN) for guard in GUARDS] == [None] * len(GUARDS)
+
+
+def test_an_honest_rewrite_passes_every_guard():
+    assert refused(made((entry(), replace(entry(), content="Ana likes green tea", base=0.4)))) is None
+
+
+def test_a_new_entry_made_of_others_passes_when_it_is_no_more_than_they_are():
+    sources = [entry("a", base=0.7, trust=Trust.INFERRED), entry("b")]
+    merge = entry("m", base=0.7, trust=Trust.INFERRED, absorbed=(("a", 1), ("b", 1)))
+    assert refused(made((None, merge), *((one, archived(one, successor="m")) for one in sources))) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code"),
+    [
+        (entry(), None, "destroys"),
+        (skill(), None, "destroys"),
+        (entry("a"), entry("b"), "mismatched"),
+        (entry(), skill(), "mismatched"),
+        (skill(), entry(), "mismatched"),
+        (entry(), entry(scope=Scope("other", "agent", "agent")), "mismatched"),
+        (entry(), archived(entry(), status_reason=None), "no_reason"),
+        (entry(), archived(entry(), status_reason=""), "no_reason"),
+        (skill(), skill(status=Status.ARCHIVED), "no_reason"),
+        (entry(), entry(trust=Trust.CONFIRMED), "trust_raised"),
+        (entry(trust=Trust.UNTRUSTED), entry(trust=Trust.INFERRED), "trust_raised"),
+        (None, entry(trust=Trust.CONFIRMED), "trust_raised"),
+        (entry(), entry(base=0.51), "importance_raised"),
+        (None, entry(base=0.51), "importance_raised"),
+        (entry(), entry(last_seen_at=SEEN + timedelta(microseconds=1)), "importance_raised"),
+        (entry(), entry(own_count=2), "reinforcement_raised"),
+        (entry(), entry(absorbed=(("b", 1),)), "reinforcement_raised"),
+        (None, entry(own_count=2), "reinforcement_raised"),
+        (entry(pinned=True), entry(), "pinned"),
+        (entry(pinned=True), archived(entry(pinned=True)), "pinned"),
+    ],
+)
+def test_a_guard_refuses(before: Any, after: Any, code: str):
+    assert refused(made((before, after))) == code
+
+
+@pytest.mark.parametrize("reason", ["", " ", "\n\t"])
+def test_a_change_without_a_reason_is_refused(reason: str):
+    assert refused(made((entry(), replace(entry(), content="Ana likes rye")), reason=reason)) == "no_reason"
+
+
+def test_one_bad_change_refuses_the_whole_operation():
+    assert refused(made((entry("a"), replace(entry("a"), content="x")), (entry("b"), None))) == "destroys"
+
+
+def test_the_trust_of_a_rewrite_may_not_rise_to_that_of_another_member():
+    low, high = entry("a", trust=Trust.UNTRUSTED), entry("b", trust=Trust.CONFIRMED)
+    assert refused(made((low, replace(low, trust=Trust.CONFIRMED)), (high, archived(high)))) == "trust_raised"
+
+
+def test_a_new_entry_may_not_be_trusted_more_than_the_least_of_its_sources():
+    low, high = entry("a", trust=Trust.UNTRUSTED), entry("b", trust=Trust.CONFIRMED)
+    new = entry("m", trust=Trust.STATED)
+    assert refused(made((None, new), (low, archived(low)), (high, archived(high)))) == "trust_raised"
+
+
+def test_trust_and_importance_may_fall():
+    assert refused(made((entry(trust=Trust.CONFIRMED), entry(trust=Trust.INFERRED, base=0.1)))) is None
+
+
+@pytest.mark.parametrize("protected", ["active-plans", "Active-Plans", "active-plans/"])
+@pytest.mark.parametrize(
+    ("category", "code"),
+    [
+        ("active-plans", "protected_category"),
+        ("ACTIVE-plans/lisbon", "protected_category"),
+        ("active-plans-old", None),
+        ("plans/active-plans", None),
+    ],
+)
+def test_a_protected_category_is_left_alone_with_everything_below(protected: str, category: str, code: str | None):
+    knowledge = Knowledge(protected=(protected,))
+    inside, outside = entry(category=category), entry(category="general")
+    assert refused(made((inside, replace(inside, content="x"))), knowledge) == code
+    assert refused(made((outside, inside)), knowledge) == code
+    assert refused(made((inside, outside)), knowledge) == code
+
+
+def test_a_pinned_copy_may_go_where_a_pinned_successor_takes_its_place():
+    survivor, copy = entry("b"), entry("a", pinned=True)
+    pinned, bare = absorb(survivor, [copy]), absorb(survivor, [entry("a")])
+    assert refused(made((survivor, pinned), (copy, archived(copy)))) is None
+    assert refused(made((survivor, bare), (copy, archived(copy)))) == "pinned"
+    assert refused(made((survivor, pinned), (copy, archived(copy, successor="elsewhere")))) == "pinned"
+
+
+@pytest.mark.parametrize(
+    ("declined", "code"),
+    [(set(), None), ({"1"}, None), ({"1", "2"}, "undone_by_person"), ({"1", "2", "3"}, "undone_by_person")],
+)
+def test_two_that_a_person_took_apart_are_not_brought_together(declined: set[str], code: str | None):
+    marks = {"a": "1", "b": "2", "c": "3"}
+    rewrites = ((entry(name), replace(entry(name), content="x")) for name in marks)
+    assert refused(made(*rewrites, prints=marks), Knowledge(declined=frozenset(declined))) == code
+
+
+def test_an_operation_with_one_mark_is_not_repeated_once_declined():
+    change_set = made((entry(), replace(entry(), content="x")), prints={"a": "1"})
+    assert refused(change_set, Knowledge(declined=frozenset({"1"}))) == "undone_by_person"
+    assert refused(change_set, Knowledge(declined=frozenset({"2"}))) is None
+
+
+def test_an_operation_without_marks_cannot_have_been_declined():
+    change_set = made((entry(), replace(entry(), content="x")))
+    assert refused(change_set, Knowledge(declined=frozenset({"1"}))) is None
+
+
+def test_the_refusal_names_the_records():
+    refusal = first_refusal(made((entry("the-entry"), None)), NOTHING_KNOWN)
+    assert refusal is not None
+    assert "the-entry" in refusal.detail
+
+
+@pytest.mark.parametrize(
+    "reworded",
+    [
+        lambda one: replace(one, own_count=9),
+        lambda one: replace(one, base=0.9),
+        lambda one: replace(one, last_seen_at=SEEN + timedelta(days=9)),
+        lambda one: replace(one, tags=("new",)),
+        lambda one: replace(one, version=7),
+    ],
+)
+def test_statistics_do_not_reopen_a_decision(reworded: Callable[[MemoryEntry], MemoryEntry]):
+    assert fingerprint("fold", reworded(entry())) == fingerprint("fold", entry())
+
+
+@pytest.mark.parametrize("fields", [{"content": "Ana likes rye"}, {"category": "drinks"}, {"id": "b"}])
+def test_another_text_another_place_or_another_entry_is_another_decision(fields: dict[str, str]):
+    assert fingerprint("fold", replace(entry(), **fields)) != fingerprint("fold", entry())
+    assert fingerprint("merge", entry()) != fingerprint("fold", entry())
+
+
+AS_OF = SEEN + timedelta(days=100)
+OLD = {"status": Status.ARCHIVED, "status_reason": "a copy", "status_at": SEEN}
+
+
+@pytest.mark.parametrize(
+    ("fields", "may_go"),
+    [
+        (OLD, True),
+        (OLD | {"status": Status.SUPERSEDED}, True),
+        ({}, False),
+        (OLD | {"status_at": None}, False),
+        (OLD | {"status_at": AS_OF - timedelta(days=90)}, False),
+        (OLD | {"status_at": AS_OF - timedelta(days=90, microseconds=1)}, True),
+        (OLD | {"base": 0.8}, False),
+        (OLD | {"own_count": 5}, False),
+        (OLD | {"pinned": True}, False),
+    ],
+)
+def test_only_what_is_retired_past_its_window_and_unprotected_may_go_for_good(fields: dict[str, Any], may_go: bool):
+    assert is_purgeable(entry(**fields), RetentionOptions(), AS_OF) is may_go
