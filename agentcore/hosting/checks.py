@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from agentcore.domain.instants import to_micros
-from agentcore.domain.memory import SourceRef
+from agentcore.domain.memory import SourceRef, Trust
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_content
 from agentcore.errors import InvalidContentError, InvalidOptionsError
@@ -164,6 +164,22 @@ def clean_member(kind: type[E], field: str, value: str) -> E:
     except ValueError:
         problem = f"{str(value)[:80]!r} is none; give one of {', '.join(kind)}"
         raise InvalidContentError(field=field, problem=problem) from None
+
+
+def clean_trust(value: object) -> Trust:
+    """Return *value* as a trust.
+
+    Raises:
+        InvalidContentError: it is none.
+
+    Example:
+        >>> clean_trust(2)
+        <Trust.STATED: 2>
+    """
+    if isinstance(value, int) and value in set(Trust):
+        return Trust(value)
+    choice = ", ".join(f"Trust.{member.name}" for member in Trust)
+    raise InvalidContentError(field="trust", problem=f"{value!r} is none; give one of {choice}")
 
 
 def refuse_missing(given: Iterable[str], required: Iterable[str]) -> None:

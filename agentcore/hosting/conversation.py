@@ -7,7 +7,7 @@ from typing import TypeAlias
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Trust
 from agentcore.domain.scope import Scope
-from agentcore.hosting.checks import clean_instant, clean_member, clean_name, clean_text, optional_name
+from agentcore.hosting.checks import clean_instant, clean_member, clean_name, clean_text, clean_trust, optional_name
 from agentcore.hosting.options import ConversationOptions
 from agentcore.ids import IdFactory
 from agentcore.stores.protocols import Storage, UnitOfWork
@@ -86,6 +86,7 @@ class Conversation:
         spoken_by = clean_member(Role, "role", role)
         session, text = clean_name("session id", session_id), clean_text("content", content)
         said_at, name = clean_instant(occurred_at), optional_name("speaker", speaker)
+        trusted = self._trust[spoken_by] if trust is None else clean_trust(trust)
 
         def work(unit: UnitOfWork) -> Turn:
             turn = Turn(
@@ -97,7 +98,7 @@ class Conversation:
                 speaker=name,
                 occurred_at=said_at or unit.now,
                 recorded_at=unit.now,
-                trust=self._trust[spoken_by] if trust is None else trust,
+                trust=trusted,
                 generated=generated,
             )
             unit.turns.add([turn])

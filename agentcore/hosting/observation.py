@@ -16,6 +16,7 @@ from agentcore.hosting.checks import (
     clean_metadata,
     clean_sources,
     clean_subject_time,
+    clean_trust,
     refuse_unknown,
 )
 
@@ -78,7 +79,7 @@ class Observation:
             occurred_at=clean_instant(said.get("occurred_at")),
             metadata=clean_metadata(said.get("metadata")),
             pinned=bool(said.get("pinned", False)),
-            trust=Trust(said.get("trust", Trust.STATED)),
+            trust=clean_trust(said.get("trust", Trust.STATED)),
             sources=clean_sources(said.get("sources", ())),
         )
 

@@ -106,8 +106,9 @@ keep everything in memory.
         return None
 
     def _told(self, kind: type[Kind], settled: Kind, say: Any) -> Kind | None:
+        refused_so_far = len(self._refusals)
         given: object = self.attempt(lambda: say(settled)) if callable(say) else say
-        if given is None and self._refusals:
+        if len(self._refusals) > refused_so_far:
             return None
         if not isinstance(given, kind):
             way = "the function must return them, as in `lambda options: options.replace(...)`"

@@ -10,7 +10,7 @@ from agentcore.domain.memory import Trust
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.errors import UnknownRecordError
-from agentcore.hosting.checks import clean_instant, clean_name, clean_text
+from agentcore.hosting.checks import clean_instant, clean_name, clean_text, clean_trust
 from agentcore.hosting.options import SkillOptions
 from agentcore.ids import IdFactory
 from agentcore.stores.protocols import Storage, UnitOfWork
@@ -70,7 +70,7 @@ class Skills:
             summary=clean_name("summary", summary),
             content=clean_text("content", content),
             see_also=tuple(sorted({clean_name("related skill", other) for other in see_also})),
-            trust=self._options.trust if trust is None else trust,
+            trust=self._options.trust if trust is None else clean_trust(trust),
         )
         return await self._storage.write(self._scope, partial(self._save, draft))
 

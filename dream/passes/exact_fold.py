@@ -74,7 +74,10 @@ class ExactFold:
         return Proposal(
             change_sets=tuple(_change_set(fold, context.as_of) for fold in fitting),
             refused=() if truncated else tuple(refused),
-            notes={"compared": 0 if truncated else window.compared, "folded": sum(len(fold.copies) for fold in fitting)},
+            notes={
+                "compared": 0 if truncated else window.compared,
+                "folded": sum(len(fold.copies) for fold in fitting),
+            },
             cursor=end,
             looked_at=() if truncated else tuple(sorted(context.reopened)),
             done=not truncated and window.end >= window.last,

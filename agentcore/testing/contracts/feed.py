@@ -5,24 +5,26 @@ from collections.abc import Sequence
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry, Status
+from agentcore.domain.scope import Scope
 from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, Origin, Storage
 from agentcore.testing.contracts.expectations import expect_equal
 from agentcore.testing.contracts.samples import DAY, SCOPE, START, an_entry
 
 
 class Follower:
-    """What a recall index does: takes over page after page."""
+    """What a recall index does: takes over page after page of *limit* rows."""
 
-    def __init__(self, storage: Storage, limit: int) -> None:
+    def __init__(self, storage: Storage, limit: int, scope: Scope = SCOPE) -> None:
         self._storage = storage
         self._limit = limit
+        self._scope = scope
         self.position = FeedPosition()
         self.rows: dict[int, IndexRow] = {}
 
     async def step(self) -> FeedPage:
         """Take over one page."""
         page = await self._storage.read(
-            SCOPE, lambda view: view.entries.changes_since(self.position, limit=self._limit)
+            self._scope, lambda view: view.entries.changes_since(self.position, limit=self._limit)
         )
         for key in page.removed:
             self.rows.pop(key, None)

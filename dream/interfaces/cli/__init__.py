@@ -12,7 +12,7 @@ from collections.abc import Sequence
 __all__ = ["main"]
 
 _ALLOCATIONS = 50_000
-"""Between two looks for garbage: with the usual 700, imports spend a tenth of their time on looking for what is none."""
+"""Between two looks for garbage: with the usual 700, a tenth of the start goes into looking for what is not there."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,7 +3,6 @@
 import inspect
 from datetime import timedelta
 from math import isfinite
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Group, Parameter
@@ -12,6 +11,7 @@ from agentcore.clock import SystemClock
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.ids import RandomIds
+from dream.interfaces.cli.errors import NoCommandError
 from dream.interfaces.cli.screen import Screen
 from dream.interfaces.cli.session import Session, data_directory
 
@@ -52,9 +52,10 @@ def build_app() -> App:
         group_commands=Group("Commands", sort_key=1),
         **_QUIET,
     )
+    own = Group("Options", sort_key=2)
     for place, (name, (target, summary)) in enumerate(COMMANDS.items()):
-        app.command(f"{_HOME}.{target}", name=name, help=summary, sort_key=place)
-    app.meta.group_parameters = Group("Options of every command", sort_key=2)
+        app.command(f"{_HOME}.{target}", name=name, help=summary, sort_key=place, group_parameters=own)
+    app.meta.group_parameters = Group("Options of every command", sort_key=3)
     app.meta.default(_launcher(app))
     return app
 
@@ -68,7 +69,7 @@ def _version() -> str:
 def _launcher(app: App) -> Any:
     async def launch(
         *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
-        data: Path | None = None,
+        data: str | None = None,
         scope: str | None = None,
         as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
         busy_timeout: Annotated[float | None, Parameter(env_var="AGENTCORE_BUSY_TIMEOUT")] = None,
@@ -86,6 +87,8 @@ def _launcher(app: App) -> Any:
         """
         command, bound, ignored = app.parse_args(tokens, exit_on_error=False, print_error=False)
         if not ignored:
+            if as_json:
+                raise NoCommandError
             command(*bound.args, **bound.kwargs)
             return None
         session = _session(data, scope, as_json=as_json, busy_timeout=busy_timeout)
@@ -95,7 +98,7 @@ def _launcher(app: App) -> Any:
     return launch
 
 
-def _session(data: Path | None, scope: str | None, *, as_json: bool, busy_timeout: float | None) -> Session:
+def _session(data: str | None, scope: str | None, *, as_json: bool, busy_timeout: float | None) -> Session:
     if busy_timeout is not None and not (isfinite(busy_timeout) and busy_timeout >= 0):
         raise InvalidOptionsError(field="--busy-timeout", value=busy_timeout, allowed="give seconds, 0 or more")
     return Session(
@@ -104,7 +107,7 @@ def _session(data: Path | None, scope: str | None, *, as_json: bool, busy_timeou
         screen=Screen(as_json=as_json),
         clock=SystemClock(),
         ids=RandomIds(),
-        given=(*(("--data", str(data)) if data is not None else ()), *(("--scope", scope) if scope else ())),
+        given=(*(("--data", data) if data is not None else ()), *(("--scope", scope) if scope else ())),
         is_data_given=data is not None,
         busy_timeout=None if busy_timeout is None else timedelta(seconds=busy_timeout),
     )

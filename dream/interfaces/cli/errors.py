@@ -2,6 +2,7 @@
 
 DreamError
 ├── UnknownScopeError           (also InvalidInputError)
+├── NoCommandError              (also InvalidInputError)
 ├── ConflictingOptionsError     (also InvalidInputError)
 ├── OccupiedFolderError         (also InvalidInputError)
 └── MissingExamplesError
@@ -27,6 +28,13 @@ class UnknownScopeError(DreamError, InvalidInputError):
             else "there is no scope yet, `dream --scope ... import` or `remember` makes one"
         )
         super().__init__(f"Nothing was ever stored in the scope {scope}: {remedy}.")
+
+
+class NoCommandError(DreamError, InvalidInputError):
+    """A document was asked for, but no command that makes one."""
+
+    def __init__(self) -> None:
+        super().__init__("No command was named: `dream --help` lists them.")
 
 
 class ConflictingOptionsError(DreamError, InvalidInputError):

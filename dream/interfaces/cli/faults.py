@@ -1,14 +1,18 @@
 """What an error says to a person, and which exit code it has."""
 
+import re
+from difflib import get_close_matches
 from enum import IntEnum
 from typing import cast
 
-from cyclopts import CycloptsError
+from cyclopts import CycloptsError, UnknownCommandError, UnusedCliTokensError
 
 from agentcore.errors import AgentcoreError, InvalidInputError
+from dream.interfaces.cli.app import COMMANDS
 from dream.interfaces.cli.render.text import one_line
 
 _MAX_DETAIL = 300
+_SENTENCE_END = re.compile(r"[.?] ([A-Z])")
 
 
 class Exit(IntEnum):
@@ -74,9 +78,17 @@ def _sentence(error: BaseException) -> str:
 
 
 def _usage(error: CycloptsError) -> str:
-    said = one_line(str(error)).rstrip(".")
     chain = " ".join(("dream", *(error.command_chain or ())))
-    return f"{said}: `{chain} --help` shows how it is written."
+    tokens = error.unused_tokens or [""]
+    if isinstance(error, UnknownCommandError):
+        near = get_close_matches(tokens[0], COMMANDS, n=1)
+        meant = f", perhaps you mean {near[0]}" if near else ""
+        said = f"There is no command {tokens[0]!r}{meant}"
+    elif isinstance(error, UnusedCliTokensError):
+        said = f"{tokens[0]!r} is one argument too many; a text of several words is put in quotes"
+    else:
+        said = _SENTENCE_END.sub(lambda end: f"; {end[1].lower()}", str(error)).rstrip(".? ")
+    return one_line(f"{said}: `{chain} --help` shows how it is written.")
 
 
 def _system(error: OSError) -> str:

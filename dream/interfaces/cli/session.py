@@ -90,7 +90,7 @@ class Session:
         """
         from agentcore.hosting.builder import AgentHostBuilder  # noqa: PLC0415 - the database takes half a second
 
-        is_there = access is not Access.LOOK or self.database.exists()
+        is_there = access is not Access.LOOK or self.database.exists() or self.data_dir.is_file()
         builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
         builder.with_memory().with_skills().with_conversation_log().with_feedback().with_wisps().with_dreaming()
         if is_there and self.busy_timeout is not None:
@@ -116,13 +116,13 @@ CliSession = Annotated[Session, Parameter(parse=False)]
 """The type of a command's parameter that the launcher fills in."""
 
 
-def data_directory(named: Path | None) -> Path:
+def data_directory(named: str | None) -> Path:
     """Return the data directory: as named, else from the environment, else the user's own.
 
     Raises:
         InvalidOptionsError: the name is blank.
     """
-    chosen = str(named) if named is not None else os.environ.get(DATA_VARIABLE)
+    chosen = os.environ.get(DATA_VARIABLE) if named is None else named
     if chosen is None:
         from platformdirs import user_data_path  # noqa: PLC0415 - most commands name a folder
 

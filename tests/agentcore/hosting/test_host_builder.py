@@ -130,6 +130,21 @@ def test_what_are_no_options_of_the_service_is_refused(options: Any, value: str)
     assert "give MemoryOptions, or a function of them" in sentence
 
 
+def test_after_a_refusal_later_functions_of_the_same_options_are_not_asked():
+    builder = AgentHostBuilder(None).with_memory({"floor": 0.2}).with_memory(lambda options: options.replace(k1=2.0))
+    assert refused(builder).startswith("Option memory = {'floor': 0.2}")
+
+
+def test_every_function_that_returns_nothing_is_told():
+    builder = AgentHostBuilder(None).with_memory(lambda _: None).with_skills(lambda _: None)
+    with pytest.raises(ExceptionGroup) as refusals:
+        builder.build()
+    assert [str(error).split(" is ")[0] for error in refusals.value.exceptions] == [
+        "Option memory = None",
+        "Option skills = None",
+    ]
+
+
 def test_an_error_of_the_configuring_function_itself_is_not_hidden():
     with pytest.raises(ZeroDivisionError):
         AgentHostBuilder(None).with_memory(lambda _: 1 / 0).build()

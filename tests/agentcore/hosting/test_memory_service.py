@@ -242,6 +242,7 @@ def test_remembering_together_equals_remembering_one_by_one(texts: list[str], cu
         ("tea", {"importance": float("nan")}, "nan is not a number"),
         ("tea", {"importance": "high"}, "'high' is not a number"),
         ("tea", {"occurred_at": datetime(2025, 1, 1)}, "no time zone"),  # noqa: DTZ001 - what is refused
+        ("tea", {"trust": 9}, "trust cannot be stored: 9 is none; give one of Trust.UNTRUSTED"),
         ("tea", {"metadata": {"key": 3}}, "metadata value of key cannot be stored: it is int"),
         ("tea", {"metadata": {" ": "x"}}, "metadata key cannot be stored: it is blank"),
     ],

@@ -19,7 +19,6 @@ from agentcore.stores.sql.schema.dreams import (
     steps,
 )
 from agentcore.stores.sql.schema.records import (
-    busy,
     change_feed,
     entries,
     entry_sources,
@@ -44,7 +43,6 @@ KNOWN_REVISIONS = ("0001",)
 __all__ = [
     "KNOWN_REVISIONS",
     "REVISION",
-    "busy",
     "change_feed",
     "cursors",
     "decisions",

@@ -64,7 +64,7 @@ entries = Table(
     Index("ix_entries_fold", "scope_id", "fold_key", "status"),
     Index("ix_entries_position", "scope_id", "position", "status"),
     Index("ix_entries_revision", "scope_id", "revision"),
-    Index("ix_entries_importance", "scope_id", "last_seen_at", "base", sqlite_where=_ACTIVE, postgresql_where=_ACTIVE),
+    Index("ix_entries_importance", "scope_id", "status", "last_seen_at", "base"),
     Index("ix_entries_retired", "scope_id", "status_at", sqlite_where=_RETIRED, postgresql_where=_RETIRED),
     # The change feed names entries by this key; without it SQLite gives the key of a deleted row to the next one.
     sqlite_autoincrement=True,
@@ -228,13 +228,5 @@ leases = Table(
     Column("process_started", Text, nullable=False),
     Column("token", BigInteger, nullable=False),
     instant("acquired_at"),
-    instant("expires_at"),
-)
-
-busy = Table(
-    "busy",
-    metadata,
-    scope_key(primary_key=True),
-    Column("process", String(64), primary_key=True),
     instant("expires_at"),
 )

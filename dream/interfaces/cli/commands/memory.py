@@ -6,7 +6,8 @@ from cyclopts import Parameter
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Status
-from agentcore.domain.text import clean_category, clean_tags
+from agentcore.domain.text import clean_category, clean_content, clean_tags
+from agentcore.hosting.observation import Observation, Particulars
 from dream.cycle.history import entry_json
 from dream.interfaces.cli.render.entries import (
     OUT_OF_REACH,
@@ -42,15 +43,18 @@ async def remember(
         pinned: Keep it whatever happens.
         session: Whose memory.
     """
+    said = Particulars(
+        category=category,
+        tags=tags or (),
+        importance=importance,
+        subject_time=subject_time,
+        pinned=pinned,
+    )
+    # Checked before the memory is opened, so that a mistake makes no data directory.
+    clean_content(text)
+    Observation.of(said)
     async with session.host(Access.CREATE) as host:
-        entry = await host.for_scope(session.scope).memory.remember(
-            text,
-            category=category,
-            tags=tags or (),
-            importance=importance,
-            subject_time=subject_time,
-            pinned=pinned,
-        )
+        entry = await host.for_scope(session.scope).memory.remember(text, **said)
     session.screen.show(lambda: entry_json(entry), lambda: remembered_lines(entry, session.screen.width))
 
 

@@ -43,7 +43,8 @@ def cluster_lines(
     if not found:
         return
     title = f"{counted(len(found), 'cluster')} of near-duplicates for a model or a person to judge"
-    yield Line(f"{title}{f', the {limit} most alike' if len(found) > limit else ''}:", Tone.TITLE)
+    most = f", the {limit} most alike" if len(found) > limit else ""
+    yield from paragraph(f"{title}{most}:", width, tone=Tone.TITLE)
     for place, cluster in enumerate(found[:limit], start=1):
         yield Line(f"  {place}. {cluster.similarity:.0%} alike")
         for entry_id in cluster.entries[:_SHOWN_ENTRIES]:

@@ -66,7 +66,10 @@ def passes_lines(report: RunReport, width: int) -> Lines:
 
 def pass_lines(item: PassReport, width: int) -> Lines:
     """Yield what one pass did: outcome and numbers, then what was refused."""
-    told = "; ".join(part for part in (_numbers(item), explained(item.reason)) if part)
+    numbers = _numbers(item)
+    # Beside what it counted, "unchanged" says enough.
+    reason = "" if numbers and item.reason == Skip.NOTHING_TO_CHANGE else explained(item.reason)
+    told = "; ".join(part for part in (numbers, reason) if part)
     head = f"{item.name:<{_NAME_WIDTH}}{item.outcome.value:<11}"
     yield from paragraph(told or "-", width, first=head, tone=_TONES[item.outcome])
     yield from refusal_lines(item.refused, width, indent=" " * _NAME_WIDTH)

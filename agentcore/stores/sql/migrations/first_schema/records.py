@@ -80,7 +80,7 @@ def _create_entries() -> None:
     op.create_index("ix_entries_fold", "entries", ["scope_id", "fold_key", "status"])
     op.create_index("ix_entries_position", "entries", ["scope_id", "position", "status"])
     op.create_index("ix_entries_revision", "entries", ["scope_id", "revision"])
-    create_partial_index("ix_entries_importance", "entries", ["scope_id", "last_seen_at", "base"], ACTIVE)
+    op.create_index("ix_entries_importance", "entries", ["scope_id", "status", "last_seen_at", "base"])
     create_partial_index("ix_entries_retired", "entries", ["scope_id", "status_at"], RETIRED)
     op.create_table(
         "entry_sources",
@@ -205,11 +205,4 @@ def _create_leases() -> None:
         *columns(sa.Text, "process_started"),
         *columns(sa.BigInteger, "token", "acquired_at", "expires_at"),
         key("leases", "scope_id", "name"),
-    )
-    op.create_table(
-        "busy",
-        scope("busy"),
-        *columns(sa.String(64), "process"),
-        *columns(sa.BigInteger, "expires_at"),
-        key("busy", "scope_id", "process"),
     )

@@ -1,0 +1,279 @@
+"""Images: everything a person could miss goes in, and comes back as it was."""
+
+import dataclasses
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
+from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image
+from agentcore.domain.scope import Scope
+from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, WispRun
+from agentcore.domain.skill import Skill, SkillUse
+from agentcore.domain.subject_time import SubjectTime
+from agentcore.errors import InvalidContentError
+from agentcore.testing.contracts.samples import (
+    SCOPE,
+    a_feedback,
+    a_full_entry,
+    a_skill,
+    a_skill_use,
+    a_turn,
+    a_wisp_run,
+    an_entry,
+)
+
+_TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
+_IDS = st.text("abcdef0123456789-", min_size=1, max_size=16)
+_INSTANTS = st.datetimes(timezones=st.just(UTC))
+_NUMBERS = st.integers(0, 2**31)
+_SOURCES = st.builds(SourceRef, st.sampled_from(SourceKind), _IDS)
+_TIMES = st.sampled_from(["2019", "2019-06", "2019-06-14", "2019-06-14T09:30", "1995..2003", "2020..?", "?..2003"])
+_COUNTS = st.dictionaries(_IDS, st.integers(1, 99), max_size=3).map(lambda counts: tuple(sorted(counts.items())))
+_STATE = {
+    "status": st.sampled_from(Status),
+    "status_reason": st.none() | _TEXTS,
+    "successor": st.none() | _IDS,
+    "status_at": st.none() | _INSTANTS,
+}
+
+entries = st.builds(
+    MemoryEntry,
+    id=_IDS,
+    scope=st.just(SCOPE),
+    content=_TEXTS,
+    category=_TEXTS,
+    tags=st.sets(_TEXTS, max_size=3).map(lambda tags: tuple(sorted(tags))),
+    base=st.floats(0, 1),
+    created_at=_INSTANTS,
+    recorded_at=_INSTANTS,
+    updated_at=st.none() | _INSTANTS,
+    last_seen_at=_INSTANTS,
+    own_count=st.integers(1, 99),
+    absorbed=_COUNTS,
+    subject_time=st.none() | _TIMES.map(SubjectTime.parse),
+    metadata=st.dictionaries(_TEXTS, _TEXTS, max_size=3),
+    level=st.sampled_from(Level),
+    sources=st.sets(_SOURCES, max_size=3).map(lambda sources: tuple(sorted(sources))),
+    trust=st.sampled_from(Trust),
+    pinned=st.booleans(),
+    **_STATE,
+)
+turns = st.builds(
+    Turn,
+    id=_IDS,
+    scope=st.just(SCOPE),
+    session_id=_TEXTS,
+    role=_TEXTS,
+    content=_TEXTS,
+    speaker=st.none() | _TEXTS,
+    occurred_at=_INSTANTS,
+    recorded_at=_INSTANTS,
+    consumed_at=st.none() | _INSTANTS,
+    trust=st.sampled_from(Trust),
+    generated=st.booleans(),
+)
+skills = st.builds(
+    Skill,
+    id=_IDS,
+    scope=st.just(SCOPE),
+    name=_TEXTS,
+    summary=_TEXTS,
+    content=_TEXTS,
+    created_at=_INSTANTS,
+    updated_at=st.none() | _INSTANTS,
+    last_used_at=st.none() | _INSTANTS,
+    see_also=st.lists(_TEXTS, max_size=3).map(tuple),
+    trust=st.sampled_from(Trust),
+    **_STATE,
+)
+skill_uses = st.builds(
+    SkillUse,
+    id=_IDS,
+    scope=st.just(SCOPE),
+    skill_name=_TEXTS,
+    session_id=_TEXTS,
+    occurred_at=_INSTANTS,
+    recorded_at=_INSTANTS,
+)
+feedback = st.builds(
+    Feedback,
+    id=_IDS,
+    scope=st.just(SCOPE),
+    session_id=_TEXTS,
+    kind=st.sampled_from(FeedbackKind),
+    summary=_TEXTS,
+    detail=st.none() | _TEXTS,
+    rating=st.none() | st.sampled_from(Rating),
+    occurred_at=_INSTANTS,
+    recorded_at=_INSTANTS,
+)
+wisp_runs = st.builds(
+    WispRun,
+    id=_IDS,
+    scope=st.just(SCOPE),
+    wisp_id=_TEXTS,
+    description=_TEXTS,
+    definition_hash=_TEXTS,
+    shape_hash=st.none() | _TEXTS,
+    succeeded=st.booleans(),
+    step_count=_NUMBERS,
+    steps_completed=_NUMBERS,
+    failed_step_id=st.none() | _TEXTS,
+    failure_category=st.none() | st.sampled_from(FailureCategory),
+    error_message=st.none() | _TEXTS,
+    failed_tool_name=st.none() | _TEXTS,
+    duration_ms=_NUMBERS,
+    session_id=st.none() | _TEXTS,
+    retry_of=st.none() | _IDS,
+    batch_id=st.none() | _TEXTS,
+    definition_body=st.none() | _TEXTS,
+    occurred_at=_INSTANTS,
+    recorded_at=_INSTANTS,
+)
+
+KINDS = {
+    RecordKind.ENTRY: entries,
+    RecordKind.TURN: turns,
+    RecordKind.SKILL: skills,
+    RecordKind.SKILL_USE: skill_uses,
+    RecordKind.FEEDBACK: feedback,
+    RecordKind.WISP_RUN: wisp_runs,
+}
+SAMPLES: list[Record] = [
+    a_full_entry("a"),
+    a_turn("a"),
+    a_skill("a"),
+    a_skill_use("a"),
+    a_feedback("a"),
+    a_wisp_run("a"),
+]
+
+
+@pytest.mark.parametrize("kind", list(RecordKind))
+@given(data=st.data())
+def test_a_record_survives_its_image(kind: RecordKind, data: st.DataObject):
+    """Through JSON and back, and the image of what came back is the same to the byte."""
+    record = data.draw(KINDS[kind])
+    text = orjson.dumps(to_image(record), option=orjson.OPT_SORT_KEYS)
+    again = from_image(kind, SCOPE, orjson.loads(text))
+    assert again == record
+    assert orjson.dumps(to_image(again), option=orjson.OPT_SORT_KEYS) == text
+
+
+@pytest.mark.parametrize("record", SAMPLES, ids=kind_of)
+def test_an_image_is_read_without_json_between(record: Record):
+    assert from_image(kind_of(record), record.scope, to_image(record)) == record
+
+
+def test_every_kind_has_its_type():
+    assert [kind_of(sample) for sample in SAMPLES] == list(RecordKind)
+
+
+@pytest.mark.parametrize("record", SAMPLES, ids=kind_of)
+def test_an_image_leaves_nothing_out_but_what_the_store_needs(record: Record):
+    fields = {field.name for field in dataclasses.fields(record) if getattr(record, field.name) is not None}
+    assert set(to_image(record)) == fields - {"scope", "version", "importance"}
+
+
+def test_an_image_tells_neither_version_nor_faded_importance():
+    """So that a record written by an undo is, byte for byte, what it was."""
+    entry = an_entry("a", base=0.8)
+    later = dataclasses.replace(entry, version=9, importance=0.3)
+    assert to_image(later) == to_image(entry)
+    assert from_image(RecordKind.ENTRY, SCOPE, to_image(later)).version == 1
+
+
+def test_an_image_belongs_to_the_scope_it_is_read_into():
+    other = Scope("acme", "agent", "zoe")
+    assert from_image(RecordKind.ENTRY, other, to_image(an_entry("a"))) == an_entry("a", scope=other)
+
+
+def test_an_image_is_plain_and_sorted():
+    image = to_image(a_full_entry("a"))
+    assert image["trust"] == "inferred"
+    assert image["sources"] == ["entry:older", "turn:turn-1"]
+    assert image["absorbed"] == [["older", 3]]
+    assert image["subject_time"] == "2024-05..?"
+    assert image["status_at"] == "2025-06-14T09:30:00Z"
+    assert list(image["metadata"]) == ["city", "requires_user_permission"]
+
+
+def test_what_an_image_leaves_out_has_its_usual_value():
+    needed = ("id", "content", "created_at", "recorded_at", "last_seen_at")
+    image = {name: to_image(an_entry("a"))[name] for name in needed}
+    assert from_image(RecordKind.ENTRY, SCOPE, image) == an_entry("a")
+    assert from_image(RecordKind.ENTRY, SCOPE, image | {"updated_at": None}) == an_entry("a")
+
+
+def test_what_an_image_says_beyond_its_kind_is_ignored():
+    """A later version may say more."""
+    assert from_image(RecordKind.TURN, SCOPE, to_image(a_turn("a")) | {"mood": "good", "version": 7}) == a_turn("a")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"content": 5},
+        {"content": ["Tea."]},
+        {"tags": "home"},
+        {"tags": [1]},
+        {"base": "high"},
+        {"base": 1.5},
+        {"base": []},
+        {"own_count": 0},
+        {"own_count": "2"},
+        {"own_count": True},
+        {"absorbed": [["a"]]},
+        {"absorbed": [["a", "b"]]},
+        {"absorbed": {"a": 1}},
+        {"metadata": ["a"]},
+        {"metadata": {"a": 1}},
+        {"level": "guessed"},
+        {"sources": ["elsewhere:a"]},
+        {"sources": [7]},
+        {"subject_time": "once"},
+        {"subject_time": 2019},
+        {"trust": "blind"},
+        {"trust": 3},
+        {"pinned": "yes"},
+        {"status": "asleep"},
+        {"created_at": "yesterday"},
+        {"created_at": "2025-06-14T09:30:00"},
+        {"created_at": 1749893400},
+    ],
+    ids=str,
+)
+def test_an_image_that_describes_no_record_is_refused(wrong: dict[str, Any]):
+    with pytest.raises((KeyError, ValueError, TypeError)):
+        from_image(RecordKind.ENTRY, SCOPE, to_image(an_entry("a")) | wrong)
+
+
+@pytest.mark.parametrize("missing", ["id", "content", "created_at", "last_seen_at"])
+def test_an_image_without_what_every_record_has_is_refused(missing: str):
+    image = to_image(an_entry("a"))
+    del image[missing]
+    with pytest.raises(TypeError):
+        from_image(RecordKind.ENTRY, SCOPE, image)
+
+
+def test_a_merged_entry_need_not_have_been_observed_itself():
+    """What a model wrote from others has only their observations."""
+    merged = an_entry("m", own_count=0, absorbed=(("a", 2), ("b", 1)))
+    assert merged.reinforcement_count == 3
+    assert from_image(RecordKind.ENTRY, SCOPE, to_image(merged)) == merged
+
+
+@pytest.mark.parametrize(("own_count", "absorbed"), [(0, ()), (-1, ()), (-1, (("a", 1),))])
+def test_an_entry_that_nobody_ever_observed_is_refused(own_count: int, absorbed: tuple[tuple[str, int], ...]):
+    with pytest.raises(InvalidContentError, match="reinforcement count"):
+        an_entry("a", own_count=own_count, absorbed=absorbed)
+
+
+def test_samples_stand_at_one_instant():
+    assert an_entry("a").created_at == datetime(2025, 6, 14, 9, 30, tzinfo=UTC)

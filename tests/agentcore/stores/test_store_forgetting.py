@@ -1,0 +1,221 @@
+"""Forgetting: after it, no byte of the text is left in the bookkeeping, in the file or in its log."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from sqlalchemy import Table, insert, select
+
+from agentcore.domain.memory import Level, SourceKind, SourceRef, Status
+from agentcore.domain.records import to_image
+from agentcore.stores.protocols import ReadView, UnitOfWork
+from agentcore.stores.sql.schema import decisions, journal, model_calls, plans, reopened, runs, steps
+from agentcore.stores.sql.scrubbing import REASON, REMOVED_TEXT
+from agentcore.stores.sql.storage import SqlStorage
+from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, an_entry
+
+SECRET = 'Ana\'s PIN is "4711", says Zoë.'
+IN_JSON = orjson.dumps(SECRET).decode()
+KEPT = "Ben likes tea, and says so often."
+
+
+def put(unit: UnitOfWork, table: Table, **values: Any) -> None:
+    usual = {column.name: _sample(column) for column in table.c if not column.nullable and column.name != "pk"}
+    row = usual | {"scope_id": unit.transaction.scope_id} | values
+    unit.transaction.connection.execute(insert(table).values(row))
+
+
+def _sample(column: Any) -> Any:
+    return column.type.python_type()
+
+
+def rows(view: ReadView, table: Table) -> list[dict[str, Any]]:
+    statement = select(table).where(table.c.scope_id == view.transaction.scope_id).order_by(*table.primary_key)
+    return [dict(row._mapping) for row in view.transaction.connection.execute(statement)]
+
+
+def image(entry_id: str, content: str, **fields: Any) -> str:
+    return orjson.dumps(to_image(an_entry(entry_id, content, **fields)), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def made_of(entry_id: str) -> dict[str, Any]:
+    return {"level": Level.DERIVED, "sources": (SourceRef(SourceKind.ENTRY, entry_id),)}
+
+
+async def after_forgetting(storage: SqlStorage, prepare: Callable[[UnitOfWork], object], table: Table) -> Any:
+    """Say the secret, keep some books, forget; return what the books say then."""
+    await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a", SECRET), an_entry("b", KEPT)]))
+    await storage.write(SCOPE, prepare)
+    await storage.write(SCOPE, lambda unit: unit.forget("a"))
+    return await storage.read(SCOPE, lambda view: rows(view, table))
+
+
+def bytes_on_disk(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in sorted(path.parent.iterdir()))
+
+
+async def test_journal_images_are_scrubbed(storage: SqlStorage):
+    def prepare(unit: UnitOfWork) -> None:
+        for record_id, text in (("a", SECRET), ("b", KEPT)):
+            values = {"record_id": record_id, "fingerprint": f"f-{record_id}", "reason": f"About {text}"}
+            put(unit, journal, before=image(record_id, text), after=image(record_id, text, base=0.9), **values)
+            put(unit, decisions, fingerprint=f"f-{record_id}")
+
+    about_a, about_b = await after_forgetting(storage, prepare, journal)
+    assert [about_a[name] for name in ("before", "after", "fingerprint", "scrubbed")] == [None, None, None, True]
+    assert about_a["reason"] == REASON
+    assert (about_b["before"], about_b["scrubbed"]) == (image("b", KEPT), False)
+    assert (about_b["fingerprint"], about_b["reason"]) == ("f-b", f"About {KEPT}")
+    kept = await storage.read(SCOPE, lambda view: rows(view, decisions))
+    assert [row["fingerprint"] for row in kept] == ["f-b"]
+
+
+async def test_images_of_what_was_made_of_it_and_is_no_more_are_scrubbed(storage: SqlStorage):
+    """An undone merge lives on in the journal alone, and so does what was made of that."""
+
+    def prepare(unit: UnitOfWork) -> None:
+        put(unit, journal, record_id="undone", after=image("undone", "Her PIN is 4711.", **made_of("a")))
+        put(unit, journal, record_id="undone", before=image("undone", "Her PIN: 4711"))
+        put(unit, journal, record_id="further", after=image("further", "A PIN of 4711.", **made_of("undone")))
+        put(unit, journal, record_id="other", after=image("other", "Tea.", **made_of("b")))
+
+    found = await after_forgetting(storage, prepare, journal)
+    assert [row["scrubbed"] for row in found] == [True, False, True, False]
+
+
+async def test_images_with_its_text_are_scrubbed_whoever_had_it(storage: SqlStorage):
+    """A purged copy, and the former wording of an entry that says something else by now."""
+
+    def prepare(unit: UnitOfWork) -> None:
+        put(unit, journal, record_id="purged", before=image("purged", SECRET))
+        put(unit, journal, record_id="b", before=image("b", SECRET), after=image("b", "Ben."))
+        put(unit, journal, record_id="b", before=image("b", "Ben."), after=image("b", KEPT))
+
+    found = await after_forgetting(storage, prepare, journal)
+    assert [row["scrubbed"] for row in found] == [True, True, False]
+
+
+async def test_prompts_and_answers_are_scrubbed(storage: SqlStorage):
+    """By the ids they were about, and by the text they quote."""
+
+    def prepare(unit: UnitOfWork) -> None:
+        calls = {
+            "by id": {"record_ids": '["b","a"]', "request": "shown", "answer": "answered"},
+            "by prompt": {"record_ids": "[]", "request": f'{{"prompt":{IN_JSON}}}', "answer": "answered"},
+            "by answer": {"record_ids": "[]", "request": "shown", "answer": f"So: {SECRET}"},
+            "other": {"record_ids": '["b","aa"]', "request": "shown", "answer": "answered"},
+        }
+        for key, values in calls.items():
+            put(unit, model_calls, batch_key=key, input_tokens=7, **values)
+
+    found = await after_forgetting(storage, prepare, model_calls)
+    assert {row["batch_key"]: row["answer"] for row in found if row["answer"]} == {"other": "answered"}
+    assert {row["batch_key"]: row["request"] for row in found if row["request"]} == {"other": "shown"}
+    assert [row["input_tokens"] for row in found] == [7, 7, 7, 7]
+
+
+async def test_plans_and_reopened_ids_are_removed(storage: SqlStorage):
+    def prepare(unit: UnitOfWork) -> None:
+        changes = {
+            "by id": '[{"record_id":"a"}]',
+            "by source": '[{"after":{"sources":["entry:a"]}}]',
+            "by text": f'[{{"note":{IN_JSON}}}]',
+            "other": '[{"record_id":"aa"},{"after":{"sources":["entry:ab"]}}]',
+        }
+        for name, text in changes.items():
+            put(unit, plans, id=name, changes=text)
+        for record_id in ("a", "b"):
+            put(unit, reopened, reader="exact-fold", record_id=record_id)
+
+    assert [row["id"] for row in await after_forgetting(storage, prepare, plans)] == ["other"]
+    left = await storage.read(SCOPE, lambda view: rows(view, reopened))
+    assert [row["record_id"] for row in left] == ["b"]
+
+
+async def test_quotations_are_replaced_and_reports_stay_readable(storage: SqlStorage):
+    report = {"notes": [f"kept {SECRET} apart", KEPT], "outcome": "completed"}
+
+    def prepare(unit: UnitOfWork) -> None:
+        put(unit, runs, id="r", report=orjson.dumps(report).decode())
+        put(unit, steps, run_id="r", number=1, report=orjson.dumps(report).decode())
+        put(unit, journal, record_id="b", reason=f"unlike: {SECRET}", before=image("b", KEPT))
+        put(unit, runs, id="unfinished", report=None)
+
+    found = await after_forgetting(storage, prepare, runs)
+    wanted = {"notes": [f"kept {REMOVED_TEXT} apart", KEPT], "outcome": "completed"}
+    assert (orjson.loads(found[0]["report"]), found[1]["report"]) == (wanted, None)
+    (step,) = await storage.read(SCOPE, lambda view: rows(view, steps))
+    assert orjson.loads(step["report"]) == wanted
+    (row,) = await storage.read(SCOPE, lambda view: rows(view, journal))
+    assert (row["reason"], row["scrubbed"]) == (f"unlike: {REMOVED_TEXT}", False)
+
+
+async def test_a_quotation_in_a_living_entrys_reason_is_replaced(storage: SqlStorage):
+    def prepare(unit: UnitOfWork) -> None:
+        reason = f"Contradicts {SECRET}"
+        unit.entries.add([an_entry("c", "Old.", status=Status.ARCHIVED, status_reason=reason, status_at=START)])
+
+    await after_forgetting(storage, prepare, runs)
+    entry = await storage.read(SCOPE, lambda view: view.entries.get("c"))
+    assert entry.status_reason == f"Contradicts {REMOVED_TEXT}"
+
+
+@pytest.mark.parametrize("text", ["outcome", "completed", "PIN", "near-duplicates"])
+async def test_a_short_text_or_a_bare_name_breaks_no_report(storage: SqlStorage, text: str):
+    report = '{"notes":["PIN"],"outcome":"completed","passes":["near-duplicates"]}'
+    await storage.write(SCOPE, lambda unit: (unit.entries.add([an_entry("a", text)]), put(unit, runs, report=report)))
+    await storage.write(SCOPE, lambda unit: unit.forget("a"))
+    (run,) = await storage.read(SCOPE, lambda view: rows(view, runs))
+    assert run["report"] == report
+
+
+async def test_another_scopes_books_are_left_alone(storage: SqlStorage):
+    await storage.write(OTHER_SCOPE, lambda unit: put(unit, journal, record_id="a", before=image("a", SECRET)))
+    await after_forgetting(storage, lambda _unit: None, journal)
+    (row,) = await storage.read(OTHER_SCOPE, lambda view: rows(view, journal))
+    assert (row["before"], row["scrubbed"]) == (image("a", SECRET), False)
+
+
+async def test_no_byte_of_the_text_is_left_on_the_disk(storage: SqlStorage, path: Path):
+    def prepare(unit: UnitOfWork) -> None:
+        long = "x" * 9_000
+        unit.entries.add([an_entry("m", f"{SECRET} {long}", **made_of("a"))])
+        put(unit, journal, record_id="a", before=image("a", SECRET), after=image("a", f"{SECRET} {long}"))
+        put(unit, model_calls, record_ids='["a"]', request=SECRET, answer=long + SECRET)
+
+    await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("z", SECRET.upper())]))
+    assert b"PIN IS" in bytes_on_disk(path)
+    await after_forgetting(storage, prepare, journal)
+    everything = bytes_on_disk(path)
+    assert (b"4711" in everything, b"PIN IS" in everything, KEPT.encode() in everything) == (False, False, True)
+
+
+async def test_the_log_is_emptied_as_soon_as_no_reader_needs_it(storage: SqlStorage, path: Path):
+    """A forget does not wait for a long read, and the next write does what was left to do."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def read_slowly(view: ReadView) -> bool:
+        before = view.entries.get("a") is not None
+        begun.set()
+        return before and go_on.wait(10)
+
+    await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a", SECRET)]))
+    reading = asyncio.create_task(storage.read(SCOPE, read_slowly))
+    await asyncio.to_thread(begun.wait, 10)
+    await storage.write(SCOPE, lambda unit: unit.forget("a"))
+    assert b"4711" in bytes_on_disk(path)
+    go_on.set()
+    assert await reading
+    await storage.write(SCOPE, lambda unit: unit.settings.put("any", "write"))
+    assert b"4711" not in bytes_on_disk(path)
+
+
+async def test_stopping_empties_the_log_at_the_latest(storage: SqlStorage, path: Path):
+    await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a", SECRET)]))
+    await storage.write(SCOPE, lambda unit: unit.forget("a"))
+    await storage.stop()
+    assert b"4711" not in bytes_on_disk(path)

@@ -1,0 +1,264 @@
+"""plan, run, runs, show, diff, undo, pause, resume."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from commandline import CommandLine, copies_file
+
+from agentcore.clock import SystemClock
+from agentcore.domain.scope import Scope
+from agentcore.stores.sql.storage import SqlStorage
+from dream.passes.exact_fold import ExactFold
+from dream.passes.near_duplicates import NearDuplicates
+
+AS_OF = "2025-10-12T20:00:00Z"
+
+
+def _copies(cli: CommandLine) -> tuple[str, str]:
+    """Import two equal texts; return the ids of the older and the newer."""
+    cli.good("import", copies_file(cli.data.parent))
+    return _older_and_newer(cli)
+
+
+def _older_and_newer(cli: CommandLine) -> tuple[str, str]:
+    entries = cli.json("memories", "--status", "all")["entries"]
+    older, newer = sorted(entries, key=lambda entry: entry["created_at"])
+    return older["id"], newer["id"]
+
+
+def _run_id(cli: CommandLine) -> str:
+    return cli.json("runs")["runs"][-1]["run_id"]
+
+
+def _entries_of(export: str) -> list[str]:
+    return [line for line in export.splitlines() if '"kind":"entry"' in line]
+
+
+async def _broken(*_: object) -> None:
+    raise RuntimeError("the well is dry")
+
+
+def test_a_run_reports_every_pass_and_how_to_see_and_undo_it(filled: CommandLine):
+    out = filled.good("run", "--now", AS_OF)
+    run_id = filled.json("runs")["runs"][0]["run_id"]
+    assert [
+        name for name in ("retention", "exact-fold", "near-duplicates", "importance-decay") if name not in out
+    ] == []
+    assert "36 records changed" in out
+    assert "37 faded" not in out  # the fold took some of them
+    assert f"diff {run_id}" in out
+    assert f"undo {run_id}" in out
+    assert str(filled.data) in out
+
+
+def test_a_run_shows_the_texts_of_near_duplicates_and_counts_the_rest(filled: CommandLine):
+    out = filled.good("run")
+    assert "17 clusters of near-duplicates" in out
+    assert "Depot walls: rubble stone" in out
+    assert "and 12 more clusters" in out
+
+
+def test_the_json_of_a_run_is_its_report(filled: CommandLine):
+    report = filled.json("run")
+    assert report["outcome"] == "completed"
+    assert report["scope"] == "default/agent/agent"
+    assert [item["name"] for item in report["passes"]] == [
+        "retention", "exact-fold", "near-duplicates", "importance-decay",
+    ]  # fmt: skip
+    assert {"outcome", "reason", "backlog", "accepted", "refused", "calls", "seconds"} <= report["passes"][1].keys()
+    assert filled.json("show", report["run_id"][:8]) == report
+
+
+def test_a_second_run_finds_nothing_to_do(dreamt: CommandLine):
+    report = dreamt.json("run")
+    assert (report["outcome"], report["changes"]) == ("unchanged", 0)
+    assert "Nothing was changed." in dreamt.good("run")
+
+
+def test_a_run_of_an_empty_memory_is_unchanged(cli: CommandLine):
+    assert cli.json("run")["outcome"] == "unchanged"
+
+
+def test_only_the_named_passes_run(cli: CommandLine):
+    _copies(cli)
+    report = cli.json("run", "--pass", "near-duplicates", "--pass", "importance-decay")
+    assert [item["reason"] for item in report["passes"]][:2] == ["not_requested", "not_requested"]
+    assert "not asked for: retention, exact-fold" in cli.good("show", report["run_id"])
+
+
+def test_now_simulates_a_later_day(cli: CommandLine):
+    cli.good("remember", "Ana likes tea")
+    notes = [item["notes"] for item in cli.json("run", "--now", "2099-01-01")["passes"]]
+    assert notes[-1] == {"entries": 1, "faded": 1, "at_floor": 1}
+
+
+def test_a_plan_changes_nothing_and_is_applied_exactly(cli: CommandLine):
+    _copies(cli)
+    before = cli.exported()
+    plan = cli.json("plan")
+    assert cli.exported() == before
+    assert cli.json("memories")["total"] == 2
+    report = cli.json("run", "--plan", plan["plan_id"][:6])
+    assert (report["kind"], report["changes"]) == ("plan", 2)
+    assert cli.json("memories")["total"] == 1
+
+
+def test_a_plan_is_a_diff_that_a_person_can_read(cli: CommandLine):
+    older, newer = _copies(cli)
+    out = cli.good("plan")
+    plan_id = out.split()[1]
+    assert "1 change of 2 records; nothing" in out
+    assert "#1 fold (exact-fold)" in out
+    assert f"keeps     {older}" in out
+    assert f"archives  {newer}" in out
+    assert '"Ana likes tea."' in out
+    assert f"because duplicate of {older}" in out
+    assert "tags: a -> a, b" in out
+    assert f"run --plan {plan_id}" in out
+
+
+def test_what_moved_since_the_plan_is_refused_as_stale(cli: CommandLine):
+    older, _ = _copies(cli)
+    plan = cli.json("plan")
+    cli.good("remember", "Ana likes tea", "--category", "general")
+    told = cli("run", "--plan", plan["plan_id"])
+    assert told.code == 0
+    assert "stale_source" in told.out
+    assert older in told.out
+
+
+def test_the_diff_numbers_the_changes_that_undo_takes(dreamt: CommandLine):
+    older, newer = _older_and_newer(dreamt)
+    run_id = _run_id(dreamt)
+    changes = dreamt.json("diff", run_id)["changes"]
+    assert [(one["number"], one["id"]) for one in changes] == [(1, older), (1, newer)]
+    assert changes[1]["before"]["status"] == "active"
+    out = dreamt.good("diff", run_id[:7])
+    assert "#1 fold" in out
+    assert f"undo {run_id} --change 1" in out
+
+
+@pytest.mark.parametrize("which", [(), ("--pass", "exact-fold"), ("--change", "1")])
+def test_an_undone_run_leaves_the_export_as_it_was_and_is_not_redone(cli: CommandLine, which: tuple[str, ...]):
+    _copies(cli)
+    before = cli.exported()
+    run_id = cli.json("run")["run_id"]
+    assert "2 records put back" in cli.good("undo", run_id, *which)
+    assert _entries_of(cli.exported()) == _entries_of(before)
+    if not which:
+        assert cli.exported() == before
+    assert cli.json("run")["changes"] == 0
+    assert cli.json("memories")["total"] == 2
+
+
+def test_an_undo_can_be_undone(dreamt: CommandLine):
+    after = dreamt.exported()
+    undo_id = dreamt.json("undo", _run_id(dreamt))["run_id"]
+    dreamt.good("undo", undo_id)
+    assert _entries_of(dreamt.exported()) == _entries_of(after)
+
+
+def test_what_changed_since_is_reported_and_left_alone(dreamt: CommandLine):
+    run_id = _run_id(dreamt)
+    dreamt.good("remember", "Ana likes tea")
+    out = dreamt.good("undo", run_id)
+    assert "changed_since: the record changed since" in out
+    assert "1 record put back" in out
+
+
+def test_a_restored_entry_stays(dreamt: CommandLine):
+    _, newer = _older_and_newer(dreamt)
+    assert "Restored" in dreamt.good("restore", newer[:8])
+    assert dreamt.json("run")["changes"] == 0
+    assert dreamt.json("memories")["total"] == 2
+    assert "active already" in dreamt("restore", newer).complaint
+
+
+def test_runs_are_listed_newest_first(dreamt: CommandLine):
+    run_id = _run_id(dreamt)
+    undo_id = dreamt.json("undo", run_id)["run_id"]
+    assert [run["run_id"] for run in dreamt.json("runs")["runs"]] == [undo_id, run_id]
+    newest = dreamt.good("runs", "--limit", 1).splitlines()[0]
+    assert newest.split()[0] == undo_id
+    assert f"of {run_id}" in newest + dreamt.good("runs", "--limit", 1)
+
+
+def test_before_the_first_run_the_list_says_how_to_begin(cli: CommandLine):
+    cli.good("remember", "Ana likes tea")
+    assert "No dream has run" in cli.good("runs")
+
+
+def test_a_paused_scope_defers_every_run_until_resumed(cli: CommandLine):
+    _copies(cli)
+    assert "paused" in cli.good("pause")
+    told = cli("run")
+    assert told.code == 0
+    assert "`dream resume` lifts it" in " ".join(told.out.split())
+    assert cli.json("run")["outcome"] == "deferred"
+    assert cli.json("resume")["paused"] is False
+    assert cli.json("run")["changes"] == 2
+
+
+def test_a_scope_on_which_another_process_dreams_defers_and_says_who(cli: CommandLine):
+    _copies(cli)
+
+    async def beside() -> None:
+        storage = SqlStorage(cli.database, clock=SystemClock())
+        await storage.start()
+        hour = timedelta(hours=1)
+        await storage.write(Scope.default(), lambda unit: unit.leases.acquire("dream", holder="me", duration=hour))
+        await storage.stop()
+
+    asyncio.run(beside())
+    told = cli("run")
+    assert told.code == 0
+    assert "another process is dreaming" in told.out
+    assert "lease_held by process" in told.out
+    assert "process" in cli.good("status")
+
+
+def test_a_failed_pass_makes_the_run_partial_with_a_warning(cli: CommandLine, monkeypatch: pytest.MonkeyPatch):
+    _copies(cli)
+    monkeypatch.setattr(NearDuplicates, "propose", _broken)
+    told = cli("run")
+    assert told.code == 0
+    assert "the well is dry" in told.out
+    assert told.err == "The run is partial, it failed in near-duplicates: the rest was done, run again to retry.\n"
+    assert cli.json("memories")["total"] == 1
+
+
+def test_a_run_without_any_good_pass_fails(cli: CommandLine, monkeypatch: pytest.MonkeyPatch):
+    _copies(cli)
+    monkeypatch.setattr(ExactFold, "propose", _broken)
+    told = cli("--json", "run", "--pass", "exact-fold")
+    assert told.code == 1
+    assert told.document["outcome"] == "failed"
+    assert "failed in exact-fold" in told.err
+    assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["show", "feed"], "`dream runs` lists them"),
+        (["diff", "feed"], "`dream runs` lists them"),
+        (["undo", "feed"], "`dream runs` lists them"),
+        (["show", ""], "id ''"),
+        (["undo", "RUN", "--pass", "no-such"], "choose among retention"),
+        (["undo", "RUN", "--change", "99"], "has no change 99"),
+        (["run", "--pass", "no-such"], "choose among retention"),
+        (["plan", "--pass", "no-such"], "choose among retention"),
+        (["run", "--plan", "feed"], "make one with `dream plan`"),
+        (["why", "feed"], "check it and the scope"),
+        (["restore", "feed"], "check it and the scope"),
+        (["forget", "feed"], "check it and the scope"),
+    ],
+)
+def test_what_is_not_there_is_refused_and_nothing_changes(dreamt: CommandLine, arguments: list[str], hint: str):
+    run_id = _run_id(dreamt)
+    before = dreamt.exported()
+    told = dreamt("--json", *(run_id if argument == "RUN" else argument for argument in arguments))
+    assert told.code == 2
+    assert hint in told.complaint
+    assert dreamt.exported() == before

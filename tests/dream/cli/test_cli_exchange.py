@@ -1,0 +1,104 @@
+"""import, export."""
+
+import os
+from pathlib import Path
+
+import orjson
+import pytest
+from commandline import EXAMPLES, CommandLine
+
+
+def _chat(path: Path, *texts: str) -> Path:
+    lines = (orjson.dumps({"role": "user", "content": text, "session": "s1"}) for text in texts)
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "count"),
+    [
+        ("conversation.jsonl", "turn", 334),
+        ("MEMORY.md", "entry", 127),
+        ("memory.jsonl", "entry", 54),
+        ("skills.jsonl", "skill", 10),
+        ("skill-uses.jsonl", "skill_use", 60),
+        ("feedback.jsonl", "feedback", 32),
+        ("wisp-runs.jsonl", "wisp_run", 40),
+    ],
+)
+def test_each_kind_of_file_is_recognised_and_comes_in_once(cli: CommandLine, name: str, kind: str, count: int):
+    first = cli.json("import", EXAMPLES / name)
+    again = cli.json("import", EXAMPLES / name)
+    assert first["added"] == {kind: count}
+    assert again["added"] == {}
+    assert again["known"] == {kind: count}
+
+
+def test_an_import_says_what_came_in_and_what_did_not(cli: CommandLine):
+    out = cli.good("import", EXAMPLES / "MEMORY.md")
+    assert "127 entries" in out
+    assert "left out: 1 html, 1 prose (entry)" in out
+    assert "here already: 127 entries" in cli.good("import", EXAMPLES / "MEMORY.md")
+
+
+def test_a_format_can_be_named(cli: CommandLine, tmp_path: Path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("# People\n\n- Ana likes tea\n")
+    assert cli("import", notes).code == 2
+    assert cli.json("import", notes, "--format", "memory-md")["added"] == {"entry": 1}
+
+
+def test_a_sample_is_taken_of_a_locomo_file(cli: CommandLine, tmp_path: Path):
+    def sample(name: str) -> dict[str, object]:
+        turns = [{"speaker": "Ana", "dia_id": "D1:1", "text": f"I am {name}"}]
+        return {
+            "sample_id": name,
+            "conversation": {"speaker_a": "Ana", "speaker_b": "Ben", "session_1_date_time": "1:56 pm on 8 May, 2023",
+                             "session_1": turns},
+            "observation": {"session_1_observation": {"Ana": [[f"Ana is {name}.", "D1:1"]]}},
+        }  # fmt: skip
+
+    path = tmp_path / "locomo.json"
+    path.write_bytes(orjson.dumps([sample("conv-1"), sample("conv-2")]))
+    assert cli.json("import", path, "--format", "locomo", "--sample", "conv-2")["added"] == {"entry": 1, "turn": 1}
+    assert "Ana is conv-2." in cli.good("memories")
+    assert "conv-1" in cli("import", path, "--sample", "conv-3").complaint
+
+
+def test_an_export_of_one_folder_fills_another(filled: CommandLine, tmp_path: Path):
+    saved = tmp_path / "backup.jsonl"
+    assert "181 records" in filled.good("export", "--output", saved)
+    assert saved.read_text("utf-8") == filled.exported()
+    copy = CommandLine(filled._capture, tmp_path / "copy")
+    copy.good("import", saved)
+    assert copy.exported() == filled.exported()
+
+
+def test_the_json_of_an_export_is_one_document(cli: CommandLine, tmp_path: Path):
+    cli.good("import", _chat(tmp_path / "chat.jsonl", "one", "two"))
+    document = cli.json("export")
+    assert document["records"] == 2
+    assert document["lines"] == [orjson.loads(line) for line in cli.exported().splitlines()]
+    assert cli.json("export", "--output", tmp_path / "x.jsonl")["records"] == 2
+
+
+def test_an_export_replaces_a_file_but_writes_into_a_pipe(cli: CommandLine, tmp_path: Path):
+    cli.good("remember", "Ana likes tea")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    cli.good("export", "--output", pipe)
+    assert os.read(reading, 100_000).decode() == cli.exported()
+    os.close(reading)
+
+
+def test_nothing_is_added_by_a_file_with_one_bad_line(cli: CommandLine, tmp_path: Path):
+    cli.good("remember", "Ana likes tea")
+    before = cli.exported()
+    path = _chat(tmp_path / "chat.jsonl", *(f"text {number}" for number in range(5_000)))
+    with path.open("ab") as file:
+        file.write(b'{"role": "user", "content": ')
+    told = cli("--json", "import", path)
+    assert told.code == 2
+    assert f"{path}, line 5001" in told.complaint
+    assert cli.exported() == before

@@ -1,0 +1,120 @@
+"""remember, recall, memories, forget."""
+
+import pytest
+from commandline import CommandLine
+
+
+def test_what_was_remembered_is_recalled_and_listed(cli: CommandLine):
+    entry = cli.json(
+        *("remember", "Ana moved to Lisbon", "--category", "people/ana", "--tags", "home", "--tag", "city"),
+        *("--importance", "0.8", "--subject-time", "2025-05", "--pinned"),
+    )
+    (hit,) = cli.json("recall", "where does Ana live, Lisbon?")["hits"]
+    listed = cli.json("memories")
+    assert hit["score"] > 0
+    assert listed["total"] == 1
+    assert hit["entry"] == listed["entries"][0] == entry
+    assert {name: entry[name] for name in ("category", "tags", "importance", "subject_time", "pinned")} == {
+        "category": "people/ana",
+        "tags": ["city", "home"],
+        "importance": 0.8,
+        "subject_time": "2025-05",
+        "pinned": True,
+    }
+
+
+def test_what_is_known_is_reinforced(cli: CommandLine):
+    cli.good("remember", "Ana likes tea")
+    assert "seen 2 times" in cli.good("remember", "ana likes  tea.")
+    assert cli.json("memories")["entries"][0]["reinforcement_count"] == 2
+
+
+def test_a_recall_of_nothing_says_so(cli: CommandLine):
+    assert "Nothing is known about 'zebras'" in cli.good("recall", "zebras")
+    assert cli.json("recall", "zebras")["hits"] == []
+
+
+def test_recall_gives_as_many_as_asked_for(cli: CommandLine):
+    cli.known("tea one", "tea two", "tea three")
+    assert len(cli.json("recall", "tea", "-k", 2)["hits"]) == 2
+
+
+def test_memories_are_chosen_by_category_tag_and_state(cli: CommandLine):
+    cli.good("remember", "Ana likes tea", "--category", "people/ana", "--tag", "drinks")
+    cli.good("remember", "Ben likes tea", "--category", "people/ben", "--tag", "drinks", "--tag", "new")
+    cli.good("remember", "Lisbon is sunny", "--category", "places")
+    assert cli.json("memories", "--category", "people")["total"] == 2
+    assert cli.json("memories", "--tag", "drinks", "--tag", "new")["entries"][0]["content"] == "Ben likes tea"
+    assert cli.json("memories", "--status", "archived") == {"total": 0, "entries": []}
+    assert cli.json("memories", "--status", "all")["total"] == 3
+
+
+def test_a_cut_list_says_how_many_there_are(filled: CommandLine):
+    out = filled.good("memories", "--limit", 2)
+    assert "2 of 181 entries" in out
+    assert len(filled.json("memories", "--limit", 2)["entries"]) == 2
+
+
+def test_an_entry_is_named_by_the_beginning_of_its_id(cli: CommandLine):
+    (entry_id,) = cli.known("Ana likes tea")
+    assert cli.json("why", entry_id[:6])["id"] == entry_id
+
+
+def test_an_ambiguous_beginning_is_refused(cli: CommandLine):
+    cli.known("one fact", "another fact")
+    told = cli("why", "")
+    assert told.code == 2
+    assert "give more characters" in told.complaint
+
+
+def test_forget_removes_the_entry_and_says_what_it_cannot_reach(cli: CommandLine):
+    (entry_id,) = cli.known("Ana likes tea")
+    told = cli.json("forget", entry_id[:8])
+    assert told["removed"] == [entry_id]
+    assert told["restored"] == []
+    assert "git history" in told["untouched"]
+    assert cli.json("memories", "--status", "all")["total"] == 0
+
+
+def test_forget_says_it_in_words(cli: CommandLine):
+    (entry_id,) = cli.known("Ana likes tea")
+    out = cli.good("forget", entry_id)
+    assert entry_id in out
+    assert "git history" in out
+    assert "conversation log" in out
+    assert "Ana likes tea" not in out
+
+
+def test_a_person_who_forgot_may_be_told_again(cli: CommandLine):
+    (entry_id,) = cli.known("Ana likes tea")
+    cli.good("forget", entry_id)
+    cli.good("remember", "Ana likes tea")
+    assert cli.json("memories")["total"] == 1
+
+
+@pytest.mark.parametrize("text", ["[bold red]alarm[/] and [link=x]y[/link]", ":smile: http://x 'quoted' 3.14"])
+def test_contents_are_printed_as_they_stand_and_never_as_markup(cli: CommandLine, text: str):
+    cli.known(text)
+    assert text in cli.good("memories")
+
+
+@pytest.mark.parametrize("poison", ["\x1b[2J\x1b[31mred", "a\x07bell", "b\rover", "c\x9b31m", "\u202etxt.exe", "d\x7f"])
+def test_contents_cannot_steer_the_terminal(cli: CommandLine, poison: str):
+    (entry_id,) = cli.known(f"start {poison} end")
+    for out in (cli.good("memories"), cli.good("why", entry_id)):
+        assert all(character.isprintable() or character == "\n" for character in out)
+        assert "start" in out
+        assert "end" in out
+
+
+def test_json_keeps_contents_as_they_are(cli: CommandLine):
+    cli.known("a \x1b[31m b")
+    assert cli.json("memories")["entries"][0]["content"] == "a \x1b[31m b"
+
+
+def test_lists_keep_within_eighty_columns(filled: CommandLine):
+    assert max(len(line) for line in filled.good("memories", "--limit", 200).splitlines()) <= 80
+
+
+def test_nothing_is_coloured_without_a_terminal(filled: CommandLine):
+    assert "\x1b" not in filled.good("memories") + filled.good("run") + filled.good("status")
