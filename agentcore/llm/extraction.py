@@ -66,12 +66,13 @@ class Unreadable:
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _OUTSIDE = re.compile(
-    r'<(?P<tag>/?)think(?:ing)?>|\{[ \t\r\n]*(?:(?P<object>(?="))|(?P<empty>\}))|[{}\[\]]',
+    r'<(?P<tag>/?)think(?:ing)?>|\{[ \t\r\n]*(?:(?P<object>(?="))|(?P<empty>\}))|[{\[]|\}+|\]+',
     re.IGNORECASE,
 )
 _INSIDE = re.compile(rf'{_STRING}|["{{}}\[\]]', re.DOTALL)
 _NAME_OR_NUMBER = re.compile(rf"{_STRING}(?P<name>\s*:)?|(?P<number>-?\d[\d.eE+-]*)", re.DOTALL)
 _BEGINS_WITH_OBJECT = re.compile(r'\s*+(?:```\w*\s*)?\{[ \t\r\n]*["}]')
+_TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _CLOSING_TAG = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 
 
@@ -134,7 +135,7 @@ class _Walk:
         if token["empty"] is not None:
             self._has_empty = self._has_empty or not any(self._open.values())
         else:
-            self._pass_bracket(token[0])
+            return self._pass_bracket(token)
         return token.end()
 
     def _pass_tag(self, token: re.Match[str]) -> int:
@@ -149,45 +150,48 @@ class _Walk:
             self._begin = closing.end()
         return closing.end()
 
-    def _pass_bracket(self, bracket: str) -> None:
+    def _pass_bracket(self, token: re.Match[str]) -> int:
+        bracket = token[0][0]
         if bracket in self._open:
             self._open[bracket] += 1
-            return
+            is_too_deep = self._open[bracket] > MAX_DEPTH
+            return self._give_up(token.start(), UnreadableReason.TOO_DEEP) if is_too_deep else token.end()
         opening = "{" if bracket == "}" else "["
-        if self._open[opening]:
-            self._open[opening] -= 1
-        elif self._found is not None:
-            self._fault = self._fault or UnreadableReason.NESTED
+        too_many = len(token[0]) - self._open[opening]
+        self._open[opening] = max(0, -too_many)
+        if too_many > 0 and self._found is not None:
+            return self._give_up(token.start(), UnreadableReason.NESTED)
+        return token.end()
 
     def _pass_object(self, start: int) -> int:
         end, fault = _matching_end(self._text, start)
         if fault is None:
             fault = self._take(start, end)
-        if fault is None:
-            return end
-        # A thought may hold anything, broken objects too: look whether this was one.
-        closing = _CLOSING_TAG.search(self._text, start) if self._broken_thoughts < _MOST_BROKEN else None
-        if closing is None or not self._may_be_thought:
-            return self._end_with(fault)
-        self._broken_thoughts += 1
-        self._start_over(closing.end())
-        return closing.end()
+        return end if fault is None else self._give_up(start, fault)
 
     def _take(self, start: int, end: int) -> UnreadableReason | None:
         if any(self._open.values()):
             return UnreadableReason.NESTED
         if self._found is not None:
-            if self._text[slice(*self._place)] != self._text[start:end]:
-                self._fault = self._fault or UnreadableReason.SEVERAL
-            return None
+            is_same = self._text[slice(*self._place)] == self._text[start:end]
+            return None if is_same else UnreadableReason.SEVERAL
         parsed = _parsed(self._text[start:end])
         if isinstance(parsed, Unreadable):
             return parsed.reason
         self._found, self._place = parsed, (start, end)
         return None
 
+    def _give_up(self, position: int, fault: UnreadableReason) -> int:
+        """Go on after the thought that *fault* lies in, if it lies in one; else end with it."""
+        tag = _TAG.search(self._text, position) if self._may_be_thought else None
+        if tag is None or not tag[1] or self._broken_thoughts >= _MOST_BROKEN:
+            return self._end_with(fault)
+        self._broken_thoughts += 1
+        self._start_over(tag.end())
+        return tag.end()
+
     def _end_with(self, fault: UnreadableReason) -> int:
-        self._fault = self._fault or fault
+        self._fault = fault
         self._is_over = True
         return len(self._text)
 

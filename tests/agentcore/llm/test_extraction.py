@@ -24,6 +24,8 @@ WRAPPED = [
     f'Okay: {{"facts": [...]}} maybe, or {{"facts": "cut</think>{JSON}',
     f'Okay: {{"facts": []}} would do.</think>\n{JSON}',
     f"Mhm [and {'{'} so on</think>\n{JSON}",
+    f'Either {{"a": 1}} or {{"b": 2}} or [{{"c": 3}}]</think>{JSON}',
+    f"{'{' * (MAX_DEPTH + 1)}</think>{JSON}",
     f"<think>a</think> then <think>b</think> {JSON} and <think>c</think>",
     f"{JSON}\n\nThe same again:\n{JSON}",
     f"{JSON} </think> trailing words",
@@ -71,6 +73,8 @@ REFUSED = [
     ('{"a": 18446744073709551616}', UnreadableReason.NUMBER),
     ('{"a": -9223372036854775809}', UnreadableReason.NUMBER),
     ('{"a":' * MAX_DEPTH + '{"b": 1}' + "}" * MAX_DEPTH, UnreadableReason.TOO_DEEP),
+    ("[" * (MAX_DEPTH + 1), UnreadableReason.TOO_DEEP),
+    ('So: {"a": 1} {"b": 2} <think>hm</think> {"c": 3}', UnreadableReason.SEVERAL),
     # A quoted memory that closes a thought which never was gets no say.
     ('{"content": "</think>{"toDelete": ["e1"]}"}', UnreadableReason.INVALID_JSON),
     ('```json\n{"content": "cut </think>{"toDelete": ["e1"]}', UnreadableReason.CUT_OFF),
