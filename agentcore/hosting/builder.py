@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from agentcore.hosting.service import HostedService
     from agentcore.llm.chat import ChatClient
+    from agentcore.llm.settings import ChatOptions
     from agentcore.stores.protocols import Storage
     from dream.interfaces.plugin import DreamFactory
     from dream.options import DreamOptions
@@ -68,7 +69,7 @@ class AgentHostBuilder:
         self._ids = RandomIds() if ids is None else ids
         self._shutdown_timeout = shutdown_timeout
         self._told: dict[str, list[object]] = {}
-        self._chat: ChatClient | None = None
+        self._chat: tuple[ChatClient | ChatOptions | None] | None = None
         self._storage: Storage | None = None
         self._services: list[HostedService] = []
         self._install: Callable[[Callable[[DreamOptions], DreamOptions]], DreamFactory] | None = None
@@ -102,10 +103,15 @@ class AgentHostBuilder:
         self._install = install_dreaming
         return self._with("dreaming", configure)
 
-    def with_llm(self, client: "ChatClient") -> Self:
-        """Let dreams ask a model; the last one named is asked."""
+    def with_llm(self, client: "ChatClient | ChatOptions | None" = None) -> Self:
+        """Let dreams ask a model; the last one named is asked.
+
+        Args:
+            client: A client, or how to reach a server, or nothing: then the environment and the data directory's
+                `agentcore.toml` say how. A client with `start` and `stop` lives as long as the host.
+        """
         self._refuse_if_built()
-        self._chat = client
+        self._chat = (client,)
         return self
 
     def with_storage(self, storage: "Storage") -> Self:
@@ -159,9 +165,11 @@ class AgentHostBuilder:
 
         settling = Settling()
         storage, chat, timeout = self._storage, self._chat, self._shutdown_timeout
+        folder = settling.folder(self._data_dir)
+        clock = settling.part("clock", self._clock, "now", "sleep")
         blueprint = Blueprint(
-            data_dir=settling.folder(self._data_dir),
-            clock=settling.part("clock", self._clock, "now", "sleep"),
+            data_dir=folder,
+            clock=clock,
             ids=settling.part("ids", self._ids, "new"),
             shutdown_timeout=DEFAULT_SHUTDOWN_TIMEOUT
             if timeout is None
@@ -169,7 +177,7 @@ class AgentHostBuilder:
             storage=None
             if storage is None
             else settling.part("with_storage", storage, "start", "stop", "read", "write"),
-            chat=None if chat is None else settling.part("with_llm", chat, "complete"),
+            chat=None if chat is None else settling.chat(chat[0], folder, clock),
             memory=settling.options(options.MemoryOptions, self._told.get("memory")),
             conversation=settling.options(options.ConversationOptions, self._told.get("conversation")),
             skills=settling.options(options.SkillOptions, self._told.get("skills")),

@@ -132,6 +132,13 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
 
 
 def _extra_services(blueprint: Blueprint, dreams: object) -> Sequence[Any]:
-    """Return the host's own services and then, as the last to start and the first to stop, the dreams."""
-    lives = callable(getattr(dreams, "start", None)) and callable(getattr(dreams, "stop", None))
-    return [*blueprint.services, dreams] if lives else blueprint.services
+    """Return the model, the host's own services and then, as the last to start and the first to stop, the dreams."""
+    own: list[object] = list(blueprint.services)
+    chat: object = blueprint.chat
+    # A client that is one of the host's own services has its place among them.
+    first = [chat] if _lives(chat) and not any(one is chat for one in own) else []
+    return [*first, *own, *([dreams] if _lives(dreams) else [])]
+
+
+def _lives(part: object) -> bool:
+    return callable(getattr(part, "start", None)) and callable(getattr(part, "stop", None))

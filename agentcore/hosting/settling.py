@@ -3,11 +3,15 @@
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from agentcore.clock import Clock
 from agentcore.domain.decay import Decay
 from agentcore.errors import InvalidInputError, InvalidOptionsError
 from agentcore.hosting.options import MemoryOptions, Options, together
+from agentcore.llm.chat import ChatClient
+from agentcore.llm.errors import ChatNotConfiguredError
+from agentcore.llm.openai_client import OpenAIChatClient
 
 Kind = TypeVar("Kind", bound=Options)
 T = TypeVar("T")
@@ -65,6 +69,30 @@ keep everything in memory.
         if value <= timedelta():
             self.refuse(field, value, "give a duration longer than zero")
         return value
+
+    def chat(self, given: object, folder: Path | None, clock: Clock) -> ChatClient | None:
+        """Return the model that *given* is or describes; None if it is refused, which is noted.
+
+        Args:
+            given: A client, options of one, or None for what the environment and the settings file say.
+            folder: Where the settings file is.
+            clock: What the client waits by.
+        """
+        if callable(getattr(given, "complete", None)):
+            return cast("ChatClient", given)
+        # Deferred, because whoever brings a client of their own needs no settings.
+        from agentcore.llm.settings import FILE_NAME, ChatOptions, from_environment  # noqa: PLC0415
+
+        if given is not None and not isinstance(given, ChatOptions):
+            self.refuse("with_llm", given, "give a ChatClient, ChatOptions, or nothing for what is configured")
+            return None
+        refused = len(self._refusals)
+        options = given or self.attempt(lambda: from_environment(folder))
+        if options is not None:
+            return OpenAIChatClient(options.for_dreams(), clock=clock)
+        if len(self._refusals) == refused:
+            self._refusals.append(ChatNotConfiguredError(settings_file=str(folder / FILE_NAME) if folder else None))
+        return None
 
     def options(self, kind: type[Kind], told: Sequence[Any] | None) -> Kind | None:
         """Return what a service's options have become; None where the service is not wanted.

@@ -1,28 +1,84 @@
 """The model seam: what a caller asks, what a model answers, and the gate that lets people go first."""
 
+from typing import TYPE_CHECKING, Any
+
 from agentcore.llm.chat import (
     ChatClient,
     ChatMessage,
     ChatRequest,
     ChatRole,
     Completion,
+    FailedTry,
     FinishReason,
     ResponseFormat,
+    TryFailure,
     Usage,
 )
-from agentcore.llm.errors import ChatError, ChatUnavailableError
+from agentcore.llm.errors import (
+    ChatAnswerTooLargeError,
+    ChatAnswerUnreadableError,
+    ChatContextTooLongError,
+    ChatError,
+    ChatKeyRefusedError,
+    ChatModelMissingError,
+    ChatNotConfiguredError,
+    ChatRateLimitedError,
+    ChatRequestRefusedError,
+    ChatServerError,
+    ChatTimeoutError,
+    ChatUnavailableError,
+    ChatUnreachableError,
+)
+from agentcore.llm.extraction import Unreadable, UnreadableReason, extract_object
 from agentcore.llm.gate import BusyGate
+from agentcore.llm.openai_client import OpenAIChatClient
+from agentcore.llm.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from agentcore.llm.settings import ChatOptions, EndpointUse, from_environment
 
 __all__ = [
     "BusyGate",
+    "ChatAnswerTooLargeError",
+    "ChatAnswerUnreadableError",
     "ChatClient",
+    "ChatContextTooLongError",
     "ChatError",
+    "ChatKeyRefusedError",
     "ChatMessage",
+    "ChatModelMissingError",
+    "ChatNotConfiguredError",
+    "ChatOptions",
+    "ChatRateLimitedError",
     "ChatRequest",
+    "ChatRequestRefusedError",
     "ChatRole",
+    "ChatServerError",
+    "ChatTimeoutError",
     "ChatUnavailableError",
+    "ChatUnreachableError",
     "Completion",
+    "EndpointUse",
+    "FailedTry",
     "FinishReason",
+    "OpenAIChatClient",
     "ResponseFormat",
+    "TryFailure",
+    "Unreadable",
+    "UnreadableReason",
     "Usage",
+    "estimate_tokens",
+    "extract_object",
+    "from_environment",
 ]
+
+_SETTINGS = frozenset({"ChatOptions", "EndpointUse", "from_environment"})
+
+
+def __getattr__(name: str) -> Any:
+    """Import the settings when they are first used: pydantic is not loaded for those who bring their own client."""
+    if name not in _SETTINGS:
+        raise AttributeError(f"module 'agentcore.llm' has no attribute {name!r}")
+    from agentcore.llm import settings  # noqa: PLC0415 - only for lazy names
+
+    return getattr(settings, name)

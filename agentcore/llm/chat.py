@@ -99,10 +99,45 @@ class Usage:
     Args:
         input_tokens: Tokens of the prompt.
         output_tokens: Tokens of the answer, thinking included.
+        is_estimated: Whether a part of it is our estimate, because the server did not say.
     """
 
     input_tokens: int
     output_tokens: int
+    is_estimated: bool = False
+
+
+class TryFailure(StrEnum):
+    """What one try of a call failed of."""
+
+    UNREACHABLE = "unreachable"
+    TIMED_OUT = "timed_out"
+    CLOSED = "closed"
+    RATE_LIMITED = "rate_limited"
+    SERVER_ERROR = "server_error"
+    KEY_REFUSED = "key_refused"
+    MODEL_MISSING = "model_missing"
+    CONTEXT_TOO_LONG = "context_too_long"
+    PARAMETER_REFUSED = "parameter_refused"
+    REQUEST_REFUSED = "request_refused"
+    UNREADABLE = "unreadable"
+    TOO_LARGE = "too_large"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedTry:
+    """One request that gave no completion; budgets count it.
+
+    Args:
+        failure: What it failed of.
+        usage: What it is charged, always an estimate: nothing when the server refused or never got it; else the
+            prompt and the answer as far as it came, and after a time-out the longest answer allowed.
+        status: The HTTP status; None where none arrived.
+    """
+
+    failure: TryFailure
+    usage: Usage
+    status: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,24 +149,26 @@ class Completion:
         finish_reason: Why it ended.
         usage: What it cost.
         model: The model that answered, as the server names it.
+        failed_tries: The requests that failed before this answer came, oldest first; `usage` is without them.
     """
 
     text: str
     finish_reason: FinishReason
     usage: Usage
     model: str
+    failed_tries: tuple[FailedTry, ...] = ()
 
 
 class ChatClient(Protocol):
     """A model that answers requests; lives as long as the host and serves several calls at once.
 
-    Doubles: `agentcore.testing.ScriptedChatClient`.
+    Implemented by `OpenAIChatClient`. Doubles: `agentcore.testing.ScriptedChatClient`.
     """
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Return the answer, whole or not: `finish_reason` tells. Cancelling the call gives it up.
 
         Raises:
-            ChatError: there is no answer.
+            ChatError: there is no answer; its `failed_tries` say what was tried and what that is charged.
         """
         ...

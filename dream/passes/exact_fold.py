@@ -1,5 +1,6 @@
 """Exact-duplicate fold: equal texts become one entry, the older one."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,12 +24,16 @@ FOLD = "fold"
 _WINDOW = 20_000
 """Places in the order of arrival that one step looks at: a text that is alone costs an index look-up only."""
 
+_MOST_CHANGES = 250
+"""Records one step changes; a foreground write waits for a step, and more would take longer than 50 ms."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Window:
     """Groups of equal texts with a member in the window of positions, and where that window ends."""
 
     groups: tuple[tuple[MemoryEntry, ...], ...]
+    marks: frozenset[str]
     fresh: frozenset[str]
     end: int
     last: int
@@ -68,32 +73,44 @@ class ExactFold:
     async def propose(self, context: DreamContext) -> Proposal:
         """Fold the groups of the next window, as many as fit the step."""
         window = await context.read(lambda view: _next_window(view, context))
-        folds, refused = await _judged(window, context)
-        fitting, truncated = _fitting(folds, context.options.step_size)
-        end = context.cursor if truncated else window.end
-        return Proposal(
-            change_sets=tuple(_change_set(fold, context.as_of) for fold in fitting),
-            refused=() if truncated else tuple(refused),
-            notes={
-                "compared": 0 if truncated else window.compared,
-                "folded": sum(len(fold.copies) for fold in fitting),
-            },
-            cursor=end,
-            looked_at=() if truncated else tuple(sorted(context.reopened)),
-            done=not truncated and window.end >= window.last,
-        )
+        declined = await context.declined(window.marks)
+        # Hundreds of folds take longer than the event loop may stall.
+        return await asyncio.to_thread(_proposed, window, declined, context)
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over the steps."""
         return summed(notes, "compared", "folded")
 
 
+def _proposed(window: _Window, declined: frozenset[str], context: DreamContext) -> Proposal:
+    folds, refused = _judged(window, declined, context.options.protected_categories)
+    fitting, truncated = _fitting(folds, _room(context))
+    end = context.cursor if truncated else window.end
+    return Proposal(
+        change_sets=tuple(_change_set(fold, context.as_of) for fold in fitting),
+        refused=() if truncated else tuple(refused),
+        notes={
+            "compared": 0 if truncated else window.compared,
+            "folded": sum(len(fold.copies) for fold in fitting),
+        },
+        cursor=end,
+        looked_at=() if truncated else tuple(sorted(context.reopened)),
+        done=not truncated and window.end >= window.last,
+    )
+
+
+def _room(context: DreamContext) -> int:
+    """Return how many records a step may change: at least the two that the smallest fold changes."""
+    return max(2, min(context.options.step_size, _MOST_CHANGES))
+
+
 def _next_window(view: ReadView, context: DreamContext) -> _Window:
     last = max(view.entries.last_position(), context.cursor)
     end = min(last, context.cursor + _WINDOW)
-    room = context.options.step_size
-    found = view.entries.repeated(after=context.cursor, upto=end, also=context.reopened, limit=room)
-    if len(found) >= room:
+    # Each has a twin, often outside the window, that changes with it; a step cut short looks at its window again.
+    limit = _room(context) // 2
+    found = view.entries.repeated(after=context.cursor, upto=end, also=context.reopened, limit=limit)
+    if len(found) >= limit:
         end = max(context.cursor, found[-1].position)
     members = view.entries.with_fold_keys({item.fold_key for item in found})
     keyed = sorted(
@@ -101,13 +118,12 @@ def _next_window(view: ReadView, context: DreamContext) -> _Window:
     )
     groups = tuple(tuple(entry for _, _, entry in group) for _, group in groupby(keyed, key=lambda k: k[0]))
     compared = view.entries.count_material(after=context.cursor, also=context.reopened, upto=end)
-    return _Window(groups, frozenset(item.id for item in found), end, last, compared)
+    marks = frozenset(_mark(entry) for group in groups for entry in group)
+    return _Window(groups, marks, frozenset(item.id for item in found), end, last, compared)
 
 
-async def _judged(window: _Window, context: DreamContext) -> tuple[list[_Fold], list[Refusal]]:
+def _judged(window: _Window, declined: frozenset[str], protected: Sequence[str]) -> tuple[list[_Fold], list[Refusal]]:
     """Return the folds no person declined, and what was refused; members of an undone fold never join again."""
-    declined = await context.declined({_mark(entry) for group in window.groups for entry in group})
-    protected = context.options.protected_categories
     refused: list[Refusal] = []
     folds = [fold for group in window.groups for fold in _folds(group, protected, window.fresh, declined, refused)]
     return folds, refused

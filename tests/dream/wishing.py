@@ -67,8 +67,8 @@ class Curious:
     name: ClassVar[str] = "curious"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.LLM})
 
-    async def has_work(self, _context: DreamContext) -> Work:
-        return Work(len(self.questions))
+    async def has_work(self, context: DreamContext) -> Work:
+        return Work(len(self.questions) - context.cursor)
 
     async def propose(self, context: DreamContext) -> Proposal:
         place = context.cursor

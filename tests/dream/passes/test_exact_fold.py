@@ -311,7 +311,7 @@ async def test_more_copies_of_one_text_than_a_step_holds_become_one_entry(world:
     done = await fold(world)
     (left,) = await world.active()
     assert (done.notes["folded"], left.reinforcement_count) == (copies - 1, copies)
-    assert done.accepted == copies - 1 + 3  # each of three steps rewrites the survivor
+    assert done.accepted == copies - 1 + 5  # each of five steps rewrites the survivor
 
 
 async def test_copies_in_far_windows_of_the_order_of_arrival_find_each_other(

@@ -1,0 +1,216 @@
+"""ChatOptions: which model to ask and how, given outright or read from the environment and `agentcore.toml`."""
+
+import tomllib
+from collections.abc import Mapping
+from datetime import timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Self, cast
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from agentcore.errors import InvalidOptionsError
+
+FILE_NAME = "agentcore.toml"
+"""The settings file in a data directory."""
+SECTION = "llm"
+"""Its table that holds these options."""
+OPENAI_URL = "https://api.openai.com/v1"
+
+_LONGEST = timedelta(days=1)
+_MOST_BYTES = 1 << 30
+
+
+class EndpointUse(StrEnum):
+    """Who else the model's server works for."""
+
+    DEDICATED = "dedicated"
+    """Calls do not slow each other down: a call in flight finishes though a person's turn begins."""
+    SHARED = "shared"
+    """One machine serves dreams and people, such as a local model: a call in flight makes room."""
+
+
+def _seconds(value: object) -> object:
+    """Read a bare number, as the environment spells it, as seconds."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+_Duration = Annotated[timedelta, BeforeValidator(_seconds)]
+
+
+class ChatOptions(BaseModel):
+    """Which model to ask, and how; frozen. `from_environment` reads what is not given outright.
+
+    Raises:
+        InvalidOptionsError: an option is unknown or cannot have its value.
+        ExceptionGroup: several are; one `InvalidOptionsError` for each.
+
+    Example:
+        >>> ChatOptions(model="qwen3:8b", base_url="http://localhost:11434/v1").timeout.total_seconds()
+        300.0
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True)
+
+    model: str = Field(min_length=1, max_length=256)
+    """The model's name, as its server spells it. Environment: AGENTCORE_MODEL."""
+    dream_model: str | None = Field(default=None, min_length=1, max_length=256)
+    """The model dreams ask; None for the same. Environment: AGENTCORE_DREAM_MODEL."""
+    base_url: str = OPENAI_URL
+    """Address of an OpenAI-compatible server, usually up to `/v1`. Environment: OPENAI_BASE_URL."""
+    api_key: SecretStr | None = None
+    """The key; None where the server wants none. Environment: OPENAI_API_KEY."""
+    timeout: _Duration = Field(default=timedelta(minutes=5), gt=timedelta(), le=_LONGEST)
+    """The time one try has for its whole answer, in seconds. Environment: AGENTCORE_TIMEOUT."""
+    retries: int = Field(default=3, ge=0, le=20)
+    """Further tries after one that may do better the next time. Environment: AGENTCORE_RETRIES."""
+    retry_wait: _Duration = Field(default=timedelta(seconds=1), ge=timedelta(), le=_LONGEST)
+    """Wait before the first further try, in seconds; it doubles each time. Environment: AGENTCORE_RETRY_WAIT."""
+    max_retry_wait: _Duration = Field(default=timedelta(minutes=1), ge=timedelta(), le=_LONGEST)
+    """Longest wait for a try, in seconds; a server that asks for more is given up. Environment:
+    AGENTCORE_MAX_RETRY_WAIT."""
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    """Upper bound of what a request may ask for; None for none. Environment: AGENTCORE_MAX_OUTPUT_TOKENS."""
+    max_answer_bytes: int = Field(default=4 << 20, ge=1024, le=_MOST_BYTES)
+    """Longest answer that is read, in bytes. Environment: AGENTCORE_MAX_ANSWER_BYTES."""
+    endpoint: EndpointUse = EndpointUse.DEDICATED
+    """Who else the server works for. Environment: AGENTCORE_ENDPOINT."""
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            refusals = [_refusal(problem) for problem in error.errors(include_url=False)]
+        else:
+            return
+        # Raised out here, where no chained error can show what was given as a key.
+        raise refusals[0] if len(refusals) == 1 else ExceptionGroup("Several options are not possible", refusals)
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_plain_address(cls, value: str) -> str:
+        parts = urlsplit(value.strip())
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError("give an http or https address, such as http://localhost:11434/v1")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("leave out user, password, query and fragment; the key goes into OPENAI_API_KEY")
+        return value.strip().rstrip("/")
+
+    @field_validator("api_key")
+    @classmethod
+    def _fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
+        key = value.get_secret_value().strip() if value else ""
+        if not (key.isascii() and key.isprintable()):
+            raise ValueError("give a key of printable ASCII characters")
+        return SecretStr(key) if key else None
+
+    def for_dreams(self) -> Self:
+        """Return the same options with the model that dreams ask."""
+        return self.model_copy(update={"model": self.dream_model or self.model})
+
+    def without_key(self, text: str) -> str:
+        """Return *text* with the key blotted out, should a server have echoed it."""
+        return text.replace(self.api_key.get_secret_value(), "(key)") if self.api_key else text
+
+
+class _Environment(BaseSettings):
+    """The variables as they stand; `ChatOptions` reads their values."""
+
+    model_config = SettingsConfigDict(env_prefix="AGENTCORE_", env_ignore_empty=True, extra="ignore")
+
+    model: str | None = None
+    dream_model: str | None = None
+    base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
+    api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    timeout: str | None = None
+    retries: str | None = None
+    retry_wait: str | None = None
+    max_retry_wait: str | None = None
+    max_output_tokens: str | None = None
+    max_answer_bytes: str | None = None
+    endpoint: str | None = None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read the environment alone."""
+        _ = settings_cls, init_settings, dotenv_settings, file_secret_settings
+        return (env_settings,)
+
+
+def from_environment(data_dir: str | Path | None = None, **explicit: object) -> ChatOptions | None:
+    """Return what is configured; None if nothing names a model.
+
+    A value given here wins over the environment, and that over `agentcore.toml`. `dream_model` stands in for a
+    missing `model`. An empty variable counts as unset.
+
+    Args:
+        data_dir: The folder with `agentcore.toml`, which need not exist; None for the environment alone.
+        explicit: Options by name.
+
+    Raises:
+        InvalidOptionsError: an option is unknown or cannot have its value, or the file cannot be read.
+        ExceptionGroup: several are.
+    """
+    written = {} if data_dir is None else _written(Path(data_dir).expanduser() / FILE_NAME)
+    values = written | _Environment().model_dump(exclude_unset=True) | explicit
+    values.setdefault("model", values.get("dream_model"))
+    if values["model"] is None:
+        return None
+    return ChatOptions(**values)
+
+
+def _written(path: Path) -> dict[str, object]:
+    """Return the file's section; empty without the file or the section."""
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except UnicodeDecodeError:
+        problem = "it is not UTF-8; save it as UTF-8"
+    except tomllib.TOMLDecodeError as error:
+        # The parser tells the place and never quotes the line, which may hold a key.
+        problem = f"it is not TOML: {error}"
+    except OSError as error:
+        problem = f"it cannot be read: {error.strerror}"
+    else:
+        section: object = document.get(SECTION, {})
+        if isinstance(section, dict):
+            return cast("dict[str, object]", section)
+        problem = f"write a table [{SECTION}]"
+    raise InvalidOptionsError(field="settings file", value=str(path), allowed=problem)
+
+
+def _refusal(problem: Mapping[str, Any]) -> InvalidOptionsError:
+    name = str(problem["loc"][0]) if problem["loc"] else ""
+    message: str = str(problem.get("ctx", {}).get("error") or problem["msg"])
+    allowed = message[:1].lower() + message[1:]
+    value = problem["input"]
+    if problem["type"] == "extra_forbidden":
+        allowed = f"there is none of that name; the options are {', '.join(sorted(ChatOptions.model_fields))}"
+    if problem["type"] == "missing":
+        value = None
+    # Only these few are surely no secret: a key may stand under a misspelt name or inside an address.
+    shown = value if name in _SHOWN else _Hidden()
+    return InvalidOptionsError(field=f"{SECTION}.{name}", value=shown, allowed=allowed)
+
+
+_SHOWN = frozenset(ChatOptions.model_fields) - {"api_key", "base_url"}
+
+
+class _Hidden:
+    def __repr__(self) -> str:
+        return "(not shown)"

@@ -1,0 +1,196 @@
+"""why, status, doctor."""
+
+import asyncio
+import sqlite3
+from datetime import timedelta
+from pathlib import Path
+
+import orjson
+import pytest
+from commandline import CommandLine
+
+from agentcore.clock import SystemClock
+from agentcore.domain.scope import Scope
+from agentcore.stores.sql.storage import SqlStorage
+
+
+def _locomo(folder: Path) -> Path:
+    turns = [
+        {"speaker": "Ana", "dia_id": "D1:1", "text": "I moved to Lisbon\nlast week."},
+        {"speaker": "Ben", "dia_id": "D1:2", "text": "How nice!"},
+    ]
+    sample = {
+        "sample_id": "conv-1",
+        "conversation": {"speaker_a": "Ana", "speaker_b": "Ben", "session_1_date_time": "1:56 pm on 8 May, 2023",
+                         "session_1": turns},
+        "observation": {"session_1_observation": {"Ana": [["Ana lives in Lisbon.", "D1:1"]]}},
+    }  # fmt: skip
+    path = folder / "locomo.json"
+    path.write_bytes(orjson.dumps([sample]))
+    return path
+
+
+def _entry(cli: CommandLine, status: str) -> str:
+    (entry,) = cli.json("memories", "--status", status)["entries"]
+    return entry["id"]
+
+
+def test_why_goes_back_to_the_turn_and_quotes_it(cli: CommandLine, tmp_path: Path):
+    cli.good("import", _locomo(tmp_path))
+    entry_id = _entry(cli, "active")
+    out = cli.good("why", entry_id)
+    assert '"I moved to Lisbon last week."' in out
+    assert "Ana (user), " not in out
+    assert "2023-05-08 13:56 UTC, Ana" in out
+    assert "How nice!" not in out
+    (turn,) = cli.json("why", entry_id)["turns"]
+    assert turn["speaker"] == "Ana"
+
+
+def test_why_tells_of_the_survivor_what_it_took_over(dreamt: CommandLine):
+    older, newer = _entry(dreamt, "active"), _entry(dreamt, "archived")
+    out = dreamt.good("why", older)
+    assert "fold (exact-fold)" in out
+    assert f"because took over {newer}" in out
+    assert f"absorbed: none -> {newer} x1" in out
+    assert f"archived: duplicate of {older}" in out
+
+
+def test_why_tells_of_the_retired_when_why_and_for_whom(dreamt: CommandLine):
+    older, newer = _entry(dreamt, "active"), _entry(dreamt, "archived")
+    out = " ".join(dreamt.good("why", newer).split())
+    assert f"duplicate of {older}, succeeded by {older}" in out
+    assert "It" not in dreamt.json("why", newer)["history"][0]["run_id"]
+
+
+def test_why_of_something_untouched_says_that(cli: CommandLine):
+    (entry_id,) = cli.known("Ana likes tea")
+    out = cli.good("why", entry_id)
+    assert "No dream and no undo has touched it." in out
+    assert "No source is recorded" in out
+
+
+def test_why_of_the_forgotten_tells_that_and_not_the_text(dreamt: CommandLine):
+    entry_id = _entry(dreamt, "active")
+    dreamt.good("forget", entry_id)
+    out = dreamt.good("why", entry_id)
+    assert "gone (purged or forgotten)" in out
+    assert "tea" not in out
+
+
+def test_status_counts_and_says_what_waits(filled: CommandLine):
+    status = filled.json("status")
+    assert status["entries"] == {"active": 181, "superseded": 0, "archived": 0}
+    assert status["backlog"] == {"exact-fold": 181, "near-duplicates": 181}
+    assert (status["last_run"], status["paused"], status["interrupted"], status["dreaming"]) == (
+        None,
+        False,
+        None,
+        None,
+    )
+    out = filled.good("status")
+    assert "181 active" in out
+    assert "near-duplicates 181" in out
+    assert "never" in out
+
+
+def test_status_names_the_last_dream(dreamt: CommandLine):
+    run_id = dreamt.json("runs")["runs"][0]["run_id"]
+    assert dreamt.json("status")["last_run"]["run_id"] == run_id
+    assert f"{run_id} completed" in dreamt.good("status")
+
+
+def test_status_of_nothing_says_how_to_begin(cli: CommandLine):
+    assert "Nothing is stored here yet" in cli.good("status")
+
+
+def _leave_a_run_behind(cli: CommandLine) -> None:
+    """Leave the database as a process that was killed in the middle of a dream does."""
+    with sqlite3.connect(cli.database) as connection:
+        connection.execute("UPDATE runs SET finished = 0, finished_at = NULL, report = NULL, outcome = NULL")
+        connection.execute("UPDATE leases SET pid = 4194304, process_started = '', expires_at = 9223372036854775807")
+    connection.close()
+
+
+def test_a_healthy_memory_passes_every_examination(dreamt: CommandLine):
+    document = dreamt.json("doctor")
+    assert document["healthy"]
+    assert {finding["verdict"] for finding in document["findings"]} == {"ok"}
+    assert {finding["subject"] for finding in document["findings"]} >= {
+        "versions", "folder", "database", "schema", "integrity", "runs", "lease", "sources", "index",
+    }  # fmt: skip
+    assert "All is well." in dreamt.good("doctor")
+
+
+def test_the_doctor_finds_no_database_and_no_fault_in_a_new_folder(cli: CommandLine):
+    assert cli.json("doctor")["healthy"]
+
+
+def test_the_doctor_finds_an_interrupted_run(dreamt: CommandLine):
+    _leave_a_run_behind(dreamt)
+    with sqlite3.connect(dreamt.database) as connection:
+        connection.execute("UPDATE leases SET expires_at = 1")
+    connection.close()
+    told = dreamt("doctor")
+    assert told.code == 1
+    assert "was interrupted: `dream run` goes on with it" in told.out
+    assert "left behind: dream of process 4194304" in " ".join(told.out.split())
+    assert told.err.count("\n") == 1
+
+
+def test_an_interrupted_run_is_shown_listed_and_gone_on_with(dreamt: CommandLine):
+    run_id = dreamt.json("runs")["runs"][0]["run_id"]
+    _leave_a_run_behind(dreamt)
+    with sqlite3.connect(dreamt.database) as connection:
+        connection.execute("UPDATE leases SET expires_at = 1")
+    connection.close()
+    assert f"run {run_id}" in dreamt.good("status")
+    assert "interrupted" in dreamt.good("runs")
+    assert "It was interrupted; go on with it" in dreamt.good("show", run_id)
+    assert dreamt.json("run")["resumed"]
+    assert dreamt.json("doctor")["healthy"]
+
+
+def test_the_doctor_sees_a_dream_that_is_under_way(dreamt: CommandLine):
+    with sqlite3.connect(dreamt.database) as connection:
+        connection.execute("UPDATE runs SET finished = 0, finished_at = NULL, report = NULL")
+    connection.close()
+
+    async def beside() -> None:
+        storage = SqlStorage(dreamt.database, clock=SystemClock())
+        await storage.start()
+        hour = timedelta(hours=1)
+        await storage.write(Scope.default(), lambda unit: unit.leases.acquire("dream", holder="me", duration=hour))
+        await storage.stop()
+
+    asyncio.run(beside())
+    assert "is under way" in dreamt.good("doctor")
+
+
+def test_the_doctor_finds_sources_that_are_gone(cli: CommandLine, tmp_path: Path):
+    cli.good("import", _locomo(tmp_path))
+    with sqlite3.connect(cli.database) as connection:
+        connection.execute("DELETE FROM turns")
+    connection.close()
+    assert "as after their retention" in " ".join(cli.good("doctor").split())
+    with sqlite3.connect(cli.database) as connection:
+        connection.execute("UPDATE entry_sources SET kind = 'entry'")
+    connection.close()
+    told = cli("--json", "doctor")
+    assert told.code == 1
+    assert [one["subject"] for one in told.document["findings"] if one["verdict"] == "wrong"] == ["sources"]
+
+
+def test_the_doctor_finds_a_damaged_database(filled: CommandLine):
+    content = bytearray(filled.database.read_bytes())
+    content[40_000:400_000] = bytes(360_000)
+    filled.database.write_bytes(content)
+    told = filled("doctor")
+    assert told.code == 1
+    assert "damaged" in " ".join(told.out.split())
+
+
+@pytest.mark.parametrize("column", ["base", "last_seen_at"])
+def test_the_doctor_counts_what_recall_would_find(filled: CommandLine, column: str):
+    assert column
+    assert "recall finds all 181 active entries" in filled.good("doctor")

@@ -1,0 +1,127 @@
+"""A pass that asks a model: what the next passes stand on."""
+
+from dataclasses import replace
+from itertools import repeat
+
+import pytest
+from dreaming import DAY, World
+from interrupting import Killed, bury, dying
+from wishing import Curious, Wishful, nothing
+
+from agentcore.llm.chat import Completion, FinishReason, Usage
+from agentcore.testing import ScriptedChatClient
+from dream.domain.report import Outcome, PassOutcome, PassReport
+
+QUESTIONS = ("who is Ana", "who is Ben", "who is Cem")
+ANSWERS = ("a painter", "a baker", "a sailor")
+
+
+def talking(world: World, *answers: object) -> World:
+    return replace(world, chat=ScriptedChatClient(answers or ANSWERS))
+
+
+async def asked(world: World, questions: tuple[str, ...] = QUESTIONS) -> PassReport:
+    return (await world.run_passes(Curious(questions))).passes[0]
+
+
+async def test_without_a_model_it_is_skipped_for_that_reason(world: World):
+    report = await world.run_passes(Curious(QUESTIONS))
+    assert (report.passes[0].outcome, report.passes[0].reason) == (PassOutcome.SKIPPED, "missing: llm")
+    assert report.outcome is Outcome.UNCHANGED
+
+
+async def test_a_pass_that_asks_without_requiring_a_model_fails_with_a_sentence_that_helps(world: World):
+    class Undeclared(Curious):
+        requires = frozenset()
+
+    report = await world.run_passes(Undeclared(QUESTIONS), Wishful(nothing))
+    assert report.passes[0].outcome is PassOutcome.FAILED
+    assert "add .with_llm(...)" in str(report.passes[0].reason)
+    assert report.outcome is Outcome.PARTIAL
+
+
+async def test_its_answers_calls_and_tokens_are_in_the_report(world: World):
+    done = await asked(talking(world))
+    assert done.notes == {"answers": list(ANSWERS)}
+    assert (done.calls, done.input_tokens, done.output_tokens) == (3, 9, 8)
+
+
+async def test_a_run_that_died_after_an_answer_does_not_pay_for_it_again(world: World):
+    expected = await asked(talking(world.elsewhere()))
+    for write in range(13):
+        one = talking(world.elsewhere(), *repeat("an answer"))
+        with pytest.raises(Killed):
+            await dying(one, write, committed=True).run_passes(Curious(QUESTIONS))
+        await bury(one)
+        report = await one.run_passes(Curious(QUESTIONS))
+        purposes = [request.messages[0].content for request in one.chat.requests]
+        if report.resumed:
+            assert purposes == list(QUESTIONS), write
+            assert (report.passes[0].calls, report.passes[0].input_tokens) == (3, expected.input_tokens), write
+        else:
+            # It died before it began, or after it was closed.
+            assert write in {0, 1} or len(purposes) == 2 * len(QUESTIONS), write
+
+
+async def test_a_run_that_died_between_an_answer_and_its_step_takes_the_stored_answer(world: World):
+    one = talking(world, "the first", "the second", "the third")
+
+    async def die(place: int) -> None:
+        if place == 1:
+            raise Killed
+
+    with pytest.raises(Killed):
+        await one.run_passes(Curious(QUESTIONS, die))
+    await bury(one)
+    done = await asked(one)
+    assert done.notes == {"answers": ["the first", "the second", "the third"]}
+    assert (done.calls, len(one.chat.requests)) == (3, 3)
+
+
+async def test_the_same_question_in_another_step_is_asked_again_resumed_or_not(world: World):
+    twice = ("who is Ana", "who is Ana")
+    one = talking(world, "first", "second")
+    with pytest.raises(Killed):
+        await dying(one, 3, committed=True).run_passes(Curious(twice))
+    await bury(one)
+    assert (await asked(one, twice)).notes == {"answers": ["first", "second"]}
+
+
+async def test_an_answer_belongs_to_one_run(world: World):
+    one = talking(world, "yesterday", "today")
+    assert (await asked(one, QUESTIONS[:1])).notes == {"answers": ["yesterday"]}
+    one.clock.advance(DAY)
+    fresh = Curious(QUESTIONS[:1])
+    # Its cursor stands behind the only question: a person takes the run back to have it asked anew.
+    await one.dreams.undo((await one.dreams.runs())[0].run_id)
+    assert (await one.run_passes(fresh)).passes[0].notes == {"answers": ["today"]}
+
+
+async def test_what_a_failing_pass_has_paid_is_in_the_report(world: World):
+    async def stumble(place: int) -> None:
+        if place == 1:
+            raise RuntimeError("stumbled")
+
+    report = await talking(world).run_passes(Curious(QUESTIONS, stumble), Wishful(nothing))
+    failed = report.passes[0]
+    assert (failed.outcome, failed.calls, failed.output_tokens) == (PassOutcome.FAILED, 2, 5)
+
+
+async def test_a_call_that_failed_counts_as_a_call(world: World):
+    report = await talking(world, RuntimeError("no connection")).run_passes(Curious(QUESTIONS), Wishful(nothing))
+    failed = report.passes[0]
+    assert (failed.outcome, failed.reason) == (PassOutcome.FAILED, "RuntimeError: no connection")
+    assert (failed.calls, failed.input_tokens) == (1, 0)
+
+
+async def test_a_cut_off_answer_is_handed_to_the_pass_as_such_and_stored_as_such(world: World):
+    cut = Completion(text="a pai", finish_reason=FinishReason.LENGTH, usage=Usage(input_tokens=7, output_tokens=2),
+                     model="small")  # fmt: skip
+    one = talking(world, cut)
+    assert (await asked(one, QUESTIONS[:1])).output_tokens == 2
+
+
+async def test_a_second_run_with_nothing_new_makes_no_call(world: World):
+    one = talking(world)
+    await one.dreams.run()
+    assert one.chat.requests == []
