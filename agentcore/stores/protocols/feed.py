@@ -25,10 +25,18 @@ class IndexRow:
 
 @dataclass(frozen=True, slots=True, order=True)
 class FeedPosition:
-    """How far a reader has followed the change feed: everything up to *revision*, and of that one up to *key*."""
+    """How far a reader has followed the change feed.
+
+    Args:
+        revision: Every entry last changed before this revision has been read.
+        key: And of those last changed in it, every one up to this key.
+        removals: Every removal up to this revision has been read; never before *revision*, and ahead of it while a
+            reader that started from nothing is still on its way.
+    """
 
     revision: int = 0
     key: int = 0
+    removals: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class FeedPage:
     Args:
         position: Where this page brings its reader.
         rows: Entries changed since, as they are now; an entry changed twice appears once.
-        removed: Keys of entries that are gone; some may be new to the reader, or told before.
+        removed: Keys of entries that are gone since; some may be new to the reader.
         more: Whether the feed goes on.
         rebuild: Whether the feed no longer reaches back so far, so that the reader must start from nothing.
     """

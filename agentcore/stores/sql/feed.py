@@ -30,17 +30,24 @@ _LAST_KEY = 2**63 - 1
 def read_feed(transaction: Transaction, position: FeedPosition, *, limit: int) -> FeedPage:
     """Return the next page after *position*, or a page that says to start again."""
     current = transaction.current_revision()
-    if not _reaches_back_to(transaction, position.revision, current):
+    # Who has read nothing yet holds nothing that could have been removed.
+    known = max(position.removals, position.revision) if position.revision else current
+    if not _reaches_back_to(transaction, known, current):
         return FeedPage(_START, (), (), more=True, rebuild=True)
     found = _changed(transaction, position, limit)
     more = len(found) == limit
-    reached = FeedPosition(found[-1].revision, found[-1].pk) if more else FeedPosition(current, _LAST_KEY)
+    revision, key = (found[-1].revision, found[-1].pk) if more else (current, _LAST_KEY)
     rows = [
         IndexRow(pk, index_text(content, category, tags), base, seen, status == Status.ACTIVE.value)
         for pk, content, category, tags, base, seen, status, _ in found
     ]
-    removed = _removed(transaction, position.revision, reached.revision)
-    return FeedPage(reached, rows, removed, more=more, rebuild=False)
+    return FeedPage(
+        FeedPosition(revision, key, current),
+        rows,
+        _removed(transaction, known) if known < current else (),
+        more=more,
+        rebuild=False,
+    )
 
 
 def _changed(transaction: Transaction, position: FeedPosition, limit: int) -> Sequence[Any]:
@@ -56,22 +63,19 @@ def _changed(transaction: Transaction, position: FeedPosition, limit: int) -> Se
     return found
 
 
-def _reaches_back_to(transaction: Transaction, revision: int, current: int) -> bool:
-    if revision in {0, current}:
-        return True
+def _reaches_back_to(transaction: Transaction, known: int, current: int) -> bool:
+    """Tell whether every removal since is still in the feed."""
+    if known >= current:
+        return known == current
     oldest = select(func.min(change_feed.c.revision)).where(change_feed.c.scope_id == transaction.scope_id)
     first = transaction.connection.execute(oldest).scalar()
-    return first is not None and first - 1 <= revision < current
+    return first is not None and first - 1 <= known
 
 
-def _removed(transaction: Transaction, after: int, upto: int) -> list[int]:
-    """Return keys removed past *after*; nothing to a reader that starts, since it holds nothing yet."""
-    if after == 0:
-        return []
+def _removed(transaction: Transaction, known: int) -> list[int]:
     statement = select(change_feed.c.removed).where(
         change_feed.c.scope_id == transaction.scope_id,
-        change_feed.c.revision > after,
-        change_feed.c.revision <= upto,
+        change_feed.c.revision > known,
         change_feed.c.removed.is_not(None),
     )
     return [key for text in transaction.connection.execute(statement).scalars() if text for key in orjson.loads(text)]

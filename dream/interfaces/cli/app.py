@@ -40,7 +40,12 @@ COMMANDS = {
 }
 """Each command: the function that is it, imported only when it is called, and what the list of commands says."""
 
-_QUIET: dict[str, Any] = {"exit_on_error": False, "print_error": False, "result_action": "return_value"}
+_QUIET: dict[str, Any] = {
+    "exit_on_error": False,
+    "print_error": False,
+    "result_action": "return_value",
+    "suppress_keyboard_interrupt": False,
+}
 
 
 def build_app() -> App:

@@ -110,12 +110,12 @@ def test_the_largest_integers_and_the_deepest_nesting_are_kept():
 )  # fmt: skip
 def test_text_of_any_kind_takes_no_more_than_linear_time(piece: str):
     text = piece * (60_000 // len(piece))
-    started = time.perf_counter()
+    started = time.process_time()
     extract_object(text)
-    small = time.perf_counter() - started
-    started = time.perf_counter()
+    small = time.process_time() - started
+    started = time.process_time()
     extract_object(text * 8)
-    assert time.perf_counter() - started < 24 * small + 0.5
+    assert time.process_time() - started < 24 * small + 1
 
 
 json_values = st.recursive(

@@ -43,6 +43,19 @@ async def test_a_start_needs_no_past(storage: SqlStorage):
     assert await Follower(storage, 2).catch_up() == ["a", "b", "c"]
 
 
+async def test_a_reader_on_its_way_through_an_old_store_is_not_sent_back(storage: SqlStorage):
+    """Its first pages reach revisions from long before the cut; what was removed then it has never held."""
+    await added(storage, *"abcdefgh")
+    await storage.write(SCOPE, lambda unit: cut(unit, 8))
+    follower = Follower(storage, 1)
+    await follower.step()
+    await storage.write(SCOPE, lambda unit: unit.entries.delete(["a", "h"]))
+    pages = [await follower.step() for _ in range(8)]
+    assert [page.more for page in pages] == [True] * 6 + [False] * 2
+    assert not any(page.rebuild for page in pages)
+    assert await follower.catch_up() == list("bcdefg")
+
+
 async def test_without_any_past_only_the_present_is_trusted(storage: SqlStorage):
     await added(storage, "a", "b", "c")
     await storage.write(SCOPE, lambda unit: cut(unit, 99))

@@ -113,7 +113,6 @@ def _foreign(database: Path) -> None:
 def _newer(database: Path) -> None:
     with sqlite3.connect(database) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
 
 

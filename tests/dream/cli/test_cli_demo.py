@@ -23,7 +23,7 @@ def test_the_demo_tells_a_story_from_before_to_undo(cli: CommandLine):
              "(seen 3 times)", " diff ", " undo ", "rm -r "]  # fmt: skip
     places = [told.out.index(part) for part in order]
     assert places == sorted(places)
-    assert max(len(line) for line in told.out.splitlines() if "dream --data" not in line) <= 80
+    assert max(len(line) for line in told.out.splitlines() if "dream-demo-" not in line) <= 80
 
 
 def test_the_commands_it_suggests_work_as_they_are_printed(cli: CommandLine):

@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import orjson
-import pytest
 from commandline import CommandLine
 
 from agentcore.clock import SystemClock
@@ -40,7 +39,6 @@ def test_why_goes_back_to_the_turn_and_quotes_it(cli: CommandLine, tmp_path: Pat
     entry_id = _entry(cli, "active")
     out = cli.good("why", entry_id)
     assert '"I moved to Lisbon last week."' in out
-    assert "Ana (user), " not in out
     assert "2023-05-08 13:56 UTC, Ana" in out
     assert "How nice!" not in out
     (turn,) = cli.json("why", entry_id)["turns"]
@@ -60,7 +58,8 @@ def test_why_tells_of_the_retired_when_why_and_for_whom(dreamt: CommandLine):
     older, newer = _entry(dreamt, "active"), _entry(dreamt, "archived")
     out = " ".join(dreamt.good("why", newer).split())
     assert f"duplicate of {older}, succeeded by {older}" in out
-    assert "It" not in dreamt.json("why", newer)["history"][0]["run_id"]
+    (event,) = dreamt.json("why", newer)["history"]
+    assert (event["operation"], event["after"]["successor"]) == ("fold", older)
 
 
 def test_why_of_something_untouched_says_that(cli: CommandLine):
@@ -190,7 +189,5 @@ def test_the_doctor_finds_a_damaged_database(filled: CommandLine):
     assert "damaged" in " ".join(told.out.split())
 
 
-@pytest.mark.parametrize("column", ["base", "last_seen_at"])
-def test_the_doctor_counts_what_recall_would_find(filled: CommandLine, column: str):
-    assert column
+def test_the_doctor_counts_what_recall_would_find(filled: CommandLine):
     assert "recall finds all 181 active entries" in filled.good("doctor")

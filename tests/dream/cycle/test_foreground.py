@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
@@ -95,13 +96,16 @@ async def test_the_lease_of_a_long_run_is_renewed(world: World):
     async with world.gate.foreground():
         dream = asyncio.create_task(world.dreams.run())
         for _ in range(30):
-            await settle_until_asleep(world)
+            await settle_until(lambda: world.clock.sleepers > 0)
             world.clock.advance(world.options.lease / 5)
         await settle()
         assert (await world.dreams.run()).outcome is Outcome.DEFERRED
     assert (await dream).changes == 2
 
 
-async def settle_until_asleep(world: World) -> None:
-    while not world.clock.sleepers:
+async def settle_until(reached: Callable[[], bool]) -> None:
+    for _ in range(2_000):
+        if reached():
+            return
         await asyncio.sleep(0.001)
+    raise AssertionError("it never came to that")
