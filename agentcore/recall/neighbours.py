@@ -1,7 +1,6 @@
 """Which documents say nearly the same: candidates for a judge, never a verdict."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.index import Bm25Index
+from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.postings import Floats, Postings, Slots
 
 # Weights are multiples of this, so that sums below 8,192 are exact in whatever order they are added: likeness
@@ -18,19 +18,6 @@ _QUANTUM: Final = 2.0**-40
 _LEFT_TO_COMMON_TERMS: Final = 0.5
 _ROUNDING: Final = 1e-9
 _VERIFIED_AT_ONCE: Final = 50_000
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """A document that shares much with the one asked about.
-
-    Args:
-        key: The document's key.
-        similarity: Weighted Jaccard similarity, above 0, at most 1.
-    """
-
-    key: int
-    similarity: float
 
 
 def similar(index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20) -> list[Neighbour]:

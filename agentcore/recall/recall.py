@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from agentcore.domain.decay import Decay
 from agentcore.domain.filters import EntryFilter
@@ -18,11 +18,13 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import HostNotStartedError, InvalidOptionsError
 from agentcore.recall.filtering import admits
 from agentcore.recall.hit import Hit
-from agentcore.recall.neighbours import Neighbour
+from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.options import RecallOptions
-from agentcore.recall.scope_index import Ranking, ScopeIndex
-from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, ReadView, Storage
+
+if TYPE_CHECKING:
+    from agentcore.recall.scope_index import Ranking, ScopeIndex
+    from agentcore.recall.tokenizer import Tokenizer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,9 +40,9 @@ _RETRIES: Final = 2
 
 @dataclass(slots=True)
 class _Held:
-    """A scope's index, and the lock that keeps each query's catching-up and ranking together."""
+    """A scope's index, once it is made, and the lock that keeps each query's catching-up and ranking together."""
 
-    index: ScopeIndex
+    index: "ScopeIndex | None" = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -64,7 +66,7 @@ class Recall:
     def __init__(self, storage: Storage, *, options: RecallOptions | None = None) -> None:
         self._storage = storage
         self._options = options or RecallOptions()
-        self._tokenizer = Tokenizer()
+        self._tokenizer: Tokenizer | None = None
         self._scopes: OrderedDict[Scope, _Held] = OrderedDict()
         self._thread: ThreadPoolExecutor | None = None
 
@@ -87,7 +89,7 @@ class Recall:
         """Take over everything committed so far, so that the next query need not."""
         held = self._held(scope)
         async with held.lock:
-            await self._catch_up(scope, held)
+            await self._catch_up(scope, await self._index(held))
 
     async def search(self, scope: Scope, query: str, *, k: int = 10, where: EntryFilter | None = None) -> list[Hit]:
         """Return the *k* best active entries for *query*, best first.
@@ -140,8 +142,9 @@ class Recall:
         start, size = 0, 1
         while start < len(keys):
             async with held.lock:
+                index = await self._index(held)
                 began = loop.time()
-                found |= await self._on_thread(held.index.similar, keys[start : start + size], threshold, limit)
+                found |= await self._on_thread(index.similar, keys[start : start + size], threshold, limit)
                 spent = max(loop.time() - began, 1e-6)
             start += size
             size = max(1, min(int(size * _SLICE_SECONDS / spent), 2 * size, _MOST_AT_ONCE))
@@ -150,7 +153,7 @@ class Recall:
     def _held(self, scope: Scope) -> _Held:
         held = self._scopes.get(scope)
         if held is None:
-            held = self._scopes[scope] = _Held(ScopeIndex(self._tokenizer, self._options))
+            held = self._scopes[scope] = _Held()
         self._scopes.move_to_end(scope)
         while len(self._scopes) > self._options.open_scopes:
             self._scopes.popitem(last=False)
@@ -168,21 +171,36 @@ class Recall:
     ) -> list[Hit] | None:
         """Rank and fetch; None if a writer came in between, unless this is the last attempt."""
         async with held.lock:
-            now_us, decay = await self._catch_up(scope, held)
-            revision = None if is_last else held.index.position.revision
+            index = await self._index(held)
+            now_us, decay = await self._catch_up(scope, index)
+            revision = None if is_last else index.position.revision
             limit = k if where is None else None
-            ranking = await self._on_thread(held.index.rank, query, decay=decay, now_us=now_us, limit=limit)
+            ranking = await self._on_thread(index.rank, query, decay=decay, now_us=now_us, limit=limit)
         return await self._fetch(scope, ranking, k, where, revision)
 
-    async def _catch_up(self, scope: Scope, held: _Held) -> tuple[int, Decay]:
+    async def _index(self, held: _Held) -> "ScopeIndex":
+        if held.index is None:
+            held.index = await self._on_thread(self._new_index)
+        return held.index
+
+    def _new_index(self) -> "ScopeIndex":
+        # Opening a host must not pay for NumPy and the tokenizer's tables: the first query does, on this thread.
+        from agentcore.recall.scope_index import ScopeIndex  # noqa: PLC0415
+        from agentcore.recall.tokenizer import Tokenizer  # noqa: PLC0415
+
+        if self._tokenizer is None:
+            self._tokenizer = Tokenizer()
+        return ScopeIndex(self._tokenizer, self._options)
+
+    async def _catch_up(self, scope: Scope, index: "ScopeIndex") -> tuple[int, Decay]:
         """Take over the feed to its end; return the instant of that (microseconds) and how importance is read then."""
         while True:
-            now, decay, page = await self._storage.read(scope, partial(_next_page, position=held.index.position))
-            await self._take(held.index, page)
+            now, decay, page = await self._storage.read(scope, partial(_next_page, position=index.position))
+            await self._take(index, page)
             if not page.more:
                 return to_micros(now), decay
 
-    async def _take(self, index: ScopeIndex, page: FeedPage) -> None:
+    async def _take(self, index: "ScopeIndex", page: FeedPage) -> None:
         # A first page that was interrupted may have left entries that have been retired since and will not be told.
         if page.rebuild or index.position == FeedPosition():
             await self._on_thread(index.restart)
@@ -196,7 +214,7 @@ class Recall:
     async def _fetch(
         self,
         scope: Scope,
-        ranking: Ranking,
+        ranking: "Ranking",
         k: int,
         where: EntryFilter | None,
         revision: int | None,

@@ -8,7 +8,8 @@ import numpy as np
 
 from agentcore.domain.decay import Decay
 from agentcore.recall.index import Bm25Index
-from agentcore.recall.neighbours import Neighbour, similar
+from agentcore.recall.neighbour import Neighbour
+from agentcore.recall.neighbours import similar
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.postings import Floats, Keys
 from agentcore.recall.tokenizer import Tokenizer

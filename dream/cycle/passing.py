@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from agentcore.clock import Clock
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.recall.neighbours import Neighbour
+from agentcore.recall.neighbour import Neighbour
 from agentcore.stores.protocols import Lease, Origin, ReadView
 from dream.cycle.answers import Answers
 from dream.cycle.steps import StepWriter
@@ -44,6 +44,7 @@ class PassRun:
         steps: The steps of the pass committed so far, by an interrupted process or by this one.
         next_number: The number of the run's next step.
         answers: The model's answers for the step under way.
+        worked: How long its steps took so far, their commits included, in seconds.
     """
 
     parts: HostParts
@@ -56,10 +57,12 @@ class PassRun:
     steps: list[StepRow]
     next_number: int
     answers: Answers = field(init=False)
+    worked: float = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin without answers."""
         self.answers = self._no_answers()
+        self.worked = sum(step.report["seconds"] for step in self.steps)
 
     async def run(self) -> PassReport:
         """Take steps until the pass is done; what it raises is the caller's to report."""
@@ -106,6 +109,7 @@ class PassRun:
         self.steps.append(step)
         self.next_number += 1
         self.answers = self._no_answers()
+        self.worked += elapsed(self.parts.clock, began)
 
     def _no_answers(self) -> Answers:
         return Answers(self.parts, self.scope, self.run_id, self.dream_pass.name, self.next_number)
@@ -153,7 +157,7 @@ class PassRun:
             refused=tuple(refused),
             notes=self.dream_pass.conclude([report["notes"] for report in reports]) if reports else {},
             backlog=reports[-1]["backlog"] if reports else 0,
-            seconds=round(sum(report["seconds"] for report in reports), 6),
+            seconds=round(self.worked, 6),
         )
 
     def _report(self, outcome: PassOutcome, reason: str | None, **values: Any) -> PassReport:

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol, TypeVar
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.llm.chat import ChatRequest, Completion
-from agentcore.recall.neighbours import Neighbour
+from agentcore.recall.neighbour import Neighbour
 from agentcore.stores.protocols import ReadView
 from dream.domain.proposal import History, Notes, Proposal, Work
 from dream.options import DreamOptions

@@ -12,7 +12,7 @@ from typing import Any
 
 from agentcore import AgentHostBuilder, Host
 from tests.bench.figures import Figure, middle, quantile
-from tests.bench.processes import answer_of, fresh
+from tests.bench.processes import answer, fresh
 from tests.bench.stores import Stores
 
 _TICK = 0.010
@@ -87,4 +87,4 @@ def _repeated(stores: Stores, size: int, beside: str) -> dict[str, list[float]]:
 
 
 if __name__ == "__main__":
-    answer_of(measure(Path(sys.argv[1]), sys.argv[2]))
+    answer(measure(Path(sys.argv[1]), sys.argv[2]))

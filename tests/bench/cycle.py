@@ -15,7 +15,7 @@ from agentcore.stores.protocols import UnitOfWork
 from dream.domain.report import PassOutcome, RunReport
 from dream.stores import bookkeeping
 from tests.bench.figures import Figure
-from tests.bench.processes import answer_of, fresh
+from tests.bench.processes import answer, fresh
 from tests.bench.stores import Stores
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -102,4 +102,4 @@ def _of_size(size: int, measured: dict[str, Any]) -> list[Figure]:
 
 
 if __name__ == "__main__":
-    answer_of(measure(Path(sys.argv[1])))
+    answer(measure(Path(sys.argv[1])))

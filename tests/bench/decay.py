@@ -15,7 +15,7 @@ from agentcore import AgentHostBuilder, Decay, Host, Scope
 from agentcore.domain.instants import to_micros
 from agentcore.stores.protocols import ReadView
 from tests.bench.figures import Figure, middle
-from tests.bench.processes import answer_of, fresh
+from tests.bench.processes import answer, fresh
 from tests.bench.stores import Stores
 
 _PASS = "importance-decay"
@@ -92,4 +92,4 @@ def figures(stores: Stores) -> list[Figure]:
 
 
 if __name__ == "__main__":
-    answer_of(measure(Path(sys.argv[1])))
+    answer(measure(Path(sys.argv[1])))

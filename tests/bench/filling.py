@@ -9,7 +9,7 @@ from typing import Any
 from agentcore import AgentHostBuilder, MemoryEntry, Scope
 from agentcore.stores.protocols import UnitOfWork
 from tests.bench.corpus import generated, words_of
-from tests.bench.processes import answer_of
+from tests.bench.processes import answer
 
 _CHUNK = 2_000
 
@@ -29,4 +29,4 @@ async def fill(folder: Path, size: int, locomo: Path | None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    answer_of(fill(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]) if len(sys.argv) > 3 else None))
+    answer(fill(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]) if len(sys.argv) > 3 else None))

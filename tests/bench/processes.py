@@ -1,5 +1,6 @@
 """Measuring in processes of their own: nothing imported, cached or allocated before."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Coroutine
@@ -9,29 +10,31 @@ from typing import Any
 import orjson
 
 _ROOT = Path(__file__).parents[2]
+# An installed program has its bytecode beside it; a shell that forbids writing any would have it compiled each time.
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def fresh(module: str, *arguments: object) -> dict[str, Any]:
-    """Run `python -m tests.bench.MODULE ARGUMENTS` and return the JSON document it ends with.
+def run(*arguments: object) -> bytes:
+    """Run Python with these arguments and return what it wrote to stdout.
 
     Raises:
         RuntimeError: it failed; what it wrote to stderr stands in the message.
     """
-    command = [sys.executable, "-m", f"tests.bench.{module}", *map(str, arguments)]
-    done = subprocess.run(command, cwd=_ROOT, capture_output=True, check=False)
+    command = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(command, cwd=_ROOT, env=_ENVIRONMENT, capture_output=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr.decode()}")
-    answer: dict[str, Any] = orjson.loads(done.stdout.splitlines()[-1])
-    return answer
+    return done.stdout
 
 
-def answer(measured: dict[str, Any]) -> None:
-    """Print what `fresh` returns."""
-    print(orjson.dumps(measured, option=orjson.OPT_SERIALIZE_NUMPY).decode())
+def fresh(module: str, *arguments: object) -> dict[str, Any]:
+    """Run `python -m tests.bench.MODULE ARGUMENTS` and return the JSON document it ends with."""
+    answered: dict[str, Any] = orjson.loads(run("-m", f"tests.bench.{module}", *arguments).splitlines()[-1])
+    return answered
 
 
-def answer_of(measuring: Coroutine[Any, Any, dict[str, Any]]) -> None:
+def answer(measuring: Coroutine[Any, Any, dict[str, Any]]) -> None:
     """Run a measurement to its end and print what `fresh` returns."""
     import asyncio  # noqa: PLC0415 - a parent process never needs it
 
-    answer(asyncio.run(measuring))
+    print(orjson.dumps(asyncio.run(measuring)).decode())

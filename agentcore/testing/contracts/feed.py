@@ -26,6 +26,8 @@ class Follower:
         page = await self._storage.read(
             self._scope, lambda view: view.entries.changes_since(self.position, limit=self._limit)
         )
+        if page.rebuild:
+            self.rows.clear()
         for key in page.removed:
             self.rows.pop(key, None)
         for row in page.rows:

@@ -44,7 +44,6 @@ _QUIET: dict[str, Any] = {
     "exit_on_error": False,
     "print_error": False,
     "result_action": "return_value",
-    "suppress_keyboard_interrupt": False,
 }
 
 
@@ -61,6 +60,7 @@ def build_app() -> App:
     for place, (name, (target, summary)) in enumerate(COMMANDS.items()):
         app.command(f"{_HOME}.{target}", name=name, help=summary, sort_key=place, group_parameters=own)
     app.meta.group_parameters = Group("Options of every command", sort_key=3)
+    app.meta.suppress_keyboard_interrupt = False
     app.meta.default(_launcher(app))
     return app
 

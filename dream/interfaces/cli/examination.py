@@ -17,6 +17,7 @@ from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedba
 from agentcore.stores.sql.unit import SqlUnit
 from dream.errors import UnsupportedStorageError
 from dream.interfaces.cli.release import installed_version
+from dream.interfaces.cli.render.text import encodable
 from dream.interfaces.cli.session import Access, Session
 from dream.stores import bookkeeping
 
@@ -55,7 +56,7 @@ class Finding:
         return {
             "subject": self.subject,
             "verdict": self.verdict.value,
-            "detail": self.detail,
+            "detail": encodable(self.detail),
             "remedy": self.remedy,
         }
 

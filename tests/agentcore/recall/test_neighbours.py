@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.index import Bm25Index
-from agentcore.recall.neighbours import Neighbour, clusters, similar
+from agentcore.recall.neighbour import Neighbour
+from agentcore.recall.neighbours import clusters, similar
 from agentcore.recall.tokenizer import Tokenizer
 
 # A few terms are in nearly every document, most in few: without both there is nothing to leave out.

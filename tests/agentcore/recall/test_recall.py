@@ -373,7 +373,8 @@ async def test_a_query_cancelled_while_the_index_is_built_leaves_nothing_wrong_b
             query = group.create_task(recall.search(ANA, "tea"))
             for _ in range(10_000):
                 await asyncio.sleep(0)
-                if len(recall._scopes[ANA].index._index):
+                index = recall._scopes[ANA].index
+                if index is not None and len(index._index):
                     break
             query.cancel()
         await retire(storage, "e0000")

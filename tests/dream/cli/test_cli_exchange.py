@@ -102,3 +102,12 @@ def test_nothing_is_added_by_a_file_with_one_bad_line(cli: CommandLine, tmp_path
     assert told.code == 2
     assert f"{path}, line 5001" in told.complaint
     assert cli.exported() == before
+
+
+def test_file_and_folder_names_need_not_be_text(cli: CommandLine, tmp_path: Path):
+    path = _chat(tmp_path / os.fsdecode(b"caf\xe9.jsonl"), "one")
+    strange = CommandLine(cli._capture, tmp_path / os.fsdecode(b"d\xe4ta"))
+    assert strange.json("import", path)["path"].endswith("caf\\udce9.jsonl")
+    assert strange.json("status")["data"].endswith("d\\udce4ta")
+    assert strange.json("doctor")["healthy"]
+    assert "caf\\udce9.jsonl" in " ".join(strange.good("import", path).split())

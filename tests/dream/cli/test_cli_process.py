@@ -1,8 +1,10 @@
 """The command as a process: its streams, its signals, what it loads."""
 
+import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -99,3 +101,38 @@ def test_a_command_on_a_memory_loads_no_model_client_and_no_colours(dreamt: Comm
     command = [sys.executable, "-c", ask, "--data", str(dreamt.data), "status"]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
     assert done.stderr == "\n"
+
+
+def _on_a_terminal(arguments: list[str]) -> tuple[int, bytes]:
+    """Run the command with stdout and stderr on a terminal; return its code and all it printed."""
+    ours, theirs = os.openpty()
+    terminal = environment() | {"TERM": "xterm-256color", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "dream", *arguments]
+    with subprocess.Popen(command, cwd=ROOT, env=terminal, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        printed = b""
+        with suppress(OSError):  # how Linux says that the other side has closed
+            while part := os.read(ours, 65_536):
+                printed += part
+    os.close(ours)
+    return process.returncode, printed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_terminal_gets_colours_but_no_commands_from_contents(cli: CommandLine):
+    cli.known("wipe \x1b[2J [bold]it[/bold]")
+    code, printed = _on_a_terminal(["--data", str(cli.data), "memories"])
+    assert code == 0
+    assert b"\x1b[1m" in printed
+    assert b"\x1b[2J" not in printed
+    assert b"wipe \\x1b[2J [bold]it[/bold]" in printed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_long_import_shows_its_progress_on_a_terminal(cli: CommandLine, tmp_path: Path):
+    path = tmp_path / "chat.jsonl"
+    path.write_text("".join(f'{{"role":"user","content":"text {number}"}}\n' for number in range(2_500)))
+    code, printed = _on_a_terminal(["--data", str(cli.data), "--json", "import", str(path)])
+    assert code == 0
+    assert b"Importing chat.jsonl" in printed
+    assert b'"added":{"turn":2500}' in printed

@@ -10,6 +10,7 @@ from agentcore.domain.scope import Scope
 from agentcore.stores.protocols import Storage
 from dream.errors import UnwritableFileError
 from dream.interfaces.cli.render.exchange import exported_lines, import_lines
+from dream.interfaces.cli.render.text import encodable
 from dream.interfaces.cli.session import Access, CliSession, Session
 from dream.interfaces.exchange.export import export_file, export_scope
 from dream.interfaces.exchange.formats import Format
@@ -47,7 +48,10 @@ async def import_(
                 ids=session.ids,
                 progress=progress,
             )
-    session.screen.show(report.document, lambda: import_lines(session, report))
+    session.screen.show(
+        lambda: {**report.document(), "path": encodable(report.path)},
+        lambda: import_lines(session, report),
+    )
 
 
 async def export(*, output: Path | None = None, session: CliSession) -> None:
@@ -64,7 +68,7 @@ async def export(*, output: Path | None = None, session: CliSession) -> None:
         into = _to_device if _is_device(output) else export_file
         records = await into(host.storage, session.scope, output)
     session.screen.show(
-        lambda: {"path": str(output), "scope": str(session.scope), "records": records},
+        lambda: {"path": encodable(str(output)), "scope": str(session.scope), "records": records},
         lambda: exported_lines(session, output, records),
     )
 

@@ -3,6 +3,7 @@
 from dream.interfaces.cli.examination import examine, is_healthy
 from dream.interfaces.cli.faults import Exit
 from dream.interfaces.cli.render.standing import finding_lines, status_lines
+from dream.interfaces.cli.render.text import encodable
 from dream.interfaces.cli.session import Access, CliSession
 
 
@@ -15,7 +16,7 @@ async def status(*, session: CliSession) -> None:
     async with session.host(Access.LOOK) as host:
         standing = await host.for_scope(session.scope).dreams.status()
     session.screen.show(
-        lambda: {"scope": str(session.scope), "data": str(session.data_dir), **standing.to_json()},
+        lambda: {"scope": str(session.scope), "data": encodable(str(session.data_dir)), **standing.to_json()},
         lambda: status_lines(session, standing),
     )
 

@@ -18,7 +18,7 @@ from dream.interfaces.cli.render.clusters import cluster_lines
 from dream.interfaces.cli.render.exchange import amounts
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph, table
 from dream.interfaces.cli.render.reports import passes_lines
-from dream.interfaces.cli.render.text import counted, when
+from dream.interfaces.cli.render.text import counted, encodable, when
 from dream.interfaces.cli.session import Session
 from dream.interfaces.exchange.report import ImportReport
 
@@ -75,10 +75,10 @@ class Demonstration:
     def to_json(self) -> dict[str, Any]:
         """Return the document that `dream demo --json` prints."""
         return {
-            "data": str(self.folder),
+            "data": encodable(str(self.folder)),
             "as_of": to_text(self.as_of),
             "question": self.question,
-            "imports": [report.document() for report in self.imports],
+            "imports": [{**report.document(), "path": encodable(report.path)} for report in self.imports],
             "before": self.before.to_json(),
             "report": self.report.to_json(),
             "diff": [row.to_json() for row in self.rows],
@@ -97,8 +97,8 @@ def demonstration_lines(session: Session, shown: Demonstration) -> Lines:
 
 def _arrival(session: Session, shown: Demonstration) -> Lines:
     width = session.screen.width
-    text = "Six weeks in the memory of an architect's assistant (invented), copied to"
-    yield from paragraph(f"{text} {shown.folder}", width)
+    yield Line("Six weeks in the memory of an architect's assistant (invented), copied to")
+    yield Line(f"  {shown.folder}")
     rows = [(f"  {Path(report.path).name}", amounts(report.added) or "nothing new") for report in shown.imports]
     yield from table(rows, width)
     yield Line()
@@ -117,7 +117,7 @@ def _look(title: str, look: Look, question: str, width: int) -> Lines:
 def _dream(session: Session, shown: Demonstration) -> Lines:
     width, report = session.screen.width, shown.report
     title = f"The dream, as of {when(shown.as_of)}, just after the conversation's end"
-    yield Line(f"{title}: {report.outcome.value}", Tone.TITLE)
+    yield from paragraph(f"{title}: {report.outcome.value}", width, tone=Tone.TITLE)
     yield from passes_lines(report, width)
     yield Line()
     yield Line("What it changed", Tone.TITLE)

@@ -32,6 +32,16 @@ def _harmless(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
+def encodable(text: str) -> str:
+    r"""Return *text* as JSON can hold it: bytes of a file name that are no UTF-8 as their escapes.
+
+    Example:
+        >>> encodable("caf\udce9")
+        'caf\\udce9'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def columns(text: str) -> int:
     """Return how many columns of a terminal *text* takes.
 
