@@ -136,11 +136,24 @@ async def test_storages_on_one_file_see_what_the_others_commit(open_storage: Any
 
 
 async def test_a_new_file_can_be_opened_by_several_at_once(tmp_path: Path):
-    for attempt in range(12):
-        storages = [SqlStorage(tmp_path / f"{attempt}.db", clock=ManualClock(START)) for _ in range(4)]
+    for attempt in range(4):
+        storages = [SqlStorage(tmp_path / f"{attempt}.db", clock=ManualClock(START)) for _ in range(3)]
         await asyncio.gather(*(storage.start() for storage in storages))
         await asyncio.gather(*(storage.write(SCOPE, lambda unit: unit.settings.put("a", "b")) for storage in storages))
         await asyncio.gather(*(storage.stop() for storage in storages))
+
+
+async def test_a_new_file_that_another_process_is_creating_is_waited_for(open_storage: Any, tmp_path: Path):
+    """There the database itself does not wait, but says at once that the file is locked."""
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        opening = asyncio.create_task(open_storage(path))
+        await asyncio.sleep(0.1)
+        assert not opening.done()
+        other.execute("ROLLBACK")
+        storage = await opening
+    await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a")]))
 
 
 def test_a_killed_writer_leaves_whole_transactions(path: Path):

@@ -262,11 +262,11 @@ async def test_a_database_can_be_opened_while_another_process_writes(open_storag
         assert await storage.read(SCOPE, lambda view: view.revision) == 1
 
 
-async def test_a_new_file_that_another_process_holds_is_said_so(path: Path):
+@pytest.mark.parametrize("lock", ["EXCLUSIVE", "IMMEDIATE"])
+async def test_a_new_file_that_another_process_holds_is_said_so(path: Path, lock: str):
     path.parent.mkdir()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        other.execute("CREATE TABLE half_made (a)")
+        other.execute(f"BEGIN {lock}")
         assert "is locked by another process" in await sentence_of_opening(path, busy_timeout=_SOON)
 
 
