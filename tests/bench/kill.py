@@ -1,8 +1,8 @@
 """Kills a dream at random instants and looks at what is left: `python -m tests.bench.kill [POINTS] [SEED]`.
 
 A server process imports everything once and forks for each dream, so that a kill costs little more than the dream.
-Every victim dreams on a copy of one store, is ended by SIGKILL after a random part of the time a whole dream takes, and is
-followed by a dream that goes on. What that leaves must be, byte for byte, what an uninterrupted dream leaves.
+Every victim dreams on a copy of one store and is ended by SIGKILL after a random part of the time a whole dream
+takes; then another dream goes on. What that leaves must be, byte for byte, what an uninterrupted dream leaves.
 """
 
 import asyncio

@@ -29,6 +29,10 @@ def a_skill(entry: MemoryEntry) -> Skill:
     return Skill(id=entry.id, scope=entry.scope, name="n", summary="s", content="c", created_at=NOW)
 
 
+def a_skill(entry: MemoryEntry) -> Skill:
+    return Skill(id=entry.id, scope=entry.scope, name="n", summary="s", content="c", created_at=NOW)
+
+
 LAWFUL: tuple[Twist, ...] = (
     rewrite(content="Ana likes mint tea"),
     rewrite(tags=("new",)),
@@ -37,11 +41,7 @@ LAWFUL: tuple[Twist, ...] = (
     lambda entry: (entry, replace(entry, status=Status.ARCHIVED, status_reason="stale", status_at=NOW), "stale"),
     lambda entry: (None, replace(entry, id=f"new-{entry.id}", own_count=1, absorbed=(), base=0.0), "derived"),
 )
-UNdef a_skill(entry: MemoryEntry) -> Skill:
-    return Skill(id=entry.id, scope=entry.scope, name="n", summary="s", content="c", created_at=NOW)
-
-
-LAWFUL: tuple[Twist, ...] = (
+UNLAWFUL: tuple[Twist, ...] = (
     lambda entry: (entry, None, "tidy"),
     lambda entry: (entry, replace(entry, content="x"), "  "),
     lambda entry: (entry, replace(entry, status=Status.ARCHIVED, status_reason=None), "tidy"),
@@ -63,6 +63,7 @@ LAWFUL: tuple[Twist, ...] = (
 
 picks = st.lists(st.tuples(st.integers(0, 8), st.sampled_from(LAWFUL)), max_size=3)
 evil = st.tuples(st.integers(0, 8), st.sampled_from(UNLAWFUL))
+
 
 def change_set(entries: Sequence[MemoryEntry], picked: Sequence[tuple[int, Twist]]) -> ChangeSet:
     made = [twist(entries[place % len(entries)]) for place, twist in picked]
