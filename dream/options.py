@@ -65,7 +65,7 @@ class DreamOptions(Options):
     """How long things are kept."""
     near_duplicates: NearDuplicateOptions = Field(default_factory=NearDuplicateOptions)
     """How the search for near-duplicates is bounded."""
-    step_size: int = Field(default=500, ge=2, le=500)
+    step_size: int = Field(default=250, ge=2, le=500)
     """Deterministic changes per transaction at most; a fold takes two."""
     resume_within: timedelta = Field(default=timedelta(hours=24), gt=timedelta(0))
     """An interrupted run younger than this is resumed; an older one is closed as partial."""

@@ -24,9 +24,6 @@ FOLD = "fold"
 _WINDOW = 20_000
 """Places in the order of arrival that one step looks at: a text that is alone costs an index look-up only."""
 
-_MOST_CHANGES = 250
-"""Records one step changes; a foreground write waits for a step, and more would take longer than 50 ms."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Window:
@@ -84,7 +81,7 @@ class ExactFold:
 
 def _proposed(window: _Window, declined: frozenset[str], context: DreamContext) -> Proposal:
     folds, refused = _judged(window, declined, context.options.protected_categories)
-    fitting, truncated = _fitting(folds, _room(context))
+    fitting, truncated = _fitting(folds, context.options.step_size)
     end = context.cursor if truncated else window.end
     return Proposal(
         change_sets=tuple(_change_set(fold, context.as_of) for fold in fitting),
@@ -99,16 +96,11 @@ def _proposed(window: _Window, declined: frozenset[str], context: DreamContext) 
     )
 
 
-def _room(context: DreamContext) -> int:
-    """Return how many records a step may change: at least the two that the smallest fold changes."""
-    return max(2, min(context.options.step_size, _MOST_CHANGES))
-
-
 def _next_window(view: ReadView, context: DreamContext) -> _Window:
     last = max(view.entries.last_position(), context.cursor)
     end = min(last, context.cursor + _WINDOW)
     # Each has a twin, often outside the window, that changes with it; a step cut short looks at its window again.
-    limit = _room(context) // 2
+    limit = context.options.step_size // 2
     found = view.entries.repeated(after=context.cursor, upto=end, also=context.reopened, limit=limit)
     if len(found) >= limit:
         end = max(context.cursor, found[-1].position)

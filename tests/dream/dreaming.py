@@ -13,6 +13,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.parts import HostParts
+from agentcore.ids import IdFactory
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import Recall
 from agentcore.stores.protocols import Origin, Storage, UnitOfWork
@@ -43,7 +44,7 @@ class World:
     storage: Storage
     recall: Recall
     clock: ManualClock
-    ids: SequentialIds = field(default_factory=SequentialIds)
+    ids: IdFactory = field(default_factory=SequentialIds)
     gate: BusyGate = field(default_factory=BusyGate)
     scope: Scope = field(default_factory=fresh_scope)
     options: DreamOptions = field(default_factory=DreamOptions)

@@ -86,9 +86,10 @@ class SqlEntryReader:
 
     def with_fold_keys(self, fold_keys: Collection[str]) -> list[MemoryEntry]:
         """Return active entries whose normalised text has one of these keys, oldest first."""
-        oldest_first = (entries.c.created_at, entries.c.recorded_at, entries.c.id)
+        # Of texts said and stored at one instant, as a file's are, the first to arrive is the older one.
+        oldest_first = (entries.c.created_at, entries.c.recorded_at, entries.c.pk)
         found = self._in_chunks(sorted(set(fold_keys)), entries.c.fold_key.in_, _ACTIVE, order=oldest_first)
-        return sorted(found, key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
+        return sorted(found, key=lambda entry: (entry.created_at, entry.recorded_at))
 
     def repeated(self, *, after: int, upto: int, also: Collection[str], limit: int) -> list[Repeated]:
         """Return active entries in that window of positions, or with an id in *also*, whose text is not alone."""

@@ -29,10 +29,6 @@ def a_skill(entry: MemoryEntry) -> Skill:
     return Skill(id=entry.id, scope=entry.scope, name="n", summary="s", content="c", created_at=NOW)
 
 
-def a_skill(entry: MemoryEntry) -> Skill:
-    return Skill(id=entry.id, scope=entry.scope, name="n", summary="s", content="c", created_at=NOW)
-
-
 LAWFUL: tuple[Twist, ...] = (
     rewrite(content="Ana likes mint tea"),
     rewrite(tags=("new",)),

@@ -242,12 +242,12 @@ async def test_a_copy_older_than_the_survivor_takes_over_with_all_it_had_absorbe
     assert (left.id, left.reinforcement_count) == (oldest.id, 3)
 
 
-async def test_of_entries_as_old_as_each_other_the_one_stored_first_survives_then_the_lower_id(world: World):
+async def test_of_entries_as_old_as_each_other_the_one_stored_first_survives_then_the_first_to_arrive(world: World):
     late = world.entry("Ana likes tea", id="a", created_at=NOW, recorded_at=NOW + DAY)
     first, second = (world.entry("Ana likes tea", id=name, created_at=NOW, recorded_at=NOW) for name in ("b", "c"))
     await world.add(late, second, first)
     await fold(world)
-    assert [entry.id for entry in await world.active()] == ["b"]
+    assert [entry.id for entry in await world.active()] == ["c"]
 
 
 async def test_a_fold_only_looks_at_what_is_new(world: World):

@@ -1,0 +1,207 @@
+"""A fork server: answers each line of JSON on stdin by work in a process of its own, as often and as early killed as told.
+
+What is forked has everything imported already, so that a process lives for its work alone.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+_HERE = Path(__file__).resolve()
+sys.path[:0] = [str(_HERE.parents[3]), str(_HERE.parents[1]), str(_HERE.parent)]
+
+import orjson
+from dreaming import DAY, NOW, World
+from sqlalchemy import Engine, event
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import Status
+from agentcore.domain.scope import Scope
+from agentcore.ids import RandomIds
+from agentcore.recall.recall import Recall
+from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
+from agentcore.testing import ManualClock
+from dream.options import DreamOptions, NearDuplicateOptions
+
+Task = dict[str, Any]
+Answer = dict[str, Any]
+OPTIONS = DreamOptions(step_size=6, near_duplicates=NearDuplicateOptions(max_entries=500))
+
+
+async def fill(world: World, task: Task) -> Answer:
+    """Texts of which most are copies, and old things whose time has come."""
+    size = int(task.get("size", 40))
+    texts = [f"Fact {n % (size // 4)} about place{n % (size // 4)}" for n in range(size)]
+    await world.add(*(world.entry(text, id=f"e{n:05}", created_at=NOW + n * DAY) for n, text in enumerate(texts)))
+    old = {"status": Status.ARCHIVED, "status_reason": "old", "status_at": NOW - 100 * DAY}
+    await world.add(*(world.entry(f"old {n}", id=f"o{n}", created_at=NOW - 200 * DAY, **old) for n in range(8)))
+    said = NOW - 100 * DAY
+    turns = [
+        Turn(id=f"t{n}", scope=world.scope, session_id="s", role="user", content=f"hi {n}", occurred_at=said,
+             recorded_at=said) for n in range(8)
+    ]  # fmt: skip
+    await world.write(lambda unit: unit.turns.add(turns))
+    return {"stored": size}
+
+
+async def dream(world: World, task: Task) -> Answer:
+    """Run a cycle; with `hold`, keep a person's turn open for so many seconds, so that the lease is held meanwhile."""
+    if "hold" not in task:
+        return (await world.dreams.run()).to_json()
+    with world.gate.pending():
+        run = asyncio.create_task(world.dreams.run())
+        await asyncio.wait([run], timeout=float(task["hold"]))
+    return (await run).to_json()
+
+
+async def undo(world: World, _task: Task) -> Answer:
+    """Take back the oldest run."""
+    return (await world.dreams.undo((await world.dreams.runs())[-1].run_id)).to_json()
+
+
+async def remember(world: World, task: Task) -> Answer:
+    """Say the same known texts over and over, as a person does; return how long each took, in milliseconds."""
+    took: list[float] = []
+    for number in range(int(task["times"])):
+        began = time.perf_counter()
+        await world.memory.remember(task["text"] if number % 2 else f"News number {number}")
+        took.append((time.perf_counter() - began) * 1_000)
+        await asyncio.sleep(0.005)
+    return {"milliseconds": took}
+
+
+WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
+    "fill": fill,
+    "dream": dream,
+    "undo": undo,
+    "remember": remember,
+}
+
+
+async def perform(task: Task) -> Answer:
+    """Open the store in the task's folder, do its work, and write the export where it is asked for."""
+    clock = ManualClock(NOW)
+    storage = SqlStorage(Path(task["folder"]) / FILE_NAME, clock=clock)
+    await storage.start()
+    recall = Recall(storage)
+    await recall.start()
+    options = OPTIONS.model_copy(update={"step_size": int(task.get("step_size", OPTIONS.step_size))})
+    world = World(storage, recall, clock, ids=RandomIds(), scope=Scope.default(), options=options)
+    await until(task)
+    answer = await WORK[task["work"]](world, task)
+    if "export" in task:
+        Path(task["export"]).write_bytes(await world.export())
+        answer["journal"] = await images(world)
+    await recall.stop()
+    await storage.stop()
+    return answer
+
+
+async def until(task: Task) -> None:
+    """Wait for the starting shot, if there is one."""
+    while "shot" in task and not Path(task["shot"]).exists():
+        await asyncio.sleep(0.001)
+
+
+async def images(world: World) -> list[tuple[str, str, str | None, str | None]]:
+    """What the journal says of each record, oldest first."""
+    return [(row.operation, row.record_id, row.before, row.after) for row in await world.journal()]
+
+
+class Doom:
+    """Counts statements, and kills the process at one of them."""
+
+    def __init__(self, at: int | None) -> None:
+        self._at = at
+        self.count = 0
+
+    def begin(self) -> None:
+        event.listen(Engine, "before_cursor_execute", lambda *_: self._tick())
+        event.listen(Engine, "commit", lambda *_: self._tick())
+
+    def _tick(self) -> None:
+        self.count += 1
+        if self.count == self._at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def child(task: Task, pipe: int) -> None:
+    """Do the work of one task and answer through the pipe; never returns."""
+    status = 1
+    try:
+        doom = Doom(task.get("statement"))
+        doom.begin()
+        answer = asyncio.run(perform(task)) | {"statements": doom.count}
+        os.write(pipe, orjson.dumps(answer))
+        status = 0
+    except BaseException as error:  # noqa: BLE001 - whatever it was, the parent has to hear of it
+        os.write(pipe, orjson.dumps({"error": f"{type(error).__name__}: {error}"}))
+    finally:
+        os._exit(status)
+
+
+def read_all(pipe: int) -> bytes:
+    parts: list[bytes] = []
+    while part := os.read(pipe, 1 << 20):
+        parts.append(part)
+    os.close(pipe)
+    return b"".join(parts)
+
+
+def begin(task: Task) -> tuple[int, int]:
+    """Fork a process for the task; return its id and the pipe it answers through."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        child(task, writing)
+    os.close(writing)
+    return pid, reading
+
+
+def finish(pid: int, pipe: int) -> Answer:
+    """Wait for the answer and the end of a process."""
+    text = read_all(pipe)
+    _, status = os.waitpid(pid, 0)
+    ended = {"pid": pid, "killed": os.WIFSIGNALED(status)}
+    return ended | (orjson.loads(text) if text else {})
+
+
+def serve() -> None:
+    """Answer until stdin ends; a task with `wait` false is answered at once, and `join` waits for it later."""
+    running: dict[int, int] = {}
+    for line in sys.stdin.buffer:
+        task: Task = orjson.loads(line)
+        if "join" in task:
+            answer = finish(task["join"], running.pop(task["join"]))
+        else:
+            began = time.perf_counter()
+            pid, pipe = begin(task)
+            if "after" in task:
+                time.sleep(task["after"])
+                os.kill(pid, signal.SIGKILL)
+            if task.get("wait", True):
+                answer = finish(pid, pipe) | {"seconds": time.perf_counter() - began}
+            else:
+                running[pid] = pipe
+                answer = {"pid": pid}
+        sys.stdout.buffer.write(orjson.dumps(answer) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def warm_up() -> None:
+    """Do everything once, so that what is only imported or compiled when it is needed is there before the first fork."""
+    with tempfile.TemporaryDirectory() as folder:
+        for work in ("fill", "dream", "undo"):
+            asyncio.run(perform({"folder": folder, "work": work, "size": 8}))
+
+
+if __name__ == "__main__":
+    warm_up()
+    serve()

@@ -1,0 +1,153 @@
+"""Killing dreams in earnest: a fork server, and what has to be true of a store whose process was killed."""
+
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from agentcore.stores.sql.storage import FILE_NAME
+
+_DREAMER = Path(__file__).with_name("dreamer.py")
+Answer = dict[str, Any]
+
+
+class ForkServer:
+    """Does work in processes of its own; lives as long as its context."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+
+    def ask(self, **task: Any) -> Answer:
+        """Have a task done, or begun with `wait=False`, and return the answer."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(orjson.dumps(task, default=str) + b"\n")
+        self._process.stdin.flush()
+        answer: Answer = orjson.loads(self._process.stdout.readline())
+        assert "error" not in answer, answer["error"]
+        return answer
+
+
+@contextmanager
+def fork_server() -> Iterator[ForkServer]:
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [sys.executable, str(_DREAMER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    )
+    try:
+        yield ForkServer(process)
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What work on a store leads to when nobody kills it."""
+
+    export: bytes
+    journal: list[Any]
+    statements: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Death:
+    """A kill, and what came of it."""
+
+    statement: int | None
+    after: float | None
+    was_killed: bool
+    faults: tuple[str, ...]
+    seconds: float
+
+
+class Grave:
+    """Kills work on copies of a store at random points, has it done again, and compares.
+
+    Args:
+        server: Where the processes come from.
+        folder: An empty folder.
+        work: `dream`, or `undo` of a dream.
+        size: How many entries.
+    """
+
+    def __init__(self, server: ForkServer, folder: Path, *, work: str = "dream", size: int = 40) -> None:
+        self._server = server
+        self._folder = folder
+        self._work = work
+        self._template = folder / "template"
+        server.ask(folder=self._template, work="fill", size=size)
+        if work == "undo":
+            server.ask(folder=self._template, work="dream")
+        self.truth = self._truth()
+
+    def kill_somewhere(self, chance: random.Random) -> Death:
+        """Kill at a random statement, or at a random instant."""
+        if chance.random() < 0.7:
+            return self.kill(statement=chance.randint(1, self.truth.statements))
+        return self.kill(after=chance.uniform(0.0, self.truth.seconds))
+
+    def kill(self, *, statement: int | None = None, after: float | None = None) -> Death:
+        """Kill a process at that statement or after so many seconds; do the work again; tell what is wrong then."""
+        copy = self._copy()
+        doom = {"statement": statement} if statement is not None else {"after": after}
+        killed = self._server.ask(folder=copy, work=self._work, **doom)
+        faults = self._damage(copy)
+        again = self._finish(copy)
+        faults += [*self._damage(copy), *self._differences(again)]
+        shutil.rmtree(copy)
+        return Death(statement, after, killed["killed"], tuple(faults), killed["seconds"] + again["seconds"])
+
+    def _truth(self) -> Truth:
+        copy = self._copy()
+        done = self._finish(copy)
+        shutil.rmtree(copy)
+        export = (self._folder / "export").read_bytes()
+        # Without the export, which a killed process is not asked for.
+        other = self._copy()
+        plain = self._server.ask(folder=other, work=self._work)
+        shutil.rmtree(other)
+        return Truth(export, done["journal"], plain["statements"], plain["seconds"])
+
+    def _finish(self, copy: Path) -> Answer:
+        done = self._server.ask(folder=copy, work=self._work, export=self._folder / "export")
+        assert not done["killed"]
+        return done
+
+    def _copy(self) -> Path:
+        copy = self._folder / "copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self._template, copy)
+        return copy
+
+    def _damage(self, copy: Path) -> list[str]:
+        with closing(sqlite3.connect(copy / FILE_NAME)) as database:
+            found = database.execute("PRAGMA integrity_check").fetchall()
+            broken = database.execute("PRAGMA foreign_key_check").fetchall()
+        return [*(str(row) for row in found if row != ("ok",)), *(str(row) for row in broken)]
+
+    def _differences(self, done: Answer) -> list[str]:
+        faults: list[str] = []
+        if (self._folder / "export").read_bytes() != self.truth.export:
+            faults.append("the export differs")
+        if sorted(map(str, done["journal"])) != sorted(map(str, self.truth.journal)):
+            faults.append("the journal differs")
+        last: dict[str, str | None] = {}
+        for operation, record, before, after in done["journal"]:
+            if operation != "purge" and last.get(record, before) != before:
+                faults.append(f"the journal of {record} has a gap")
+            last[record] = after
+        return faults
