@@ -145,9 +145,7 @@ def test_options_without_a_meaning_are_refused_by_name(options: dict[str, Any], 
 
 
 @given(decays, bases, ages, ages)
-def test_importance_never_rises_with_time(
-    decay: Decay, base: float, age: timedelta, later: timedelta
-) -> None:
+def test_importance_never_rises_with_time(decay: Decay, base: float, age: timedelta, later: timedelta) -> None:
     first, last = sorted([age, later])
     assert decay.value(base, START, START + last) <= decay.value(base, START, START + first)
 

@@ -178,9 +178,7 @@ def test_containing_each_other_means_being_equal(one: PartialDate, other: Partia
 # --- spans --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text", ["1995..2003", "2020..?", "?..2003", "2019..2019", "2019-06..2019", "2019..2019-01"]
-)
+@pytest.mark.parametrize("text", ["1995..2003", "2020..?", "?..2003", "2019..2019", "2019-06..2019", "2019..2019-01"])
 def test_a_span_gives_its_text_back(text: str) -> None:
     assert str(Span.parse(text)) == text
     assert Span.parse(str(Span.parse(text))) == Span.parse(text)
@@ -377,9 +375,7 @@ def test_a_merged_span_covers_every_source_and_no_point_is_lost(one: SubjectTime
         ("2000; 1995..2003", "1999..2001", True),
     ],
 )
-def test_times_are_compatible_if_they_can_be_the_same(
-    one: str | None, other: str | None, *, expected: bool
-) -> None:
+def test_times_are_compatible_if_they_can_be_the_same(one: str | None, other: str | None, *, expected: bool) -> None:
     first, second = (None if text is None else at(text) for text in (one, other))
     assert compatible(first, second) is expected
     assert compatible(second, first) is expected

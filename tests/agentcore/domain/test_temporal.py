@@ -32,15 +32,9 @@ def about(text: str | None) -> SubjectTime | None:
 
 _IDS = st.sampled_from("abcdefg")
 _INSTANTS = st.integers(0, 500).map(lambda days: START + days * DAY)
-_OBSERVATIONS = st.dictionaries(_IDS, st.integers(1, 9), max_size=5).map(
-    lambda counts: tuple(sorted(counts.items()))
-)
-_SUBJECTS = st.sampled_from(
-    [None, "2019", "2019-06", "2019-07", "2020", "1995..2003", "2001..?", "?..2003"]
-).map(about)
-_METADATA = st.dictionaries(
-    st.sampled_from(["color", "place", MARK]), st.sampled_from(["true", "false", "x"])
-)
+_OBSERVATIONS = st.dictionaries(_IDS, st.integers(1, 9), max_size=5).map(lambda counts: tuple(sorted(counts.items())))
+_SUBJECTS = st.sampled_from([None, "2019", "2019-06", "2019-07", "2020", "1995..2003", "2001..?", "?..2003"]).map(about)
+_METADATA = st.dictionaries(st.sampled_from(["color", "place", MARK]), st.sampled_from(["true", "false", "x"]))
 parts = st.builds(
     Temporal,
     created_at=_INSTANTS,
@@ -190,9 +184,7 @@ def test_missing_metadata_comes_from_the_oldest_copy_and_the_survivor_wins() -> 
         ({}, {}, None),
     ],
 )
-def test_a_permission_mark_is_sticky(
-    own: dict[str, str], copied: dict[str, str], expected: str | None
-) -> None:
+def test_a_permission_mark_is_sticky(own: dict[str, str], copied: dict[str, str], expected: str | None) -> None:
     result = absorb(entry("a", metadata=own), [entry("b", metadata=copied)])
     assert result.metadata.get(MARK) == expected
 
@@ -213,9 +205,7 @@ def test_a_less_trusted_copy_adds_nothing_but_its_protections() -> None:
         absorbed=(("c", 3),),
         pinned=True,
     )
-    assert absorb(survivor, [stranger]) == replace(
-        survivor, pinned=True, metadata={"color": "red", MARK: "true"}
-    )
+    assert absorb(survivor, [stranger]) == replace(survivor, pinned=True, metadata={"color": "red", MARK: "true"})
 
 
 @pytest.mark.parametrize(
@@ -256,9 +246,7 @@ def test_absorbing_again_changes_nothing(survivor: MemoryEntry, given_copies: li
 
 
 @given(entries(), copies)
-def test_a_survivor_never_lists_itself_and_never_loses(
-    survivor: MemoryEntry, given_copies: list[MemoryEntry]
-) -> None:
+def test_a_survivor_never_lists_itself_and_never_loses(survivor: MemoryEntry, given_copies: list[MemoryEntry]) -> None:
     result = absorb(survivor, given_copies)
     assert survivor.id not in dict(result.absorbed)
     assert result.reinforcement_count >= survivor.reinforcement_count
@@ -272,9 +260,7 @@ def _arithmetic(one: MemoryEntry) -> tuple[object, ...]:
 
 
 @given(entries(ids=st.just("survivor"), trust=Trust.STATED), peers, st.integers(0, 5))
-def test_one_fold_or_several_give_the_same_numbers(
-    survivor: MemoryEntry, group: list[MemoryEntry], cut: int
-) -> None:
+def test_one_fold_or_several_give_the_same_numbers(survivor: MemoryEntry, group: list[MemoryEntry], cut: int) -> None:
     at_once = absorb(survivor, group)
     in_steps = absorb(absorb(survivor, group[cut:]), group[:cut])
     nested = absorb(survivor, [absorb(group[0], group[1:])]) if group else survivor
@@ -313,9 +299,7 @@ def test_a_merge_of_nothing_is_refused() -> None:
     st.lists(entries(), min_size=1, max_size=5, unique_by=lambda one: one.id),
     st.randoms(use_true_random=False),
 )
-def test_the_order_and_repetition_of_sources_change_nothing(
-    sources: list[MemoryEntry], random: Random
-) -> None:
+def test_the_order_and_repetition_of_sources_change_nothing(sources: list[MemoryEntry], random: Random) -> None:
     shuffled = [*sources, *sources]
     random.shuffle(shuffled)
     assert merged_fields(shuffled) == merged_fields(sources)

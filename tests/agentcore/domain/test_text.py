@@ -11,9 +11,7 @@ from agentcore.errors import InvalidContentError
 
 # Letters whose folding decomposes, grows or depends on the order of marks; stops; spaces of several kinds.
 _AWKWARD = st.text(
-    st.sampled_from(
-        "aÀéÉßẞǰŉİ\u0131ΐᾳ\u017fK² .。…?!\t\n\u00a0\u3000\u0301\u0316\u0345\u0307\u030c\u200b\x00"
-    )
+    st.sampled_from("aÀéÉßẞǰŉİ\u0131ΐᾳ\u017fK² .。…?!\t\n\u00a0\u3000\u0301\u0316\u0345\u0307\u030c\u200b\x00")
 )
 texts = _AWKWARD | st.text()
 paths = st.text(st.sampled_from("aB ./\\-\t\x00\u200be\u0301é\u202e日本")) | st.text()
@@ -154,9 +152,7 @@ def test_every_text_gives_a_category_that_is_safe_and_stable(text: str) -> None:
     assert clean_category(category) == category
     assert 1 <= len(segments) <= 8
     assert all(1 <= len(segment) <= 64 and segment not in {".", ".."} for segment in segments)
-    assert not any(
-        c.isspace() or c == "\\" or unicodedata.category(c) in {"Cc", "Cf", "Cs"} for c in category
-    )
+    assert not any(c.isspace() or c == "\\" or unicodedata.category(c) in {"Cc", "Cf", "Cs"} for c in category)
 
 
 # --- tags ---------------------------------------------------------------------------------------------------

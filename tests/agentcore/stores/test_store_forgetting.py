@@ -13,7 +13,7 @@ from sqlalchemy import Table, insert, select
 from agentcore.domain.memory import Level, SourceKind, SourceRef, Status
 from agentcore.domain.records import to_image
 from agentcore.stores.protocols import ReadView, UnitOfWork
-from agentcore.stores.sql.schema import decisions, journal, model_calls, plans, reopened, runs, steps
+from agentcore.stores.sql.schema import decisions, entry_sources, journal, model_calls, plans, reopened, runs, steps
 from agentcore.stores.sql.scrubbing import REASON, REMOVED_TEXT
 from agentcore.stores.sql.storage import SqlStorage
 from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, an_entry
@@ -171,6 +171,12 @@ async def test_a_short_text_or_a_bare_name_breaks_no_report(storage: SqlStorage,
     await storage.write(SCOPE, lambda unit: unit.forget("a"))
     (run,) = await storage.read(SCOPE, lambda view: rows(view, runs))
     assert run["report"] == report
+
+
+async def test_no_reference_to_it_is_left(storage: SqlStorage):
+    await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a", SECRET), an_entry("m", **made_of("a"))]))
+    await storage.write(SCOPE, lambda unit: unit.forget("a"))
+    assert await storage.read(SCOPE, lambda view: rows(view, entry_sources)) == []
 
 
 async def test_another_scopes_books_are_left_alone(storage: SqlStorage):

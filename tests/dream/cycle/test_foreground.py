@@ -41,7 +41,8 @@ async def test_a_turn_that_begins_in_the_middle_of_a_run_stops_it_at_the_next_st
 
         watched = WatchedStorage(world.storage, after=begin)
         dream = asyncio.create_task(replace(world, storage=watched).dreams.run())
-        await settle()
+        while watched.writes <= 4:
+            await asyncio.sleep(0.005)
         held = len(await world.active())
         await settle()
         assert len(await world.active()) == held == 7

@@ -40,9 +40,7 @@ async def test_unlike_rockbots_copies_that_differ_in_case_or_a_full_stop_are_fol
     assert await folded(world) == 3
 
 
-@pytest.mark.parametrize(
-    "other", ["Ana likes rye", "Ana likes tea?", "Ana likes tea!", "Ana likes tea…", "Ana likes²"]
-)
+@pytest.mark.parametrize("other", ["Ana likes rye", "Ana likes tea?", "Ana likes tea!", "Ana likes tea…", "Ana likes²"])
 async def test_another_wording_or_mark_is_no_copy(world: World, other: str):
     await world.add("Ana likes tea", other, "Ana likes2")
     assert await folded(world) == 0

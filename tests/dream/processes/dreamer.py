@@ -1,4 +1,4 @@
-"""A fork server: answers each line of JSON on stdin by work in a process of its own, as often and as early killed as told.
+"""A fork server: answers each line of JSON on stdin by work in a process of its own, killed as early as it is told.
 
 What is forked has everything imported already, so that a process lives for its work alone.
 """
@@ -12,9 +12,6 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
-
-_HERE = Path(__file__).resolve()
-sys.path[:0] = [str(_HERE.parents[3]), str(_HERE.parents[1]), str(_HERE.parent)]
 
 import orjson
 from dreaming import DAY, NOW, World
@@ -31,7 +28,7 @@ from dream.options import DreamOptions, NearDuplicateOptions
 
 Task = dict[str, Any]
 Answer = dict[str, Any]
-OPTIONS = DreamOptions(step_size=6, near_duplicates=NearDuplicateOptions(max_entries=500))
+OPTIONS = DreamOptions(step_size=8, near_duplicates=NearDuplicateOptions(max_entries=500))
 
 
 async def fill(world: World, task: Task) -> Answer:
@@ -76,11 +73,28 @@ async def remember(world: World, task: Task) -> Answer:
     return {"milliseconds": took}
 
 
+async def look(world: World, _task: Task) -> Answer:
+    """Tell whether somebody dreams."""
+    return {"held": (await world.dreams.status()).lease is not None}
+
+
+async def count(world: World, task: Task) -> Answer:
+    """Count what is active, and how often one text and all texts were said."""
+    active = await world.active()
+    return {
+        "active": len(active),
+        "total": sum(entry.reinforcement_count for entry in active),
+        "reinforcements": sum(entry.reinforcement_count for entry in active if entry.content == task["text"]),
+    }
+
+
 WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
     "fill": fill,
     "dream": dream,
     "undo": undo,
     "remember": remember,
+    "look": look,
+    "count": count,
 }
 
 
@@ -93,20 +107,15 @@ async def perform(task: Task) -> Answer:
     await recall.start()
     options = OPTIONS.model_copy(update={"step_size": int(task.get("step_size", OPTIONS.step_size))})
     world = World(storage, recall, clock, ids=RandomIds(), scope=Scope.default(), options=options)
-    await until(task)
+    if "at" in task:
+        await asyncio.sleep(task["at"] - time.time())
     answer = await WORK[task["work"]](world, task)
     if "export" in task:
-        Path(task["export"]).write_bytes(await world.export())
+        await asyncio.to_thread(Path(task["export"]).write_bytes, await world.export())
         answer["journal"] = await images(world)
     await recall.stop()
     await storage.stop()
     return answer
-
-
-async def until(task: Task) -> None:
-    """Wait for the starting shot, if there is one."""
-    while "shot" in task and not Path(task["shot"]).exists():
-        await asyncio.sleep(0.001)
 
 
 async def images(world: World) -> list[tuple[str, str, str | None, str | None]]:
@@ -174,12 +183,15 @@ def finish(pid: int, pipe: int) -> Answer:
 
 
 def serve() -> None:
-    """Answer until stdin ends; a task with `wait` false is answered at once, and `join` waits for it later."""
+    """Answer until stdin ends; a task with `wait` false is answered at once, `join` waits for it, `kill` ends it."""
     running: dict[int, int] = {}
     for line in sys.stdin.buffer:
         task: Task = orjson.loads(line)
         if "join" in task:
             answer = finish(task["join"], running.pop(task["join"]))
+        elif "kill" in task:
+            os.kill(task["kill"], signal.SIGKILL)
+            answer = finish(task["kill"], running.pop(task["kill"]))
         else:
             began = time.perf_counter()
             pid, pipe = begin(task)
@@ -196,7 +208,7 @@ def serve() -> None:
 
 
 def warm_up() -> None:
-    """Do everything once, so that what is only imported or compiled when it is needed is there before the first fork."""
+    """Do everything once: what is imported only when it is needed is then there before the first fork."""
     with tempfile.TemporaryDirectory() as folder:
         for work in ("fill", "dream", "undo"):
             asyncio.run(perform({"folder": folder, "work": work, "size": 8}))

@@ -16,7 +16,8 @@ import orjson
 
 from agentcore.stores.sql.storage import FILE_NAME
 
-_DREAMER = Path(__file__).with_name("dreamer.py")
+_DREAMER = Path(__file__).resolve().with_name("dreamer.py")
+_FOLDERS = (_DREAMER.parents[3], _DREAMER.parents[1])
 Answer = dict[str, Any]
 
 
@@ -39,7 +40,7 @@ class ForkServer:
 
 @contextmanager
 def fork_server() -> Iterator[ForkServer]:
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(map(str, _FOLDERS))}
     process = subprocess.Popen(
         [sys.executable, str(_DREAMER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
     )
@@ -110,6 +111,17 @@ class Grave:
         faults += [*self._damage(copy), *self._differences(again)]
         shutil.rmtree(copy)
         return Death(statement, after, killed["killed"], tuple(faults), killed["seconds"] + again["seconds"])
+
+    def kill_repeatedly(self, chance: random.Random) -> tuple[list[str], int]:
+        """Kill one life after the other, each a little later in it, until one comes to its end."""
+        copy, lives = self._copy(), 0
+        faults: list[str] = []
+        while True:
+            lives += 1
+            life = self._server.ask(folder=copy, work=self._work, statement=chance.randint(20, 60) + 20 * lives)
+            faults += self._damage(copy)
+            if not life["killed"]:
+                return [*faults, *self._differences(self._finish(copy))], lives
 
     def _truth(self) -> Truth:
         copy = self._copy()

@@ -1,0 +1,150 @@
+"""Walls of the house beside its sizes and names: who catches all, who touches what, what a pass may call."""
+
+import ast
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import orjson
+import pytest
+
+_ROOT = Path(__file__).parents[1]
+_MODULES = {
+    str(path.relative_to(_ROOT)): ast.parse(path.read_text("utf-8"))
+    for package in ("agentcore", "dream")
+    for path in sorted((_ROOT / package).rglob("*.py"))
+}
+
+CATCHES_EVERYTHING = {
+    "agentcore/hosting/lifecycle.py": "the stop loop: one service's failure must not keep the others from stopping",
+    "dream/cycle/runner.py": "the pass boundary: one pass's failure must not end the run",
+    "dream/interfaces/cli/entry.py": "the edge of the program: a person gets a sentence instead of a traceback",
+}
+
+HOMES = {
+    # The doctor looks at the tables themselves, below what the stores would tell.
+    "sqlalchemy": ("agentcore/stores/sql/", "dream/stores/", "dream/interfaces/cli/examination.py"),
+    "alembic": ("agentcore/stores/sql/",),
+    "dependency_injector": ("agentcore/hosting/container.py",),
+    "openai": ("agentcore/llm/",),
+    "cyclopts": ("dream/interfaces/",),
+    "rich": ("dream/interfaces/",),
+}
+"""What stands behind a seam is imported on its far side only."""
+
+
+def _imports(tree: ast.AST) -> set[str]:
+    """The top-level packages that a module imports, wherever it does."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(name.name.partition(".")[0] for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def _swallows(handler: ast.ExceptHandler) -> bool:
+    """Tell whether a handler takes every error and does not hand it on."""
+    caught = ast.walk(handler.type) if handler.type else iter([ast.Name("Exception")])
+    takes_all = any(isinstance(node, ast.Name) and node.id in {"Exception", "BaseException"} for node in caught)
+    return takes_all and not any(isinstance(node, ast.Raise) and node.exc is None for node in ast.walk(handler))
+
+
+def test_only_the_named_places_catch_everything():
+    handlers = [
+        path
+        for path, tree in _MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ExceptHandler) and _swallows(node)
+    ]
+    assert sorted(handlers) == sorted(CATCHES_EVERYTHING)
+
+
+def test_every_package_and_module_says_what_it_is_for():
+    silent = [path for path, tree in _MODULES.items() if not ast.get_docstring(tree)]
+    assert silent == []
+
+
+@pytest.mark.parametrize("package", HOMES)
+def test_a_library_behind_a_seam_is_imported_there_alone(package: str):
+    outside = [
+        path for path, tree in _MODULES.items() if package in _imports(tree) and not path.startswith(HOMES[package])
+    ]
+    assert outside == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(path.removesuffix("/__init__.py").replace("/", ".") for path in _MODULES if path.endswith("/__init__.py")),
+)
+def test_what_a_package_promises_it_has(name: str):
+    package = import_module(name)
+    promised = getattr(package, "__all__", [])
+    assert sorted(set(promised)) == sorted(promised)
+    assert [one for one in promised if not hasattr(package, one)] == []
+
+
+@pytest.mark.parametrize("name", ["agentcore", "dream"])
+def test_a_lazy_package_knows_no_other_name(name: str):
+    with pytest.raises(AttributeError, match="nonsense"):
+        import_module(name).nonsense  # noqa: B018 - the access is the test
+    assert sorted(import_module(name)._HOMES) == sorted(import_module(name).__all__)
+
+
+PASS = """
+from collections.abc import Sequence
+from typing import ClassVar
+
+from agentcore.domain.capability import Capability
+from agentcore.domain.memory import MemoryEntry
+from agentcore.stores.protocols import ReadView
+from dream.domain.proposal import Notes, Proposal, Work
+from dream.passes import DreamContext, DreamPass
+
+
+class Writer:
+    name: ClassVar[str] = "writer"
+    requires: ClassVar[frozenset[Capability]] = frozenset()
+
+    async def has_work(self, context: DreamContext) -> Work:
+        return Work(1)
+
+    async def propose(self, context: DreamContext) -> Proposal:
+        entries = await context.read(find)
+        await context.read(lambda view: view.entries.add(entries))  # refused
+        await context.read(lambda view: view.entries.replace([(entries[0], entries[0])]))  # refused
+        await context.read(lambda view: view.entries.delete([entry.id for entry in entries]))  # refused
+        await context.read(lambda view: view.turns.delete(["t"]))  # refused
+        await context.read(lambda view: view.settings.put("dream.paused", None))  # refused
+        await context.read(lambda view: view.leases.revoke("dream"))  # refused
+        await context.read(lambda view: view.forget(entries[0].id))  # refused
+        await context.write(lambda unit: None)  # refused
+        entries[0].base = 1.0  # refused
+        context.cursor = 7  # refused
+        return Proposal()
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        return {}
+
+
+def find(view: ReadView) -> list[MemoryEntry]:
+    return view.entries.get_many(["a"])
+
+
+fits: DreamPass = Writer()
+"""
+
+
+def test_a_pass_that_writes_does_not_type_check(tmp_path: Path):
+    snippet = tmp_path / "writer.py"
+    snippet.write_text(PASS)
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson", str(snippet)]
+    environment = os.environ | {"PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+    done = subprocess.run(command, cwd=_ROOT, env=environment, capture_output=True, check=False)
+    found = orjson.loads(done.stdout)["generalDiagnostics"]
+    errors = {one["range"]["start"]["line"] for one in found if one["severity"] == "error"}
+    marked = {number for number, line in enumerate(PASS.splitlines()) if line.endswith("# refused")}
+    assert errors == marked, found
