@@ -41,10 +41,10 @@ class WatchedStorage:
         return await self._storage.read(scope, work)
 
     async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
+        self.writes += 1
         self._step(self._before)
         result = await self._storage.write(scope, work, origin=origin)
         self._step(self._after)
-        self.writes += 1
         return result
 
     async def scopes(self) -> list[Scope]:
@@ -57,7 +57,7 @@ class WatchedStorage:
         if self.is_dead:
             raise Killed
         if told is not None:
-            told(self.writes)
+            told(self.writes - 1)
 
 
 def dying(world: World, write: int, *, committed: bool) -> World:

@@ -1,11 +1,16 @@
+import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from dreaming import DAY, NOW, World, of_pass
-from interrupting import Killed, bury, count_writes, dying
+from interrupting import Killed, WatchedStorage, bury, count_writes, dying
+from wishing import Wishful
 
 from agentcore.domain.memory import Status
+from agentcore.errors import LeaseLostError, StorageUnavailableError
+from dream.domain.proposal import Proposal
 from dream.domain.report import Outcome, RunReport
 from dream.options import DreamOptions, NearDuplicateOptions, RetentionOptions
 
@@ -204,3 +209,56 @@ async def test_applying_a_plan_killed_between_any_two_transactions_loses_nothing
         await one.dreams.run()
         await one.dreams.run()
         assert await one.export() == await whole.export(), write
+
+
+async def test_a_run_whose_lease_was_taken_over_writes_nothing_more(world: World):
+    whole = await fill(world.elsewhere())
+    await whole.dreams.run()
+    one = await fill(world)
+    seen: list[bytes] = []
+
+    async def usurp() -> None:
+        await bury(one)
+        await one.write(lambda unit: unit.leases.acquire("dream", holder="usurper", duration=timedelta(minutes=1)))
+        seen.append(await one.export())
+
+    # The wish comes between two steps of a pass, as a long sleep of the machine does.
+    sleeper = Wishful(lambda _: Proposal(change_sets=(), looked_at=("e0",), done=False), usurp)
+    with pytest.raises(LeaseLostError, match="nothing more was written"):
+        await one.run_passes(sleeper)
+    assert await one.export() == seen[0]
+    lease = (await one.dreams.status()).lease
+    assert lease is not None
+    assert lease.holder == "usurper"
+    await bury(one)
+    await one.dreams.run()
+    assert await one.export() == await whole.export()
+
+
+async def test_a_renewal_that_meets_a_busy_database_is_tried_again(world: World):
+    await world.add("Ana likes tea", "Ana likes tea")
+    failures: list[int] = []
+
+    def fail(write: int) -> None:
+        if write in {3, 4, 5}:  # the lease, a look back, the opening; then three renewals while the person is served
+            failures.append(write)
+            raise StorageUnavailableError(path="agentcore.db", problem="is locked", remedy="try again")
+
+    busy = replace(world, storage=WatchedStorage(world.storage, before=fail))
+    async with world.gate.foreground():
+        dream_task = asyncio.create_task(busy.dreams.run())
+        for _ in range(5):
+            await wait_until(lambda: world.clock.sleepers > 0)
+            world.clock.advance(world.options.lease / 6)
+        await wait_until(lambda: world.clock.sleepers > 0)
+        assert (await world.dreams.run()).outcome is Outcome.DEFERRED
+    assert (await dream_task).changes == 2
+    assert failures
+
+
+async def wait_until(reached: Callable[[], bool]) -> None:
+    for _ in range(2_000):
+        if reached():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError("it never came to that")
