@@ -9,6 +9,7 @@ AgentcoreError
     ├── UnknownRunError             (also InvalidInputError)
     ├── UnknownPlanError            (also InvalidInputError)
     ├── UnknownChangeError          (also InvalidInputError)
+    ├── InvalidVocabularyError      (also InvalidInputError)
     ├── InvalidFileError            (also InvalidInputError)
     │   ├── UnreadableFileError
     │   └── UnknownSampleError
@@ -72,6 +73,13 @@ class UnknownChangeError(DreamError, InvalidInputError):
 
     def __init__(self, *, run_id: str, number: int) -> None:
         super().__init__(f"Run {run_id} has no change {number}: `dream diff {run_id}` numbers them.")
+
+
+class InvalidVocabularyError(DreamError, InvalidInputError):
+    """A vocabulary file cannot be taken; the built-in one is used."""
+
+    def __init__(self, *, path: str, problem: str) -> None:
+        super().__init__(f"The vocabulary {path} is not used, the built-in one is: {problem}; correct or remove it.")
 
 
 class InvalidFileError(DreamError, InvalidInputError):

@@ -1,0 +1,119 @@
+"""Specifics are conserved: what the sources say stands in the merged text, and what it says stands in a source."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from dream.guards.polarity import denied_only
+from dream.guards.rare_terms import DocumentFrequency
+from dream.guards.recombination import recombinations
+from dream.guards.specific import Kind, Specific, distinct
+from dream.guards.specifics import Beside, Specifics, extract
+from dream.guards.standing import Standing
+from dream.guards.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a merged text lost and what it made up; both empty means that it is faithful.
+
+    Args:
+        lost: Details of the sources that do not stand in the merged text, in the order of the sources.
+        invented: Details of the merged text that stand in no source, in its own order.
+    """
+
+    lost: tuple[Specific, ...] = ()
+    invented: tuple[Specific, ...] = ()
+
+    @property
+    def faithful(self) -> bool:
+        """Nothing was lost and nothing invented."""
+        return not self.lost and not self.invented
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Superseded:
+    """An old text that the merged one takes the place of, instead of repeating it.
+
+    Args:
+        content: The old text.
+        said_at: When it was last said, aware UTC.
+        correction: The text that corrects it, which the model cited and the host found; None if none was.
+    """
+
+    content: str
+    said_at: datetime
+    correction: str | None = None
+
+
+def coverage(
+    sources: Sequence[str],
+    merged: str,
+    vocabulary: Vocabulary,
+    *,
+    category: str | None = None,
+    document_frequency: DocumentFrequency | None = None,
+    superseded: Iterable[Superseded] = (),
+    merged_at: datetime | None = None,
+) -> Coverage:
+    """Compare a merged text with its sources, both ways.
+
+    A superseded text need not be repeated if the merged one is from a later time, or if a correction is cited: then
+    that correction must be covered in its place. Otherwise it counts as a source. What it says is never invented.
+
+    Args:
+        sources: The texts that were merged.
+        merged: What the model made of them.
+        vocabulary: Which words are ordinary.
+        category: Category of the merged entry; some are exempt from the comparison of numbers.
+        document_frequency: How many entries hold a term of the recall index.
+        superseded: Texts whose old value gives way.
+        merged_at: The latest time that the sources of the merged text were said, aware UTC.
+
+    Example:
+        >>> from dream.guards.vocabulary import builtin
+        >>> told = coverage(["Ana got two cats in 2019.", "Ana is from Porto."], "Ana of Porto has 3 cats.", builtin())
+        >>> [str(detail) for detail in told.lost]
+        ["number 'two'", "number '2019'"]
+    """
+    demanded, backing = _roles(sources, superseded, merged_at)
+    everything = [*demanded, *backing]
+    numbers = vocabulary.numbers_matter(category)
+
+    beside = Beside.of([merged, *everything])
+
+    def details(text: str) -> Specifics:
+        return extract(text, vocabulary, document_frequency, beside=beside)
+
+    merged_details, source_details = details(merged), [details(text) for text in everything]
+    ours = Standing.of([merged], [merged_details], vocabulary)
+    theirs = Standing.of(everything, source_details, vocabulary)
+    wanted = [detail for found in source_details[: len(demanded)] for detail in found]
+    lost = [detail for detail in _compared(wanted, numbers=numbers) if not ours.holds(detail)]
+    invented = [detail for detail in _compared(merged_details, numbers=numbers) if not theirs.holds(detail)]
+    lost += denied_only(demanded, [merged])
+    invented += denied_only([merged], demanded, backing)
+    invented += recombinations(ours, theirs, merged_details, source_details)
+    return Coverage(distinct(lost), distinct(invented))
+
+
+def _roles(
+    sources: Sequence[str], superseded: Iterable[Superseded], merged_at: datetime | None
+) -> tuple[list[str], list[str]]:
+    """Split the texts into those that must be covered and those that only back the merged text up."""
+    demanded, backing = list(dict.fromkeys(sources)), list[str]()
+    for old in superseded:
+        if old.correction is not None:
+            demanded.append(old.correction)
+            backing.append(old.content)
+        elif merged_at is not None and merged_at > old.said_at:
+            backing.append(old.content)
+        else:
+            demanded.append(old.content)
+    return demanded, backing
+
+
+def _compared(details: Iterable[Specific], *, numbers: bool) -> list[Specific]:
+    return [
+        detail for detail in details if detail.kind is not Kind.NEGATION and (numbers or detail.kind is not Kind.NUMBER)
+    ]

@@ -1,0 +1,191 @@
+"""Whether what is denied in one text is denied in another.
+
+A text is cut into clauses. A clause with a negation denies the content words around it. Two texts agree if the words
+that the one denies, and nowhere affirms, are denied by the other too, half of them at least, or if a clause of the
+other denies the same. Words are compared by their first letters, so that `allowed` meets `allow`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import regex
+
+from dream.guards.folding import ELISION, fold, one_form, word_key
+from dream.guards.languages import FUNCTION_WORDS, language_of
+from dream.guards.negation_words import (
+    IRREGULAR,
+    is_negation,
+    is_soft_negation,
+    looks_onward,
+    unspaced_negation,
+    without_idioms,
+)
+from dream.guards.specific import Kind, Specific
+
+_STOPS: Final = (
+    r"(?<!\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu})))\.(?=\s|$)(?!\s\p{L}+\s\d{4})"
+    r"|[;!?\n,()]|[。！？；，、،؛]|:\s|\s[-\u2013\u2014]\s|但|而且|\sو"
+)
+_LINKS: Final = {
+    "en": "and|but|though|although|while|because|since|so|if|when|who|which|where|instead",
+    "pt": "e|mas|embora|porque|desde|que|quem",
+    "es": "e|y|pero|aunque|porque|sino|desde|que|quien",
+    "fr": "et|mais|car|qui|puisque|depuis|parce",
+    "de": "und|aber|sondern|weil|obwohl|seit|wenn|als",
+    "it": "e|ma|perché|che|anche",
+    "nl": "en|maar|want|omdat|terwijl",
+}
+_CLAUSE_END: Final = {
+    language: regex.compile(rf"{_STOPS}|\b(?:{links})\b", regex.IGNORECASE) for language, links in _LINKS.items()
+}
+_TOKEN = regex.compile(
+    r"\p{Han}|[\p{Katakana}ー]+|[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}]][[\p{L}\p{M}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}]]*"
+    r"(?:'\p{L}+)*|\d+",
+    regex.V1,
+)
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+_ARABIC_AFFIX = regex.compile(r"(?:[وف])?(?:ال|س(?=[يتنأ]))?[يتنأ]?(?=\p{L}{3})")
+_HAN_BUILDING: Final = frozenset("的了在是和有他她我你也都就与及不没沒无無未非别从到收")
+_REACH: Final = 8
+_STEM: Final = 4
+_NEXT: Final = 3
+_MOST_NEAR: Final = 20
+_BEGINNING: Final = 5
+_UNDONE: Final = ("un", "in", "im", "ir", "dis", "non")
+_ENOUGH: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    text: str
+    stems: tuple[str, ...]
+    denied: tuple[str, ...]
+    hard: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A text, or several: the clauses that deny, each once, by the stems they deny; and the stems that are affirmed."""
+
+    denying: tuple[_Clause, ...]
+    by_stem: dict[str, list[_Clause]]
+    affirmed: frozenset[str]
+
+    @classmethod
+    def of(cls, clauses: Sequence[_Clause], support: Sequence[_Clause] = ()) -> "_Side":
+        once = {(clause.denied, clause.hard): clause for clause in (*clauses, *support) if clause.hard or clause.denied}
+        by_stem: dict[str, list[_Clause]] = {}
+        for clause in once.values():
+            for stem in clause.denied:
+                by_stem.setdefault(stem, []).append(clause)
+        affirmed = frozenset(stem for clause in clauses for stem in clause.stems if stem not in clause.denied)
+        return cls(tuple(once.values()), by_stem, affirmed)
+
+
+def denied_only(wanted: Sequence[str], other: Sequence[str], support: Sequence[str] = ()) -> list[Specific]:
+    """Return the clauses that *wanted* denies and *other* does not.
+
+    Args:
+        wanted: The texts whose negations must stand.
+        other: The texts in which they must.
+        support: More texts that may deny it; they affirm nothing.
+
+    Example:
+        >>> [str(specific) for specific in denied_only(["Ana does not eat meat."], ["Ana eats meat."])]
+        ["negation 'Ana does not eat meat'"]
+    """
+    known = _beginnings([*wanted, *other, *support])
+    default = language_of("\n".join((*wanted, *other)))
+    said, there, backing = (
+        [clause for text in texts for clause in _clauses(text, known, default)] for texts in (wanted, other, support)
+    )
+    ours, theirs = _Side.of(said), _Side.of(there, backing)
+    return [_negation(clause) for clause in ours.denying if not _stands(clause, ours, theirs)]
+
+
+def _stands(clause: _Clause, ours: _Side, theirs: _Side) -> bool:
+    telling = {stem for stem in clause.denied if stem not in ours.affirmed}
+    # What the other text both denies and affirms says nothing about this clause.
+    telling = {stem for stem in telling if not (stem in theirs.by_stem and stem in theirs.affirmed)}
+    met = [stem for stem in telling if stem in theirs.by_stem or stem in theirs.affirmed]
+    near = [other for stem in clause.denied for other in theirs.by_stem.get(stem, ())[:_MOST_NEAR]]
+    if met:
+        agreed = sum(stem in theirs.by_stem for stem in met)
+        return agreed >= _ENOUGH * len(met) or any(_same_denial(telling, other, ours, theirs) for other in near)
+    if not clause.hard:
+        return True
+    return bool(near) or (not clause.denied and bool(theirs.denying))
+
+
+def _same_denial(telling: set[str], clause: _Clause, ours: _Side, theirs: _Side) -> bool:
+    other = {stem for stem in clause.denied if stem not in ours.affirmed and stem not in theirs.affirmed}
+    shared = len(telling & other)
+    return shared > 0 and shared >= _ENOUGH * min(len(telling), len(other))
+
+
+def _beginnings(texts: Sequence[str]) -> frozenset[str]:
+    """Return the first letters of the longer words: what an `un-` in the other text may be put before."""
+    words = (fold(match.group()) for text in texts for match in _TOKEN.finditer(text))
+    return frozenset(word[:_BEGINNING] for word in words if len(word) >= _BEGINNING)
+
+
+def negations_of(text: str, language: str) -> list[tuple[int, Specific]]:
+    """Return each clause that a negation stands in, with its place."""
+    placed = [(start, _clause(piece, language, frozenset())) for start, piece in _pieces(text, language)]
+    return [(start, _negation(clause)) for start, clause in placed if clause.hard]
+
+
+def _negation(clause: _Clause) -> Specific:
+    return Specific(Kind.NEGATION, clause.text[:200], clause.denied)
+
+
+def _clauses(text: str, known: frozenset[str], default: str) -> list[_Clause]:
+    language = language_of(text, default)
+    return [_clause(piece, language, known) for _, piece in _pieces(one_form(text), language)]
+
+
+def _pieces(text: str, language: str) -> Iterator[tuple[int, str]]:
+    plain = without_idioms(text)
+    done = 0
+    for match in _CLAUSE_END[language].finditer(plain):
+        yield done, plain[done : match.start()]
+        done = match.end()
+    yield done, plain[done:]
+
+
+def _clause(piece: str, language: str, known: frozenset[str]) -> _Clause:
+    stems: list[str] = []
+    near: set[int] = set()
+    hard = False
+    for match in _TOKEN.finditer(piece):
+        word = match.group()
+        negates = is_negation(word, language)
+        content = None if negates else _undone(word, known)
+        if negates or content is not None or is_soft_negation(word):
+            back, ahead = (0, _NEXT) if looks_onward(word, language) else (_REACH, _REACH)
+            near.update(range(max(0, len(stems) - back), len(stems) + ahead))
+            hard = hard or negates
+        stems += () if negates else _stems(content or word)
+    if _UNSPACED.search(piece):
+        unspaced, soft = unspaced_negation(piece)
+        hard = hard or unspaced
+        near.update(range(len(stems)) if unspaced or soft else ())
+    denied = tuple(dict.fromkeys(stem for place, stem in enumerate(stems) if place in near))
+    return _Clause(" ".join(piece.split()), tuple(stems), denied, hard)
+
+
+def _undone(word: str, known: frozenset[str]) -> str | None:
+    """Return what a prefix denies, if that word stands somewhere: of unreachable, reachable."""
+    folded = word.casefold()
+    rests = (folded.removeprefix(prefix) for prefix in _UNDONE if folded.startswith(prefix))
+    return next((rest for rest in rests if len(rest) >= _BEGINNING and rest[:_BEGINNING] in known), None)
+
+
+def _stems(word: str) -> list[str]:
+    folded = word_key(ELISION.sub("", word, count=1))
+    if folded in FUNCTION_WORDS or word in FUNCTION_WORDS or folded in _HAN_BUILDING:
+        return []
+    if "\u0600" <= folded[:1] <= "\u06ff":
+        return [_ARABIC_AFFIX.sub("", folded, count=1)[:3]]
+    return [IRREGULAR.get(folded, folded)[:_STEM]]

@@ -1,0 +1,89 @@
+"""One detail that a merge must neither lose nor add."""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What sort of detail it is; the value is shown to people."""
+
+    NAME = "name"
+    ACRONYM = "acronym"
+    NUMBER = "number"
+    DATE = "date"
+    TIME = "time"
+    WEEKDAY = "weekday"
+    NEGATION = "negation"
+    CODE = "code"
+    URL = "url"
+    EMAIL = "email"
+    IDENTIFIER = "identifier"
+    QUOTED = "quoted"
+    RARE = "rare term"
+
+
+@dataclass(frozen=True, slots=True)
+class Specific:
+    """A detail as it was written, and the form in which two spellings of it are equal.
+
+    Args:
+        kind: What sort of detail it is.
+        text: As it stands in the text; at most 200 characters.
+        key: Equal for equivalent spellings, per kind: a folded word, a `Quantity`, a `Day`, minutes of the day.
+
+    Example:
+        >>> str(Specific(Kind.NAME, "Porto", "porto"))
+        "name 'Porto'"
+    """
+
+    kind: Kind
+    text: str
+    key: Hashable
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.text!r}"
+
+
+def distinct(details: Iterable[Specific]) -> tuple[Specific, ...]:
+    """Return details without those that say the same as an earlier one."""
+    first: dict[tuple[Kind, Hashable], Specific] = {}
+    for detail in details:
+        first.setdefault((detail.kind, detail.key), detail)
+    return tuple(first.values())
+
+
+@dataclass(slots=True)
+class Page:
+    """A text while it is read: each reader covers what it understood, so that the next one passes over it.
+
+    Args:
+        text: What is left to read; as long as the original at any time.
+        original: As it was written, after digits and apostrophes were brought into one form.
+        language: Two letters.
+        found: What was found so far, with the place where it stands.
+    """
+
+    text: str
+    original: str
+    language: str
+    found: list[tuple[int, Specific]]
+
+    def add(self, kind: Kind, start: int, end: int, key: Hashable) -> None:
+        """Note a detail that stands from *start* to *end*."""
+        self.found.append((start, Specific(kind, self.original[start : min(end, start + 200)].strip(), key)))
+
+    def cover(self, spans: list[tuple[int, int]]) -> None:
+        """Cover spans, given in reading order, with a character that no reader knows."""
+        pieces: list[str] = []
+        done = 0
+        for start, end in spans:
+            if start < done:
+                continue
+            pieces += (self.text[done:start], COVER * (end - start))
+            done = end
+        self.text = "".join((*pieces, self.text[done:]))
+
+
+COVER = "\x1a"
+"""Stands where a reader has been: no letter, no space, no punctuation."""

@@ -1,0 +1,93 @@
+"""Times of day and weekdays in a text: equal times are equal values.
+
+`2:00 PM`, `2 pm`, `14:00`, `14h`, `14h00`, `14 Uhr` and `下午2点` are the same time. `2:00` alone is two in the
+morning: without a word for the half of the day it is not read as 14:00. Weekdays of ten languages are equal by day.
+"""
+
+from typing import Final
+
+import regex
+
+from dream.guards.calendar_words import CHINESE_WEEKDAYS, JAPANESE_WEEKDAYS, SHORT_WEEKDAYS, WEEKDAYS
+from dream.guards.folding import fold
+from dream.guards.specific import Kind, Page
+
+_HALF = r"(?P<half>[ap]\.?\s?m\b\.?)"
+_BEFORE = r"(?:(?P<early>上午|早上|凌晨|午前|오전)|(?P<late>下午|晚上|午後|오후))?"
+_EDGE = r"(?<![\d.,:])"
+_PATTERNS: Final = tuple(
+    regex.compile(pattern, regex.IGNORECASE)
+    for pattern in (
+        rf"{_EDGE}(?P<h>\d{{1,2}})(?:[:.h](?P<m>\d\d))?(?::(?P<s>\d\d))?\s?{_HALF}",
+        rf"{_BEFORE}\s?(?<![\d.,:])(?P<h>\d{{1,2}}):(?P<m>\d\d)(?::(?P<s>\d\d))?(?![\d:])(?:\s?(?:Uhr|h)\b)?",
+        rf"{_EDGE}(?P<h>\d{{1,2}})(?:\.(?P<m>\d\d))?\s?Uhr\b",
+        rf"{_EDGE}(?P<h>\d{{1,2}})\s?h\s?(?P<m>\d\d)(?!\w)",
+        rf"{_BEFORE}(?<!\d)(?P<h>\d{{1,2}})\s?[点點时時시](?!間|间)(?:\s?(?P<m>\d{{1,2}})\s?[分분]|(?P<thirty>半))?",
+    )
+)
+_SHORT_HOUR = regex.compile(r"(?<![\d.,:])(?P<h>\d{1,2})h(?!\w)")
+_SPOKEN: Final = {"noon": 720, "midday": 720, "midnight": 0, "meio-dia": 720, "mittag": 720, "mediodía": 720}
+_SPOKEN_WORD = regex.compile(rf"(?<!\p{{L}})(?:{'|'.join(_SPOKEN)})(?!\p{{L}})", regex.IGNORECASE)
+_WEEKDAY_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:-feira)?")
+_CJK_WEEKDAY = regex.compile(r"(?:周|週|星期|礼拜)(?P<zh>[一二三四五六日天])|(?P<ja>[月火水木金土日])曜日?")
+
+
+def read_times(page: Page) -> None:
+    """Find the times of day and the weekdays of a page and cover them."""
+    patterns = _PATTERNS if page.language in {"en", "nl"} else (*_PATTERNS, _SHORT_HOUR)
+    for pattern in patterns:
+        spans: list[tuple[int, int]] = []
+        for match in pattern.finditer(page.text):
+            moment = _moment(match.groupdict())
+            if moment is not None:
+                page.add(Kind.TIME, *match.span(), moment)
+                spans.append(match.span())
+        page.cover(spans)
+    spans = []
+    for match in _SPOKEN_WORD.finditer(page.text):
+        page.add(Kind.TIME, *match.span(), _SPOKEN[match.group().casefold()] * 60)
+        spans.append(match.span())
+    page.cover(spans)
+    _read_weekdays(page)
+
+
+def _moment(part: dict[str, str | None]) -> int | None:
+    """Seconds since midnight, or None for what no clock shows."""
+    hour, minute, second = int(part["h"] or 0), int(part.get("m") or 0), int(part.get("s") or 0)
+    half = (part.get("half") or "").casefold()[:1]
+    if part.get("thirty"):
+        minute = 30
+    if half and not 1 <= hour <= 12:
+        return None
+    if half == "p" or part.get("late"):
+        hour += 12 if hour < 12 else 0
+    elif half == "a" or part.get("early"):
+        hour %= 12
+    return (hour % 24) * 3600 + minute * 60 + second if hour <= 24 and minute < 60 and second < 60 else None
+
+
+def _read_weekdays(page: Page) -> None:
+    spans: list[tuple[int, int]] = []
+    for match in _CJK_WEEKDAY.finditer(page.text):
+        number = CHINESE_WEEKDAYS[match["zh"]] if match["zh"] else JAPANESE_WEEKDAYS[match["ja"]]
+        page.add(Kind.WEEKDAY, *match.span(), number)
+        spans.append(match.span())
+    page.cover(spans)
+    spans = []
+    for match in _WEEKDAY_WORD.finditer(page.text):
+        number = _weekday(page, match.group(), match.start())
+        if number is not None:
+            page.add(Kind.WEEKDAY, *match.span(), number)
+            spans.append(match.span())
+    page.cover(spans)
+
+
+def _weekday(page: Page, word: str, start: int) -> int | None:
+    folded = fold(word)
+    number = WEEKDAYS.get(folded) or WEEKDAYS.get(folded.removesuffix("s"))
+    if number is None:
+        return None
+    if folded in SHORT_WEEKDAYS:
+        before = page.text[max(0, start - 2) : start].rstrip(" ")
+        return number if word[0].isupper() and before[-1:].isalpha() else None
+    return number

@@ -1,0 +1,66 @@
+"""The vocabulary file: built in, overridden field by field, and never broken silently."""
+
+from pathlib import Path
+
+import pytest
+
+from dream.errors import InvalidVocabularyError
+from dream.guards.vocabulary import builtin, load_or_builtin, parse
+
+
+def test_the_built_in_vocabulary_reads_back_from_its_own_json():
+    assert parse(builtin().to_json(), path="copy.json") == builtin()
+
+
+def test_an_absent_override_is_no_problem(tmp_path: Path):
+    for path in (None, tmp_path / "absent.json"):
+        loaded = load_or_builtin(path)
+        assert (loaded.vocabulary, loaded.problem) == (builtin(), None)
+
+
+def test_an_override_replaces_the_fields_it_names_and_no_other(tmp_path: Path):
+    path = tmp_path / "mine.json"
+    path.write_text('{"always_specific": ["Sterling Mill"], "number_exempt_categories": ["routing/"]}', "utf-8")
+    vocabulary = load_or_builtin(path).vocabulary
+    assert vocabulary.always_specific == {"sterling", "mill"}
+    assert vocabulary.number_exempt_categories == ("routing",)
+    assert vocabulary.sentence_openers == builtin().sentence_openers
+
+
+@pytest.mark.parametrize(
+    ("data", "part"),
+    [
+        (b"{", "not valid JSON"),
+        (b"\xff\xfe", "not valid JSON"),
+        (b"[]", "not a JSON object"),
+        (b'{"colour": []}', "unknown field 'colour'"),
+        (b'{"common_words": "tea"}', "common_words is not a list"),
+        (b'{"common_words": [1]}', "common_words is not a list"),
+        (b" " * 1_000_001, "more than 1,000,000"),
+    ],
+)
+def test_a_malformed_override_is_told_and_the_built_in_kept(tmp_path: Path, data: bytes, part: str):
+    path = tmp_path / "mine.json"
+    path.write_bytes(data)
+    loaded = load_or_builtin(path)
+    assert loaded.vocabulary == builtin()
+    assert isinstance(loaded.problem, InvalidVocabularyError)
+    assert part in str(loaded.problem)
+    assert "built-in one is" in str(loaded.problem)
+
+
+def test_an_override_that_cannot_be_read_is_told(tmp_path: Path):
+    assert "cannot be read" in str(load_or_builtin(tmp_path).problem)
+
+
+@pytest.mark.parametrize(
+    ("category", "matter"),
+    [
+        ("anti-patterns/routing", False),
+        ("anti-patterns/routing/deep", False),
+        ("anti-patterns/routings", True),
+        (None, True),
+    ],
+)
+def test_numbers_of_an_exempt_category_do_not_matter(category: str | None, matter: bool):
+    assert builtin().numbers_matter(category) is matter
