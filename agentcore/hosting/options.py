@@ -33,7 +33,7 @@ class Options(BaseModel):
         0.2
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     section: ClassVar[str] = ""
     """What its fields are called after in errors."""

@@ -57,7 +57,7 @@ class ChatOptions(BaseModel):
         300.0
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True)
 
     model: str = Field(min_length=1, max_length=256)
     """The model's name, as its server spells it. Environment: AGENTCORE_MODEL."""

@@ -19,7 +19,11 @@ MAX_QUERY_TERMS: Final = 1024
 _MEMO_ENTRIES: Final = 50_000
 
 _UNSPACED = r"[[\p{Han}\p{Hiragana}\p{Katakana}ーｰﾞﾟ\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]&&\w]"
-_ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
+# Composed Latin letters, punctuation, signs and emoji: nothing here is invisible, decomposed or unspaced.
+_PLAIN_TEXT = re.compile(
+    "[\0-\xac\xae-\u024f\u2010-\u2027\u2030-\u203e\u20a0-\u20bf\u2500-\u27bf\U0001f300-\U0001faff]*"
+)
+_PLAIN_WORD = re.compile("[A-Za-z0-9_\xaa\xb5\xba\xc0-\xd6\xd8-\xf6\xf8-\u024f]+")
 _WORD = regex.compile(r"\w+")
 _RUN = regex.compile(rf"{_UNSPACED}+", regex.V1)
 _RUN_OR_WORD = regex.compile(rf"({_UNSPACED}+)|([\w--{_UNSPACED}]+)", regex.V1)
@@ -81,8 +85,8 @@ class Tokenizer:
             >>> Tokenizer().tokens("北京大学 in Peking")
             ['北京', '京大', '大学', 'peke']
         """
-        if text.isascii():
-            words: list[str] = _ASCII_WORD.findall(text)
+        if text.isascii() or _PLAIN_TEXT.fullmatch(text) is not None:
+            words: list[str] = _PLAIN_WORD.findall(text)
             return self._terms(words)
         text = _INVISIBLE.sub("", text)
         text = unicodedata.normalize("NFC", _MARK_FLOOD.sub(r"\1", text))

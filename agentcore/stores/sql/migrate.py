@@ -6,7 +6,7 @@ from sqlalchemy import Connection, Engine, text
 
 from agentcore.errors import StorageCorruptError, StorageTooNewError
 from agentcore.stores.sql.engine import driver_connection, use_write_ahead_log
-from agentcore.stores.sql.schema import KNOWN_REVISIONS, REVISION, metadata
+from agentcore.stores.sql.schema import KNOWN_REVISIONS, REVISION, WHERE, metadata
 
 _VERSION_TABLE = "alembic_version"
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
@@ -48,8 +48,16 @@ def _create(engine: Engine) -> None:
     with engine.begin() as connection:
         # Another process may have been faster.
         if connection.exec_driver_sql(_TABLES).first() is None:
+            _limit_indexes(connection.dialect.name)
             metadata.create_all(connection, checkfirst=False)
             _stamp(connection)
+
+
+def _limit_indexes(dialect: str) -> None:
+    for table in metadata.tables.values():
+        for index in table.indexes:
+            if WHERE in index.info:
+                index.dialect_options[dialect]["where"] = index.info[WHERE]
 
 
 def _stamp(connection: Connection) -> None:

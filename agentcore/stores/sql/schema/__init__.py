@@ -6,7 +6,7 @@ on both databases. Structured columns are JSON text written by orjson. A change 
 `agentcore.stores.sql.migrations.versions`, which spells its tables out.
 """
 
-from agentcore.stores.sql.schema.base import metadata
+from agentcore.stores.sql.schema.base import WHERE, metadata
 from agentcore.stores.sql.schema.dreams import (
     cursors,
     decisions,
@@ -43,6 +43,7 @@ KNOWN_REVISIONS = ("0001",)
 __all__ = [
     "KNOWN_REVISIONS",
     "REVISION",
+    "WHERE",
     "change_feed",
     "cursors",
     "decisions",

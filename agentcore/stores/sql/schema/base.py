@@ -11,9 +11,11 @@ metadata = MetaData(
     },
 )
 
+WHERE = "where"
+"""In an index's info, the rows it covers: told to a dialect when tables are made, for naming one imports it whole."""
+
 Key = BigInteger().with_variant(Integer, "sqlite")
 """SQLite makes only an INTEGER primary key the row id."""
-
 
 RecordId = String(64).with_variant(String(64, collation="C"), "postgresql")
 """Ids sort by their bytes on every database."""

@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, String, Table, Text, UniqueConstraint, text
 
-from agentcore.stores.sql.schema.base import Key, Name, instant, metadata, record_id, row_key, scope_key
+from agentcore.stores.sql.schema.base import WHERE, Key, Name, instant, metadata, record_id, row_key, scope_key
 
 _ACTIVE = text("status = 'active'")
 _RETIRED = text("status <> 'active'")
@@ -65,7 +65,7 @@ entries = Table(
     Index("ix_entries_position", "scope_id", "position", "status"),
     Index("ix_entries_revision", "scope_id", "revision"),
     Index("ix_entries_importance", "scope_id", "status", "last_seen_at", "base"),
-    Index("ix_entries_retired", "scope_id", "status_at", sqlite_where=_RETIRED, postgresql_where=_RETIRED),
+    Index("ix_entries_retired", "scope_id", "status_at", info={WHERE: _RETIRED}),
     # The change feed names entries by this key; without it SQLite gives the key of a deleted row to the next one.
     sqlite_autoincrement=True,
 )
@@ -126,7 +126,7 @@ skills = Table(
     Column("revision", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
     UniqueConstraint("scope_id", "id"),
-    Index("ix_skills_name", "scope_id", "name", unique=True, sqlite_where=_ACTIVE, postgresql_where=_ACTIVE),
+    Index("ix_skills_name", "scope_id", "name", unique=True, info={WHERE: _ACTIVE}),
     Index("ix_skills_position", "scope_id", "position"),
 )
 
