@@ -238,8 +238,10 @@ async def test_a_run_whose_lease_was_taken_over_writes_nothing_more(world: World
 async def test_a_renewal_that_meets_a_busy_database_is_tried_again(world: World):
     await world.add("Ana likes tea", "Ana likes tea")
     failures: list[int] = []
+    begun: list[int] = []
 
     def fail(write: int) -> None:
+        begun.append(write)
         if write in {3, 4, 5}:  # the lease, a look back, the opening; then three renewals while the person is served
             failures.append(write)
             raise StorageUnavailableError(path="agentcore.db", problem="is locked", remedy="try again")
@@ -247,6 +249,7 @@ async def test_a_renewal_that_meets_a_busy_database_is_tried_again(world: World)
     busy = replace(world, storage=WatchedStorage(world.storage, before=fail))
     async with world.gate.foreground():
         dream_task = asyncio.create_task(busy.dreams.run())
+        await wait_until(lambda: 2 in begun)
         for _ in range(5):
             await wait_until(lambda: world.clock.sleepers > 0)
             world.clock.advance(world.options.lease / 6)
