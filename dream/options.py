@@ -1,5 +1,6 @@
 """What a host may tune of its dreams."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import ClassVar
 
@@ -46,6 +47,72 @@ class NearDuplicateOptions(Options):
     """Candidates kept per entry."""
 
 
+class ModelOptions(Options):
+    """What dreams may ask of the model."""
+
+    section: ClassVar[str] = "dreaming.model"
+    """What its fields are called after in errors."""
+
+    calls_in_flight: int = Field(default=8, ge=1, le=64)
+    """Calls made at once."""
+    prompt_tokens: int = Field(default=6_000, ge=500)
+    """The longest prompt, directives aside; what is more goes into another call."""
+    answer_tokens: int = Field(default=4_000, ge=100)
+    """The longest answer asked for."""
+    tokens_per_run: int | None = Field(default=500_000, ge=0)
+    """Tokens one run may cost, failed calls included; it ends as partial before it would cost more. None: no bound."""
+    tokens_per_day: int | None = Field(default=2_000_000, ge=0)
+    """Tokens all runs of a scope may cost in a day (UTC), failed calls included. None: no bound."""
+
+
+class MiningOptions(Options):
+    """How facts are mined from conversations."""
+
+    section: ClassVar[str] = "dreaming.mining"
+    """What its fields are called after in errors."""
+
+    max_turns: int = Field(default=2_000, ge=1)
+    """New turns read in one run; the rest is backlog."""
+    overlap_turns: int = Field(default=4, ge=0, le=50)
+    """Turns before the new ones that are shown again, for what they refer to."""
+
+
+class ConsolidationOptions(Options):
+    """How the model merges and retires entries."""
+
+    section: ClassVar[str] = "dreaming.consolidation"
+    """What its fields are called after in errors."""
+
+    max_entries: int = Field(default=1_000, ge=2)
+    """New or changed entries reviewed in one run; the rest is backlog."""
+    neighbours: int = Field(default=4, ge=0, le=20)
+    """Lexical neighbours shown beside each of them."""
+    threshold: float = Field(default=0.2, gt=0.0, le=1.0)
+    """Weighted Jaccard similarity from which an entry is a neighbour."""
+    batch_entries: int = Field(default=40, ge=2, le=200)
+    """Entries in one call at most."""
+    repairs: int = Field(default=10, ge=0)
+    """Repair calls in one run at most, for merges that lost or invented something."""
+    share_cap: float = Field(default=0.2, ge=0.0, le=1.0)
+    """Share of the active entries that may be retired in any 24 hours."""
+    share_cap_least: int = Field(default=10, ge=0)
+    """So many may be retired in any 24 hours even if the share is less."""
+    protect_importance: float = Field(default=0.80, ge=0.0, le=1.0)
+    """Entries of at least this base importance are merged, never dropped."""
+    protect_reinforced: int = Field(default=5, ge=1)
+    """Entries seen at least this often are merged, never dropped."""
+    reopen_after: timedelta = Field(default=timedelta(days=7), gt=timedelta(0))
+    """A cluster that was left as it is, is looked at again after this; the wait doubles each time."""
+    reopen_within: timedelta = Field(default=timedelta(days=56), gt=timedelta(0))
+    """The longest such wait."""
+    reopen_clusters: int = Field(default=10, ge=0)
+    """Such clusters looked at again in one run."""
+    feedback_window: timedelta = Field(default=timedelta(days=7), gt=timedelta(0))
+    """Feedback of this time is mined for anti-patterns."""
+    max_feedback: int = Field(default=50, ge=0)
+    """The newest so many of it."""
+
+
 class DreamOptions(Options):
     """Everything a host may tune of its dreams; frozen, validated when the host is built.
 
@@ -65,6 +132,16 @@ class DreamOptions(Options):
     """How long things are kept."""
     near_duplicates: NearDuplicateOptions = Field(default_factory=NearDuplicateOptions)
     """How the search for near-duplicates is bounded."""
+    model: ModelOptions = Field(default_factory=ModelOptions)
+    """What dreams may ask of the model."""
+    mining: MiningOptions = Field(default_factory=MiningOptions)
+    """How facts are mined from conversations."""
+    consolidation: ConsolidationOptions = Field(default_factory=ConsolidationOptions)
+    """How the model merges and retires entries."""
+    directives: Mapping[str, str] = Field(default_factory=dict)
+    """Paths of directives by name, relative to the data directory; `directives/NAME.md` by default."""
+    alarm_after: int = Field(default=3, ge=1)
+    """Runs in a row that failed or, with work waiting, changed nothing, after which the host is told."""
     step_size: int = Field(default=250, ge=2, le=500)
     """Deterministic changes per transaction at most; a fold takes two."""
     resume_within: timedelta = Field(default=timedelta(hours=24), gt=timedelta(0))

@@ -18,6 +18,15 @@ class Skip(StrEnum):
     """It looked, and found nothing that it may change."""
 
 
+class Stop(StrEnum):
+    """Why a model pass ended before all its batches were asked about; the rest waits for the next run."""
+
+    RUN_BUDGET = "run_budget"
+    """The next call could exceed the tokens of one run."""
+    DAY_BUDGET = "day_budget"
+    """The next call could exceed the tokens of the day."""
+
+
 class Refused(StrEnum):
     """Why a proposed change was not made."""
 
@@ -41,6 +50,42 @@ class Refused(StrEnum):
     """A record stands in a category that no pass changes."""
     NO_REASON = "no_reason"
     """It does not say why."""
+    ANSWER_CUT_OFF = "answer_cut_off"
+    """The model's answer was cut off, and the batch cannot be made smaller."""
+    ANSWER_UNREADABLE = "answer_unreadable"
+    """The model's answer holds no one clear JSON object; the detail says what is wrong."""
+    ANSWER_FILTERED = "answer_filtered"
+    """The model's server withheld the answer."""
+    ANSWER_TOOL_CALL = "answer_tool_call"
+    """The model called a tool instead of answering."""
+    CALL_FAILED = "call_failed"
+    """The model's server refused this one call; the detail says why."""
+    PROMPT_TOO_LONG = "prompt_too_long"
+    """The question about a single record exceeds what the model can read."""
+    BROKEN_ANSWER = "broken_answer"
+    """The answer is JSON, but not in the shape asked for; nothing of it is used."""
+    UNKNOWN_HANDLE = "unknown_handle"
+    """It names a record that it was not shown."""
+    HANDLE_REUSED = "handle_reused"
+    """It uses a record in two changes."""
+    NO_SOURCES = "no_sources"
+    """It names no source."""
+    LOST_DETAIL = "lost_detail"
+    """The text lacks something specific that its sources say."""
+    INVENTED_DETAIL = "invented_detail"
+    """The text says something specific that no source says."""
+    SHARE_CAP = "share_cap"
+    """As many entries as one day allows were retired already; it is done once the cap has room."""
+    PROTECTED_ENTRY = "protected_entry"
+    """The entry is too important, or was seen too often, to be dropped."""
+    QUOTE_NOT_FOUND = "quote_not_found"
+    """The quote stands in none of the turns it cites."""
+    NOT_EVIDENCE = "not_evidence"
+    """What it rests on is no evidence: generated text, or the assistant's words that nobody confirmed."""
+    CLOSE_CALL = "close_call"
+    """The evidence for both sides is about as strong; it became an open question instead."""
+    INVALID_CONTENT = "invalid_content"
+    """The text, category or a tag cannot be stored."""
 
 
 class Deferral(StrEnum):

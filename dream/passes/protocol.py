@@ -3,14 +3,16 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
-from agentcore.llm.chat import ChatRequest, Completion
+from agentcore.llm.chat import ChatRequest
 from agentcore.recall.neighbour import Neighbour
 from agentcore.stores.protocols import ReadView
+from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import History, Notes, Proposal, Work
+from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
 
 T = TypeVar("T")
@@ -48,11 +50,11 @@ class CountHistory(Protocol):
         ...
 
 
-class Ask(Protocol):
-    """Ask the model; an answer paid for in this run is never paid for again."""
+class CountDocuments(Protocol):
+    """Look up how common terms are."""
 
-    async def __call__(self, request: ChatRequest, record_ids: Sequence[str]) -> Completion:
-        """Return the answer to *request*, which shows the records named."""
+    async def __call__(self, texts: Sequence[str]) -> Mapping[str, int]:
+        """Return, per term of *texts*, in how many active entries it stands."""
         ...
 
 
@@ -72,7 +74,6 @@ class DreamContext:
         similar: Finds lexical neighbours.
         declined: Looks up what people took back.
         count_history: Counts bookkeeping that is old enough to go.
-        ask: Asks the model.
     """
 
     scope: Scope
@@ -86,7 +87,25 @@ class DreamContext:
     similar: Similar
     declined: Declined
     count_history: CountHistory
-    ask: Ask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelContext(DreamContext):
+    """What a model pass may see and use besides.
+
+    Args:
+        count_documents: Looks up how common terms are.
+        directives: The text of each of its directives by name, frozen for the run.
+        marker: What fences data in this run's prompts: random, so that no record can know it.
+        vocabulary: Which words the coverage guard takes for ordinary.
+        new_id: Returns a fresh record id.
+    """
+
+    count_documents: CountDocuments
+    directives: Mapping[str, str]
+    marker: str
+    vocabulary: Vocabulary
+    new_id: Callable[[], str]
 
 
 class DreamPass(Protocol):
@@ -109,4 +128,48 @@ class DreamPass(Protocol):
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Make the report's notes of the steps' notes."""
+        ...
+
+
+@runtime_checkable
+class ModelPass(Protocol):
+    """A pass whose steps are answered batches; the runner owns the calls.
+
+    In a run it packs once. The runner freezes the packing, asks about several batches at once (`request`), stores each
+    answer before anything else happens, asks again where the pass wants a repair (`review`), and then, batch by batch in
+    the order of the packing, commits what `interpret` makes of the answers. Answers that are broken, cut off or empty
+    never reach the pass: the runner refuses them, and halves a batch whose answer or prompt was too long.
+    """
+
+    name: ClassVar[str]
+    requires: ClassVar[frozenset[Capability]]
+    directives: ClassVar[tuple[str, ...]]
+    """Names of the directives it sends, such as `memory-rules` and `dream`; they are frozen when a run begins."""
+
+    async def has_work(self, context: ModelContext) -> Work:
+        """Tell what there is to do as of `context.as_of`."""
+        ...
+
+    async def pack(self, context: ModelContext) -> Packing:
+        """Partition what is new into batches; makes no call."""
+        ...
+
+    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+        """Return the question about *batch*; None if nothing of it is left as it was packed. Same batch, same text."""
+        ...
+
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+        """Return a question that asks for a repair of *answer*; None if it needs none, or is beyond it."""
+        ...
+
+    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+        """Return what the answers (the first, then the repaired one if there is one) change.
+
+        Its `cursor`, `backlog` and `done` are not used; its `looked_at` are the members that are settled: what it leaves
+        out is looked at again by the next run.
+        """
+        ...
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        """Make the report's notes of the notes of packing and batches."""
         ...
