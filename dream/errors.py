@@ -9,6 +9,8 @@ AgentcoreError
     ├── UnknownRunError             (also InvalidInputError)
     ├── UnknownPlanError            (also InvalidInputError)
     ├── UnknownChangeError          (also InvalidInputError)
+    ├── UnknownDirectiveError       (also InvalidInputError)
+    ├── InvalidDirectiveError       (also InvalidInputError)
     ├── InvalidVocabularyError      (also InvalidInputError)
     ├── InvalidFileError            (also InvalidInputError)
     │   ├── UnreadableFileError
@@ -73,6 +75,21 @@ class UnknownChangeError(DreamError, InvalidInputError):
 
     def __init__(self, *, run_id: str, number: int) -> None:
         super().__init__(f"Run {run_id} has no change {number}: `dream diff {run_id}` numbers them.")
+
+
+class UnknownDirectiveError(DreamError, InvalidInputError):
+    """A directive was named that does not exist."""
+
+    def __init__(self, *, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"There is no directive {name[:80]!r}: choose among {', '.join(known)}.")
+
+
+class InvalidDirectiveError(DreamError, InvalidInputError):
+    """A host's own text of a directive cannot be used; the passes that send it do nothing."""
+
+    def __init__(self, *, path: str, problem: str) -> None:
+        super().__init__(f"The directive {path} cannot be used: {problem}; put it right, or take it away.")
+        self.problem = problem
 
 
 class InvalidVocabularyError(DreamError, InvalidInputError):

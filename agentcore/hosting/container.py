@@ -36,6 +36,7 @@ class _HostContainer(containers.DeclarativeContainer):
     """How each part is made of the others; `assemble` supplies the dependencies and empties what is absent."""
 
     path: providers.Dependency[Any] = providers.Dependency()
+    data_dir: providers.Dependency[Any] = providers.Dependency()
     clock: providers.Dependency[Any] = providers.Dependency()
     ids: providers.Dependency[Any] = providers.Dependency()
     chat: providers.Dependency[Any] = providers.Dependency()
@@ -68,6 +69,7 @@ class _HostContainer(containers.DeclarativeContainer):
         chat=chat,
         recall=recall,
         capabilities=capabilities,
+        data_dir=data_dir,
     )
     dreams = providers.Singleton(_dreams, dreaming, parts)
     dreams_of = providers.Factory(_dreams_of, dreams)
@@ -98,6 +100,7 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
     memory = blueprint.memory or MemoryOptions()
     values: dict[str, object] = {
         "path": None if blueprint.data_dir is None else blueprint.data_dir / FILE_NAME,
+        "data_dir": blueprint.data_dir,
         "clock": blueprint.clock,
         "ids": blueprint.ids,
         "chat": blueprint.chat,

@@ -1,6 +1,7 @@
 """HostParts: what a host hands to what is plugged into it."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
@@ -23,6 +24,8 @@ class HostParts:
         chat: The model, if there is one.
         recall: Finds entries.
         capabilities: What the host was built with.
+        data_dir: The folder of the host's files, which need not exist yet; None keeps everything in memory.
+        shares_endpoint: Whether the model works for people too, so that a call in flight is in their way.
     """
 
     storage: Storage
@@ -32,3 +35,5 @@ class HostParts:
     chat: ChatClient | None
     recall: Recall
     capabilities: frozenset[Capability]
+    data_dir: Path | None = None
+    shares_endpoint: bool = False

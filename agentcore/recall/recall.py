@@ -150,6 +150,22 @@ class Recall:
             size = max(1, min(int(size * _SLICE_SECONDS / spent), 2 * size, _MOST_AT_ONCE))
         return found
 
+    async def count_documents(self, scope: Scope, texts: Sequence[str]) -> dict[str, int]:
+        """Return, per term of *texts*, in how many active entries of the scope it stands.
+
+        Args:
+            scope: Whose memory it is.
+            texts: Any texts; those of ASCII alone are skipped, for their terms say nothing that spelling does not.
+        """
+        wanted = [text for text in texts if not text.isascii()]
+        if not wanted:
+            return {}
+        held = self._held(scope)
+        await self.follow(scope)
+        async with held.lock:
+            index = await self._index(held)
+            return await self._on_thread(index.count_documents, wanted)
+
     def _held(self, scope: Scope) -> _Held:
         held = self._scopes.get(scope)
         if held is None:

@@ -103,5 +103,11 @@ class ScopeIndex:
         """Return the neighbours of each entry that is here; arguments as for `neighbours.similar`."""
         return {key: similar(self._index, key, threshold, limit) for key in keys if key in self._index}
 
+    def count_documents(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return, per term of *texts*, in how many entries here it stands."""
+        postings = self._index.postings
+        ids = {term: postings.term_id(term) for text in texts for term in self._tokenizer.tokens(text)}
+        return {term: 0 if term_id is None else postings.document_frequency(term_id) for term, term_id in ids.items()}
+
     def _empty(self) -> Bm25Index:
         return Bm25Index(k1=self._options.k1, b=self._options.b, columns=_BASE_AND_LAST_SEEN)

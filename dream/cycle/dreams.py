@@ -87,9 +87,16 @@ class Dreams:
                     self._scope,
                     lambda view: _planned(view, self._parts.ids.new(), created_at, report),
                 )
+                taken = await copy.read(self._scope, lambda view: bookkeeping(view).calls.taken(report.run_id))
             finally:
                 await recall.stop()
-        await self._parts.storage.write(self._scope, lambda unit: bookkeeping(unit).plans.save(plan))
+
+        def keep(unit: UnitOfWork) -> None:
+            books = bookkeeping(unit)
+            books.plans.save(plan)
+            books.calls.count(taken)
+
+        await self._parts.storage.write(self._scope, keep)
         return plan
 
     async def undo(self, run_id: str, *, pass_name: str | None = None, change: int | None = None) -> RunReport:

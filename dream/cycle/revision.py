@@ -69,9 +69,13 @@ class Reviser:
 
             def settle(unit: UnitOfWork) -> None:
                 unit.leases.assert_held(lease)
+                books = bookkeeping(unit)
                 for name in sorted({step.pass_name for step in steps}):
-                    wholly = number is None and pass_name in {None, name}
-                    restore_cursor(bookkeeping(unit), report.run_id, name, steps, touched, wholly=wholly)
+                    wholly = number is None and pass_name in {None, name, name.partition("/")[0]}
+                    restore_cursor(books, report.run_id, name, steps, touched, wholly=wholly)
+                    if wholly:
+                        books.deferred.withdraw(target, name)
+                        books.clusters.withdraw(target, name)
 
             await self._parts.storage.write(scope, settle, origin=Origin.UNDO)
             return await self._close(scope, report, "undo", undone.restored, undone.refused, purged=undone.purged)

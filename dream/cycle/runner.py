@@ -1,21 +1,26 @@
 """The runner: the only writer of a dream."""
 
+import asyncio
 import dataclasses
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.lease import DREAM_LEASE, dream_lease
+from dream.cycle.model_passing import ModelPassRun, reopen_unfinished
 from dream.cycle.passing import PassRun
+from dream.directives import Directive, DirectiveLibrary
+from dream.domain.frozen import FrozenDirectives
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
-from dream.errors import UnknownPassError
+from dream.errors import InvalidDirectiveError, UnknownPassError
 from dream.options import DreamOptions
-from dream.passes import ORDER, DreamPass, Place
+from dream.passes import ORDER, DreamPass, ModelPass, Place
 from dream.stores import bookkeeping
 from dream.stores.runs import OpenRun, StepRow
 
@@ -30,6 +35,7 @@ class _Start:
     report: RunReport
     names: tuple[str, ...]
     steps: tuple[StepRow, ...]
+    directives: FrozenDirectives
 
 
 class Runner:
@@ -45,6 +51,7 @@ class Runner:
         self._parts = parts
         self._options = options
         self._order = order
+        self._library = DirectiveLibrary(parts.data_dir, options.directives)
 
     @property
     def pass_names(self) -> tuple[str, ...]:
@@ -98,21 +105,56 @@ class Runner:
             young = [run for run in found if run.started_at >= oldest]
             for run in found:
                 if run not in young[-1:]:
-                    runs.close(_abandoned(scope, run, runs.steps(run.run_id), unit.now))
+                    steps = runs.steps(run.run_id)
+                    reopen_unfinished(bookkeeping(unit), steps)
+                    runs.close(_abandoned(scope, run, steps, unit.now))
             if not young:
                 return None
             run = young[-1]
-            return _Start(_opening(scope, run, resumed=True), run.passes, tuple(runs.steps(run.run_id)))
+            report = _opening(scope, run, resumed=True)
+            return _Start(report, run.passes, tuple(runs.steps(run.run_id)), run.directives)
 
         return await self._parts.storage.write(scope, look)
 
     async def _open(self, scope: Scope, names: tuple[str, ...], now: datetime | None) -> _Start:
         started_at = self._parts.clock.now()
-        run = OpenRun(run_id=self._parts.ids.new(), as_of=now or started_at, started_at=started_at, passes=names)
+        directives = await asyncio.to_thread(self._frozen, names)
+        run = OpenRun(
+            run_id=self._parts.ids.new(),
+            as_of=now or started_at,
+            started_at=started_at,
+            passes=names,
+            directives=directives,
+        )
         report = _opening(scope, run, resumed=False)
-        frozen = {"passes": list(names), "options": self._options.model_dump(mode="json")}
+        options = self._options.model_dump(mode="json")
+        frozen = {"passes": list(names), "options": options, "directives": directives.to_json()}
         await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.open(report, frozen))
-        return _Start(report, names, ())
+        return _Start(report, names, (), directives)
+
+    def _frozen(self, names: Sequence[str]) -> FrozenDirectives:
+        """Read the directives that the run's model passes will send, as they are now."""
+        found: dict[str, Directive] = {}
+        problems: dict[str, tuple[str, str]] = {}
+        for name in sorted(self._sent(names)):
+            try:
+                found |= self._library.read([name])
+            except InvalidDirectiveError as error:
+                problems[name] = (str(self._library.path_of(name)), error.problem)
+        return FrozenDirectives(
+            texts={name: directive.text for name, directive in found.items()},
+            hashes={name: directive.hash for name, directive in found.items()},
+            problems=problems,
+        )
+
+    def _sent(self, names: Sequence[str]) -> set[str]:
+        sent: set[str] = set()
+        for place in self._order:
+            one = place.dream_pass
+            runs = one.name in names and one.name not in self._options.disabled
+            if runs and isinstance(one, ModelPass) and one.requires <= self._parts.capabilities:
+                sent.update(one.directives)
+        return sent
 
     async def _dream(self, scope: Scope, lease: Lease, start: _Start) -> RunReport:
         reports: list[PassReport] = []
@@ -123,8 +165,8 @@ class Runner:
                 why = Skip.DISABLED if name in self._options.disabled else Skip.NOT_REQUESTED
                 reports.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
                 continue
-            steps = [step for step in start.steps if step.pass_name == name]
-            run = self._pass_run(lease, start.report, place.dream_pass, steps=steps, number=number)
+            steps = [step for step in start.steps if step.pass_name.partition("/")[0] == name]
+            run = self._pass_run(lease, start, place.dream_pass, steps=steps, number=number)
             reports.append(await _isolated(run))
             number = run.next_number
         report = start.report.with_passes(tuple(reports), self._parts.clock.now())
@@ -134,23 +176,27 @@ class Runner:
     def _pass_run(
         self,
         lease: Lease,
-        report: RunReport,
-        dream_pass: DreamPass,
+        start: _Start,
+        dream_pass: DreamPass | ModelPass,
         *,
         steps: list[StepRow],
         number: int,
     ) -> PassRun:
-        return PassRun(
-            parts=self._parts,
-            scope=report.scope,
-            options=self._options,
-            dream_pass=dream_pass,
-            run_id=report.run_id,
-            as_of=report.as_of,
-            lease=lease,
-            steps=steps,
-            next_number=number,
-        )
+        shared: dict[str, Any] = {
+            "parts": self._parts,
+            "scope": start.report.scope,
+            "options": self._options,
+            "dream_pass": dream_pass,
+            "run_id": start.report.run_id,
+            "as_of": start.report.as_of,
+            "lease": lease,
+            "steps": steps,
+            "next_number": number,
+        }
+        if isinstance(dream_pass, ModelPass):
+            frozen = start.directives
+            return ModelPassRun(**shared, directives=frozen.texts, problems=frozen.problems)
+        return PassRun(**shared)
 
     async def _held(self, scope: Scope) -> RunReport:
         holder = await self._parts.storage.read(scope, lambda view: view.leases.holder(DREAM_LEASE))
@@ -175,11 +221,11 @@ async def _isolated(run: PassRun) -> PassReport:
     try:
         return await run.run()
     except StaleVersionError as error:
-        return run.failed(error)  # it proposed what the stores refuse, such as a name that is taken
+        return await run.failed(error)  # it proposed what the stores refuse, such as a name that is taken
     except StorageError:
         raise  # the database failed, not the pass: nothing can be written, the run stays open to be resumed
     except Exception as error:  # noqa: BLE001 - the pass boundary, one of the two places that catch everything
-        return run.failed(error)
+        return await run.failed(error)
 
 
 def _opening(scope: Scope, run: OpenRun, *, resumed: bool) -> RunReport:
@@ -190,6 +236,7 @@ def _opening(scope: Scope, run: OpenRun, *, resumed: bool) -> RunReport:
         as_of=run.as_of,
         started_at=run.started_at,
         resumed=resumed,
+        directives=run.directives.hashes,
     )
 
 

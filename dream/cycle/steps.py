@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind
@@ -10,6 +11,7 @@ from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.purging import Purging
+from dream.cycle.share_cap import ShareCap
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Proposal, Refusal
 from dream.domain.reasons import Refused
@@ -28,6 +30,31 @@ class _Judgement:
     accepted: list[ChangeSet] = field(default_factory=list[ChangeSet])
     refused: list[Refusal] = field(default_factory=list[Refusal])
     stale: list[str] = field(default_factory=list[str])
+    deferred: list[ChangeSet] = field(default_factory=list[ChangeSet])
+    retired: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A step that is about to be committed.
+
+    Args:
+        proposal: What to do.
+        seconds: How long it took so far.
+        batch: What its row keeps: for a packing the batches, else ids and versions; those of its changes if None.
+        reader: The cursor it moves, if it is not the pass's own: the name after the pass's.
+        reopen: Ids that the next run has to look at again.
+        waited: Keys of deferred change sets it settles one way or the other.
+        extra: More for its report.
+    """
+
+    proposal: Proposal
+    seconds: float
+    batch: list[list[Any]] | None = None
+    reader: str = ""
+    reopen: tuple[str, ...] = ()
+    waited: tuple[int, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +67,6 @@ class StepWriter:
         as_of: The instant the run judges by.
         lease: The right to dream, checked in every transaction.
         options: The host's options.
-        usage: Tokens and calls since the last step, for the report.
     """
 
     run_id: str
@@ -48,47 +74,56 @@ class StepWriter:
     as_of: datetime
     lease: Lease
     options: DreamOptions
-    usage: Mapping[str, int] = field(default_factory=dict[str, int])
 
-    def commit(self, unit: UnitOfWork, number: int, proposal: Proposal, seconds: float) -> StepRow:
+    def commit(self, unit: UnitOfWork, number: int, draft: Draft) -> StepRow:
         """Write what the guards let pass; LeaseLostError if another process took over."""
         unit.leases.assert_held(self.lease)
-        books = bookkeeping(unit)
+        books, proposal = bookkeeping(unit), draft.proposal
         judged = self._judge(unit, books, proposal.change_sets)
         apply_changes(unit, [change for change_set in judged.accepted for change in change_set.changes])
         books.journal.write(self.run_id, number, self.pass_name, judged.accepted)
+        books.deferred.remove(draft.waited)
+        books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
+        books.clusters.remove(proposal.unsettled, pass_name=self.pass_name)
+        books.clusters.put(proposal.settled, pass_name=self.pass_name, run_id=self.run_id)
         purging = self._purging(unit, number)
         purged = purging.carry_out(proposal.purges)
-        before = books.cursors.position(self.pass_name)
+        refused = [*proposal.refused, *judged.refused, *purging.refused]
+        report: dict[str, Any] = {
+            "accepted": sum(len(change_set.changes) for change_set in judged.accepted),
+            "retired": judged.retired,
+            "purged": purged,
+            "looked_at": max(len(proposal.looked_at), int(proposal.notes.get("compared", 0))),
+            "refused": [[item.code, item.detail] for item in refused],
+            "notes": dict(proposal.notes),
+            "backlog": proposal.backlog,
+            "seconds": draft.seconds,
+            **draft.extra,
+        }
+        step = self._row(books, number, draft, [*judged.stale, *draft.reopen], report)
+        books.runs.add_step(self.run_id, step)
+        books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
+        return step
+
+    def _row(self, books: Books, number: int, draft: Draft, reopen: Sequence[str], report: dict[str, Any]) -> StepRow:
+        """Move the cursor, settle and reopen what the step dealt with, and return its row."""
+        proposal = draft.proposal
+        reader = f"{self.pass_name}/{draft.reader}" if draft.reader else self.pass_name
+        before = books.cursors.position(reader)
         if proposal.cursor is not None:
-            books.cursors.move(self.pass_name, proposal.cursor)
-        consumed = books.cursors.settle(self.pass_name, proposal.looked_at)
-        reopened = books.cursors.reopen(self.pass_name, judged.stale)
-        step = StepRow(
+            books.cursors.move(reader, proposal.cursor)
+        consumed = books.cursors.settle(reader, proposal.looked_at)
+        changed = [[record.id, record.version] for record in _sources(proposal.change_sets)]
+        return StepRow(
             number=number,
-            pass_name=self.pass_name,
-            batch=[[record.id, record.version] for record in _sources(proposal.change_sets)],
+            pass_name=reader,
+            batch=changed if draft.batch is None else draft.batch,
             cursor_before=None if proposal.cursor is None else before,
             cursor_after=proposal.cursor,
             reopened_consumed=consumed,
             closing=proposal.done,
-            report={
-                "accepted": sum(len(change_set.changes) for change_set in judged.accepted),
-                "purged": purged,
-                "looked_at": max(len(proposal.looked_at), int(proposal.notes.get("compared", 0))),
-                "refused": [
-                    [item.code, item.detail] for item in (*proposal.refused, *judged.refused, *purging.refused)
-                ],
-                "notes": dict(proposal.notes),
-                "backlog": proposal.backlog,
-                "seconds": seconds,
-                "reopened": reopened,
-                **self.usage,
-            },
+            report=report | {"reopened": books.cursors.reopen(reader, reopen)},
         )
-        books.runs.add_step(self.run_id, step)
-        books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
-        return step
 
     def _judge(self, unit: UnitOfWork, books: Books, change_sets: Sequence[ChangeSet]) -> _Judgement:
         marks = {mark for change_set in change_sets for mark in change_set.fingerprints.values()}
@@ -96,12 +131,16 @@ class StepWriter:
         knowledge = Knowledge(declined=declined, protected=self.options.protected_categories)
         present = _present(unit, change_sets)
         judged = _Judgement()
+        cap = ShareCap.as_it_stands(unit, books, self.options.consolidation) if _any_capped(change_sets) else None
         for change_set in change_sets:
             refusal = first_refusal(change_set, knowledge)
             moved = [] if refusal else _moved(change_set, present)
             if moved:
                 refusal = Refusal.of(Refused.STALE_SOURCE, moved)
                 judged.stale += [change.record_id for change in change_set.changes if change.before is not None]
+            if refusal is None and cap is not None and not cap.admits(change_set):
+                refusal = Refusal.of(Refused.SHARE_CAP, [change.record_id for change in change_set.changes])
+                judged.deferred.append(change_set)
             if refusal is not None:
                 judged.refused.append(refusal)
                 continue
@@ -109,6 +148,7 @@ class StepWriter:
             # A later operation on the same record was proposed on a state that is no more.
             for change in change_set.changes:
                 present.pop((change.kind, change.record_id), None)
+        judged.retired = 0 if cap is None else cap.taken
         return judged
 
     def _purging(self, unit: UnitOfWork, number: int) -> Purging:
@@ -120,6 +160,10 @@ class StepWriter:
             terms=self.options.retention,
             as_of=self.as_of,
         )
+
+
+def _any_capped(change_sets: Sequence[ChangeSet]) -> bool:
+    return any(ShareCap.weight(change_set) for change_set in change_sets)
 
 
 def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:

@@ -81,13 +81,14 @@ def restore_cursor(
     Its cursor returns to where the run found it, unless it moved on since or not all that the pass did was taken back;
     then the *touched* records alone are reopened.
     """
-    mine = [step for step in steps if step.pass_name == name and step.moved_cursor]
-    if not mine:
+    mine = [step for step in steps if step.pass_name == name]
+    moved = [step for step in mine if step.moved_cursor]
+    if not moved:
         return
     before = books.cursors.position(name)
     settled: list[str] = []
-    if wholly and before == mine[-1].cursor_after:
-        books.cursors.move(name, mine[0].cursor_before)
+    if wholly and before == moved[-1].cursor_after:
+        books.cursors.move(name, moved[0].cursor_before)
         settled = books.cursors.settle(name, [record for step in mine for record in step.reopened])
         reopened = books.cursors.reopen(name, [record for step in mine for record in step.reopened_consumed])
     else:

@@ -1,7 +1,7 @@
 """What a model pass asks about: batches, frozen when they are packed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dream.domain.proposal import Notes, Refusal
@@ -21,12 +21,16 @@ class Batch:
         kind: What the pass wants of it, such as `cluster` or `feedback`.
         members: The records it settles; each record is a member of at most one batch.
         beside: Records shown with them, which it does not settle.
+        reader: Name of a cursor of its own, for records that the pass's cursor does not count; "" for the pass's.
+        cursor: Where that cursor stands once the batch is settled.
     """
 
     number: str
     kind: str
     members: tuple[Version, ...]
     beside: tuple[Version, ...] = ()
+    reader: str = ""
+    cursor: int | None = None
 
     @property
     def member_ids(self) -> tuple[str, ...]:
@@ -50,24 +54,26 @@ class Batch:
         middle = len(self.members) // 2
         parts = (self.members[:middle], self.members[middle:])
         first, second = (
-            Batch(number=f"{self.number}.{place}", kind=self.kind, members=part, beside=self.beside)
-            for place, part in enumerate(parts, 1)
+            replace(self, number=f"{self.number}.{place}", members=part) for place, part in enumerate(parts, 1)
         )
         return first, second
 
     def to_json(self) -> list[Any]:
         """Return what a step row keeps."""
-        return [self.number, self.kind, [list(one) for one in self.members], [list(one) for one in self.beside]]
+        members, beside = ([list(one) for one in side] for side in (self.members, self.beside))
+        return [self.number, self.kind, members, beside, self.reader, self.cursor]
 
     @classmethod
     def from_json(cls, values: Sequence[Any]) -> "Batch":
         """Read what `to_json` wrote."""
-        number, kind, members, beside = values
+        number, kind, members, beside, reader, cursor = values
         return cls(
             number=number,
             kind=kind,
             members=tuple((record_id, version) for record_id, version in members),
             beside=tuple((record_id, version) for record_id, version in beside),
+            reader=reader,
+            cursor=cursor,
         )
 
 

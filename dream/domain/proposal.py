@@ -8,6 +8,7 @@ from typing import Any
 
 from agentcore.domain.records import Record, RecordKind
 from dream.domain.change import ChangeSet
+from dream.domain.cluster import SettledCluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,8 @@ class Proposal:
         looked_at: Ids the step dealt with; they leave the pass's reopened set.
         fingerprint: Hash of the input, of passes that skip unchanged input; it goes into the pass ledger.
         backlog: Items left for later runs.
+        settled: Clusters that were left as they are.
+        unsettled: Fingerprints of clusters that are no more.
         done: Whether the pass has no further step in this run.
     """
 
@@ -91,6 +94,8 @@ class Proposal:
     looked_at: tuple[str, ...] = ()
     fingerprint: str | None = None
     backlog: int = 0
+    settled: tuple[SettledCluster, ...] = ()
+    unsettled: tuple[str, ...] = ()
     done: bool = True
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from agentcore.domain.instants import from_text, to_text
 from agentcore.domain.scope import Scope
 from dream.domain.proposal import Notes, Refusal
+from dream.domain.reasons import Stop
 
 
 class Outcome(StrEnum):
@@ -16,7 +17,7 @@ class Outcome(StrEnum):
 
     COMPLETED = "completed"
     PARTIAL = "partial"
-    """A pass failed, or the run was interrupted and is too old to resume."""
+    """A pass failed, the budget ended the run, or it was interrupted and is too old to resume."""
     FAILED = "failed"
     """The runner failed, or no pass succeeded."""
     UNCHANGED = "unchanged"
@@ -122,6 +123,7 @@ class RunReport:
         resumed: Whether it went on after an interruption.
         target: The run it undid, the plan it applied.
         passes: Pass by pass, in order.
+        directives: Hash of each directive that its model passes sent.
     """
 
     run_id: str
@@ -137,6 +139,7 @@ class RunReport:
     resumed: bool = False
     target: str | None = None
     passes: tuple[PassReport, ...] = ()
+    directives: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values: the document that `dream run --json` prints."""
@@ -153,6 +156,7 @@ class RunReport:
             "finished_at": None if self.finished_at is None else to_text(self.finished_at),
             "resumed": self.resumed,
             "target": self.target,
+            "directives": dict(self.directives),
             "passes": [item.to_json() for item in self.passes],
         }
 
@@ -179,6 +183,7 @@ class RunReport:
             changes=sum(item.accepted for item in passes),
             purged=sum(item.purged for item in passes),
             outcome=_outcome(passes),
+            reason=_spent(passes),
         )
 
 
@@ -187,5 +192,17 @@ def _outcome(passes: tuple[PassReport, ...]) -> Outcome:
     failed = [item for item in ran if item.outcome is PassOutcome.FAILED]
     if failed:
         return Outcome.FAILED if len(failed) == len(ran) else Outcome.PARTIAL
+    if _spent(passes):
+        return Outcome.PARTIAL
     busy = any(item.accepted or item.purged or item.looked_at for item in ran)
     return Outcome.COMPLETED if busy else Outcome.UNCHANGED
+
+
+def _spent(passes: tuple[PassReport, ...]) -> str | None:
+    """Return which budget ended the run, in words; None if none did."""
+    stops = {item.reason: item.name for item in passes if item.reason in set(Stop)}
+    if not stops:
+        return None
+    stop, name = next(iter(stops.items()))
+    bound = "tokens_per_run" if stop == Stop.RUN_BUDGET else "tokens_per_day"
+    return f"{stop}: {name} has more to do; the next run goes on, or raise model.{bound}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dream.passes.exact_fold import ExactFold
 from dream.passes.importance_decay import ImportanceDecay
 from dream.passes.near_duplicates import NearDuplicates
-from dream.passes.protocol import DreamContext, DreamPass
+from dream.passes.protocol import DreamContext, DreamPass, ModelContext, ModelPass
 from dream.passes.retention import Retention
 
 
@@ -13,7 +13,7 @@ from dream.passes.retention import Retention
 class Place:
     """A pass, and why it stands where it stands."""
 
-    dream_pass: DreamPass
+    dream_pass: DreamPass | ModelPass
     why: str
 
 
@@ -25,4 +25,4 @@ ORDER: tuple[Place, ...] = (
 )
 """The order of a run; adding a pass is one line here."""
 
-__all__ = ["ORDER", "DreamContext", "DreamPass", "Place"]
+__all__ = ["ORDER", "DreamContext", "DreamPass", "ModelContext", "ModelPass", "Place"]

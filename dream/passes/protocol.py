@@ -11,6 +11,7 @@ from agentcore.llm.chat import ChatRequest
 from agentcore.recall.neighbour import Neighbour
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import History, Notes, Proposal, Work
 from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
@@ -58,6 +59,14 @@ class CountDocuments(Protocol):
         ...
 
 
+class Settled(Protocol):
+    """Look up what was left as it is."""
+
+    async def __call__(self) -> list[SettledCluster]:
+        """Return the clusters that the pass settled, longest ago first."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DreamContext:
     """What a pass may see and use for its next step: read-only, one scope, made afresh for each step.
@@ -99,6 +108,8 @@ class ModelContext(DreamContext):
         marker: What fences data in this run's prompts: random, so that no record can know it.
         vocabulary: Which words the coverage guard takes for ordinary.
         new_id: Returns a fresh record id.
+        side_cursors: Positions of the pass's own other readers by name (`Batch.reader`); 0 where one never looked.
+        settled: Returns the clusters it left as they are, longest ago first.
     """
 
     count_documents: CountDocuments
@@ -106,6 +117,8 @@ class ModelContext(DreamContext):
     marker: str
     vocabulary: Vocabulary
     new_id: Callable[[], str]
+    side_cursors: Mapping[str, int]
+    settled: Settled
 
 
 class DreamPass(Protocol):
@@ -135,10 +148,10 @@ class DreamPass(Protocol):
 class ModelPass(Protocol):
     """A pass whose steps are answered batches; the runner owns the calls.
 
-    In a run it packs once. The runner freezes the packing, asks about several batches at once (`request`), stores each
-    answer before anything else happens, asks again where the pass wants a repair (`review`), and then, batch by batch in
-    the order of the packing, commits what `interpret` makes of the answers. Answers that are broken, cut off or empty
-    never reach the pass: the runner refuses them, and halves a batch whose answer or prompt was too long.
+    In a run it packs once. The runner freezes the packing, asks about several batches at once (`request`), stores
+    each answer before anything else happens, asks again where the pass wants a repair (`review`), and then, batch by
+    batch in the order of the packing, commits what `interpret` makes of the answers. Answers that are broken, cut off
+    or empty never reach the pass: the runner refuses them, and halves a batch whose answer or prompt was too long.
     """
 
     name: ClassVar[str]
@@ -165,8 +178,8 @@ class ModelPass(Protocol):
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
         """Return what the answers (the first, then the repaired one if there is one) change.
 
-        Its `cursor`, `backlog` and `done` are not used; its `looked_at` are the members that are settled: what it leaves
-        out is looked at again by the next run.
+        Its `cursor`, `backlog` and `done` are not used; its `looked_at` are the members that are settled: what it
+        leaves out is looked at again by the next run.
         """
         ...
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from agentcore.stores.protocols import ReadView
 from agentcore.stores.sql.unit import SqlUnit
 from dream.errors import UnsupportedStorageError
-from dream.stores.answers import AnswerStore
+from dream.stores.calls import CallStore
+from dream.stores.clusters import ClusterStore
 from dream.stores.cursors import CursorStore
 from dream.stores.decisions import DecisionStore
+from dream.stores.deferred import DeferredStore
 from dream.stores.journal import JournalStore
 from dream.stores.ledger import LedgerStore
 from dream.stores.plans import PlanStore
@@ -28,8 +30,10 @@ class Books:
         cursors: How far each pass has looked.
         decisions: What people took back.
         ledger: When each pass last took a step.
-        answers: Model answers that were paid for.
+        calls: Model calls: answers that were paid for, and what failed.
         plans: Plans to be applied.
+        deferred: Changes that wait for room under the share cap.
+        clusters: Clusters that were left as they are.
     """
 
     runs: RunStore
@@ -37,8 +41,10 @@ class Books:
     cursors: CursorStore
     decisions: DecisionStore
     ledger: LedgerStore
-    answers: AnswerStore
+    calls: CallStore
     plans: PlanStore
+    deferred: DeferredStore
+    clusters: ClusterStore
 
 
 def bookkeeping(view: ReadView) -> Books:
@@ -52,6 +58,8 @@ def bookkeeping(view: ReadView) -> Books:
         CursorStore(transaction),
         DecisionStore(transaction),
         LedgerStore(transaction),
-        AnswerStore(transaction),
+        CallStore(transaction),
         PlanStore(transaction),
+        DeferredStore(transaction),
+        ClusterStore(transaction),
     )

@@ -1,12 +1,30 @@
 """How far each pass has looked: a position in the order of arrival, and the ids reopened behind it."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Column, ColumnElement, Table, delete, insert, select
 
 from agentcore.domain.memory import Status
-from agentcore.stores.sql.schema import cursors, entries, reopened
+from agentcore.stores.sql.schema import cursors, entries, feedback, reopened, turns
 from agentcore.stores.sql.transaction import Transaction, chunks
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a reader reads: the table, its order of arrival, and which of its rows count."""
+
+    table: Table
+    order: Column[int]
+    counts: ColumnElement[bool]
+
+
+_ENTRIES = _Reading(entries, entries.c.position, entries.c.status == Status.ACTIVE.value)
+_TURNS = _Reading(turns, turns.c.position, turns.c.consumed_at.is_(None))
+_FEEDBACK = _Reading(feedback, feedback.c.recorded_at, feedback.c.id.is_not(None))
+
+_READINGS = {"fact-mining": _TURNS, "memory-consolidation/feedback": _FEEDBACK}
+"""Readers of something else than entries."""
 
 
 class CursorStore:
@@ -59,23 +77,21 @@ class CursorStore:
         return settled
 
     def pending(self, reader: str) -> list[str]:
-        """Return ids of active entries that *reader* still has to look at, sorted."""
-        active = select(entries.c.id).where(
-            entries.c.scope_id == self._transaction.scope_id,
-            entries.c.status == Status.ACTIVE.value,
-        )
-        past = active.where(entries.c.position > (self.position(reader) or 0))
-        found = set(self._connection.execute(past).scalars())
+        """Return ids of records that *reader* still has to look at, sorted."""
+        reading = _READINGS.get(reader, _ENTRIES)
+        table = reading.table
+        current = select(table.c.id).where(table.c.scope_id == self._transaction.scope_id, reading.counts)
+        found = set(self._connection.execute(current.where(reading.order > (self.position(reader) or 0))).scalars())
         for chunk in chunks(self.reopened(reader)):
-            found.update(self._connection.execute(active.where(entries.c.id.in_(chunk))).scalars())
+            found.update(self._connection.execute(current.where(table.c.id.in_(chunk))).scalars())
         return sorted(found)
 
     def restore(self, reader: str, pending_ids: Collection[str]) -> None:
         """Have *reader* be done with everything there is but *pending_ids* (the reading side of `pending`)."""
-        self.move(reader, self._last_position())
+        self.move(reader, self._last_position(_READINGS.get(reader, _ENTRIES)))
         self._connection.execute(delete(reopened).where(self._reopened, reopened.c.reader == reader))
         self.reopen(reader, pending_ids)
 
-    def _last_position(self) -> int:
-        statement = select(entries.c.position).where(entries.c.scope_id == self._transaction.scope_id)
-        return self._connection.execute(statement.order_by(entries.c.position.desc()).limit(1)).scalar() or 0
+    def _last_position(self, reading: _Reading) -> int:
+        statement = select(reading.order).where(reading.table.c.scope_id == self._transaction.scope_id)
+        return self._connection.execute(statement.order_by(reading.order.desc()).limit(1)).scalar() or 0

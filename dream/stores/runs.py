@@ -1,6 +1,6 @@
 """Runs and their steps."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -9,8 +9,9 @@ from sqlalchemy import ColumnElement, Row, Table, delete, func, insert, select, 
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
-from agentcore.stores.sql.schema import change_feed, journal, model_calls, plans, runs, steps
+from agentcore.stores.sql.schema import change_feed, journal, model_calls, model_failures, plans, runs, steps
 from agentcore.stores.sql.transaction import Transaction, encode
+from dream.domain.frozen import FrozenDirectives
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.errors import UnknownRunError
 
@@ -60,12 +61,14 @@ class OpenRun:
         as_of: The instant it judges by.
         started_at: When it began.
         passes: The passes it was to run, in order.
+        directives: The directives of its model passes, as they then were.
     """
 
     run_id: str
     as_of: datetime
     started_at: datetime
     passes: tuple[str, ...]
+    directives: FrozenDirectives = field(default_factory=FrozenDirectives)
 
 
 class RunStore:
@@ -137,6 +140,12 @@ class RunStore:
         mine = select(steps).where(steps.c.scope_id == self._transaction.scope_id, steps.c.run_id == run_id)
         return [_to_step(row) for row in self._connection.execute(mine.order_by(steps.c.number))]
 
+    def retired_since(self, instant: datetime) -> int:
+        """Return how many entries steps retired since then, folds aside."""
+        mine = (steps.c.scope_id == self._transaction.scope_id) & (steps.c.committed_at > to_micros(instant))
+        reports = self._connection.execute(select(steps.c.report).where(mine)).scalars()
+        return sum(orjson.loads(report).get("retired", 0) for report in reports)
+
     def report(self, run_id: str) -> RunReport | None:
         """Return the report of a run, or None if there is none; one that was interrupted has no passes."""
         row = self._connection.execute(select(runs).where(self._mine, runs.c.id == run_id)).one_or_none()
@@ -203,9 +212,11 @@ class RunStore:
         scope_id = self._transaction.scope_id
         ended = self._mine & (runs.c.finished_at < to_micros(before))
         theirs = select(runs.c.id).where(ended)
-        of_runs = [
-            (table, (table.c.scope_id == scope_id) & table.c.run_id.in_(theirs))
-            for table in (journal, model_calls, steps)
+        of_runs = [(table, (table.c.scope_id == scope_id) & table.c.run_id.in_(theirs)) for table in (journal, steps)]
+        # A plan's calls belong to no run here, so calls go by their own age.
+        of_runs += [
+            (table, (table.c.scope_id == scope_id) & (at < to_micros(before)))
+            for table, at in ((model_calls, model_calls.c.answered_at), (model_failures, model_failures.c.failed_at))
         ]
         old_plans = (plans.c.scope_id == scope_id) & (plans.c.created_at < to_micros(before))
         return [*of_runs, (plans, old_plans), (runs, ended)]
@@ -239,6 +250,7 @@ def _to_open_run(row: Row[Any]) -> OpenRun:
         as_of=from_micros(row.as_of),
         started_at=from_micros(row.started_at),
         passes=tuple(frozen["passes"]),
+        directives=FrozenDirectives.from_json(frozen.get("directives", {})),
     )
 
 

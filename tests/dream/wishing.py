@@ -1,14 +1,16 @@
 """Passes that do what a test wishes, well-behaved or not."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.memory import MemoryEntry
-from agentcore.llm.chat import ChatMessage, ChatRequest, ChatRole
+from agentcore.llm.chat import ChatRequest, ResponseFormat
+from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Work
-from dream.passes import DreamContext
+from dream.passes import DreamContext, ModelContext
+from dream.passes.prompting import build_request, repair_request
 
 Wish = Callable[[Sequence[MemoryEntry]], Proposal]
 EVERYTHING = 10_000
@@ -59,27 +61,48 @@ class Zealous(Wishful):
 
 @dataclass
 class Curious:
-    """Asks the model one question per step, and keeps the answers as notes."""
+    """Asks the model one question per batch, and keeps the answers as notes.
+
+    Answers are JSON with a `text`; a text of `again` is asked to be repaired once.
+    """
 
     questions: Sequence[str]
     after_answer: Callable[[int], Awaitable[Any]] | None = None
+    propose: Callable[[ModelContext, str], Awaitable[Proposal]] | None = None
+    per_batch: int = 1
 
     name: ClassVar[str] = "curious"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.LLM})
+    directives: ClassVar[tuple[str, ...]] = ("memory-rules",)
 
-    async def has_work(self, context: DreamContext) -> Work:
-        return Work(len(self.questions) - context.cursor)
+    async def has_work(self, context: ModelContext) -> Work:
+        return Work(len(self.questions) - context.cursor + len(context.reopened))
 
-    async def propose(self, context: DreamContext) -> Proposal:
-        place = context.cursor
-        request = ChatRequest(
-            messages=(ChatMessage(ChatRole.USER, self.questions[place]),), max_output_tokens=50, purpose=self.name
+    async def pack(self, context: ModelContext) -> Packing:
+        places = [*sorted(int(one) for one in context.reopened), *range(context.cursor, len(self.questions))]
+        groups = [places[start : start + self.per_batch] for start in range(0, len(places), self.per_batch)]
+        batches = tuple(
+            Batch(number=str(number), kind="question", members=tuple((str(place), 1) for place in group))
+            for number, group in enumerate(groups, 1)
         )
-        answer = await context.ask(request, [])
+        return Packing(batches=batches, cursor=len(self.questions), notes={"asked": len(batches)})
+
+    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+        asked = " and ".join(self.questions[int(place)] for place in batch.member_ids)
+        return build_request(
+            context, directives=(), blocks=[asked], answer=ResponseFormat(name="answer", schema={}), purpose=self.name
+        )
+
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+        first = await self.request(context, batch)
+        return repair_request(first, answer, "say more") if first and answer.get("text") == "again" else None
+
+    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+        text = str(answers[-1].get("text"))
         if self.after_answer is not None:
-            await self.after_answer(place)
-        done = place + 1 == len(self.questions)
-        return Proposal(notes={"answer": answer.text}, cursor=place + 1, done=done)
+            await self.after_answer(int(batch.member_ids[0]))
+        proposal = Proposal() if self.propose is None else await self.propose(context, text)
+        return replace(proposal, notes={"answer": text}, looked_at=batch.member_ids)
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
-        return {"answers": [note["answer"] for note in notes]}
+        return {"answers": [note["answer"] for note in notes if "answer" in note]}

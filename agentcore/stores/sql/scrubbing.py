@@ -11,7 +11,18 @@ import orjson
 from sqlalchemy import Column, ColumnElement, Table, delete, func, or_, select, update
 
 from agentcore.stores.sql.conditions import contains
-from agentcore.stores.sql.schema import decisions, entries, journal, model_calls, plans, reopened, runs, steps
+from agentcore.stores.sql.schema import (
+    decisions,
+    deferred,
+    entries,
+    journal,
+    model_calls,
+    plans,
+    reopened,
+    runs,
+    settled_clusters,
+    steps,
+)
 from agentcore.stores.sql.transaction import Transaction, chunks
 
 REMOVED_TEXT = "[forgotten]"
@@ -28,6 +39,7 @@ _NO_NAME = re.compile(r"[^a-z_-]")
 _QUOTING = (journal.c.reason, runs.c.report, steps.c.report, entries.c.status_reason)
 _ANSWERS = (model_calls.c.request, model_calls.c.answer)
 _PLANS = (plans.c.changes, plans.c.report)
+_DEFERRED = (deferred.c.changes,)
 _IMAGES = (journal.c.before, journal.c.after)
 
 
@@ -43,11 +55,14 @@ def scrub(transaction: Transaction, gone: Mapping[str, str]) -> None:
         ids = [_json(entry_id) for entry_id in chunk]
         _forget_answers(transaction, _mentions((model_calls.c.record_ids,), ids))
         _delete(transaction, plans, _mentions(_PLANS, [*ids, *map(_reference, chunk)]))
+        _delete(transaction, deferred, _mentions(_DEFERRED, [*ids, *map(_reference, chunk)]))
+        _delete(transaction, settled_clusters, _mentions((settled_clusters.c.record_ids,), ids))
         _delete(transaction, reopened, reopened.c.record_id.in_(chunk))
     for text in sorted({text for text in gone.values() if _is_telling(text)}):
         forms = {text, _json(text)[1:-1]}
         _forget_answers(transaction, _mentions(_ANSWERS, forms))
         _delete(transaction, plans, _mentions(_PLANS, forms))
+        _delete(transaction, deferred, _mentions(_DEFERRED, forms))
         for column in _QUOTING:
             for form in forms:
                 _replace(transaction, column, form)

@@ -74,6 +74,12 @@ async def test_the_folder_is_made_when_the_host_starts(kind: Any, tmp_path: Path
         assert folder.is_dir()
 
 
+@pytest.mark.parametrize("named", [None, "memory"])
+def test_what_is_plugged_in_knows_the_folder(named: str | None, tmp_path: Path):
+    folder = tmp_path / named if named else None
+    assert AgentHostBuilder(folder).build()._parts.data_dir == folder
+
+
 def test_the_home_folder_may_be_written_as_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "agent-data").write_text("a file")

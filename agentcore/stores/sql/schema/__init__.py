@@ -10,12 +10,15 @@ from agentcore.stores.sql.schema.base import WHERE, metadata
 from agentcore.stores.sql.schema.dreams import (
     cursors,
     decisions,
+    deferred,
     journal,
     model_calls,
+    model_failures,
     pass_ledger,
     plans,
     reopened,
     runs,
+    settled_clusters,
     steps,
 )
 from agentcore.stores.sql.schema.records import (
@@ -34,10 +37,10 @@ from agentcore.stores.sql.schema.records import (
     wisp_runs,
 )
 
-REVISION = "0001"
+REVISION = "0002"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001",)
+KNOWN_REVISIONS = ("0001", "0002")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -47,6 +50,7 @@ __all__ = [
     "change_feed",
     "cursors",
     "decisions",
+    "deferred",
     "entries",
     "entry_sources",
     "feedback",
@@ -56,12 +60,14 @@ __all__ = [
     "leases",
     "metadata",
     "model_calls",
+    "model_failures",
     "pass_ledger",
     "plans",
     "reopened",
     "runs",
     "scopes",
     "settings",
+    "settled_clusters",
     "skill_uses",
     "skills",
     "steps",

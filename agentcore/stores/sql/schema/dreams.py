@@ -1,4 +1,4 @@
-"""Tables of the dream's bookkeeping: runs, steps, journal, cursors, decisions, stored answers, plans."""
+"""Tables of the dream's bookkeeping: runs, steps, journal, cursors, decisions, model calls, plans, what waits."""
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, UniqueConstraint, false
 
@@ -113,7 +113,47 @@ model_calls = Table(
     Column("input_tokens", Integer, nullable=False),
     Column("output_tokens", Integer, nullable=False),
     instant("answered_at"),
+    Column("is_estimated", Boolean, nullable=False, server_default=false()),
     UniqueConstraint("scope_id", "run_id", "pass_name", "batch_key", "attempt"),
+)
+
+model_failures = Table(
+    "model_failures",
+    metadata,
+    row_key(),
+    scope_key(),
+    Column("run_id", String(64), nullable=False),
+    Column("pass_name", String(64), nullable=False),
+    Column("batch_key", String(64), nullable=False),
+    Column("failure", String(32), nullable=False),
+    Column("model", Text, nullable=False),
+    Column("input_tokens", Integer, nullable=False),
+    Column("output_tokens", Integer, nullable=False),
+    instant("failed_at"),
+    Index("ix_model_failures_run", "scope_id", "run_id"),
+)
+
+deferred = Table(
+    "deferred",
+    metadata,
+    row_key(),
+    scope_key(),
+    Column("run_id", String(64), nullable=False),
+    Column("pass_name", String(64), nullable=False),
+    Column("changes", Text, nullable=False),
+    instant("deferred_at"),
+)
+
+settled_clusters = Table(
+    "settled_clusters",
+    metadata,
+    scope_key(primary_key=True),
+    Column("pass_name", String(64), primary_key=True),
+    Column("fingerprint", String(64), primary_key=True),
+    Column("record_ids", Text, nullable=False),
+    Column("declines", Integer, nullable=False),
+    instant("declined_at"),
+    Column("run_id", String(64), nullable=False),
 )
 
 plans = Table(

@@ -1,0 +1,149 @@
+"""Asking the model: several calls at once, each answer stored the moment it is there, a person's turn first."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agentcore.domain.scope import Scope
+from agentcore.hosting.parts import HostParts
+from agentcore.llm.chat import ChatClient, ChatRequest, Completion, Usage
+from agentcore.llm.errors import (
+    ChatAnswerUnreadableError,
+    ChatContextTooLongError,
+    ChatError,
+    ChatModelMissingError,
+    ChatRequestRefusedError,
+)
+from agentcore.stores.protocols import UnitOfWork
+from dream.cycle.budget import Budget
+from dream.domain.reasons import Stop
+from dream.errors import NoModelError
+from dream.stores import bookkeeping
+from dream.stores.calls import CANCELLED, CallKey
+
+_MOST_CANCELLATIONS = 2
+"""How often one call gives way to a person; then it is let finish, else a busy host would pay for nothing."""
+
+_UNKNOWN_MODEL = ""
+_NOTHING = Usage(input_tokens=0, output_tokens=0)
+
+
+@dataclass(slots=True, kw_only=True)
+class Asking:
+    """The calls of one pass of one run; lives as long as it.
+
+    A failure that would befall the other calls as well (no server, no key, no budget) ends the asking: `stopped` says
+    why, and what is not under way is not asked.
+
+    Args:
+        parts: What the host offers.
+        scope: Whose memory.
+        budget: What it may cost.
+        in_flight: Calls at once.
+    """
+
+    parts: HostParts
+    scope: Scope
+    budget: Budget
+    in_flight: int
+    stopped: Stop | Exception | None = None
+    _slots: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with all slots free."""
+        self._slots = asyncio.Semaphore(self.in_flight)
+
+    async def ask(self, key: CallKey, request: ChatRequest, record_ids: Sequence[str]) -> Completion | ChatError | None:
+        """Return the answer, the stored one if this run paid for it before.
+
+        Returns:
+            The answer; or the error that befell this call alone; or None if the asking has stopped.
+        """
+        stored = await self.parts.storage.read(self.scope, lambda view: bookkeeping(view).calls.find(key))
+        if stored is not None:
+            return stored
+        async with self._slots:
+            for cancellations in range(_MOST_CANCELLATIONS + 1):
+                await self.parts.gate.wait_until_idle()
+                if self.stopped is not None:
+                    return None
+                most = await self.budget.set_aside(request)
+                if isinstance(most, Stop):
+                    self.stopped = most
+                    return None
+                yields = self.parts.shares_endpoint and cancellations < _MOST_CANCELLATIONS
+                outcome = await self._call(request, yields=yields)
+                await self._record(key, request, outcome, most, record_ids)
+                if outcome is not None:
+                    return self._judged(outcome)
+        return None
+
+    async def _call(self, request: ChatRequest, *, yields: bool) -> Completion | Exception | None:
+        """Return the answer or the failure; None if it was given up for a person's turn."""
+        if self.parts.chat is None:
+            return NoModelError(pass_name=request.purpose)
+        if not yields:
+            return await _attempted(self.parts.chat, request)
+        async with asyncio.TaskGroup() as group:
+            call = group.create_task(_attempted(self.parts.chat, request))
+            busy = group.create_task(self.parts.gate.wait_until_busy())
+            await asyncio.wait({call, busy}, return_when=asyncio.FIRST_COMPLETED)
+            busy.cancel()
+            if not call.done():
+                call.cancel()
+        return None if call.cancelled() else call.result()
+
+    async def _record(
+        self,
+        key: CallKey,
+        request: ChatRequest,
+        outcome: Completion | Exception | None,
+        most: Usage,
+        record_ids: Sequence[str],
+    ) -> None:
+        spent = _cost(outcome, most)
+        await self.budget.settle(most, spent)
+        model = request.model or _UNKNOWN_MODEL
+
+        def write(unit: UnitOfWork) -> None:
+            calls = bookkeeping(unit).calls
+            if isinstance(outcome, Completion):
+                calls.save(key, request=request, completion=outcome, record_ids=record_ids)
+            elif isinstance(outcome, ChatError):
+                calls.fail(key, outcome.failed_tries, model=model)
+            elif outcome is None:
+                calls.lose(key, CANCELLED, most, model=model)
+            elif not isinstance(outcome, NoModelError):
+                calls.lose(key, type(outcome).__name__, _NOTHING, model=model)
+
+        await self.parts.storage.write(self.scope, write)
+
+    def _judged(self, outcome: Completion | Exception) -> Completion | ChatError | None:
+        if isinstance(outcome, Completion):
+            return outcome
+        if isinstance(outcome, ChatError) and _is_of_this_call(outcome):
+            return outcome
+        self.stopped = self.stopped or outcome
+        return None
+
+
+async def _attempted(chat: ChatClient, request: ChatRequest) -> Completion | Exception:
+    try:
+        return await chat.complete(request)
+    except Exception as error:  # noqa: BLE001 - what a client raises is judged and reported by the pass that asked
+        return error
+
+
+def _is_of_this_call(error: ChatError) -> bool:
+    """Tell whether another question may well be answered."""
+    if isinstance(error, ChatModelMissingError):
+        return False
+    return isinstance(error, (ChatRequestRefusedError, ChatContextTooLongError, ChatAnswerUnreadableError))
+
+
+def _cost(outcome: Completion | Exception | None, most: Usage) -> int:
+    if outcome is None:
+        return most.input_tokens + most.output_tokens
+    tries = outcome.failed_tries if isinstance(outcome, (Completion, ChatError)) else ()
+    usages = [one.usage for one in tries] + ([outcome.usage] if isinstance(outcome, Completion) else [])
+    return sum(usage.input_tokens + usage.output_tokens for usage in usages)

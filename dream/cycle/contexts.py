@@ -1,0 +1,140 @@
+"""What passes may see and use: read-only functions of one scope."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from hashlib import blake2b
+from typing import TypeVar
+
+from agentcore.domain.scope import Scope
+from agentcore.hosting.parts import HostParts
+from agentcore.recall.neighbour import Neighbour
+from agentcore.stores.protocols import ReadView
+from dream.domain.cluster import SettledCluster
+from dream.domain.proposal import History
+from dream.guards.vocabulary import Vocabulary
+from dream.options import DreamOptions
+from dream.passes import DreamContext, ModelContext
+from dream.stores import bookkeeping
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contexts:
+    """Makes the contexts of one pass of one run; lives as long as it.
+
+    Args:
+        parts: What the host offers.
+        scope: Whose memory.
+        options: The host's options.
+        pass_name: The pass.
+        run_id: The run.
+        as_of: The instant it judges by.
+    """
+
+    parts: HostParts
+    scope: Scope
+    options: DreamOptions
+    pass_name: str
+    run_id: str
+    as_of: datetime
+
+    async def plain(self, looked_at: int) -> DreamContext:
+        """Return the context of a step, after *looked_at* items of the run."""
+
+        def stand(view: ReadView) -> tuple[int, frozenset[str]]:
+            cursors = bookkeeping(view).cursors
+            return cursors.position(self.pass_name) or 0, frozenset(cursors.reopened(self.pass_name))
+
+        cursor, reopened = await self.parts.storage.read(self.scope, stand)
+        views = _Views(self.parts, self.scope, self.pass_name)
+        return DreamContext(
+            scope=self.scope,
+            run_id=self.run_id,
+            as_of=self.as_of,
+            options=self.options,
+            cursor=cursor,
+            reopened=reopened,
+            looked_at=looked_at,
+            read=views.read,
+            similar=views.similar,
+            declined=views.declined,
+            count_history=views.count_history,
+        )
+
+    async def with_model(
+        self, looked_at: int, *, directives: Mapping[str, str], vocabulary: Vocabulary
+    ) -> ModelContext:
+        """Return the context of a pass that asks a model."""
+        plain = await self.plain(looked_at)
+        views = _Views(self.parts, self.scope, self.pass_name)
+        return ModelContext(
+            **{field.name: getattr(plain, field.name) for field in fields(plain)},
+            count_documents=views.count_documents,
+            directives=directives,
+            marker=fence_marker(self.run_id),
+            vocabulary=vocabulary,
+            new_id=self.parts.ids.new,
+            side_cursors=await views.side_cursors(),
+            settled=views.settled,
+        )
+
+
+def fence_marker(run_id: str) -> str:
+    """Return what fences data in a run's prompts: as random as the run's id, which no record could know.
+
+    Example:
+        >>> len(fence_marker("4f00c2"))
+        16
+    """
+    return blake2b(run_id.encode(), digest_size=8, person=b"fence").hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Views:
+    """The read-only functions a context hands to its pass."""
+
+    parts: HostParts
+    scope: Scope
+    pass_name: str
+
+    async def read(self, work: Callable[[ReadView], T]) -> T:
+        return await self.parts.storage.read(self.scope, work)
+
+    async def similar(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
+        return await self.parts.recall.similar(self.scope, keys, threshold=threshold, limit=limit)
+
+    async def declined(self, fingerprints: Collection[str]) -> frozenset[str]:
+        if not fingerprints:
+            return frozenset()
+        return frozenset(await self.read(lambda view: bookkeeping(view).decisions.declined(fingerprints)))
+
+    async def count_history(self, what: History, before: datetime) -> int:
+        def count(view: ReadView) -> int:
+            runs = bookkeeping(view).runs
+            return runs.count_expired(before) if what is History.RUNS else runs.count_feed(before)
+
+        return await self.read(count)
+
+    async def count_documents(self, texts: Sequence[str]) -> Mapping[str, int]:
+        return await self.parts.recall.count_documents(self.scope, texts)
+
+    async def settled(self) -> list[SettledCluster]:
+        return await self.read(lambda view: bookkeeping(view).clusters.all(self.pass_name))
+
+    async def side_cursors(self) -> Mapping[str, int]:
+        def positions(view: ReadView) -> dict[str, int]:
+            cursors = bookkeeping(view).cursors
+            prefix = f"{self.pass_name}/"
+            mine = [reader for reader in cursors.readers() if reader.startswith(prefix)]
+            return {reader.removeprefix(prefix): cursors.position(reader) or 0 for reader in mine}
+
+        return _Zeroes(await self.read(positions))
+
+
+class _Zeroes(dict[str, int]):
+    """Positions; 0 for a reader that never looked."""
+
+    def __missing__(self, reader: str) -> int:
+        return 0

@@ -1,0 +1,193 @@
+"""Read directives: an own file of the host replaces the built-in text wholly."""
+
+import os
+import stat
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from agentcore.errors import InvalidOptionsError
+from dream.directives.standing import standing, unread_files
+from dream.directives.table import FILE_SUFFIX, KNOWN
+from dream.domain.finding import Finding, Verdict
+from dream.errors import InvalidDirectiveError, UnknownDirectiveError
+
+FOLDER: Final = "directives"
+"""The folder of a data directory where own directives stand."""
+MAX_BYTES: Final = 100_000
+"""The longest directive: about 25,000 tokens, and each call pays for them."""
+
+_OPTION: Final = "dreaming.directives"
+_BOM: Final = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directive:
+    r"""What the model is told, in the words that are in force.
+
+    Args:
+        name: What passes and options call it.
+        text: Line ends are `\n`; no white space stands around it.
+        path: The file it came from; None for the built-in one.
+    """
+
+    name: str
+    text: str
+    path: Path | None = None
+
+    @property
+    def hash(self) -> str:
+        """Name of the text in reports and fingerprints: 32 hexadecimal digits.
+
+        Example:
+            >>> Directive(name="dream", text="Keep everything.").hash
+            'f1f5dd8a0b8f2c9e4b5a9f9d6f1c9a3e'
+        """
+        return blake2b(self.text.encode(), digest_size=16).hexdigest()
+
+
+class DirectiveLibrary:
+    """The directives of a host; lives as long as it, and keeps nothing: each call reads the files as they are then.
+
+    Reading blocks for as long as the disk takes, about a tenth of a millisecond per directive.
+
+    Args:
+        data_dir: The host's data directory; None has the built-in texts alone.
+        paths: The option `directives`: paths by name, relative to *data_dir*.
+
+    Raises:
+        UnknownDirectiveError: the option names a directive that does not exist.
+        InvalidOptionsError: the option names a file, but there is no data directory.
+    """
+
+    def __init__(self, data_dir: Path | None, paths: Mapping[str, str]) -> None:
+        for name in paths:
+            _require_known(name)
+        if paths and data_dir is None:
+            remedy = "this host keeps everything in memory, give it a data directory or leave the option out"
+            raise InvalidOptionsError(field=_OPTION, value=dict(paths), allowed=remedy)
+        self._data_dir = data_dir
+        self._paths = dict(paths)
+
+    @property
+    def folder(self) -> Path | None:
+        """Where own directives stand unless the option says otherwise; it need not exist."""
+        return None if self._data_dir is None else self._data_dir / FOLDER
+
+    def path_of(self, name: str) -> Path | None:
+        """Return where an own text of the directive *name* would stand; None without a data directory.
+
+        Raises:
+            UnknownDirectiveError: there is none of that name.
+        """
+        _require_known(name)
+        if self._data_dir is None:
+            return None
+        return self._data_dir / self._paths.get(name, f"{FOLDER}/{name}{FILE_SUFFIX}")
+
+    def read(self, names: Iterable[str]) -> dict[str, Directive]:
+        """Return these directives as they are at this moment, in the order of *names*.
+
+        Raises:
+            UnknownDirectiveError: there is none of a name.
+            InvalidDirectiveError: an own text cannot be used; the built-in one does not stand in for it.
+
+        Example:
+            >>> list(DirectiveLibrary(None, {}).read(["memory-rules", "dream"]))
+            ['memory-rules', 'dream']
+        """
+        return {name: self._read(name) for name in names}
+
+    def check(self, *, beside: Collection[str] = ()) -> list[Finding]:
+        """Return how each directive stands, and what lies in the folder that nothing reads.
+
+        Args:
+            beside: Names of files that belong in the folder and are no directives.
+        """
+        strangers = () if self.folder is None else unread_files(self.folder, beside=beside, read=self._expected())
+        return [*map(self._finding, KNOWN), *strangers]
+
+    def _finding(self, name: str) -> Finding:
+        try:
+            directive = self._read(name)
+        except InvalidDirectiveError as error:
+            detail = f"{self.path_of(name)} cannot be used, {error.problem}"
+            remedy = f"put it right, or take it away; until then {' and '.join(KNOWN[name].passes)} do nothing"
+            return Finding(name, Verdict.WRONG, detail, remedy)
+        return standing(directive.name, directive.text, directive.path)
+
+    def _expected(self) -> list[Path]:
+        return [path for name in KNOWN if (path := self.path_of(name)) is not None]
+
+    def _read(self, name: str) -> Directive:
+        path = self.path_of(name)
+        data = None if path is None else _content(path, must_exist=name in self._paths)
+        if path is None or data is None:
+            return built_in(name)
+        return Directive(name=name, text=_text(data, path), path=path)
+
+
+@cache
+def built_in(name: str) -> Directive:
+    """Return the directive that ships with dream; read once per process.
+
+    Raises:
+        UnknownDirectiveError: there is none of that name.
+    """
+    _require_known(name)
+    package = Path(__file__).parents[1]
+    packaged = package / "_directives"
+    folder = packaged if packaged.exists() else package.parent / "directives"
+    path = folder / f"{name}{FILE_SUFFIX}"
+    return Directive(name=name, text=_text(path.read_bytes(), path))
+
+
+def _require_known(name: str) -> None:
+    if name not in KNOWN:
+        raise UnknownDirectiveError(name=name, known=KNOWN)
+
+
+def _content(path: Path, *, must_exist: bool) -> bytes | None:
+    """Return the bytes of an own text, never more than one beyond the bound; None if there is no such file."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InvalidDirectiveError(path=str(path), problem="it is a folder")
+        if not stat.S_ISREG(mode):
+            raise InvalidDirectiveError(path=str(path), problem="it is no regular file")
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise InvalidDirectiveError(path=str(path), problem="it is a link that leads nowhere") from None
+        if must_exist:
+            raise InvalidDirectiveError(
+                path=str(path), problem=f"the option {_OPTION} names it, but it is not there"
+            ) from None
+        return None
+    except OSError as error:
+        problem = f"it cannot be read ({os.strerror(error.errno or 0)})"
+        raise InvalidDirectiveError(path=str(path), problem=problem) from None
+
+
+def _text(data: bytes, path: Path) -> str:
+    def refusal(problem: str) -> InvalidDirectiveError:
+        return InvalidDirectiveError(path=str(path), problem=problem)
+
+    if len(data) > MAX_BYTES:
+        raise refusal(f"it has more than {MAX_BYTES:,} bytes, and every call would send them")
+    try:
+        decoded = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise refusal(f"line {line} is not UTF-8") from None
+    text = decoded.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not text:
+        raise refusal("it is empty")
+    if any(unicodedata.category(character) == "Cc" and character not in "\n\t" for character in text):
+        raise refusal("it holds control characters, as only binary files do")
+    return text

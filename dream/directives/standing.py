@@ -1,0 +1,62 @@
+"""What a check says of directives: whose text is in force, what it leaves out, and which files nothing reads."""
+
+import os
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+from agentcore.llm.tokens import estimate_tokens
+from dream.directives.table import FILE_SUFFIX, KNOWN
+from dream.domain.finding import Finding, Verdict
+
+
+def standing(name: str, text: str, path: Path | None) -> Finding:
+    """Return how a directive stands that can be used.
+
+    Args:
+        name: The directive.
+        text: Its text in force.
+        path: The host's own file; None for the built-in text.
+    """
+    size = f"{estimate_tokens(text):,} tokens"
+    missing = [word for word in KNOWN[name].relies_on if word not in text]
+    if not missing:
+        return Finding(name, Verdict.FINE, f"built in, {size}" if path is None else f"{path}, {size}")
+    words = ", ".join(missing)
+    remedy = f"say what these parts of the answer are for; `dream directives show {name} --built-in` does"
+    return Finding(name, Verdict.NOTE, f"{path} does not mention {words}, which {_readers(name)} read", remedy)
+
+
+def unread_files(folder: Path, *, beside: Collection[str], read: Collection[Path]) -> Iterator[Finding]:
+    """Yield files of the folder of directives that nothing reads: notes of a person's, or a mistyped name.
+
+    Args:
+        folder: The folder, which need not exist.
+        beside: Names of files that belong there and are no directives.
+        read: Paths that directives are read from.
+    """
+    names = [*(f"{name}{FILE_SUFFIX}" for name in KNOWN), *beside]
+    try:
+        found = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        problem = os.strerror(error.errno or 0)
+        yield Finding(folder.name, Verdict.WRONG, f"{folder} cannot be listed ({problem})", "make it a readable folder")
+        return
+    for name in found:
+        if name.startswith(".") or name in beside or folder / name in read:
+            continue
+        near = get_close_matches(name.casefold(), names, n=1, cutoff=0.75)
+        if near or name.casefold().endswith(FILE_SUFFIX):
+            yield Finding(name, Verdict.NOTE, f"{folder / name} is read by nothing", _remedy(name, near))
+
+
+def _remedy(name: str, near: Collection[str]) -> str:
+    if name in near:
+        return "the option `directives` names another file for it"
+    return "".join(f"perhaps you mean {one}" for one in near) or f"directives are {', '.join(KNOWN)}"
+
+
+def _readers(name: str) -> str:
+    return " and ".join(KNOWN[name].passes)

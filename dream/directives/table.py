@@ -1,0 +1,44 @@
+"""Which directives there are: one line here and one file in `directives/` for each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+FILE_SUFFIX: Final = ".md"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A directive that passes send.
+
+    Args:
+        purpose: What it tells the model, for people who look for the right one.
+        passes: Names of the passes that send it.
+        relies_on: Words of the answer that those passes read; a text without them explains the answer badly.
+    """
+
+    purpose: str
+    passes: tuple[str, ...]
+    relies_on: tuple[str, ...] = ()
+
+
+KNOWN: Final[Mapping[str, Known]] = MappingProxyType(
+    {
+        "memory-rules": Known(
+            "What a memory is and how one is written; it stands before the others.",
+            ("fact-mining", "memory-consolidation"),
+        ),
+        "memory-mining": Known(
+            "Which facts of a conversation are worth keeping, and what proves them.",
+            ("fact-mining",),
+            ("facts", "content", "category", "sourceTurns", "quote"),
+        ),
+        "dream": Known(
+            "Which memories to merge, supersede, refile, re-weigh and retire, and what to learn from corrections.",
+            ("memory-consolidation",),
+            ("toDelete", "toSave", "sourceIds", "content", "category"),
+        ),
+    },
+)
+"""Every directive by name, in the order of the passes that send it."""

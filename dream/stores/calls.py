@@ -1,0 +1,166 @@
+"""Model calls: answers that were paid for, which a resumed run finds here, and tries that failed, which cost too."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Table, delete, func, insert, select
+
+from agentcore.domain.instants import to_micros
+from agentcore.llm.chat import ChatRequest, Completion, FailedTry, FinishReason, Usage
+from agentcore.stores.sql.schema import model_calls, model_failures
+from agentcore.stores.sql.transaction import Transaction, encode
+
+CANCELLED = "cancelled"
+"""The failure of a call that was given up for a person's turn."""
+
+_LONGEST_FAILURE = 32
+_TEXTS = frozenset({"pk", "scope_id", "request", "answer"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallKey:
+    """What identifies an answer: run, pass, batch and attempt."""
+
+    run_id: str
+    pass_name: str
+    batch_key: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Calls, failed ones included, and their tokens."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in both directions."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+
+class CallStore:
+    """Model calls of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+        self._mine = model_calls.c.scope_id == transaction.scope_id
+
+    def find(self, key: CallKey) -> Completion | None:
+        """Return the answer stored under *key*; None if there is none, or if a `forget` emptied it."""
+        row = self._connection.execute(select(model_calls).where(self._is(key))).one_or_none()
+        if row is None or row.answer is None:
+            return None
+        usage = Usage(
+            input_tokens=row.input_tokens, output_tokens=row.output_tokens, is_estimated=bool(row.is_estimated)
+        )
+        return Completion(
+            text=row.answer,
+            finish_reason=FinishReason(row.finish_reason),
+            usage=usage,
+            model=row.model,
+        )
+
+    def save(self, key: CallKey, *, request: ChatRequest, completion: Completion, record_ids: Sequence[str]) -> None:
+        """Store an answer as soon as it is there; it takes the place of one that a `forget` has emptied."""
+        self._connection.execute(delete(model_calls).where(self._is(key)))
+        self._connection.execute(
+            insert(model_calls).values(
+                scope_id=self._transaction.scope_id,
+                run_id=key.run_id,
+                pass_name=key.pass_name,
+                batch_key=key.batch_key,
+                attempt=key.attempt,
+                record_ids=encode(list(record_ids)),
+                request=orjson.dumps([[one.role.value, one.content] for one in request.messages]).decode(),
+                answer=completion.text,
+                finish_reason=completion.finish_reason.value,
+                model=completion.model,
+                input_tokens=completion.usage.input_tokens,
+                output_tokens=completion.usage.output_tokens,
+                is_estimated=completion.usage.is_estimated,
+                answered_at=to_micros(self._transaction.now),
+            ),
+        )
+        self.fail(key, completion.failed_tries, model=completion.model)
+
+    def fail(self, key: CallKey, tries: Sequence[FailedTry], *, model: str) -> None:
+        """Record tries that gave no answer."""
+        self._failures(key, [(one.failure.value, one.usage) for one in tries], model)
+
+    def lose(self, key: CallKey, failure: str, usage: Usage, *, model: str) -> None:
+        """Record a call that was given up, or that failed in a way its client does not tell."""
+        self._failures(key, [(failure[:_LONGEST_FAILURE], usage)], model)
+
+    def spent(self, *, run_id: str | None = None, pass_name: str | None = None, since: datetime | None = None) -> Spent:
+        """Return what calls cost: of a run, of a pass in it, since an instant, or of all there are on record."""
+        total = Spent()
+        for table, at in ((model_calls, model_calls.c.answered_at), (model_failures, model_failures.c.failed_at)):
+            where = [table.c.scope_id == self._transaction.scope_id]
+            where += [] if run_id is None else [table.c.run_id == run_id]
+            where += [] if pass_name is None else [table.c.pass_name == pass_name]
+            where += [] if since is None else [at >= to_micros(since)]
+            sums = (func.count(), func.sum(table.c.input_tokens), func.sum(table.c.output_tokens))
+            count, given, got = self._connection.execute(select(*sums).where(*where)).one()
+            total += Spent(count, given or 0, got or 0)
+        return total
+
+    def taken(self, run_id: str) -> list[tuple[str, list[dict[str, Any]]]]:
+        """Return the rows of a run's calls, texts aside, to be counted elsewhere (see `count`)."""
+        return [(table.name, self._rows(table, run_id)) for table in (model_calls, model_failures)]
+
+    def count(self, taken: Sequence[tuple[str, list[dict[str, Any]]]]) -> None:
+        """Add rows of another store's calls: a plan is tried on a copy, and paid for here."""
+        for name, rows in taken:
+            if rows:
+                table = {model_calls.name: model_calls, model_failures.name: model_failures}[name]
+                self._connection.execute(
+                    insert(table), [{**row, "scope_id": self._transaction.scope_id} for row in rows]
+                )
+
+    def _failures(self, key: CallKey, failures: Sequence[tuple[str, Usage]], model: str) -> None:
+        rows = [
+            {
+                "scope_id": self._transaction.scope_id,
+                "run_id": key.run_id,
+                "pass_name": key.pass_name,
+                "batch_key": key.batch_key,
+                "failure": failure,
+                "model": model,
+                "input_tokens": usage.input_tokens,
+                "output_tokens": usage.output_tokens,
+                "failed_at": to_micros(self._transaction.now),
+            }
+            for failure, usage in failures
+        ]
+        if rows:
+            self._connection.execute(insert(model_failures), rows)
+
+    def _rows(self, table: Table, run_id: str) -> list[dict[str, Any]]:
+        columns = [column for column in table.c if column.name not in _TEXTS]
+        names = [column.name for column in columns]
+        mine = (table.c.scope_id == self._transaction.scope_id) & (table.c.run_id == run_id)
+        found = self._connection.execute(select(*columns).where(mine).order_by(table.c.pk))
+        return [dict(zip(names, row, strict=True)) for row in found]
+
+    def _is(self, key: CallKey) -> ColumnElement[bool]:
+        return (
+            self._mine
+            & (model_calls.c.run_id == key.run_id)
+            & (model_calls.c.pass_name == key.pass_name)
+            & (model_calls.c.batch_key == key.batch_key)
+            & (model_calls.c.attempt == key.attempt)
+        )
