@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from agentcore.domain.capability import Capability
@@ -50,6 +51,8 @@ class World:
     options: DreamOptions = field(default_factory=DreamOptions)
     chat: Any = None
     capabilities: frozenset[Capability] = frozenset(Capability) - {Capability.LLM}
+    data_dir: Path | None = None
+    shares_endpoint: bool = False
 
     @property
     def parts(self) -> HostParts:
@@ -61,6 +64,8 @@ class World:
             chat=self.chat,
             recall=self.recall,
             capabilities=self.capabilities | ({Capability.LLM} if self.chat else set()),
+            data_dir=self.data_dir,
+            shares_endpoint=self.shares_endpoint,
         )
 
     @property
