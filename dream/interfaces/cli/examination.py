@@ -4,8 +4,6 @@ import platform
 import sqlite3
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
 from sqlalchemy import ColumnElement, Table, and_, exists, func, select, text
 
@@ -15,50 +13,15 @@ from agentcore.errors import StorageError
 from agentcore.stores.protocols import FeedPosition, ReadView
 from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedback, leases, turns
 from agentcore.stores.sql.unit import SqlUnit
+from dream.domain.finding import Finding, Verdict
 from dream.errors import UnsupportedStorageError
 from dream.interfaces.cli.release import installed_version
-from dream.interfaces.cli.render.text import encodable
 from dream.interfaces.cli.session import Access, Session
 from dream.stores import bookkeeping
 
 _LIBRARIES = ("agentcore-dream", "sqlalchemy", "numpy", "pydantic", "orjson", "cyclopts")
 _PAGE = 5_000
 _SHOWN = 3
-
-
-class Verdict(StrEnum):
-    """What a finding means."""
-
-    FINE = "ok"
-    NOTE = "note"
-    """Worth knowing; nothing has to be done."""
-    WRONG = "wrong"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at.
-
-    Args:
-        subject: What.
-        verdict: How it is.
-        detail: What was seen.
-        remedy: What to do about it; empty when it is fine.
-    """
-
-    subject: str
-    verdict: Verdict
-    detail: str
-    remedy: str = ""
-
-    def to_json(self) -> dict[str, str]:
-        """Return plain JSON values."""
-        return {
-            "subject": self.subject,
-            "verdict": self.verdict.value,
-            "detail": encodable(self.detail),
-            "remedy": self.remedy,
-        }
 
 
 async def examine(session: Session) -> AsyncGenerator[Finding]:

@@ -14,11 +14,9 @@ that only the store needs (no versions, no decayed importance). Runs and their j
 
 import dataclasses
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
 
 import orjson
 
@@ -33,6 +31,7 @@ from agentcore.stores.protocols import ReadView, Storage
 from dream.errors import UnwritableFileError
 from dream.interfaces.exchange.fields import Fields
 from dream.interfaces.exchange.items import CursorMark, Item, SourceKeys
+from dream.interfaces.exchange.replacing import replacing
 from dream.interfaces.exchange.source import Source
 from dream.stores import bookkeeping
 
@@ -76,26 +75,12 @@ async def export_file(storage: Storage, scope: Scope, path: Path) -> int:
 
     def work(view: ReadView) -> int:
         try:
-            with _replacing(path) as file:
+            with replacing(path) as file:
                 return _write_all(view, file.write)
         except OSError as error:
             raise UnwritableFileError(path=str(path), problem=os.strerror(error.errno or 0)) from error
 
     return await storage.read(scope, work)
-
-
-@contextmanager
-def _replacing(path: Path) -> Generator[BinaryIO]:
-    """Open a file beside *path* that takes its place when the context ends well, and else is gone."""
-    partial = path.parent / f".{path.name}.partial"
-    try:
-        with partial.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dream.cycle.history import Status
-from dream.interfaces.cli.examination import Finding, Verdict
+from dream.domain.finding import Finding, Verdict
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph, table
 from dream.interfaces.cli.render.text import counted, one_line, when
 from dream.interfaces.cli.session import Session
