@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
 
 
@@ -148,3 +150,13 @@ class DreamOptions(Options):
     """An interrupted run younger than this is resumed; an older one is closed as partial."""
     lease: timedelta = Field(default=timedelta(seconds=60), ge=timedelta(seconds=3))
     """How long a silent holder keeps the right to dream; it is renewed six times as often."""
+
+    @field_validator("directives")
+    @classmethod
+    def _stay_in_the_data_directory(cls, paths: Mapping[str, str]) -> Mapping[str, str]:
+        for name, path in paths.items():
+            parts = Path(path).parts
+            if not parts or Path(path).anchor or ".." in parts or not path.isprintable():
+                remedy = f"name a file inside the data directory, such as directives/{name}.md"
+                raise InvalidOptionsError(field=f"{cls.section}.directives[{name!r}]", value=path, allowed=remedy)
+        return paths

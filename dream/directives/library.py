@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from agentcore.errors import InvalidOptionsError
-from dream.directives.standing import standing, unread_files
+from dream.directives.standing import readers, standing, unread_files
 from dream.directives.table import FILE_SUFFIX, KNOWN
 from dream.domain.finding import Finding, Verdict
 from dream.errors import InvalidDirectiveError, UnknownDirectiveError
@@ -45,7 +45,7 @@ class Directive:
 
         Example:
             >>> Directive(name="dream", text="Keep everything.").hash
-            'f1f5dd8a0b8f2c9e4b5a9f9d6f1c9a3e'
+            '9590777e4b47dfc77c20efa4780ebb63'
         """
         return blake2b(self.text.encode(), digest_size=16).hexdigest()
 
@@ -65,8 +65,7 @@ class DirectiveLibrary:
     """
 
     def __init__(self, data_dir: Path | None, paths: Mapping[str, str]) -> None:
-        for name in paths:
-            _require_known(name)
+        require_known(paths)
         if paths and data_dir is None:
             remedy = "this host keeps everything in memory, give it a data directory or leave the option out"
             raise InvalidOptionsError(field=_OPTION, value=dict(paths), allowed=remedy)
@@ -84,7 +83,7 @@ class DirectiveLibrary:
         Raises:
             UnknownDirectiveError: there is none of that name.
         """
-        _require_known(name)
+        require_known([name])
         if self._data_dir is None:
             return None
         return self._data_dir / self._paths.get(name, f"{FOLDER}/{name}{FILE_SUFFIX}")
@@ -116,7 +115,7 @@ class DirectiveLibrary:
             directive = self._read(name)
         except InvalidDirectiveError as error:
             detail = f"{self.path_of(name)} cannot be used, {error.problem}"
-            remedy = f"put it right, or take it away; until then {' and '.join(KNOWN[name].passes)} do nothing"
+            remedy = f"put it right, or take it away; until then {readers(name)} cannot work"
             return Finding(name, Verdict.WRONG, detail, remedy)
         return standing(directive.name, directive.text, directive.path)
 
@@ -138,7 +137,7 @@ def built_in(name: str) -> Directive:
     Raises:
         UnknownDirectiveError: there is none of that name.
     """
-    _require_known(name)
+    require_known([name])
     package = Path(__file__).parents[1]
     packaged = package / "_directives"
     folder = packaged if packaged.exists() else package.parent / "directives"
@@ -146,9 +145,15 @@ def built_in(name: str) -> Directive:
     return Directive(name=name, text=_text(path.read_bytes(), path))
 
 
-def _require_known(name: str) -> None:
-    if name not in KNOWN:
-        raise UnknownDirectiveError(name=name, known=KNOWN)
+def require_known(names: Iterable[str]) -> None:
+    """Check that there are directives of these names.
+
+    Raises:
+        UnknownDirectiveError: there is none of a name.
+    """
+    for name in names:
+        if name not in KNOWN:
+            raise UnknownDirectiveError(name=name, known=KNOWN)
 
 
 def _content(path: Path, *, must_exist: bool) -> bytes | None:

@@ -24,7 +24,9 @@ def standing(name: str, text: str, path: Path | None) -> Finding:
         return Finding(name, Verdict.FINE, f"built in, {size}" if path is None else f"{path}, {size}")
     words = ", ".join(missing)
     remedy = f"say what these parts of the answer are for; `dream directives show {name} --built-in` does"
-    return Finding(name, Verdict.NOTE, f"{path} does not mention {words}, which {_readers(name)} read", remedy)
+    return Finding(
+        name, Verdict.NOTE, f"{path} does not mention {words}, of which the answer to {readers(name)} is made", remedy
+    )
 
 
 def unread_files(folder: Path, *, beside: Collection[str], read: Collection[Path]) -> Iterator[Finding]:
@@ -37,7 +39,7 @@ def unread_files(folder: Path, *, beside: Collection[str], read: Collection[Path
     """
     names = [*(f"{name}{FILE_SUFFIX}" for name in KNOWN), *beside]
     try:
-        found = sorted(os.listdir(folder))
+        found = sorted(path.name for path in folder.iterdir())
     except FileNotFoundError:
         return
     except OSError as error:
@@ -58,5 +60,11 @@ def _remedy(name: str, near: Collection[str]) -> str:
     return "".join(f"perhaps you mean {one}" for one in near) or f"directives are {', '.join(KNOWN)}"
 
 
-def _readers(name: str) -> str:
+def readers(name: str) -> str:
+    """Return the passes that send a directive.
+
+    Example:
+        >>> readers("memory-rules")
+        'fact-mining and memory-consolidation'
+    """
     return " and ".join(KNOWN[name].passes)

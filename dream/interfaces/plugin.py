@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from agentcore.hosting.parts import HostParts
 from dream.cycle.dreams import Dreams
+from dream.directives.library import require_known
 from dream.errors import UnknownPassError
 from dream.options import DreamOptions
 from dream.passes import ORDER
@@ -21,6 +22,7 @@ def install_dreaming(configure: Configure = None) -> DreamFactory:
     Raises:
         InvalidOptionsError: an option cannot have its value.
         UnknownPassError: a pass was named that does not exist.
+        UnknownDirectiveError: a directive was named that does not exist.
 
     Example:
         >>> make = install_dreaming(lambda options: options.replace(disabled={"near-duplicates"}))
@@ -29,4 +31,5 @@ def install_dreaming(configure: Configure = None) -> DreamFactory:
     known = tuple(place.dream_pass.name for place in ORDER)
     for name in sorted(options.disabled - set(known)):
         raise UnknownPassError(name=name, known=known)
+    require_known(options.directives)
     return lambda parts: Dreams(parts, options)

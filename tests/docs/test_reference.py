@@ -2,10 +2,12 @@
 
 import dataclasses
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from enum import Enum, IntEnum, StrEnum
+from functools import reduce
 from importlib import import_module
+from operator import getitem
 from pkgutil import walk_packages
 from typing import Any
 
@@ -59,7 +61,7 @@ def _undocumented(wanted: set[str], found: dict[str, str]) -> set[str]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_has_a_section_with_its_options(name: str):
-    arguments = build_app()[name].assemble_argument_collection()
+    arguments = reduce(getitem, name.split(), build_app()).assemble_argument_collection()
     assert _undocumented(_options(arguments), _documented("cli.md", f"`dream {name}`")) == set()
 
 
@@ -114,7 +116,7 @@ def _shown(default: object) -> str:
         return f"`{type(default).__name__}.{default.name}`"
     if isinstance(default, int | float):
         return f"{default:,}"
-    if isinstance(default, frozenset | tuple):
+    if isinstance(default, frozenset | tuple | Mapping):
         return ", ".join(f"`{one}`" for one in default) or "none"
     raise AssertionError(f"show people a default such as {default!r}")
 

@@ -1,0 +1,96 @@
+"""The built-in texts: they explain what the passes read, and their examples obey their own rules."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from agentcore.llm.tokens import estimate_tokens
+from dream.directives import KNOWN
+from dream.directives.library import built_in
+from dream.guards.coverage import coverage
+from dream.guards.vocabulary import builtin
+from dream.passes import ORDER
+
+_FOLDER = Path(__file__).parents[3] / "directives"
+_SAVED = {"content", "category", "tags", "importance", "sourceIds", "reason"}
+_FACT = {"content", "category", "tags", "importance", "subjectTime", "sourceTurns", "quote"}
+_CONTRACT = {
+    "dream": {"toDelete", "toSave", "supersededBy", "id", *_SAVED},
+    "memory-mining": {"facts", *_FACT},
+    "memory-rules": {"category", "tags", "importance", "subjectTime"},
+}
+
+
+def _block(name: str, language: str) -> str:
+    (found,) = re.findall(rf"```{language}\n(.*?)```", built_in(name).text, re.DOTALL)
+    return found
+
+
+def _records(name: str) -> Mapping[str, str]:
+    """The example's texts by handle."""
+    return {found[1]: found[2] for found in re.finditer(r'^\[(\w+)\][^"]*"(.*)"$', _block(name, "text"), re.MULTILINE)}
+
+
+def _answer(name: str) -> dict[str, Any]:
+    return orjson.loads(_block(name, "json"))
+
+
+def test_each_known_directive_has_a_file_and_each_file_is_known():
+    assert {path.stem for path in _FOLDER.glob("*.md")} == set(KNOWN)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_it_names_every_field_of_the_answer(name: str):
+    assert {word for word in _CONTRACT[name] if f"`{word}`" not in built_in(name).text
+            and f'"{word}"' not in built_in(name).text} == set()  # fmt: skip
+    assert set(KNOWN[name].relies_on) <= _CONTRACT[name]
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_it_is_short_enough_to_be_paid_for_with_every_call(name: str):
+    assert len(built_in(name).text.split()) <= 900
+    assert estimate_tokens(built_in(name).text) <= 1_500
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_it_fits_the_page_and_holds_no_place_for_a_value(name: str):
+    text = built_in(name).text
+    assert max(map(len, text.splitlines())) <= 130
+    assert re.findall(r"\{\{|\}\}|<<<|>>>|TODO", text) == []
+
+
+def test_the_example_of_a_merge_passes_the_guard_of_merges():
+    records, answer = _records("dream"), _answer("dream")
+    (saved,) = answer["toSave"]
+    assert set(saved) == _SAVED
+    sources = [records[handle] for handle in saved["sourceIds"]]
+    found = coverage(sources, saved["content"], builtin())
+    assert len(sources) == 2
+    assert (found.lost, found.invented) == ((), ())
+
+
+def test_the_example_of_a_supersession_names_records_it_was_shown():
+    records, answer = _records("dream"), _answer("dream")
+    (retired,) = answer["toDelete"]
+    assert set(retired) == {"id", "reason", "supersededBy"}
+    assert {retired["id"], retired["supersededBy"]} <= set(records)
+    assert retired["id"] not in {handle for saved in answer["toSave"] for handle in saved["sourceIds"]}
+
+
+def test_each_quote_of_the_example_stands_in_a_cited_turn():
+    records, answer = _records("memory-mining"), _answer("memory-mining")
+    assert len(answer["facts"]) == 3
+    for fact in answer["facts"]:
+        assert set(fact) <= _FACT
+        assert set(fact) >= {"content", "category", "tags", "sourceTurns", "quote"}
+        assert any(fact["quote"] in records[handle] for handle in fact["sourceTurns"])
+
+
+@pytest.mark.parametrize("dream_pass", [place.dream_pass for place in ORDER], ids=lambda dream_pass: dream_pass.name)
+def test_the_table_knows_which_directives_a_pass_sends(dream_pass: Any):
+    sent = set(getattr(dream_pass, "directives", ()))
+    assert {name for name, known in KNOWN.items() if dream_pass.name in known.passes} == sent
