@@ -35,10 +35,17 @@ COMMANDS = {
     "show": ("journal:show", "Show the report of a run."),
     "diff": ("journal:diff", "Show what a run changed, record by record."),
     "undo": ("journal:undo", "Take back a run, one of its passes, or one change."),
+    "directives list": ("directives:list_", "List what the model is told, and whose words that are."),
+    "directives show": ("directives:show", "Print the text of a directive that is in force."),
+    "directives eject": ("directives:eject", "Write a built-in directive to the data directory, to be edited there."),
+    "directives check": ("directives:check", "Examine your own directives, and what a change of them costs."),
     "status": ("health:status", "Show what is stored, what waits, and who dreams."),
     "doctor": ("health:doctor", "Examine the folder and the database."),
 }
 """Each command: the function that is it, imported only when it is called, and what the list of commands says."""
+
+GROUPS = {"directives": "See, change and check what the model is told."}
+"""What the list of commands says of those whose names begin with the same word."""
 
 _QUIET: dict[str, Any] = {
     "exit_on_error": False,
@@ -57,12 +64,20 @@ def build_app() -> App:
         **_QUIET,
     )
     own = Group("Options", sort_key=2)
-    for place, (name, (target, summary)) in enumerate(COMMANDS.items()):
-        app.command(f"{_HOME}.{target}", name=name, help=summary, sort_key=place, group_parameters=own)
+    for place, (words, (target, summary)) in enumerate(COMMANDS.items()):
+        group, _, name = words.rpartition(" ")
+        home = _group(app, group, place) if group else app
+        home.command(f"{_HOME}.{target}", name=name, help=summary, sort_key=place, group_parameters=own)
     app.meta.group_parameters = Group("Options of every command", sort_key=3)
     app.meta.suppress_keyboard_interrupt = False
     app.meta.default(_launcher(app))
     return app
+
+
+def _group(app: App, name: str, place: int) -> App:
+    if name not in app:
+        app.command(App(name=name, help=GROUPS[name], sort_key=place, group_commands=Group("Commands"), **_QUIET))
+    return app[name]
 
 
 def _version() -> str:

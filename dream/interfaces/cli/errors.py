@@ -5,6 +5,7 @@ DreamError
 ├── NoCommandError              (also InvalidInputError)
 ├── ConflictingOptionsError     (also InvalidInputError)
 ├── OccupiedFolderError         (also InvalidInputError)
+├── OccupiedFileError           (also InvalidInputError)
 └── MissingExamplesError
 """
 
@@ -49,6 +50,13 @@ class OccupiedFolderError(DreamError, InvalidInputError):
 
     def __init__(self, *, path: str) -> None:
         super().__init__(f"The folder {path} holds a memory already: leave out --data, or name a new folder.")
+
+
+class OccupiedFileError(DreamError, InvalidInputError):
+    """A file was to be made where there is one already."""
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__(f"There is a {path} already: edit it, or give --force to have it replaced.")
 
 
 class MissingExamplesError(DreamError):

@@ -1,6 +1,7 @@
 """What an error says to a person, and which exit code it has."""
 
 import re
+from collections.abc import Sequence
 from difflib import get_close_matches
 from enum import IntEnum
 from typing import cast
@@ -81,7 +82,7 @@ def _usage(error: CycloptsError) -> str:
     chain = " ".join(("dream", *(error.command_chain or ())))
     tokens = error.unused_tokens or [""]
     if isinstance(error, UnknownCommandError):
-        near = get_close_matches(tokens[0], COMMANDS, n=1)
+        near = get_close_matches(tokens[0], _words_after(error.command_chain or ()), n=1)
         meant = f", perhaps you mean {near[0]}" if near else ""
         said = f"There is no command {tokens[0]!r}{meant}"
     elif isinstance(error, UnusedCliTokensError):
@@ -89,6 +90,13 @@ def _usage(error: CycloptsError) -> str:
     else:
         said = _SENTENCE_END.sub(lambda end: f"; {end[1].lower()}", str(error)).rstrip(".? ")
     return one_line(f"{said}: `{chain} --help` shows how it is written.")
+
+
+def _words_after(chain: Sequence[str]) -> set[str]:
+    """Return the words that may follow the first words of a command."""
+    place = len(chain)
+    written = [name.split() for name in COMMANDS]
+    return {words[place] for words in written if words[:place] == list(chain) and len(words) > place}
 
 
 def _system(error: OSError) -> str:

@@ -1,11 +1,13 @@
 """The options of every command, and what is said to somebody who mistypes."""
 
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
 from commandline import CommandLine
 
-from dream.interfaces.cli.app import COMMANDS, build_app
+from dream.interfaces.cli.app import COMMANDS, GROUPS, build_app
 
 
 def test_global_options_stand_before_or_after_the_command(cli: CommandLine):
@@ -45,7 +47,17 @@ def test_a_command_that_only_looks_makes_no_folder(cli: CommandLine):
 def test_help_lists_every_command_and_global_option(cli: CommandLine):
     told = cli.bare("--help")
     assert told.code == 0
-    assert [name for name in (*COMMANDS, "--data", "--scope", "--json", "--debug") if name not in told.out] == []
+    listed = {name.split()[0] for name in COMMANDS} | {"--data", "--scope", "--json", "--debug"}
+    assert {name for name in listed if name not in told.out} == set()
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_lists_its_commands(cli: CommandLine, group: str):
+    told = cli.bare(group)
+    assert told.code == 0
+    assert GROUPS[group] in told.out
+    listed = {name.split()[1] for name in COMMANDS if name.startswith(f"{group} ")}
+    assert {name for name in listed if f" {name} " not in told.out} == set()
 
 
 def test_the_bare_command_helps(cli: CommandLine):
@@ -54,14 +66,14 @@ def test_the_bare_command_helps(cli: CommandLine):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_has_help_of_its_own(cli: CommandLine, name: str):
-    told = cli.bare(name, "--help")
+    told = cli.bare(*name.split(), "--help")
     assert told.code == 0
     assert f"Usage: dream {name}" in told.out
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_option_and_argument_says_what_it_is(name: str):
-    for argument in build_app()[name].assemble_argument_collection(parse_docstring=True):
+    for argument in reduce(getitem, name.split(), build_app()).assemble_argument_collection(parse_docstring=True):
         assert argument.parameter.help or not argument.parse, argument.name
 
 

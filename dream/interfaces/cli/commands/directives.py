@@ -1,0 +1,126 @@
+"""directives list, show, eject, check."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from dream.cycle.forecast import Forecast, read_forecast
+from dream.directives import KNOWN, Directive, DirectiveLibrary
+from dream.directives.library import FOLDER, built_in
+from dream.directives.table import FILE_SUFFIX
+from dream.domain.finding import Finding, Verdict
+from dream.errors import UnwritableFileError
+from dream.guards.vocabulary import FILE_NAME, load_or_builtin
+from dream.interfaces.cli.errors import OccupiedFileError
+from dream.interfaces.cli.faults import Exit
+from dream.interfaces.cli.render.directives import (
+    check_lines,
+    directive_json,
+    ejected_lines,
+    list_lines,
+    listed,
+    text_lines,
+)
+from dream.interfaces.cli.render.text import encodable
+from dream.interfaces.cli.session import Access, CliSession, Session
+from dream.interfaces.exchange.replacing import replacing
+from dream.options import DreamOptions
+
+Flag = Annotated[bool, Parameter(negative="")]
+
+
+async def list_(*, session: CliSession) -> None:
+    """List every directive: which passes send it, whose words it has, and how long it is.
+
+    Args:
+        session: Whose data directory.
+    """
+    found = listed(_library(session))
+    session.screen.show(lambda: {"directives": [one.to_json() for one in found]}, lambda: list_lines(session, found))
+
+
+async def show(
+    name: str, /, *, original: Annotated[bool, Parameter(name="--built-in", negative="")] = False, session: CliSession
+) -> None:
+    """Print the text of a directive that is in force.
+
+    Args:
+        name: The directive, as `dream directives list` calls it.
+        original: The text that comes with dream, even if you have your own.
+        session: Whose data directory.
+    """
+    directive = built_in(name) if original else _library(session).read([name])[name]
+    session.screen.show(lambda: directive_json(directive), lambda: text_lines(directive))
+
+
+async def eject(name: str, /, *, force: Flag = False, session: CliSession) -> None:
+    """Write a built-in directive to the data directory, where it is in force from the next run on.
+
+    Args:
+        name: The directive, as `dream directives list` calls it.
+        force: Replace what stands there.
+        session: Whose data directory.
+    """
+    directive = built_in(name)
+    path = _written(directive, session.data_dir / FOLDER, force=force)
+    session.screen.show(
+        lambda: {**directive_json(directive), "path": encodable(str(path))},
+        lambda: ejected_lines(session, directive, path),
+    )
+
+
+def _written(directive: Directive, folder: Path, *, force: bool) -> Path:
+    path = folder / f"{directive.name}{FILE_SUFFIX}"
+    if not force and os.path.lexists(path):
+        raise OccupiedFileError(path=str(path))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            file.write(f"{directive.text}\n".encode())
+    except OSError as error:
+        raise UnwritableFileError(path=str(path), problem=os.strerror(error.errno or 0)) from error
+    return path
+
+
+async def check(*, session: CliSession) -> Exit:
+    """Examine your own directives and vocabulary, and tell what a change of them costs.
+
+    Args:
+        session: Whose data directory and memory.
+    """
+    library = _library(session)
+    findings = [*library.check(beside=(FILE_NAME,)), _vocabulary(session)]
+    usable = all(finding.verdict is not Verdict.WRONG for finding in findings)
+    forecast = await _forecast(session, library) if usable else None
+    session.screen.show(
+        lambda: {
+            "usable": usable,
+            "findings": [finding.to_json() for finding in findings],
+            "forecast": forecast and forecast.to_json(),
+        },
+        lambda: check_lines(session, findings, forecast),
+    )
+    if usable:
+        return Exit.OK
+    session.screen.warn("Something cannot be used: the findings above say what, and what to do about it.")
+    return Exit.BAD_INPUT
+
+
+def _library(session: Session) -> DirectiveLibrary:
+    return DirectiveLibrary(session.data_dir, DreamOptions().directives)
+
+
+def _vocabulary(session: Session) -> Finding:
+    path = session.data_dir / FOLDER / FILE_NAME
+    problem = load_or_builtin(path).problem
+    if problem is not None:
+        return Finding("vocabulary", Verdict.WRONG, str(problem).rstrip("."))
+    return Finding("vocabulary", Verdict.FINE, str(path) if path.exists() else "built in")
+
+
+async def _forecast(session: Session, library: DirectiveLibrary) -> Forecast:
+    directives = library.read(KNOWN)
+    async with session.host(Access.LOOK) as host:
+        return await host.storage.read(session.scope, lambda view: read_forecast(view, directives, DreamOptions()))
