@@ -1,7 +1,7 @@
 """What a changed directive costs: the entries that are looked at again, and about how many tokens that takes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from agentcore.domain.filters import EntryFilter
@@ -9,12 +9,14 @@ from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView
 from dream.directives import KNOWN, Directive
 from dream.options import DreamOptions
-from dream.stores import bookkeeping
+from dream.stores import Books, bookkeeping
 
 REVIEWER: Final = "memory-consolidation"
 """The pass whose reviewed entries become backlog when what it tells the model changes."""
 
 _SAMPLE: Final = 500
+_RUNS: Final = 200
+"""Runs, newest first, in which it is looked up what was sent last."""
 _ATTRIBUTES: Final = 35
 """Tokens of a line beside the entry's text: handle, category, dates, counts, tags."""
 
@@ -28,17 +30,20 @@ class Forecast:
         runs: Dreams over which they are spread.
         calls: Questions to the model.
         tokens: Tokens of questions and answers together.
+        changed: Directives that are not what the last run sent; empty if all are, or if none was ever sent.
     """
 
     entries: int
     runs: int = 0
     calls: int = 0
     tokens: int = 0
+    changed: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, int | str]:
+    def to_json(self) -> dict[str, object]:
         """Return plain JSON values."""
         return {
             "pass": REVIEWER,
+            "changed": list(self.changed),
             "entries": self.entries,
             "runs": self.runs,
             "calls": self.calls,
@@ -47,14 +52,15 @@ class Forecast:
 
 
 def read_forecast(view: ReadView, directives: Mapping[str, Directive], options: DreamOptions) -> Forecast:
-    """Return what it costs if a directive of the consolidation changes.
+    """Return what it costs that a directive of the consolidation changed, or what it would cost.
 
     Args:
         view: The scope.
         directives: The texts in force of at least the directives of the consolidation.
         options: The host's.
     """
-    cursors = bookkeeping(view).cursors
+    books = bookkeeping(view)
+    cursors = books.cursors
     position = cursors.position(REVIEWER)
     if position is None:
         return Forecast(entries=0)
@@ -64,8 +70,19 @@ def read_forecast(view: ReadView, directives: Mapping[str, Directive], options: 
         return Forecast(entries=0)
     sample = view.entries.select(EntryFilter(), limit=_SAMPLE)
     text = -(-sum(estimate_tokens(entry.content) for entry in sample) // len(sample))
-    share = sum(estimate_tokens(directives[name].text) for name, known in KNOWN.items() if REVIEWER in known.passes)
-    return forecast(entries=reviewed, text=text, share=share, options=options)
+    mine = [name for name, known in KNOWN.items() if REVIEWER in known.passes]
+    share = sum(estimate_tokens(directives[name].text) for name in mine)
+    sent = _last_sent(books)
+    changed = tuple(name for name in mine if sent.get(name, directives[name].hash) != directives[name].hash)
+    return replace(forecast(entries=reviewed, text=text, share=share, options=options), changed=changed)
+
+
+def _last_sent(books: Books) -> dict[str, str]:
+    """Return the hash of each directive as it was last sent."""
+    sent: dict[str, str] = {}
+    for run in books.runs.newest(limit=_RUNS):
+        sent = {**run.directives, **sent}
+    return sent
 
 
 def forecast(*, entries: int, text: int, share: int, options: DreamOptions) -> Forecast:

@@ -175,7 +175,7 @@ def test_the_check_tells_what_a_change_costs(cli: CommandLine):
     assert (cost["pass"], cost["entries"], cost["runs"], cost["calls"]) == (REVIEWER, 4, 1, 1)
     assert share < cost["tokens"] < share + 4 * 300
     said = " ".join(cli.good("directives", "check").split())
-    assert "at most 4 reviewed entries are looked at again, over 1 run: about 1 call and" in said
+    assert "Should memory-rules or dream change: at most 4 reviewed entries are looked at again, over 1 run" in said
 
 
 def test_a_longer_directive_costs_more_with_each_call(cli: CommandLine):

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from agentcore import AgentHostBuilder
+from agentcore.errors import InvalidOptionsError
 from dream.directives import KNOWN, DirectiveLibrary
 from dream.domain.finding import Finding, Verdict
 from dream.errors import UnknownDirectiveError
@@ -90,3 +92,9 @@ def test_a_path_inside_is_taken():
 def test_an_unknown_name_in_the_options_fails_the_build():
     with pytest.raises(UnknownDirectiveError, match="'drem'"):
         install_dreaming(DreamOptions(directives={"drem": "drem.md"}))
+
+
+def test_a_host_that_keeps_everything_in_memory_cannot_name_a_file():
+    builder = AgentHostBuilder(None).with_memory().with_dreaming(DreamOptions(directives={"dream": "dream.md"}))
+    with pytest.raises(InvalidOptionsError, match="keeps everything in memory"):
+        builder.build()

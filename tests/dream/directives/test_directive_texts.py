@@ -1,6 +1,11 @@
 """The built-in texts: they explain what the passes read, and their examples obey their own rules."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +20,8 @@ from dream.guards.coverage import coverage
 from dream.guards.vocabulary import builtin
 from dream.passes import ORDER
 
-_FOLDER = Path(__file__).parents[3] / "directives"
+_ROOT = Path(__file__).parents[3]
+_FOLDER = _ROOT / "directives"
 _SAVED = {"content", "category", "tags", "importance", "sourceIds", "reason"}
 _FACT = {"content", "category", "tags", "importance", "subjectTime", "sourceTurns", "quote"}
 _CONTRACT = {
@@ -94,3 +100,19 @@ def test_each_quote_of_the_example_stands_in_a_cited_turn():
 def test_the_table_knows_which_directives_a_pass_sends(dream_pass: Any):
     sent = set(getattr(dream_pass, "directives", ()))
     assert {name for name, known in KNOWN.items() if dream_pass.name in known.passes} == sent
+
+
+def test_an_installed_copy_finds_its_texts_inside_the_package(tmp_path: Path):
+    included = tomllib.loads((_ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]
+    for package in included["packages"]:
+        shutil.copytree(_ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for source, target in included["force-include"].items():
+        shutil.copytree(_ROOT / source, tmp_path / target)
+    ask = f"from dream.directives.library import built_in as b; print(*(b(name).hash for name in {tuple(KNOWN)}))"
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", ask], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [built_in(name).hash for name in KNOWN]

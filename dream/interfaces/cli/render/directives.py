@@ -95,8 +95,12 @@ def check_lines(session: Session, findings: Sequence[Finding], forecast: Forecas
 
 
 def _cost(forecast: Forecast) -> str:
-    return (
-        f"If dream or memory-rules changed since the last run, at most {forecast.entries:,} reviewed entries are "
-        f"looked at again, over {counted(forecast.runs, 'run')}: about {counted(forecast.calls, 'call')} and "
-        f"{counted(forecast.tokens, 'token')} at most."
+    changed = " and ".join(forecast.changed)
+    occasion = f"{changed} changed since the last run" if changed else "Should memory-rules or dream change"
+    entries = counted(forecast.entries, "reviewed entry is", "reviewed entries are")
+    runs, calls, tokens = (
+        counted(forecast.runs, "run"),
+        counted(forecast.calls, "call"),
+        counted(forecast.tokens, "token"),
     )
+    return f"{occasion}: at most {entries} looked at again, over {runs}, with about {calls} and {tokens}."
