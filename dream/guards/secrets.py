@@ -27,8 +27,8 @@ _NAMED = regex.compile(
     r"(?:pass(?:word|code|phrase|wort)|pwd|kennwort|mot de passe|contraseña|senha|palavra-passe"
     r"|(?:api|access|secret|private|auth)[ _-]?(?:key|token)|bearer|client[ _-]?secret|secret|token"
     r"|pin(?:[ -]?(?:code|number))?|cvv|cvc|tan)"
-    r"(?:\s+(?:for|to|of|of the|für|para|pour)(?:\s+[\p{L}\p{N}'-]+){1,4})?"
-    r"\s*(?:\b(?:is|was|ist|est|es|é|are)\b|=|:|->|\s)\s*"
+    r"(?:(?:\s+(?:for|to|of|für|para|pour)(?:\s+[\p{L}\p{N}'-]+){1,4}?)?"
+    r"\s*(?:\b(?:is|was|ist|est|es|é|are)\b|=|:|->)\s*|\s+)"
     r"(?:(?P<open>[\"'`“„«])(?P<value>[^\"'`”“»\n]{1,80})[\"'`”“»]|(?P<value>[^\s\"'`”»]+))"
     r"(?=(?P<stop>\s*(?:[.,;!?)]|$))?)",
     regex.IGNORECASE,
