@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
@@ -128,7 +128,12 @@ class StepWriter:
     def _judge(self, unit: UnitOfWork, books: Books, change_sets: Sequence[ChangeSet]) -> _Judgement:
         marks = {mark for change_set in change_sets for mark in change_set.fingerprints.values()}
         declined = frozenset(books.decisions.declined(marks))
-        knowledge = Knowledge(declined=declined, protected=self.options.protected_categories)
+        knowledge = Knowledge(
+            declined=declined,
+            protected=self.options.protected_categories,
+            turns={turn.id: turn for turn in unit.turns.get_many(_cited_turns(change_sets))},
+            protect_importance=self.options.consolidation.protect_importance,
+        )
         present = _present(unit, change_sets)
         judged = _Judgement()
         cap = ShareCap.as_it_stands(unit, books, self.options.consolidation) if _any_capped(change_sets) else None
@@ -203,6 +208,17 @@ def _sources(change_sets: Sequence[ChangeSet]) -> list[MemoryEntry | Skill]:
         for change in change_set.changes
         if isinstance(change.before, (MemoryEntry, Skill))
     ]
+
+
+def _cited_turns(change_sets: Sequence[ChangeSet]) -> set[str]:
+    """Return the ids of turns that entries cite after the change and did not before."""
+    cited: set[str] = set()
+    for change in (change for change_set in change_sets for change in change_set.changes):
+        if isinstance(change.after, MemoryEntry):
+            known = change.before.sources if isinstance(change.before, MemoryEntry) else ()
+            new = set(change.after.sources) - set(known)
+            cited.update(source.id for source in new if source.kind is SourceKind.TURN)
+    return cited
 
 
 def _present(unit: UnitOfWork, change_sets: Sequence[ChangeSet]) -> dict[Key, Record | None]:

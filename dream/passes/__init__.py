@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from dream.passes.exact_fold import ExactFold
+from dream.passes.fact_mining import FactMining
 from dream.passes.importance_decay import ImportanceDecay
 from dream.passes.near_duplicates import NearDuplicates
 from dream.passes.protocol import DreamContext, DreamPass, ModelContext, ModelPass
@@ -22,6 +23,7 @@ ORDER: tuple[Place, ...] = (
     Place(ExactFold(), "before every search and every model, which would pay for each copy again"),
     Place(NearDuplicates(), "after the fold, so that equal texts do not crowd out the similar ones"),
     Place(ImportanceDecay(), "after the fold, whose merged last-seen dates it counts"),
+    Place(FactMining(), "before the passes that judge entries, so that what was just said is among them"),
 )
 """The order of a run; adding a pass is one line here."""
 

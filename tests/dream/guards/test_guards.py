@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.domain.memory import MemoryEntry, Status, Trust
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status, Trust
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.domain.temporal import absorb
@@ -203,3 +204,69 @@ OLD = {"status": Status.ARCHIVED, "status_reason": "a copy", "status_at": SEEN}
 )
 def test_only_what_is_retired_past_its_window_and_unprotected_may_go_for_good(fields: dict[str, Any], may_go: bool):
     assert is_purgeable(entry(**fields), RetentionOptions(), AS_OF) is may_go
+
+
+LATER = SEEN + timedelta(days=1)
+
+
+def turn(name: str, **fields: Any) -> Turn:
+    given = {"id": name, "scope": Scope.default(), "session_id": "s", "role": "user", "occurred_at": LATER}
+    return Turn(content="I like tea", **(given | {"recorded_at": LATER} | fields))
+
+
+def knowing(*turns: Turn) -> Knowledge:
+    return Knowledge(turns={one.id: one for one in turns})
+
+
+def citing(*names: str) -> tuple[SourceRef, ...]:
+    return tuple(SourceRef(SourceKind.TURN, name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({}, None),
+        ({"base": 0.79}, None),
+        ({"base": 0.8}, "importance_raised"),
+        ({"own_count": 2}, None),
+        ({"own_count": 3}, "reinforcement_raised"),
+        ({"trust": Trust.CONFIRMED}, "trust_raised"),
+        ({"last_seen_at": LATER + timedelta(days=1)}, "importance_raised"),
+    ],
+)
+def test_a_new_entry_rests_on_the_turns_it_cites(fields: dict[str, Any], code: str | None):
+    knowledge = knowing(turn("t1"), turn("t2"), turn("t3", role="assistant"))
+    fact = entry("m", sources=citing("t1", "t2", "t3"), **({"last_seen_at": LATER} | fields))
+    assert refused(made((None, fact)), knowledge) == code
+
+
+def test_a_new_entry_has_the_least_trust_of_the_turns_it_cites():
+    knowledge = knowing(turn("t1"), turn("t2", trust=Trust.INFERRED))
+    assert refused(made((None, entry("m", sources=citing("t1", "t2")))), knowledge) == "trust_raised"
+
+
+def test_an_entry_that_cites_a_generated_turn_is_refused():
+    knowledge = knowing(turn("t1"), turn("t2", generated=True))
+    assert refused(made((None, entry("m", sources=citing("t1", "t2")))), knowledge) == "not_evidence"
+
+
+@pytest.mark.parametrize(
+    ("known", "heard", "count", "code"),
+    [
+        ((), turn("t1"), 2, None),
+        ((), turn("t1"), 3, "reinforcement_raised"),
+        (("t1",), turn("t1"), 2, "reinforcement_raised"),
+        ((), turn("t1", role="assistant"), 2, "reinforcement_raised"),
+        ((), turn("t1", trust=Trust.INFERRED), 2, "reinforcement_raised"),
+    ],
+)
+def test_a_turn_reinforces_an_entry_once(known: tuple[str, ...], heard: Turn, count: int, code: str | None):
+    before = entry(sources=citing(*known))
+    after = replace(before, own_count=count, sources=citing("t1"))
+    assert refused(made((before, after)), knowing(heard)) == code
+
+
+def test_a_turn_moves_the_last_sight_no_further_than_it_was_said():
+    before = entry()
+    seen = [replace(before, last_seen_at=instant, sources=citing("t1")) for instant in (LATER, LATER + timedelta(1))]
+    assert [refused(made((before, after)), knowing(turn("t1"))) for after in seen] == [None, "importance_raised"]

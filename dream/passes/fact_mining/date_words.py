@@ -1,0 +1,105 @@
+"""The words of relative dates in five languages, folded and without accents as `dream.guards.folding.fold` leaves them.
+
+Each table is a text: a value, and the words that have it.
+"""
+
+from typing import Final
+
+from dream.guards.calendar_words import SHORT_WEEKDAYS, WEEKDAYS
+from dream.guards.folding import fold
+from dream.guards.number_words import WORDS
+
+
+def _table(text: str) -> dict[str, str]:
+    lines = (line.partition(":") for line in text.strip().splitlines())
+    return {word.strip(): value.strip() for value, _, words in lines for word in words.split("|")}
+
+
+def _numbers(text: str) -> dict[str, int]:
+    return {word: int(value) for word, value in _table(text).items()}
+
+
+DAYS: Final = _numbers(
+    """
+     0: today|tonight|this morning|this afternoon|this evening
+    -1: yesterday|last night
+    -2: the day before yesterday
+     1: tomorrow
+     2: the day after tomorrow
+     0: heute
+    -1: gestern
+    -2: vorgestern
+     1: morgen
+     2: ubermorgen
+     0: aujourd'hui|ce matin|ce soir
+    -1: hier
+    -2: avant-hier
+     1: demain
+     2: apres-demain
+     0: hoy|esta manana|esta tarde|esta noche
+    -1: ayer
+    -2: anteayer
+     1: manana
+     2: pasado manana
+     0: hoje
+    -1: ontem
+    -2: anteontem
+     1: amanha
+     2: depois de amanha
+    """
+)
+"""Days from the day on which it was said."""
+
+NOT_BEHIND: Final = "la guten am jeden"
+"""Words behind which `mañana` and `morgen` are a time of day."""
+
+SPOKEN_IN: Final = {"hier": "fr", "morgen": "de"}
+"""Words that mean something else in another language: read only in a text of their own."""
+
+UNITS: Final = _table(
+    """
+    day: day|days|tag|tage|tagen|jour|jours|dia|dias
+    week: week|weeks|woche|wochen|semaine|semaines|semana|semanas
+    weekend: weekend|wochenende|week-end|fin de semana|fim de semana
+    month: month|months|monat|monate|monaten|mois|mes|meses
+    year: year|years|jahr|jahre|jahren|an|ans|annee|annees|ano|anos
+    """
+)
+"""What a word for a stretch of the calendar stands for."""
+STRETCHES: Final = {word: unit for word, unit in UNITS.items() if unit != "day"}
+"""Those that can be the last or the next one: the last day of a journey is no yesterday."""
+
+WEEKDAY_NAMES: Final = {name: number for name, number in WEEKDAYS.items() if name not in SHORT_WEEKDAYS}
+"""Weekdays that no text means otherwise, Monday first."""
+
+BEFORE: Final = _numbers(
+    """
+    -1: last|past|previous|letzte|letzten|letzter|letztes|vorige|vorigen|voriges|vergangene|vergangenen
+     0: this|diese|diesen|dieser|dieses|ce|cet|cette|este|esta|esse|essa|neste|nesta|nesse|nessa
+     1: next|coming|nachste|nachsten|nachster|nachstes|kommende|kommenden|kommendes|proximo|proxima
+    """
+)
+"""Where a stretch lies, by the word before it: the one before, this one, the one after."""
+
+AFTER: Final = _numbers(
+    """
+    -1: dernier|derniere|passe|passee|pasado|pasada|passado|passada
+     1: prochain|prochaine|proximo|proxima|que viene|que vem
+    """
+)
+"""The same by the word behind it."""
+
+COUNTS: Final = {
+    **{fold(word): value for words in WORDS.values() for word, value in words.items() if 0 < value <= 100},
+    **_numbers(
+        """
+        1: a|an|one|ein|eine|einem|einer|einen|un|une|una|um|uma
+        2: a couple of
+        """
+    ),
+}
+"""Numbers that stand before a stretch."""
+
+AGO: Final = (r"{count} {unit} (?:ago|back|atras)", r"(?:vor|il y a|hace|ha|faz) {count} {unit}")
+AHEAD: Final = (r"{count} {unit} from now", r"(?:in|dans|en|em|dentro de|daqui a) {count} {unit}")
+"""How distance from the day is said; the second way ahead can also say how long something took."""

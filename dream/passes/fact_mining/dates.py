@@ -1,0 +1,226 @@
+"""Relative dates: what `last Tuesday` or `vor zwei Wochen` says, given the day on which it was said.
+
+Read in English, German, French, Spanish and Portuguese. Where people disagree about a wording (`next Friday` on a
+Monday), it has several readings; where it says no more than a week, a month or a year, so does its reading.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from typing import Final
+
+import regex
+
+from agentcore.domain.subject_time import PartialDate, Precision, Span
+from dream.guards.calendar_words import MONTHS
+from dream.guards.folding import fold, one_form
+from dream.guards.languages import language_of
+from dream.passes.fact_mining.date_words import (
+    AFTER,
+    AGO,
+    AHEAD,
+    BEFORE,
+    COUNTS,
+    DAYS,
+    NOT_BEHIND,
+    SPOKEN_IN,
+    STRETCHES,
+    UNITS,
+    WEEKDAY_NAMES,
+)
+
+Reading = PartialDate | Span
+_COVER: Final = "\x1a"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A relative date in a text.
+
+    Args:
+        phrase: As it stands there, folded.
+        readings: What it can mean, the usual meaning first.
+        sure: Whether the first is what nearly everybody means.
+    """
+
+    phrase: str
+    readings: tuple[Reading, ...]
+    sure: bool = True
+
+
+def relative_dates(text: str, said_on: date) -> tuple[Mention, ...]:
+    """Return the relative dates of a text, in no particular order.
+
+    Args:
+        text: What was said.
+        said_on: The day on which it was said.
+
+    Example:
+        >>> [str(one.readings[0]) for one in relative_dates("I saw Rui last Tuesday.", date(2025, 6, 14))]
+        ['2025-06-10']
+    """
+    folded, language = fold(one_form(text)), language_of(text, "")
+    found: list[Mention] = []
+    for pattern, read in _READERS:
+        for match in pattern.finditer(folded):
+            spoken_in = SPOKEN_IN.get(match.group(), language)
+            mention = _read(read, match, said_on) if language in {spoken_in, ""} else None
+            if mention is not None:
+                found.append(mention if language == spoken_in else replace(mention, sure=False))
+        folded = pattern.sub(lambda match: _COVER * len(match.group()), folded)
+    return tuple(found)
+
+
+def day_of(day: date) -> PartialDate:
+    """Return a day as a partial date."""
+    return PartialDate(datetime.combine(day, time.min), Precision.DAY)
+
+
+def nearest_years(month: int, day: int | None, said_on: date) -> tuple[PartialDate, ...]:
+    """Return what a date without a year can mean: in the year it was said, and nearest to that day.
+
+    Example:
+        >>> [str(one) for one in nearest_years(12, 20, date(2025, 1, 10))]
+        ['2025-12-20', '2024-12-20']
+    """
+    precision = Precision.MONTH if day is None else Precision.DAY
+    years = sorted((said_on.year - 1, said_on.year, said_on.year + 1), key=lambda year: year != said_on.year)
+    dates = [one for year in years if (one := _real(year, month, day or 1)) is not None]
+    if not dates:
+        return ()
+    nearest = min(dates, key=lambda one: abs(one - said_on))
+    return tuple(PartialDate(datetime.combine(one, time.min), precision) for one in dict.fromkeys((dates[0], nearest)))
+
+
+def _real(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+_Reader = Callable[["regex.Match[str]", date], Mention]
+
+
+def _read(read: _Reader, match: "regex.Match[str]", said_on: date) -> Mention | None:
+    try:
+        return read(match, said_on)
+    except (OverflowError, ValueError):  # beyond the calendar
+        return None
+
+
+def _by_word(match: "regex.Match[str]", said_on: date) -> Mention:
+    days = DAYS[_spaced(match.group())]
+    return Mention(match.group(), (day_of(said_on + timedelta(days=days)),))
+
+
+def _distance(sign: int, *, sure: bool = True) -> _Reader:
+    def read(match: "regex.Match[str]", said_on: date) -> Mention:
+        count = int(match["count"]) if match["count"].isdecimal() else COUNTS[_spaced(match["count"])]
+        readings = tuple(_moved(said_on, UNITS[_spaced(match["unit"])], sign * count))
+        return Mention(match.group(), readings, sure)
+
+    return read
+
+
+def _moved(said_on: date, unit: str, count: int) -> Iterator[Reading]:
+    if unit == "day":
+        yield day_of(said_on + timedelta(days=count))
+    elif unit in {"week", "weekend"}:
+        yield _week(said_on, count) if unit == "week" else _weekend(said_on, count)
+        yield day_of(said_on + timedelta(weeks=count))
+    elif unit == "month":
+        yield _month(said_on.year * 12 + said_on.month - 1 + count)
+    else:
+        yield PartialDate(datetime(said_on.year + count, 1, 1), Precision.YEAR)  # noqa: DTZ001 - a date, no instant
+
+
+def _stretch(match: "regex.Match[str]", said_on: date) -> Mention:
+    place = BEFORE[match["before"]] if match["before"] else AFTER[_spaced(match["after"])]
+    name = _spaced(match["name"] or match["name_"])
+    if name in WEEKDAY_NAMES:
+        return _weekday(match.group(), place, WEEKDAY_NAMES[name], said_on)
+    if name in UNITS:
+        return Mention(match.group(), tuple(_moved(said_on, UNITS[name], place))[:1])
+    return _named_month(match.group(), place, MONTHS[name], said_on)
+
+
+def _weekday(phrase: str, place: int, number: int, said_on: date) -> Mention:
+    monday = _monday(said_on)
+    here = monday + timedelta(days=number - 1)
+    week = timedelta(weeks=1)
+    if place < 0:
+        latest = here if here < said_on else here - week
+        other = () if latest < monday else (day_of(latest - week),)
+        return Mention(phrase, (day_of(latest), *other))
+    coming = here if here > said_on else here + week
+    if place > 0:
+        other = () if coming >= monday + week else (day_of(coming + week),)
+        return Mention(phrase, (day_of(coming), *other), sure=not other)
+    if here >= said_on:
+        return Mention(phrase, (day_of(here),))
+    return Mention(phrase, (day_of(here + week), day_of(here)), sure=False)
+
+
+def _named_month(phrase: str, place: int, month: int, said_on: date) -> Mention:
+    year = said_on.year
+    if place < 0:
+        year -= 0 if month < said_on.month else 1
+    elif place > 0:
+        year += 0 if month > said_on.month else 1
+    first = _month(year * 12 + month - 1)
+    other = _month((year + place) * 12 + month - 1)
+    return Mention(phrase, (first, other) if place and year == said_on.year else (first,), sure=year != said_on.year)
+
+
+def _alone(match: "regex.Match[str]", said_on: date) -> Mention:
+    here = _monday(said_on) + timedelta(days=WEEKDAY_NAMES[match.group()] - 1)
+    week = timedelta(weeks=1)
+    past, coming = (here, here) if here == said_on else (here, here + week) if here < said_on else (here - week, here)
+    return Mention(match.group(), tuple(day_of(day) for day in dict.fromkeys((past, coming))), sure=False)
+
+
+def _monday(day: date) -> date:
+    return day - timedelta(days=day.isoweekday() - 1)
+
+
+def _week(said_on: date, count: int) -> Span:
+    monday = _monday(said_on) + timedelta(weeks=count)
+    return Span(day_of(monday), day_of(monday + timedelta(days=6)))
+
+
+def _weekend(said_on: date, count: int) -> Span:
+    saturday = _monday(said_on) + timedelta(weeks=count, days=5)
+    return Span(day_of(saturday), day_of(saturday + timedelta(days=1)))
+
+
+def _month(months: int) -> PartialDate:
+    return PartialDate(datetime(months // 12, months % 12 + 1, 1), Precision.MONTH)  # noqa: DTZ001 - a date, no instant
+
+
+def _spaced(words: str) -> str:
+    return " ".join(words.split())
+
+
+def _any(*tables: Iterable[str]) -> str:
+    """Return an alternative of words, the longest first."""
+    names = sorted({name for table in tables for name in table}, key=lambda name: (-len(name), name))
+    return "|".join(regex.escape(name) for name in names)
+
+
+def _whole(pattern: str) -> "regex.Pattern[str]":
+    spaced = regex.sub(r"\\? ", r"\\s+", pattern)
+    return regex.compile(rf"(?<![\p{{L}}\p{{N}}]){spaced}(?![\p{{L}}\p{{N}}])")
+
+
+_COUNT: Final = rf"(?P<count>\d{{1,3}}|{_any(COUNTS)})"
+_UNIT: Final = rf"(?P<unit>{_any(UNITS)})"
+_NAME: Final = _any(STRETCHES, WEEKDAY_NAMES, MONTHS)
+_STRETCH: Final = rf"(?:(?P<before>{_any(BEFORE)}) (?P<name>{_NAME})|(?P<name_>{_NAME}) (?P<after>{_any(AFTER)}))"
+_READERS: Final[tuple[tuple["regex.Pattern[str]", _Reader], ...]] = (
+    (_whole(rf"(?<!\b(?:{'|'.join(NOT_BEHIND.split())}) )(?:{_any(DAYS)})"), _by_word),
+    *((_whole(way.format(count=_COUNT, unit=_UNIT)), _distance(-1)) for way in AGO),
+    *((_whole(way.format(count=_COUNT, unit=_UNIT)), _distance(1, sure=place == 0)) for place, way in enumerate(AHEAD)),
+    (_whole(_STRETCH), _stretch),
+    (_whole(rf"(?:{_any(WEEKDAY_NAMES)})"), _alone),
+)

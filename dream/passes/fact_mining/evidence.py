@@ -1,0 +1,151 @@
+"""Evidence: the turns a fact may rest on, and the quote that shows it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from unicodedata import normalize
+
+import regex
+
+from agentcore.domain.conversation import Turn
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused
+from dream.passes.fact_mining.answer import Item
+from dream.passes.fact_mining.prompt import Shown
+
+READABLE: Final = frozenset({"user", "assistant"})
+"""Roles whose turns are shown: prompts and the output of tools are no conversation."""
+
+_SPELLINGS: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc`\u00b4", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+        "\u2026": "...",
+        "\u00ad": None,
+        "\u200b": None,
+        "\u200d": None,
+        "\ufeff": None,
+    }
+)
+_EDGES: Final = " \t\n\"'.,;:!?()[]-"
+_DENIAL = regex.compile(
+    r"\W*(?:no|nope|nah|not|never|wrong|incorrect|nein|falsch|stimmt nicht|non|faux|jamais|não|nunca|errado|falso)\b",
+    regex.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a fact rests on.
+
+    Args:
+        turns: Its sources, in the order they were said.
+        quoted: The one that holds the quote.
+        quote: The quote on one line, as the model wrote it.
+    """
+
+    turns: tuple[Turn, ...]
+    quoted: Turn
+    quote: str
+
+    @property
+    def heard(self) -> tuple[Turn, ...]:
+        """What people said of it: each such turn can count once as an observation."""
+        return tuple(turn for turn in self.turns if turn.role == "user")
+
+
+def is_evidence(turn: Turn) -> bool:
+    """Tell whether a turn may be shown as something that was said."""
+    return turn.role in READABLE and not turn.generated
+
+
+def evidence_of(item: Item, shown: Mapping[str, Shown], known: frozenset[str]) -> Evidence | Refusal:
+    """Return what a fact rests on, or why it must not.
+
+    What a person said is evidence. What an assistant said is evidence only beside a later turn of a user in the same
+    session that the fact cites too; alone it is nothing.
+
+    Args:
+        item: The fact.
+        shown: Turns of the prompt that are still as they were, by handle.
+        known: All handles of the prompt.
+    """
+    unknown = [handle for handle in item.handles if handle not in known]
+    if unknown:
+        return _refused(Refused.UNKNOWN_HANDLE, item, f"cites {unknown[0][:20]!r}, which it was not shown")
+    if any(handle not in shown for handle in item.handles):
+        return _refused(Refused.STALE_SOURCE, item, "cites a turn that changed or is gone")
+    cited = sorted((shown[handle] for handle in item.handles), key=lambda one: one.place)
+    if not any(one.is_new for one in cited):
+        return _refused(Refused.NO_SOURCES, item, "cites only turns that were read before")
+    valid = [one for one in cited if is_evidence(one.turn) and (one.turn.role == "user" or _answers(one, cited))]
+    if not any(one.is_new for one in valid):
+        return _refused(Refused.NOT_EVIDENCE, item, "rests on words of the assistant that no user confirmed")
+    return _quoted(item, valid)
+
+
+def holds_quote(text: str, quote: str) -> bool:
+    """Tell whether a quote stands in a text, whatever the spelling of quotation marks, dashes, spaces and case.
+
+    Example:
+        >>> holds_quote("I`ve moved  to Lisbon!", "i've moved to Lisbon"), holds_quote("a catalogue", "cat")
+        (True, False)
+    """
+    wanted, written = _plain(quote).strip(_EDGES), _plain(text)
+    if not any(character.isalnum() for character in wanted):
+        return False
+    start = written.find(wanted)
+    while start >= 0:
+        end = start + len(wanted)
+        if not (_cuts(written[start - 1 : start], wanted[0]) or _cuts(wanted[-1], written[end : end + 1])):
+            return True
+        start = written.find(wanted, start + 1)
+    return False
+
+
+def _quoted(item: Item, valid: Sequence[Shown]) -> Evidence | Refusal:
+    holders = [one for one in valid if holds_quote(one.turn.content, item.quote)]
+    if not holders:
+        return _refused(Refused.QUOTE_NOT_FOUND, item, "has a quote that stands in none of its turns")
+    said = [one for one in holders if one.turn.role == "user"]
+    if not said and any(_denies(one, valid) for one in holders):
+        return _refused(Refused.NOT_EVIDENCE, item, "rests on words of the assistant that the user denied")
+    quote = " ".join(item.quote.split()).strip(" \"'")
+    return Evidence(tuple(one.turn for one in valid), (said or holders)[0].turn, quote)
+
+
+def _answers(assistant: Shown, cited: Sequence[Shown]) -> bool:
+    return _reply(assistant, cited) is not None
+
+
+def _denies(assistant: Shown, cited: Sequence[Shown]) -> bool:
+    reply = _reply(assistant, cited)
+    return reply is not None and _DENIAL.match(reply.turn.content) is not None
+
+
+def _reply(assistant: Shown, cited: Sequence[Shown]) -> Shown | None:
+    """Return the next turn of a user in the same session that is cited too."""
+    later = (
+        one
+        for one in cited
+        if one.turn.role == "user" and one.place > assistant.place and one.turn.session_id == assistant.turn.session_id
+    )
+    return next((one for one in later if is_evidence(one.turn)), None)
+
+
+def _plain(text: str) -> str:
+    return " ".join(normalize("NFC", normalize("NFC", text.translate(_SPELLINGS)).casefold()).split())
+
+
+def _cuts(left: str, right: str) -> bool:
+    """Tell whether a boundary between two characters runs through a word of a script that has spaces."""
+    return bool(left) and bool(right) and _spaced(left) and _spaced(right)
+
+
+def _spaced(character: str) -> bool:
+    return character.isdigit() or (character.isalpha() and character.lower() != character.upper())
+
+
+def _refused(code: Refused, item: Item, problem: str) -> Refusal:
+    return Refusal(code, f"fact {item.number} {problem}")

@@ -1,0 +1,74 @@
+"""What looks like a secret, and what only talks about one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dream.guards.secrets import secret_in
+
+SECRETS = [
+    ("Ana's password is hunter2.", "password"),
+    ("The password is swordfish", "password"),
+    ("The password for the router is 'open sesame'.", "password"),
+    ("password: Tr0ub4dor&3", "password"),
+    ("Das Passwort ist Gartenzaun9", "password"),
+    ("Le mot de passe est Tournesol!", "password"),
+    ("La contraseña es girasol88", "password"),
+    ("A senha é abc12345", "password"),
+    ("Ana's PIN is 4821", "password"),
+    ("The CVV is 123", "password"),
+    ("api_key = 8f2b9c1d7e", "password"),
+    ("Her API key is abcdefghij.", "password"),
+    ("It is sk-proj-abcDEF123456ghiJKL789", "key or token"),
+    ("ghp_0123456789abcdefghijABCDEFGHIJ012345", "key or token"),
+    ("AKIAIOSFODNN7EXAMPLE", "key or token"),
+    ("xoxb-123456789012-abcdefghijkl", "key or token"),
+    ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", "key or token"),
+    ("uses aB3xK9mQ2zL7pR4tY8wE1nU6 to log in", "key or token"),
+    ("-----BEGIN OPENSSH PRIVATE KEY-----", "private key"),
+    ("postgres://ana:s3cret@db.example/app", "password in an address"),
+    ("Her card is 4111 1111 1111 1111", "card number"),
+    ("5500-0000-0000-0004 expires soon", "card number"),
+]
+
+HARMLESS = [
+    "Ana forgot her password again.",
+    "The password is weak",
+    "The password is on the yellow note under the keyboard",
+    "Ana keeps her passwords in KeePass.",
+    "Ana wants a token of appreciation",
+    "It is no secret that Ana likes tea.",
+    "The secret is patience and practice with the dough.",
+    "Ana has a pin on her jacket",
+    "Ana's phone number is +351 912 345 678.",
+    "Order 1234567890123456 arrived",
+    "The commit is 3f786850e387550fdab836ed7e6dc881de23001b",
+    "id 123e4567-e89b-12d3-a456-426614174000",
+    "See https://example.org/a/very/long/path?with=query&and=more",
+    "The class is AbstractSingletonProxyFactoryBean",
+    "Donaudampfschifffahrtsgesellschaftskapitän",
+    "Ana pays 4,111,111,111,111,111 of nothing",
+    "The meeting is on 2025-06-14 at 09:30",
+    "They spent 3 years in Tan Son Nhat",
+    "",
+]
+
+
+@pytest.mark.parametrize(("text", "kind"), SECRETS)
+def test_a_secret_is_recognised_by_its_shape(text: str, kind: str):
+    assert secret_in(text) == kind
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_talk_about_secrets_is_none(text: str):
+    assert secret_in(text) is None
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read(text: str):
+    secret_in(text)
+
+
+@given(st.text(alphabet="ab ", max_size=40), st.text(alphabet="ab ", max_size=40))
+def test_a_secret_is_found_wherever_it_stands(before: str, after: str):
+    assert secret_in(f"{before} AKIAIOSFODNN7EXAMPLE {after}") is not None

@@ -1,0 +1,69 @@
+"""A world where people talk, and a model that answers with the facts a test wrote down."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import orjson
+from dreaming import NOW, World
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import Trust
+from agentcore.llm.chat import ChatRequest
+from agentcore.stores.protocols import Origin
+from agentcore.testing import ScriptedChatClient
+from dream.domain.report import PassReport
+from dream.passes.fact_mining import FactMining
+
+MINUTE = timedelta(minutes=1)
+
+
+def a_fact(content: str, *turns: str, quote: str, **fields: Any) -> dict[str, Any]:
+    """A fact as a model writes it."""
+    usual = {"category": "general", "tags": []}
+    return {"content": content, "sourceTurns": list(turns or ("t1",)), "quote": quote, **(usual | fields)}
+
+
+def answer(*facts: Any) -> str:
+    return orjson.dumps({"facts": list(facts)}).decode()
+
+
+async def talk(world: World, *said: str | Turn, session: str = "s1", **fields: Any) -> list[Turn]:
+    """Log what Ana said, a minute apart; `assistant: ...` is the assistant's."""
+    start = fields.pop("occurred_at", world.clock.now())
+    turns: list[Turn] = []
+    for place, text in enumerate(said):
+        at = start + place * MINUTE
+        turns.append(text if isinstance(text, Turn) else a_turn(world, text, session, at, **fields))
+    await world.write(lambda unit: unit.turns.add(turns), origin=Origin.HOST)
+    return turns
+
+
+def a_turn(world: World, text: str, session: str, at: Any = NOW, **fields: Any) -> Turn:
+    role, speaker, trust = "user", "Ana", Trust.STATED
+    if text.startswith("assistant: "):
+        role, speaker, trust, text = "assistant", None, Trust.INFERRED, text.removeprefix("assistant: ")
+    usual = {"session_id": session, "role": role, "speaker": speaker, "trust": trust, "occurred_at": at}
+    return Turn(id=world.ids.new(), scope=world.scope, content=text, recorded_at=NOW, **(usual | fields))
+
+
+def hearing(world: World, *answers: Any, **options: Any) -> World:
+    """The world with a model that gives these answers in turn."""
+    return replace(world, chat=ScriptedChatClient(answers), options=world.options.replace(**options))
+
+
+async def mine(world: World, *facts: Any, **options: Any) -> PassReport:
+    """Mine once, the model answering with these facts."""
+    heard = hearing(world, answer(*facts), **options)
+    return (await heard.run_passes(FactMining())).passes[0]
+
+
+def lines_of(request: ChatRequest) -> list[str]:
+    """The lines of data of a prompt."""
+    text = request.messages[-1].content
+    return [line for line in text.splitlines() if line.startswith("[t")]
+
+
+def contents(entries: Iterable[Any]) -> list[str]:
+    return sorted(entry.content for entry in entries)
