@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from dream.passes.exact_fold import ExactFold
 from dream.passes.importance_decay import ImportanceDecay
+from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.near_duplicates import NearDuplicates
 from dream.passes.protocol import DreamContext, DreamPass, ModelContext, ModelPass
 from dream.passes.retention import Retention
@@ -22,6 +23,7 @@ ORDER: tuple[Place, ...] = (
     Place(ExactFold(), "before every search and every model, which would pay for each copy again"),
     Place(NearDuplicates(), "after the fold, so that equal texts do not crowd out the similar ones"),
     Place(ImportanceDecay(), "after the fold, whose merged last-seen dates it counts"),
+    Place(MemoryConsolidation(), "after the fold, so that no call is paid for copies"),
 )
 """The order of a run; adding a pass is one line here."""
 

@@ -3,9 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
+from agentcore.domain.text import clean_content
+from agentcore.errors import InvalidContentError
 from dream.domain.batch import Answer
+
+_LONGEST_REASON: Final = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,14 +35,16 @@ class SaveItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteItem:
-    """One item of `toDelete`; the reason that it gives makes the model think, and is not kept: it may quote anything.
+    """One item of `toDelete`.
 
     Args:
         handle: What goes.
+        reason: Why, in the model's words, on one line.
         successor: A handle, or an index into `toSave`; None if nothing takes its place.
     """
 
     handle: str
+    reason: str = ""
     successor: str | int | None = None
 
 
@@ -84,6 +90,20 @@ def parse(answer: Answer, most: int) -> Parsed | Broken:
     return Parsed(saves=tuple(saves), deletes=tuple(deletes))
 
 
+def is_clean(content: str | None) -> bool:
+    """Tell whether a text can be stored.
+
+    Example:
+        >>> is_clean("Ana likes tea."), is_clean(" "), is_clean(None)
+        (True, False, False)
+    """
+    try:
+        clean_content(content)
+    except InvalidContentError:
+        return False
+    return True
+
+
 def _items(answer: Answer, name: str, most: int) -> Sequence[Any]:
     value = answer.get(name)
     if value is None:
@@ -117,13 +137,14 @@ def _delete(item: Any) -> DeleteItem:
     if not isinstance(item, Mapping):
         raise _MisshapenError("toDelete lists something that is neither a handle nor an object")
     fields = cast("Mapping[str, Any]", item)
-    handle, successor = fields.get("id"), fields.get("supersededBy")
+    handle, reason, successor = fields.get("id"), fields.get("reason"), fields.get("supersededBy")
     if not isinstance(handle, str):
         raise _MisshapenError("an item of toDelete has no id")
     if successor is not None and (isinstance(successor, bool) or not isinstance(successor, str | int)):
         raise _MisshapenError("supersededBy is neither a handle nor an index")
     return DeleteItem(
         handle=_handle(handle),
+        reason=" ".join(reason[:_LONGEST_REASON].split()) if isinstance(reason, str) else "",
         successor=_handle(successor) if isinstance(successor, str) else successor,
     )
 

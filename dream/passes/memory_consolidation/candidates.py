@@ -6,14 +6,15 @@ from typing import Final
 
 from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.signals import Feedback
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import Material, ReadView
 from dream.domain.batch import Batch, Packing
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.memory_consolidation import feedback as signals
 from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, fill, gather
 from dream.passes.memory_consolidation.desk import is_under
+from dream.passes.memory_consolidation.feedback import unmined
 from dream.passes.memory_consolidation.lines import MERGE_ONLY, entry_line, feedback_line, importance_at
 from dream.passes.memory_consolidation.question import OVERHEAD
 from dream.passes.memory_consolidation.settling import due
@@ -24,7 +25,7 @@ ENTRIES: Final = "entries"
 SETTLED: Final = "settled"
 """Kind of batches that show settled clusters again."""
 FEEDBACK: Final = "feedback"
-"""Kind of batches that show feedback."""
+"""Kind of batches that show feedback, and name of their cursor, whose positions are `recorded_at` in microseconds."""
 
 _WIDEST_HANDLE: Final = "e000"
 
@@ -51,25 +52,20 @@ async def count(context: ModelContext) -> int:
     return entries + clusters + len(await _unmined(context))
 
 
-async def pack(context: ModelContext, reader: str) -> Packing:
-    """Partition what is pending into batches.
-
-    Args:
-        context: The run's.
-        reader: Name of the cursor that counts feedback.
-    """
+async def pack(context: ModelContext) -> Packing:
+    """Partition what is pending into batches."""
     found = await find(context)
     reopened = (await due(context)).clusters
     learning = await _unmined(context)
     pending = await context.read(lambda view: view.entries.count_material(after=context.cursor, also=context.reopened))
     packer = await context.read(lambda view: _Packer(context, view))
-    batches = [*packer.entries(found), *packer.clusters(reopened), *packer.feedback(learning, reader)]
+    batches = [*packer.entries(found), *packer.clusters(reopened), *packer.feedback(learning)]
     return Packing(
         batches=tuple(batches),
         cursor=max([context.cursor, *(item.position for item in found.fresh)]) if found.fresh else None,
         looked_at=packer.needs_no_call(found),
         refused=tuple(packer.refused),
-        backlog=max(0, pending - len(found.fresh)),
+        backlog=max(0, pending - len(found.fresh)) + packer.left,
     )
 
 
@@ -103,13 +99,9 @@ async def find(context: ModelContext) -> Found:
     )
 
 
-async def _unmined(context: ModelContext) -> list[signals.Feedback]:
-    cursor = context.side_cursors.get(FEEDBACK_READER, 0)
-    return await context.read(lambda view: signals.unmined(view, context, cursor))
-
-
-FEEDBACK_READER: Final = "memory-consolidation/feedback"
-"""Name of the cursor that counts feedback; its positions are `recorded_at` in microseconds."""
+async def _unmined(context: ModelContext) -> list[Feedback]:
+    cursor = context.side_cursors.get(FEEDBACK, 0)
+    return await context.read(lambda view: unmined(view, context, cursor))
 
 
 class _Packer:
@@ -124,6 +116,7 @@ class _Packer:
         self._taken: set[str] = set()
         self._numbers = 0
         self.refused: list[Refusal] = []
+        self.left = 0
 
     def entries(self, found: Found) -> list[Batch]:
         """Return the batches of what is new, with what is like it."""
@@ -151,19 +144,23 @@ class _Packer:
         calls = fill(whole, weights, self._bounds)
         return [self._batch(SETTLED, [known[one] for one in call], []) for call in calls]
 
-    def feedback(self, learning: Sequence[signals.Feedback], reader: str) -> list[Batch]:
-        """Return the batches of feedback, each with the place of its cursor."""
-        known = {one.id: one for one in learning}
-        weights = {one.id: estimate_tokens(feedback_line(_WIDEST_HANDLE, one)) for one in learning}
-        bounds = Bounds(entries=max(1, len(learning)), tokens=self._bounds.tokens)
-        batches: list[Batch] = []
-        for call in fill([(one.id,) for one in learning], weights, bounds):
-            self._numbers += 1
-            last = max(to_micros(known[one].recorded_at) for one in call)
-            members = tuple((one, 1) for one in call)
-            number = str(self._numbers)
-            batches.append(Batch(number=number, kind=FEEDBACK, members=members, reader=reader, cursor=last))
-        return batches
+    def feedback(self, learning: Sequence[Feedback]) -> list[Batch]:
+        """Return the one batch of feedback: the oldest that is new, as much as fits, with the place of its cursor."""
+        call: list[Feedback] = []
+        tokens = 0
+        for one in learning:
+            tokens += estimate_tokens(feedback_line(_WIDEST_HANDLE, one))
+            # The first goes in whatever its length: a server may read more than we would send.
+            if call and tokens > self._bounds.tokens:
+                break
+            call.append(one)
+        self.left = len(learning) - len(call)
+        if not call:
+            return []
+        self._numbers += 1
+        members = tuple((one.id, 1) for one in call)
+        last = to_micros(call[-1].recorded_at)
+        return [Batch(number=str(self._numbers), kind=FEEDBACK, members=members, reader=FEEDBACK, cursor=last)]
 
     def needs_no_call(self, found: Found) -> tuple[str, ...]:
         """Return what is new and in no batch."""

@@ -15,7 +15,7 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.passes.memory_consolidation import feedback as signals
 from dream.passes.memory_consolidation.answer import Broken, Parsed, parse
-from dream.passes.memory_consolidation.candidates import FEEDBACK, FEEDBACK_READER, SETTLED, count, pack
+from dream.passes.memory_consolidation.candidates import FEEDBACK, SETTLED, count, pack
 from dream.passes.memory_consolidation.judging import Judged, desk_for, judge_entries, judge_feedback
 from dream.passes.memory_consolidation.lines import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at
 from dream.passes.memory_consolidation.question import about_entries, about_feedback, complaint
@@ -51,7 +51,7 @@ class MemoryConsolidation:
 
     async def pack(self, context: ModelContext) -> Packing:
         """Put entries that are alike into one batch, clusters to be looked at again and feedback into others."""
-        return await pack(context, FEEDBACK_READER)
+        return await pack(context)
 
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask about what is still as it was packed."""
@@ -83,7 +83,8 @@ class MemoryConsolidation:
         if parsed is None:
             problems = [one.problem for one in read if isinstance(one, Broken)]
             return Proposal(refused=tuple(Refusal(Refused.BROKEN_ANSWER, problem) for problem in problems[-1:]))
-        judged, entries = await self._judged(context, batch, parsed)
+        judged, stored = await self._judged(context, batch, parsed)
+        entries = [entry for entry in stored if entry.id not in judged.again]
         proposal = Proposal(
             change_sets=tuple(judged.change_sets),
             refused=tuple(judged.refused),

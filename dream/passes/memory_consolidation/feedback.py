@@ -8,14 +8,13 @@ from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
 from agentcore.domain.signals import Feedback, FeedbackKind
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
-from agentcore.errors import InvalidContentError
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Batch
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.coverage import Coverage, coverage
-from dream.passes.memory_consolidation.answer import SaveItem
+from dream.passes.memory_consolidation.answer import SaveItem, is_clean
 from dream.passes.memory_consolidation.desk import Desk, is_under
 from dream.passes.memory_consolidation.faithful import unfaithful
 from dream.passes.memory_consolidation.lines import feedback_line, feedback_text, handles
@@ -75,15 +74,10 @@ def judge_lesson(
         code = Refused.UNKNOWN_HANDLE if unknown else Refused.NO_SOURCES
         return Refusal.of(code, unknown or [f"item {item.place}"])
     sources = [feedback[handle] for handle in item.sources]
-    if not any(source.kind in _SHOWS_A_MISTAKE for source in sources):
-        return Refusal.of(Refused.NOT_EVIDENCE, _ids(sources))
-    try:
-        content = clean_content(item.content)
-    except InvalidContentError:
-        return Refusal.of(Refused.INVALID_CONTENT, _ids(sources))
-    category = _category(item.category)
-    if desk.is_protected_category(category):
-        return Refusal.of(Refused.PROTECTED_CATEGORY, _ids(sources))
+    code = _fault(item, sources, desk)
+    if code is not None:
+        return Refusal.of(code, _ids(sources))
+    content, category = clean_content(item.content), _category(item.category)
     texts = [feedback_text(source) for source in sources]
     found = coverage(texts, content, desk.vocabulary, document_frequency=desk.document_frequency)
     # A rule leaves out what its occasions were about; only what it makes up speaks against it.
@@ -94,6 +88,14 @@ def judge_lesson(
     if desk.twins.get(fold_key(content)):
         return None
     return _learned(item, content, category, sources, desk)
+
+
+def _fault(item: SaveItem, sources: Sequence[Feedback], desk: Desk) -> Refused | None:
+    if not any(source.kind in _SHOWS_A_MISTAKE for source in sources):
+        return Refused.NOT_EVIDENCE
+    if not is_clean(item.content):
+        return Refused.INVALID_CONTENT
+    return Refused.PROTECTED_CATEGORY if desk.is_protected_category(_category(item.category)) else None
 
 
 def _learned(item: SaveItem, content: str, category: str, sources: Sequence[Feedback], desk: Desk) -> ChangeSet:

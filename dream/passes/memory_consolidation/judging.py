@@ -5,19 +5,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentcore.domain.signals import Feedback
-from agentcore.domain.text import clean_content, fold_key
-from agentcore.errors import InvalidContentError
+from agentcore.domain.text import fold_key
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import ReadView
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
-from dream.passes.memory_consolidation.answer import Parsed
+from dream.passes.memory_consolidation.answer import Parsed, is_clean
 from dream.passes.memory_consolidation.desk import Desk
 from dream.passes.memory_consolidation.feedback import ANTI_PATTERN, judge_lesson
 from dream.passes.memory_consolidation.giving_way import CloseCall
 from dream.passes.memory_consolidation.merging import MERGE, REWRITE
-from dream.passes.memory_consolidation.operations import Dropping, Operation, Saving, Superseding, sort_out
+from dream.passes.memory_consolidation.operations import Dropping, Saving, sort_out
 from dream.passes.memory_consolidation.retiring import (
     DROP,
     is_over_eager,
@@ -38,6 +37,7 @@ class Judged:
     change_sets: list[ChangeSet] = field(default_factory=list[ChangeSet])
     refused: list[Refusal] = field(default_factory=list[Refusal])
     unfaithful: list[Unfaithful] = field(default_factory=list[Unfaithful])
+    again: set[str] = field(default_factory=set[str])
     questions: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
 
     def add(self, judgement: Judgement) -> None:
@@ -77,30 +77,32 @@ class Judged:
 
 
 def judge_entries(parsed: Parsed, sheet: Sheet, desk: Desk) -> Judged:
-    """Judge an answer about entries."""
-    operations, refused = sort_out(parsed, sheet)
-    judged = Judged(refused=refused)
-    taken = frozenset(sheet.ids[handle] for operation in operations for handle in operation.uses)
-    requested = [item.handle for item in parsed.deletes if item.successor is None]
-    made = {handle for save in parsed.saves for handle in save.sources}
-    droppings = {handle for handle in requested if handle not in made and handle in sheet.members}
-    over_eager = is_over_eager(len(droppings), len(sheet.members))
-    if over_eager:
-        judged.refused.append(Refusal.of(Refused.OVER_EAGER, sheet.named(sorted(droppings))))
-    for operation in operations:
-        if not (over_eager and isinstance(operation, Dropping)):
-            judged.add(_judge(operation, sheet, desk, taken))
+    """Judge an answer about entries; what it saves comes first, so that nothing it builds on is dropped."""
+    found = sort_out(parsed, sheet)
+    judged = Judged(refused=found.refused, again=found.again)
+    droppings = [one for one in found.operations if isinstance(one, Dropping)]
+    others = [one for one in found.operations if not isinstance(one, Dropping)]
+    taken = {sheet.ids[handle] for one in others for handle in one.uses}
+    for one in others:
+        if isinstance(one, Saving):
+            judged.add(judge_saving(one, sheet, desk, taken | judged.changed))
+        else:
+            judged.add(judge_superseding(one, sheet, desk))
+    if is_over_eager(len(_to_drop(parsed, sheet)), len(sheet.members)):
+        judged.refused.append(Refusal.of(Refused.OVER_EAGER, _to_drop(parsed, sheet)))
+        return judged
+    for dropping in droppings:
+        entry_id = sheet.ids[dropping.item.handle]
+        kept = entry_id in judged.changed
+        judged.add(Refusal(Refused.HANDLE_REUSED, entry_id) if kept else judge_dropping(dropping, sheet, desk))
     return judged
 
 
-def _judge(operation: Operation, sheet: Sheet, desk: Desk, taken: frozenset[str]) -> Judgement:
-    match operation:
-        case Saving():
-            return judge_saving(operation, sheet, desk, taken)
-        case Superseding():
-            return judge_superseding(operation, sheet, desk)
-        case Dropping():
-            return judge_dropping(operation, sheet, desk)
+def _to_drop(parsed: Parsed, sheet: Sheet) -> list[str]:
+    """Return the ids of the members that an answer would put nothing in the place of."""
+    made = {handle for save in parsed.saves for handle in save.sources}
+    plain = dict.fromkeys(item.handle for item in parsed.deletes if item.successor is None)
+    return sheet.named(handle for handle in plain if handle in sheet.members and handle not in made)
 
 
 def judge_feedback(parsed: Parsed, feedback: Mapping[str, Feedback], desk: Desk) -> Judged:
@@ -121,7 +123,7 @@ async def desk_for(context: ModelContext, parsed: Parsed, texts: list[str], *, m
         merge_only: Whether nothing may go without being merged.
     """
     written = [item.content for item in parsed.saves if item.content is not None]
-    keys = {fold_key(content) for content in written if _is_clean(content)}
+    keys = {fold_key(content) for content in written if is_clean(content)}
     # Only scripts without capitals are judged by how common their terms are.
     foreign = [text for text in (*texts, *written) if not text.isascii()]
     counts: Mapping[str, int] = await context.count_documents(foreign) if foreign else {}
@@ -144,11 +146,3 @@ def _twins(view: ReadView, keys: set[str]) -> dict[str, tuple[Any, ...]]:
         key = fold_key(entry.content)
         found[key] = (*found.get(key, ()), entry)
     return found
-
-
-def _is_clean(content: str) -> bool:
-    try:
-        clean_content(content)
-    except InvalidContentError:
-        return False
-    return True

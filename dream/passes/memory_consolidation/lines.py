@@ -27,7 +27,7 @@ def entry_line(handle: str, entry: MemoryEntry, importance: Importance, mark: st
         f"[{handle}]",
         f"category={quoted(entry.category)}",
         f"importance={importance(entry):.2f}",
-        f"reinforced={entry.reinforcement_count}×",
+        f"reinforced={entry.reinforcement_count}\u00d7",
         f"first={entry.created_at:%Y-%m-%d}",
         f"last={entry.last_seen_at:%Y-%m-%d}",
     ]

@@ -69,7 +69,7 @@ def merge_new(draft: Draft, desk: Desk) -> ChangeSet:
         pinned=fields.pinned,
     )
     made = Change[MemoryEntry](before=None, after=merged, reason=f"merged from {_names(draft.sources)}")
-    return _set(MERGE, made, draft, merged.id, draft.used, desk)
+    return _set(MERGE, made, draft, draft.used, desk)
 
 
 def merge_into(survivor: MemoryEntry, draft: Draft, desk: Desk) -> ChangeSet | None:
@@ -80,10 +80,10 @@ def merge_into(survivor: MemoryEntry, draft: Draft, desk: Desk) -> ChangeSet | N
         after = replace(after, category=draft.category, updated_at=desk.as_of)
     rest = replace(draft, sources=others)
     if after == survivor:
-        return _set(MERGE, None, rest, survivor.id, (survivor, *rest.used), desk) if rest.used else None
+        return _set(MERGE, None, rest, (survivor, *rest.used), desk) if rest.used else None
     reason = f"took over {_names(others)}" if others else "filed better"
     kept = Change[MemoryEntry](before=survivor, after=after, reason=reason)
-    return _set(MERGE if rest.used else REWRITE, kept, rest, survivor.id, (survivor, *rest.used), desk)
+    return _set(MERGE if rest.used else REWRITE, kept, rest, (survivor, *rest.used), desk)
 
 
 def rewrite(draft: Draft, desk: Desk) -> ChangeSet | None:
@@ -101,7 +101,7 @@ def rewrite(draft: Draft, desk: Desk) -> ChangeSet | None:
     kept = Change[MemoryEntry](
         before=entry, after=replace(after, updated_at=desk.as_of), reason="put in better words or filed better"
     )
-    return _set(REWRITE, kept, replace(draft, sources=()), entry.id, (entry,), desk)
+    return _set(REWRITE, kept, replace(draft, sources=()), (entry,), desk)
 
 
 def retired(entry: MemoryEntry, status: Status, reason: str, successor: str | None, desk: Desk) -> Change[MemoryEntry]:
@@ -111,16 +111,14 @@ def retired(entry: MemoryEntry, status: Status, reason: str, successor: str | No
 
 
 def _set(
-    operation: str,
-    kept: Change[MemoryEntry] | None,
-    rest: Draft,
-    successor: str,
-    marked: Sequence[MemoryEntry],
-    desk: Desk,
+    operation: str, kept: Change[MemoryEntry] | None, rest: Draft, marked: Sequence[MemoryEntry], desk: Desk
 ) -> ChangeSet:
-    merged = [retired(one, Status.ARCHIVED, f"merged into {successor}", successor, desk) for one in rest.sources]
-    gone = [retired(one, Status.SUPERSEDED, f"superseded by {successor}", successor, desk) for one in rest.gives_way]
-    changes: tuple[Change[Record], ...] = (*((kept,) if kept else ()), *merged, *gone)
+    """Return the changes that stand or fall together: the text that stays, what was merged, and what gave way."""
+    heir = marked[0].id if kept is None else kept.record_id
+    merged = [retired(one, Status.ARCHIVED, f"merged into {heir}", heir, desk) for one in rest.sources]
+    gone = [retired(one, Status.SUPERSEDED, f"superseded by {heir}", heir, desk) for one in rest.gives_way]
+    first = () if kept is None else (kept,)
+    changes: tuple[Change[Record], ...] = (*first, *merged, *gone)
     return ChangeSet(
         operation=operation,
         changes=changes,

@@ -104,7 +104,22 @@ class _Sorting:
         self.refused.append(((item.handle,), refusal))
 
 
-def sort_out(parsed: Parsed, sheet: Sheet) -> tuple[list[Operation], list[Refusal]]:
+@dataclass(slots=True)
+class SortedOut:
+    """What an answer comes to before any of it is judged.
+
+    Args:
+        operations: What each item, or items together, would do.
+        refused: What is out of the question, and why.
+        again: Ids of records to look at again: beside one of them stood a record that changed meanwhile.
+    """
+
+    operations: list[Operation] = field(default_factory=list[Operation])
+    refused: list[Refusal] = field(default_factory=list[Refusal])
+    again: set[str] = field(default_factory=set[str])
+
+
+def sort_out(parsed: Parsed, sheet: Sheet) -> SortedOut:
     """Return the operations of an answer, and what of it was refused.
 
     A record that two operations use is used by neither, and an operation that was refused holds on to its records: no
@@ -125,16 +140,17 @@ def sort_out(parsed: Parsed, sheet: Sheet) -> tuple[list[Operation], list[Refusa
         for uses in (*(one.uses for one in sorting.operations), *(uses for uses, _ in sorting.refused))
         for handle in uses
     )
-    refused = [refusal for _, refusal in sorting.refused]
-    kept: list[Operation] = []
+    result = SortedOut(refused=[refusal for _, refusal in sorting.refused])
     for operation in sorting.operations:
         shared = [handle for handle in operation.uses if used[handle] > 1]
         fault = Refusal.of(Refused.HANDLE_REUSED, sheet.named(shared)) if shared else sheet.fault(operation.uses)
         if fault is None:
-            kept.append(operation)
-        else:
-            refused.append(fault)
-    return kept, refused
+            result.operations.append(operation)
+            continue
+        result.refused.append(fault)
+        if fault.code == Refused.STALE_SOURCE:
+            result.again.update(sheet.named(operation.uses))
+    return result
 
 
 def _each_once(items: Iterable[DeleteItem]) -> list[DeleteItem]:

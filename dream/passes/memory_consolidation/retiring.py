@@ -1,9 +1,10 @@
 """Entries that go: superseded by another one, or dropped."""
 
-from agentcore.domain.memory import Status
+from agentcore.domain.memory import MemoryEntry, Status
 from dream.domain.change import ChangeSet, fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.guards.coverage import coverage
 from dream.passes.memory_consolidation.desk import Desk
 from dream.passes.memory_consolidation.faithful import compare, unfaithful
 from dream.passes.memory_consolidation.giving_way import CloseCall, may_give_way
@@ -42,8 +43,15 @@ def judge_dropping(dropping: Dropping, sheet: Sheet, desk: Desk) -> ChangeSet | 
         return Refusal.of(Refused.PROTECTED_CATEGORY, [entry.id])
     if desk.is_worth_keeping(entry):
         return Refusal.of(Refused.PROTECTED_ENTRY, [entry.id])
-    change = retired(entry, Status.ARCHIVED, "of no lasting value", None, desk)
+    change = retired(entry, Status.ARCHIVED, _reason(dropping, entry, desk), None, desk)
     return ChangeSet(operation=DROP, changes=(change,), fingerprints={entry.id: fingerprint(DROP, entry)})
+
+
+def _reason(dropping: Dropping, entry: MemoryEntry, desk: Desk) -> str:
+    """Return the model's reason if it tells nothing that the entry itself does not: so it is forgotten with it."""
+    given = dropping.item.reason
+    told = given and not coverage((entry.content,), given, desk.vocabulary).invented
+    return f"of no lasting value: {given}" if told else "of no lasting value"
 
 
 def is_over_eager(droppings: int, members: int) -> bool:

@@ -1,18 +1,17 @@
 """One text made of entries: judged, and turned into changes."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import clean_category, clean_content, fold_key, normalise
-from agentcore.errors import InvalidContentError
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.coverage import Coverage
-from dream.passes.memory_consolidation.answer import SaveItem
+from dream.passes.memory_consolidation.answer import SaveItem, is_clean
 from dream.passes.memory_consolidation.desk import Desk
 from dream.passes.memory_consolidation.faithful import compare, unfaithful
 from dream.passes.memory_consolidation.giving_way import CloseCall, may_give_way
@@ -39,14 +38,14 @@ class Unfaithful:
 Judgement = ChangeSet | Refusal | CloseCall | Unfaithful | None
 
 
-def judge_saving(saving: Saving, sheet: Sheet, desk: Desk, taken: frozenset[str]) -> Judgement:
+def judge_saving(saving: Saving, sheet: Sheet, desk: Desk, taken: Set[str]) -> Judgement:
     """Return the changes that a save makes, why it makes none, or None if it changes nothing.
 
     Args:
         saving: The save, whose handles are in order.
         sheet: What the handles stand for.
         desk: What it is judged by.
-        taken: Ids that the answer's operations use.
+        taken: Ids that the answer's other operations use, or have changed.
     """
     sources = [sheet.entries[handle] for handle in saving.sources]
     gives_way = [sheet.entries[handle] for handle in saving.gives_way]
@@ -70,13 +69,11 @@ def judge_saving(saving: Saving, sheet: Sheet, desk: Desk, taken: frozenset[str]
 def _draft(item: SaveItem, sources: Sequence[MemoryEntry], gives_way: Sequence[MemoryEntry]) -> Draft | Refusal:
     if not sources:
         return Refusal.of(Refused.NO_SOURCES, [old.id for old in gives_way] or [f"item {item.place}"])
-    try:
-        content = clean_content(item.content)
-    except InvalidContentError:
+    if not is_clean(item.content):
         return Refusal.of(Refused.INVALID_CONTENT, [entry.id for entry in (*sources, *gives_way)])
     oldest = min(sources, key=lambda source: (source.created_at, source.id))
     return Draft(
-        content=content,
+        content=clean_content(item.content),
         category=oldest.category if item.category is None else clean_category(item.category),
         tags=item.tags,
         importance=item.importance,
@@ -94,7 +91,7 @@ def _fault(draft: Draft, desk: Desk) -> Refusal | None:
     return None
 
 
-def _change_set(draft: Draft, desk: Desk, taken: frozenset[str]) -> ChangeSet | Refusal | None:
+def _change_set(draft: Draft, desk: Desk, taken: Set[str]) -> ChangeSet | Refusal | None:
     text = normalise(draft.content)
     own = [source for source in draft.sources if normalise(source.content) == text]
     twins = [
