@@ -90,6 +90,18 @@ class Refused(StrEnum):
     """The text looks like a password, a key, a token or a card number."""
     FORGOTTEN = "forgotten"
     """A person asked to forget this text."""
+    CONTEXT_ONLY = "context_only"
+    """It would change a record that was shown for context alone."""
+    DISTINCT_MOMENTS = "distinct_moments"
+    """Its sources are about moments that cannot be the same."""
+    NO_SUCCESSOR = "no_successor"
+    """It names no entry that is live, stays, and is about the same."""
+    WEAKER_EVIDENCE = "weaker_evidence"
+    """What would take the place is backed by less than what would go."""
+    MERGE_ONLY = "merge_only"
+    """The cluster was shown again to be merged, not to be thinned out."""
+    OVER_EAGER = "over_eager"
+    """The answer would drop most of what it was shown and put nothing in its place."""
 
 
 class Deferral(StrEnum):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from dream.passes.exact_fold import ExactFold
 from dream.passes.fact_mining import FactMining
 from dream.passes.importance_decay import ImportanceDecay
+from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.near_duplicates import NearDuplicates
 from dream.passes.protocol import DreamContext, DreamPass, ModelContext, ModelPass
 from dream.passes.retention import Retention
@@ -24,6 +25,7 @@ ORDER: tuple[Place, ...] = (
     Place(NearDuplicates(), "after the fold, so that equal texts do not crowd out the similar ones"),
     Place(ImportanceDecay(), "after the fold, whose merged last-seen dates it counts"),
     Place(FactMining(), "before the passes that judge entries, so that what was just said is among them"),
+    Place(MemoryConsolidation(), "after mining, so that it judges what was just said; after the fold, which spares it copies"),
 )
 """The order of a run; adding a pass is one line here."""
 

@@ -1,0 +1,5 @@
+"""Memory consolidation: the model merges and retires entries, and learns from feedback; the host checks every word."""
+
+from dream.passes.memory_consolidation.consolidation import MemoryConsolidation
+
+__all__ = ["MemoryConsolidation"]

@@ -1,0 +1,132 @@
+"""Which entries are shown together: groups of the most alike, bounded in size."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Pair:
+    """Two records that share much of their rare words; the ids in order."""
+
+    similarity: float
+    one: str
+    other: str
+
+    @classmethod
+    def of(cls, one: str, other: str, similarity: float) -> "Pair":
+        """Order the ids."""
+        return cls(similarity, min(one, other), max(one, other))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How much one call may hold.
+
+    Args:
+        entries: Records at most.
+        tokens: Tokens of their lines at most.
+    """
+
+    entries: int
+    tokens: int
+
+    def hold(self, entries: int, tokens: int) -> bool:
+        """Tell whether so much fits."""
+        return entries <= self.entries and tokens <= self.tokens
+
+
+def gather(weights: Mapping[str, int], pairs: Iterable[Pair], bounds: Bounds) -> list[tuple[str, ...]]:
+    """Partition records into groups that hang together, none beyond the bounds.
+
+    The most alike are joined first (Kruskal, "On the Shortest Spanning Subtree of a Graph", Proc. AMS 1956), so a
+    group that would grow too large is cut where its records are least alike.
+
+    Args:
+        weights: Tokens per record id, in the order in which groups and their records are returned.
+        pairs: Which are alike; pairs with other ids are passed over.
+        bounds: What one group may hold.
+
+    Example:
+        >>> alike = [Pair.of("a", "b", 0.9), Pair.of("b", "c", 0.4)]
+        >>> gather({"a": 1, "b": 1, "c": 1, "d": 1}, alike, Bounds(entries=2, tokens=9))
+        [('a', 'b'), ('c',), ('d',)]
+    """
+    groups: dict[str, list[str]] = {record_id: [record_id] for record_id in weights}
+    heavy = dict(weights)
+    leader = {record_id: record_id for record_id in weights}
+    for pair in sorted(pairs, key=lambda pair: (-pair.similarity, pair.one, pair.other)):
+        if pair.one not in weights or pair.other not in weights:
+            continue
+        small, large = sorted((leader[pair.one], leader[pair.other]), key=lambda one: (len(groups[one]), one))
+        if small == large or not bounds.hold(len(groups[small]) + len(groups[large]), heavy[small] + heavy[large]):
+            continue
+        for record_id in groups[small]:
+            leader[record_id] = large
+        groups[large] += groups.pop(small)
+        heavy[large] += heavy.pop(small)
+    place = {record_id: number for number, record_id in enumerate(weights)}
+    found = [tuple(sorted(group, key=place.__getitem__)) for group in groups.values()]
+    return sorted(found, key=lambda group: place[group[0]])
+
+
+def fill(groups: Sequence[tuple[str, ...]], weights: Mapping[str, int], bounds: Bounds) -> list[list[str]]:
+    """Put whole groups into calls, those of several records first, each in the order given.
+
+    Example:
+        >>> fill([("a",), ("b", "c"), ("d",)], dict.fromkeys("abcd", 1), Bounds(entries=3, tokens=9))
+        [['b', 'c', 'a'], ['d']]
+    """
+    calls: list[list[str]] = []
+    tokens = 0
+    for group in sorted(groups, key=lambda group: len(group) == 1):
+        weight = sum(weights[record_id] for record_id in group)
+        if calls and bounds.hold(len(calls[-1]) + len(group), tokens + weight):
+            calls[-1] += group
+            tokens += weight
+        else:
+            calls.append(list(group))
+            tokens = weight
+    return calls
+
+
+def linked(members: Sequence[str], pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
+    """Return the groups of two or more of *members* that hang together, sorted, as are their ids.
+
+    Example:
+        >>> linked(["a", "b", "c"], [Pair.of("c", "a", 0.5)])
+        [('a', 'c')]
+    """
+    unbounded = Bounds(entries=len(members), tokens=0)
+    groups = gather(dict.fromkeys(sorted(members), 0), pairs, unbounded)
+    return [group for group in groups if len(group) > 1]
+
+
+def beside(
+    calls: Sequence[Sequence[str]], pairs: Iterable[Pair], weights: Mapping[str, int], bounds: Bounds
+) -> list[tuple[str, ...]]:
+    """Return, per call, the most alike records of other calls or of none, as many as it has room for.
+
+    Example:
+        >>> alike = [Pair.of("a", "b", 0.5), Pair.of("a", "x", 0.9)]
+        >>> beside([["a"], ["b"]], alike, dict.fromkeys("abx", 1), Bounds(entries=2, tokens=9))
+        [('x',), ('a',)]
+    """
+    home = {record_id: number for number, call in enumerate(calls) for record_id in call}
+    wanted: dict[int, list[tuple[float, str]]] = {}
+    for pair in pairs:
+        for mine, theirs in ((pair.one, pair.other), (pair.other, pair.one)):
+            if mine in home and theirs in weights and home.get(theirs) != home[mine]:
+                wanted.setdefault(home[mine], []).append((-pair.similarity, theirs))
+    return [_guests(call, wanted.get(number, []), weights, bounds) for number, call in enumerate(calls)]
+
+
+def _guests(
+    call: Sequence[str], wanted: Iterable[tuple[float, str]], weights: Mapping[str, int], bounds: Bounds
+) -> tuple[str, ...]:
+    tokens = sum(weights[record_id] for record_id in call)
+    guests: list[str] = []
+    for record_id in dict.fromkeys(record_id for _, record_id in sorted(wanted)):
+        if bounds.hold(len(call) + len(guests) + 1, tokens + weights[record_id]):
+            guests.append(record_id)
+            tokens += weights[record_id]
+    return tuple(guests)

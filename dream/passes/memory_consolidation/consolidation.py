@@ -1,0 +1,152 @@
+"""The pass: it packs, asks, and makes of the answers what they are worth."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from agentcore.domain.capability import Capability
+from agentcore.domain.memory import MemoryEntry
+from agentcore.llm.chat import ChatRequest
+from agentcore.stores.protocols import ReadView
+from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reasons import Refused
+from dream.passes.memory_consolidation import feedback as signals
+from dream.passes.memory_consolidation.answer import Broken, Parsed, parse
+from dream.passes.memory_consolidation.candidates import FEEDBACK, SETTLED, count, pack
+from dream.passes.memory_consolidation.judging import Judged, desk_for, judge_entries, judge_feedback
+from dream.passes.memory_consolidation.lines import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at
+from dream.passes.memory_consolidation.question import about_entries, about_feedback, complaint
+from dream.passes.memory_consolidation.settling import settle
+from dream.passes.memory_consolidation.sheet import Sheet
+from dream.passes.notes import summed
+from dream.passes.prompting import repair_request
+from dream.passes.protocol import ModelContext
+
+_RUNS_REMEMBERED: Final = 64
+
+
+class MemoryConsolidation:
+    """Has a model merge, reword, supersede and drop entries, and learn from feedback.
+
+    Entries come to it when they are new or changed, with what is like them; clusters that were left as they are come
+    back after a while, to be merged only; feedback comes in a call of its own. What an answer says is checked word by
+    word before it becomes a change (`docs/explanation/consolidation.md`).
+
+    Lives as long as the process, for all scopes; it remembers how many repairs it asked for in the latest runs.
+    """
+
+    name: ClassVar[str] = "memory-consolidation"
+    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.LLM})
+    directives: ClassVar[tuple[str, ...]] = ("memory-rules", "dream")
+
+    def __init__(self) -> None:
+        self._repaired: OrderedDict[str, set[str]] = OrderedDict()
+
+    async def has_work(self, context: ModelContext) -> Work:
+        """Entries to review, clusters whose time has come, or feedback to learn from."""
+        return Work(await count(context))
+
+    async def pack(self, context: ModelContext) -> Packing:
+        """Put entries that are alike into one batch, clusters to be looked at again and feedback into others."""
+        return await pack(context)
+
+    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+        """Ask about what is still as it was packed."""
+        if batch.kind == FEEDBACK:
+            feedback = await context.read(lambda view: signals.shown(view, context, batch))
+            return about_feedback(context, self.directives, self.name, signals.lines(feedback)) if feedback else None
+        lines = await context.read(lambda view: _lines(view, context, batch))
+        return about_entries(context, self.directives, self.name, lines) if lines else None
+
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+        """Ask for a repair of texts that lost or made up something, a bounded number of times per run."""
+        parsed = parse(answer, len(batch.members))
+        if isinstance(parsed, Broken) or not self._may_repair(context, batch):
+            return None
+        judged, _ = await self._judged(context, batch, parsed)
+        first = await self.request(context, batch) if judged.unfaithful else None
+        if first is None:
+            return None
+        self._repaired[context.run_id].add(batch.number)
+        return repair_request(first, answer, complaint(context, judged.unfaithful))
+
+    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+        """Make of the last answer that has the right shape what it is worth.
+
+        An answer of another shape settles nothing: its records are looked at again by the next run.
+        """
+        read = [parse(answer, len(batch.members)) for answer in answers]
+        parsed = next((one for one in reversed(read) if isinstance(one, Parsed)), None)
+        if parsed is None:
+            problems = [one.problem for one in read if isinstance(one, Broken)]
+            return Proposal(refused=tuple(Refusal(Refused.BROKEN_ANSWER, problem) for problem in problems[-1:]))
+        judged, stored = await self._judged(context, batch, parsed)
+        entries = [entry for entry in stored if entry.id not in judged.again]
+        proposal = Proposal(
+            change_sets=tuple(judged.change_sets),
+            refused=tuple(judged.refused),
+            notes={"reviewed": len(entries), **judged.notes()},
+            looked_at=batch.member_ids if batch.kind == FEEDBACK else tuple(entry.id for entry in entries),
+        )
+        return proposal if batch.kind == FEEDBACK else await _settling(context, proposal, entries, judged.changed)
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        """Sum over the batches; questions are kept one by one."""
+        names = ("reviewed", "merged", "into", "rewritten", "superseded", "dropped", "learned", "declined")
+        return {
+            **summed(notes, *names),
+            "questions": [question for note in notes for question in note.get("questions", ())],
+        }
+
+    def _may_repair(self, context: ModelContext, batch: Batch) -> bool:
+        repaired = self._repaired.setdefault(context.run_id, set())
+        self._repaired.move_to_end(context.run_id)
+        while len(self._repaired) > _RUNS_REMEMBERED:
+            self._repaired.popitem(last=False)
+        return batch.number in repaired or len(repaired) < context.options.consolidation.repairs
+
+    async def _judged(self, context: ModelContext, batch: Batch, parsed: Parsed) -> tuple[Judged, list[MemoryEntry]]:
+        """Judge an answer; return the entries besides that are as they were packed and may be changed."""
+        if batch.kind == FEEDBACK:
+            feedback = await context.read(lambda view: signals.shown(view, context, batch))
+            texts = [signals.feedback_text(one) for one in feedback.values()]
+            desk = await desk_for(context, parsed, texts, merge_only=False)
+            return await asyncio.to_thread(judge_feedback, parsed, feedback, desk), []
+        sheet = await context.read(lambda view: _sheet(view, batch))
+        texts = [entry.content for entry in sheet.entries.values()]
+        desk = await desk_for(context, parsed, texts, merge_only=batch.kind == SETTLED)
+        # Comparing texts takes longer than the event loop may stall.
+        judged = await asyncio.to_thread(judge_entries, parsed, sheet, desk)
+        return judged, [sheet.entries[handle] for handle in sheet.entries if handle in sheet.members]
+
+
+def _sheet(view: ReadView, batch: Batch) -> Sheet:
+    return Sheet.of(batch, view.entries.get_many(batch.record_ids))
+
+
+def _lines(view: ReadView, context: ModelContext, batch: Batch) -> list[str]:
+    """Return the lines of what is as it was packed; none if no member is."""
+    sheet = _sheet(view, batch)
+    if sheet.members.isdisjoint(sheet.entries):
+        return []
+    importance = importance_at(view.decay, context.as_of)
+    marked = MERGE_ONLY if batch.kind == SETTLED else ""
+    return [
+        entry_line(handle, entry, importance, marked if handle in sheet.members else CONTEXT_ONLY)
+        for handle, entry in sheet.entries.items()
+    ]
+
+
+async def _settling(
+    context: ModelContext, proposal: Proposal, entries: Sequence[MemoryEntry], changed: frozenset[str]
+) -> Proposal:
+    settlement = await settle(context, entries, changed)
+    return replace(
+        proposal,
+        settled=settlement.settled,
+        unsettled=settlement.unsettled,
+        notes={**proposal.notes, "declined": len(settlement.settled)},
+    )
