@@ -210,6 +210,7 @@ def test_each_public_name_has_a_row(package: Any):
         Skills,
         FeedbackLog,
         WispLog,
+        agentcore.AgentTools,
         BusyGate,
         Dreams,
         agentcore.testing.ManualClock,
