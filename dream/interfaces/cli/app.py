@@ -35,6 +35,7 @@ COMMANDS = {
     "show": ("journal:show", "Show the report of a run."),
     "diff": ("journal:diff", "Show what a run changed, record by record."),
     "undo": ("journal:undo", "Take back a run, one of its passes, or one change."),
+    "usage": ("usage:usage", "Show what the model cost, by day, pass and model."),
     "status": ("health:status", "Show what is stored, what waits, and who dreams."),
     "doctor": ("health:doctor", "Examine the folder and the database."),
 }
