@@ -75,7 +75,11 @@ class Dreams:
         """
         if plan is not None:
             return await self._watch.told(await self._reviser.apply(self._scope, plan))
-        return await self._watch.told(await self._runner.run(self._scope, passes=passes, now=clean_instant(now)))
+        gone_on: list[RunReport] = []
+        report = await self._runner.run(self._scope, passes=passes, now=clean_instant(now), gone_on=gone_on)
+        for earlier in gone_on:
+            await self._watch.told(earlier)
+        return await self._watch.told(report)
 
     async def plan(self, *, passes: Collection[str] | None = None, now: datetime | None = None) -> Plan:
         """Show what a run would change: the real runner on a copy of the database; nothing of the memory is written.

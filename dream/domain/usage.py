@@ -25,7 +25,7 @@ class UsageRow:
     Args:
         day: The day, in UTC.
         pass_name: The pass.
-        model: The model, as its server names it.
+        model: The model, as its server names it; empty where no call of its request was answered.
         calls: Calls, failed ones included.
         failed: Calls that gave no answer.
         input_tokens: Tokens sent, those of failed calls included.

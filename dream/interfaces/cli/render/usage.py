@@ -44,7 +44,7 @@ def _names(row: UsageRow, keys: Sequence[UsageKey]) -> list[str]:
     told = {
         UsageKey.DAY: "" if row.day is None else row.day.isoformat(),
         UsageKey.PASS: row.pass_name or "",
-        UsageKey.MODEL: row.model or "",
+        UsageKey.MODEL: row.model or "unknown",
     }
     return [clip(told[key], _WIDEST_NAME) for key in keys] or [""]
 
