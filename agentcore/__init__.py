@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from agentcore.hosting.builder import AgentHostBuilder
     from agentcore.hosting.host import Host
     from agentcore.hosting.service import BackgroundService, HostedService
+    from agentcore.hosting.tools.agent_tools import AgentTools
     from agentcore.recall.hit import Hit
 
 __all__ = [
     "AgentHostBuilder",
+    "AgentTools",
     "AgentcoreError",
     "BackgroundService",
     "Decay",
@@ -38,6 +40,7 @@ __all__ = [
 
 _HOMES = {
     "AgentHostBuilder": "agentcore.hosting.builder",
+    "AgentTools": "agentcore.hosting.tools.agent_tools",
     "AgentcoreError": "agentcore.errors",
     "BackgroundService": "agentcore.hosting.service",
     "Decay": "agentcore.domain.decay",

@@ -4,18 +4,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dream.cycle.dreams import Dreams
+    from dream.domain.alarm import Alarm
     from dream.domain.report import PassReport, RunReport
+    from dream.domain.usage import UsageKey, UsageRow
     from dream.errors import DreamError
     from dream.options import DreamOptions
 
-__all__ = ["DreamError", "DreamOptions", "Dreams", "PassReport", "RunReport"]
+__all__ = ["Alarm", "DreamError", "DreamOptions", "Dreams", "PassReport", "RunReport", "UsageKey", "UsageRow"]
 
 _HOMES = {
+    "Alarm": "dream.domain.alarm",
     "DreamError": "dream.errors",
     "DreamOptions": "dream.options",
     "Dreams": "dream.cycle.dreams",
     "PassReport": "dream.domain.report",
     "RunReport": "dream.domain.report",
+    "UsageKey": "dream.domain.usage",
+    "UsageRow": "dream.domain.usage",
 }
 
 

@@ -188,6 +188,11 @@ def foldable(one: MemoryEntry, other: MemoryEntry, protected: Collection[str] = 
     )
 
 
+def marks_of(entry: MemoryEntry) -> tuple[str, ...]:
+    """Return the sticky marks that are set on *entry*."""
+    return tuple(mark for mark in STICKY_MARKS if _is_set(entry.metadata, mark))
+
+
 def _is_under(category: str, prefix: str) -> bool:
     return category == prefix or category.startswith(f"{prefix}/")
 
@@ -204,7 +209,7 @@ def _merged_metadata(ranked: Sequence[MemoryEntry], *, marked_by: Iterable[Memor
     merged: dict[str, str] = {}
     for entry in reversed(ranked):
         merged.update(entry.metadata)
-    for mark in {mark for entry in marked_by for mark in STICKY_MARKS if _is_set(entry.metadata, mark)}:
+    for mark in {mark for entry in marked_by for mark in marks_of(entry)}:
         if not _is_set(merged, mark):
             merged[mark] = "true"
     return merged

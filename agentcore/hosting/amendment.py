@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypedDict
 
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_category, clean_content, clean_tags
 from agentcore.errors import InvalidContentError, UnknownRecordError
@@ -65,14 +65,32 @@ def amend(unit: UnitOfWork, entry_id: str, fields: Mapping[str, Any]) -> MemoryE
         UnknownRecordError: no entry has this id.
         InvalidContentError: the entry is not active.
     """
-    before = unit.entries.get(entry_id)
-    if before is None:
-        raise UnknownRecordError(kind="entry", value=entry_id)
-    if not before.is_active:
-        raise InvalidContentError(field="change", problem=f"entry {entry_id} is {before.status}; restore it first")
+    before = _active(unit, entry_id)
     after = replace(before, **fields)
     if after == before and "base" not in fields:
         return before
     seen = unit.now if "base" in fields else before.last_seen_at
     unit.entries.replace([(before, replace(after, updated_at=unit.now, last_seen_at=seen))])
     return unit.entries.get(entry_id) or before
+
+
+def retire(unit: UnitOfWork, entry_id: str, reason: str) -> MemoryEntry:
+    """Archive an active entry; return it as it is now stored.
+
+    Raises:
+        UnknownRecordError: no entry has this id.
+        InvalidContentError: the entry is not active.
+    """
+    before = _active(unit, entry_id)
+    retired = replace(before, status=Status.ARCHIVED, status_reason=reason, status_at=unit.now)
+    unit.entries.replace([(before, retired)])
+    return unit.entries.get(entry_id) or retired
+
+
+def _active(unit: UnitOfWork, entry_id: str) -> MemoryEntry:
+    entry = unit.entries.get(entry_id)
+    if entry is None:
+        raise UnknownRecordError(kind="entry", value=entry_id)
+    if not entry.is_active:
+        raise InvalidContentError(field="change", problem=f"entry {entry_id} is {entry.status}; restore it first")
+    return entry

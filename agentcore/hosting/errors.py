@@ -1,16 +1,18 @@
-"""The errors of building, starting and stopping, all of them `HostError`.
+"""The errors of building, starting and stopping, all of them `HostError`; and what a tool answers to a model.
 
 HostError
 ├── AlreadyBuiltError       a builder was used after its one host was built
 ├── NotRestartableError     started a second time
 ├── ServiceFailedError      a service died while the host ran, or while it stopped
 └── ShutdownTimeoutError    services outlived the shutdown budget
+InvalidInputError
+└── InvalidToolCallError    a model called a tool in a way that cannot be carried out
 """
 
 from collections.abc import Sequence
 from datetime import timedelta
 
-from agentcore.errors import HostError
+from agentcore.errors import HostError, InvalidInputError
 
 _MAX_DETAIL = 300
 
@@ -49,3 +51,11 @@ class ShutdownTimeoutError(HostError):
             "give the host a longer shutdown_timeout or find what they wait for.",
         )
         self.services = tuple(services)
+
+
+class InvalidToolCallError(InvalidInputError):
+    """A model called a tool in a way that cannot be carried out; it is told so, nothing is raised to the host."""
+
+    def __init__(self, *, tool: str, problem: str) -> None:
+        # The name is the model's too, and may hold what no JSON can.
+        super().__init__(f"The call of {str(tool)!a} was not carried out: {problem}.")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
@@ -22,6 +22,7 @@ from agentcore.llm.gate import BusyGate
 from agentcore.stores.protocols import Storage
 
 if TYPE_CHECKING:
+    from agentcore.hosting.tools.agent_tools import AgentTools, ToolArguments
     from dream.cycle.dreams import Dreams
 
 T = TypeVar("T")
@@ -88,6 +89,29 @@ class ScopedHost:
     def dreams(self) -> "Dreams":
         """What tends the memory in idle time."""
         return _present(self._factories.dreams(self._scope), "dreams", "with_dreaming")
+
+    def tools(self, **settings: Unpack["ToolArguments"]) -> "AgentTools":
+        """Return what the agent's model may do with the scope: a tool for each service the host was built with.
+
+        Args:
+            **settings: Any of `trust` (of what the model asks to remember; `Trust.INFERRED`), `session_id` (the
+                conversation its feedback is about; `tools`), and `confirm_forget` (asks a person whether an entry shall
+                be deleted for good; without it `forget` sets aside).
+
+        Raises:
+            InvalidContentError: a setting cannot have its value.
+            TypeError: there is no such setting.
+
+        Example:
+            >>> from agentcore import AgentHostBuilder
+            >>> AgentHostBuilder(None).with_memory().build().tools().names
+            ('remember', 'recall', 'forget')
+        """
+        # Deferred: a host without a model of its own has no use for them.
+        from agentcore.hosting.tools.agent_tools import AgentTools, ToolSettings  # noqa: PLC0415
+
+        memory, feedback = self._factories.memory(self._scope), self._factories.feedback(self._scope)
+        return AgentTools(memory, feedback, ToolSettings(**settings))
 
 
 class Host(Lifecycle):
@@ -169,6 +193,10 @@ class Host(Lifecycle):
     def dreams(self) -> "Dreams":
         """The default scope's dreams."""
         return self._default.dreams
+
+    def tools(self, **settings: Unpack["ToolArguments"]) -> "AgentTools":
+        """Return what the agent's model may do with the default scope; see `ScopedHost.tools`."""
+        return self._default.tools(**settings)
 
 
 def _present(service: T | None, name: str, method: str) -> T:

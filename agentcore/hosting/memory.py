@@ -10,10 +10,10 @@ from typing import Final, TypeAlias, Unpack
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.scope import Scope
-from agentcore.domain.text import clean_category, clean_content, clean_tags
+from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
 from agentcore.errors import InvalidContentError, InvalidOptionsError
-from agentcore.hosting.amendment import Amendments, amend, checked
-from agentcore.hosting.checks import clean_instant, clean_query
+from agentcore.hosting.amendment import Amendments, amend, checked, retire
+from agentcore.hosting.checks import clean_instant, clean_query, clean_text
 from agentcore.hosting.intake import Intake
 from agentcore.hosting.observation import Observation, Particulars
 from agentcore.ids import IdFactory
@@ -139,6 +139,28 @@ class Memory:
             UnknownRecordError: no entry has this id.
         """
         return await self._storage.write(self._scope, lambda unit: unit.forget(entry_id))
+
+    async def is_forgotten(self, content: str) -> bool:
+        """Tell whether a person asked to forget this text, whatever became of it since."""
+        key = fold_key(content)
+        return key in await self._storage.read(self._scope, lambda view: view.forgotten.contains({key}))
+
+    async def archive(self, entry_id: str, *, reason: str) -> MemoryEntry:
+        """Set an active entry aside: nobody recalls it any longer, retention purges it later, `restore` brings it back.
+
+        Args:
+            entry_id: Which one.
+            reason: Why; shown to people.
+
+        Returns:
+            The entry as it is now stored.
+
+        Raises:
+            UnknownRecordError: no entry has this id.
+            InvalidContentError: the entry is not active, or the reason cannot be stored.
+        """
+        why = clean_text("reason", reason)
+        return await self._storage.write(self._scope, lambda unit: retire(unit, entry_id, why))
 
     async def update(self, entry_id: str, **changes: Unpack[Amendments]) -> MemoryEntry:
         """Change an active entry; whatever is not named stays as it is.

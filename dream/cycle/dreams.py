@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
@@ -12,9 +12,12 @@ from dream.cycle.history import History, Status, read_history, read_status
 from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.revision import Reviser
 from dream.cycle.runner import PAUSED_SETTING, Runner
+from dream.cycle.watching import Listener, Unsubscribe, Watch
+from dream.domain.alarm import Alarm
 from dream.domain.journal import JournalRow
 from dream.domain.plan import Plan
 from dream.domain.report import RunReport
+from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
 from dream.stores import bookkeeping
@@ -27,12 +30,16 @@ class Dreams:
         parts: What the host offers.
         options: The host's options.
         scope: Whose memory; `for_scope` gives another's.
+        watch: Who wants to know of the host's runs; nobody yet by default.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions, scope: Scope | None = None) -> None:
+    def __init__(
+        self, parts: HostParts, options: DreamOptions, scope: Scope | None = None, watch: Watch | None = None
+    ) -> None:
         self._parts = parts
         self._options = options
         self._scope = scope or Scope.default()
+        self._watch = watch or Watch(parts, options)
         self._runner = Runner(parts, options)
         self._reviser = Reviser(parts, options)
 
@@ -48,7 +55,7 @@ class Dreams:
 
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""
-        return Dreams(self._parts, self._options, scope)
+        return Dreams(self._parts, self._options, scope, self._watch)
 
     async def run(
         self, *, passes: Collection[str] | None = None, plan: str | None = None, now: datetime | None = None
@@ -67,8 +74,12 @@ class Dreams:
             StorageError: the database failed; the next run goes on from the last committed step.
         """
         if plan is not None:
-            return await self._reviser.apply(self._scope, plan)
-        return await self._runner.run(self._scope, passes=passes, now=clean_instant(now))
+            return await self._watch.told(await self._reviser.apply(self._scope, plan))
+        gone_on: list[RunReport] = []
+        report = await self._runner.run(self._scope, passes=passes, now=clean_instant(now), gone_on=gone_on)
+        for earlier in gone_on:
+            await self._watch.told(earlier)
+        return await self._watch.told(report)
 
     async def plan(self, *, passes: Collection[str] | None = None, now: datetime | None = None) -> Plan:
         """Show what a run would change: the real runner on a copy of the database; nothing of the memory is written.
@@ -112,11 +123,64 @@ class Dreams:
         """
         if pass_name is not None and pass_name not in self.pass_names:
             raise UnknownPassError(name=pass_name, known=self.pass_names)
-        return await self._reviser.undo(self._scope, run_id, pass_name=pass_name, number=change)
+        report = await self._reviser.undo(self._scope, run_id, pass_name=pass_name, number=change)
+        return await self._watch.told(report)
 
     async def restore(self, entry_id: str) -> RunReport:
         """Bring a retired entry back; no dream retires it for the same reason again."""
-        return await self._reviser.restore(self._scope, entry_id)
+        return await self._watch.told(await self._reviser.restore(self._scope, entry_id))
+
+    def on_report(self, listener: Listener[RunReport]) -> Unsubscribe:
+        """Have *listener* told of each run of this host that came to its end, on any scope.
+
+        It is called, and awaited if it is a coroutine function, before the call that asked for the run returns. What it
+        raises is logged and harms nothing.
+
+        Args:
+            listener: Takes the report; its scope and kind say what it is about. Undos and restores are runs too.
+
+        Returns:
+            What ends the subscription.
+        """
+        return self._watch.reports.add(listener)
+
+    def on_alarm(self, listener: Listener[Alarm]) -> Unsubscribe:
+        """Have *listener* told when dreams of this host come to nothing, again and again, on any scope.
+
+        That is: `DreamOptions.alarm_after` dreams in a row failed, or changed nothing although work was waiting. It is
+        told again each time as many more have. The stored runs count, those of other processes and of earlier days
+        too; `status().alarm` has the same at any time.
+
+        Args:
+            listener: Takes the alarm; called as by `on_report`.
+
+        Returns:
+            What ends the subscription.
+        """
+        return self._watch.alarms.add(listener)
+
+    async def usage(self, *, since: datetime | None = None, by: Collection[UsageKey] = EVERYTHING) -> list[UsageRow]:
+        """Return what model calls cost, failed ones and those of plans included, as far back as calls are kept.
+
+        Args:
+            since: Only calls that ended at or after this instant; all by default.
+            by: What it is told apart by: day, pass, model, or nothing for the sum alone.
+
+        Raises:
+            InvalidContentError: *since* has no time zone.
+        """
+        after = clean_instant(since)
+        rows = await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).usage.rows(after))
+        return summed(rows, by)
+
+    async def tokens_left(self) -> int | None:
+        """Return how many tokens the dreams of the scope may still cost today (UTC); None if there is no bound."""
+        bound = self._options.model.tokens_per_day
+        if bound is None:
+            return None
+        today = self._parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        spent = await self.usage(since=today, by=())
+        return max(0, bound - sum(row.tokens for row in spent))
 
     async def runs(self, *, limit: int = 20) -> list[RunReport]:
         """Return the newest runs, newest first; one that is under way or interrupted has no `finished_at`."""
@@ -149,8 +213,8 @@ class Dreams:
 
     async def status(self) -> Status:
         """Return how the scope stands: counts, last run, backlog, pause, lease."""
-        names = self._runner.pass_names
-        return await self._parts.storage.read(self._scope, lambda view: read_status(view, names))
+        names, after = self._runner.pass_names, self._options.alarm_after
+        return await self._parts.storage.read(self._scope, lambda view: read_status(view, names, after))
 
     async def pause(self) -> None:
         """Stop dreams of the scope, in every process, until `resume`."""

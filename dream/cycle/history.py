@@ -14,6 +14,7 @@ from agentcore.domain.records import to_image
 from agentcore.stores.protocols import Lease, ReadView
 from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.runner import PAUSED_SETTING
+from dream.domain.alarm import Alarm, find_alarm
 from dream.domain.journal import JournalRow
 from dream.domain.report import RunKind, RunReport
 from dream.stores import bookkeeping
@@ -70,6 +71,7 @@ class Status:
         interrupted: Id of a dream that was interrupted and waits to be resumed.
         paused: Whether a person paused the dreams.
         lease: Who is dreaming now.
+        alarm: What is wrong with the newest dreams, if they came to nothing again and again.
     """
 
     entries: dict[str, int]
@@ -83,6 +85,7 @@ class Status:
     interrupted: str | None
     paused: bool
     lease: Lease | None
+    alarm: Alarm | None
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `dream status --json` prints."""
@@ -99,6 +102,7 @@ class Status:
             "interrupted": self.interrupted,
             "paused": self.paused,
             "dreaming": lease,
+            "alarm": None if self.alarm is None else self.alarm.to_json(),
         }
 
 
@@ -138,7 +142,7 @@ def _ancestors(view: ReadView, entry: MemoryEntry) -> list[MemoryEntry]:
     return list(found.values())
 
 
-def read_status(view: ReadView, pass_names: Sequence[str]) -> Status:
+def read_status(view: ReadView, pass_names: Sequence[str], alarm_after: int) -> Status:
     """Return how the view's scope stands."""
     books = bookkeeping(view)
     runs = books.runs.newest(limit=50)
@@ -162,6 +166,7 @@ def read_status(view: ReadView, pass_names: Sequence[str]) -> Status:
         interrupted=interrupted[-1].run_id if interrupted and lease is None else None,
         paused=bool(view.settings.get(PAUSED_SETTING)),
         lease=lease,
+        alarm=find_alarm(books.history.dreams(), alarm_after),
     )
 
 

@@ -59,7 +59,12 @@ class Runner:
         return tuple(place.dream_pass.name for place in self._order)
 
     async def run(
-        self, scope: Scope, *, passes: Collection[str] | None = None, now: datetime | None = None
+        self,
+        scope: Scope,
+        *,
+        passes: Collection[str] | None = None,
+        now: datetime | None = None,
+        gone_on: list[RunReport] | None = None,
     ) -> RunReport:
         """Run one cycle, going on with an interrupted one first.
 
@@ -67,6 +72,7 @@ class Runner:
             scope: Whose memory.
             passes: Only these; all enabled ones by default.
             now: The instant to judge by, to simulate a later day; the clock's by default.
+            gone_on: Takes the report of an interrupted run that was finished first, where it is not the one returned.
 
         Raises:
             UnknownPassError: a pass was named that does not exist.
@@ -83,6 +89,8 @@ class Runner:
                 report = await self._dream(scope, lease, resumed)
                 if resumed.names == names and now is None:
                     return report
+                if gone_on is not None:
+                    gone_on.append(report)
             return await self._dream(scope, lease, await self._open(scope, names, now))
 
     def _selected(self, passes: Collection[str] | None) -> tuple[str, ...]:

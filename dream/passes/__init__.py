@@ -25,7 +25,10 @@ ORDER: tuple[Place, ...] = (
     Place(NearDuplicates(), "after the fold, so that equal texts do not crowd out the similar ones"),
     Place(ImportanceDecay(), "after the fold, whose merged last-seen dates it counts"),
     Place(FactMining(), "before the passes that judge entries, so that what was just said is among them"),
-    Place(MemoryConsolidation(), "after mining, so that it judges what was just said; after the fold, which spares it copies"),
+    Place(
+        MemoryConsolidation(),
+        "after mining, so that it judges what was just said; after the fold, which spares it copies",
+    ),
 )
 """The order of a run; adding a pass is one line here."""
 

@@ -17,7 +17,9 @@ from dream.stores.deferred import DeferredStore
 from dream.stores.journal import JournalStore
 from dream.stores.ledger import LedgerStore
 from dream.stores.plans import PlanStore
+from dream.stores.run_history import RunHistory
 from dream.stores.runs import RunStore
+from dream.stores.usage import UsageStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Books:
         plans: Plans to be applied.
         deferred: Changes that wait for room under the share cap.
         clusters: Clusters that were left as they are.
+        history: Finished dreams, the newest first.
+        usage: What calls cost.
     """
 
     runs: RunStore
@@ -45,6 +49,8 @@ class Books:
     plans: PlanStore
     deferred: DeferredStore
     clusters: ClusterStore
+    history: RunHistory
+    usage: UsageStore
 
 
 def bookkeeping(view: ReadView) -> Books:
@@ -62,4 +68,6 @@ def bookkeeping(view: ReadView) -> Books:
         PlanStore(transaction),
         DeferredStore(transaction),
         ClusterStore(transaction),
+        RunHistory(transaction),
+        UsageStore(transaction),
     )

@@ -3,7 +3,7 @@
 import dataclasses
 import inspect
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum, IntEnum, StrEnum
 from functools import reduce
 from importlib import import_module
@@ -36,9 +36,11 @@ from agentcore.hosting.wisps import WispLog
 from agentcore.llm.gate import BusyGate
 from dream.cycle.dreams import Dreams
 from dream.cycle.history import History, Status
+from dream.domain.alarm import Alarm, AlarmKind
 from dream.domain.plan import Plan
 from dream.domain.reasons import Deferral, NotUndone, Refused, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.domain.usage import UsageRow
 from dream.interfaces.cli.app import COMMANDS, build_app
 from dream.interfaces.cli.faults import exit_code
 from dream.interfaces.exchange import export, items
@@ -127,6 +129,7 @@ def _shown(default: object) -> str:
         (Outcome, "Outcomes of a run"),
         (PassOutcome, "Outcomes of a pass"),
         (RunKind, "Kinds of run"),
+        (AlarmKind, "Kinds of alarm"),
         (Skip, "Why a pass was skipped or found nothing"),
         (Refused, "Why a change was refused"),
         (Deferral, "Why a run was deferred"),
@@ -161,11 +164,24 @@ def test_each_field_of_a_report_has_a_row(record: type, heading: str):
         (Plan, "A plan", {"report": "", "rows": "changes_planned", "created_at": "", "cursors": "", "settled": ""}),
         (History, "The history of an entry", {"entry_id": "id", "rows": "history"}),
         (Status, "The status of a scope", {"lease": "dreaming"}),
+        (UsageRow, "Usage", {"pass_name": "pass"}),
     ],
 )
 def test_each_field_of_a_document_has_a_row(record: type, heading: str, renamed: dict[str, str]):
     fields = {renamed.get(field.name, field.name) for field in dataclasses.fields(record)} - {""}
     assert _undocumented(fields, _documented("reports-and-reason-codes.md", heading)) == set()
+
+
+def test_each_field_of_an_alarm_has_a_row():
+    alarm = Alarm(
+        scope=agentcore.Scope.default(),
+        kind=AlarmKind.FAILED,
+        runs=1,
+        since=datetime(2025, 6, 14, tzinfo=UTC),
+        run_id="r",
+        passes=(),
+    )
+    assert _undocumented(set(alarm.to_json()), _documented("reports-and-reason-codes.md", "An alarm")) == set()
 
 
 def _errors() -> dict[str, type[AgentcoreError]]:
@@ -212,6 +228,7 @@ def test_each_public_name_has_a_row(package: Any):
         Skills,
         FeedbackLog,
         WispLog,
+        agentcore.AgentTools,
         BusyGate,
         Dreams,
         agentcore.testing.ManualClock,

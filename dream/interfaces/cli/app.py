@@ -39,6 +39,7 @@ COMMANDS = {
     "directives show": ("directives:show", "Print the text of a directive that is in force."),
     "directives eject": ("directives:eject", "Write a built-in directive to the data directory, to be edited there."),
     "directives check": ("directives:check", "Examine your own directives, and what a change of them costs."),
+    "usage": ("usage:usage", "Show what the model cost, by day, pass and model."),
     "status": ("health:status", "Show what is stored, what waits, and who dreams."),
     "doctor": ("health:doctor", "Examine the folder and the database."),
 }

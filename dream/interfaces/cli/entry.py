@@ -1,5 +1,6 @@
 """The edge of the program: errors become one sentence and an exit code."""
 
+import logging
 import sys
 import traceback
 from collections.abc import Sequence
@@ -8,6 +9,9 @@ from itertools import takewhile
 from dream.interfaces.cli.app import build_app
 from dream.interfaces.cli.faults import INTERRUPTED, Exit, exit_code, sentence
 from dream.interfaces.cli.screen import Screen, discard_output, forgive_encodings
+
+# What a person should know is printed as a sentence; without a handler Python would print the log's bare words as well.
+logging.getLogger("dream").addHandler(logging.NullHandler())
 
 
 def run(argv: Sequence[str] | None) -> Exit:

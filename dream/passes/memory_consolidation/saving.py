@@ -1,6 +1,7 @@
 """One text made of entries: judged, and turned into changes."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -38,7 +39,7 @@ class Unfaithful:
 Judgement = ChangeSet | Refusal | CloseCall | Unfaithful | None
 
 
-def judge_saving(saving: Saving, sheet: Sheet, desk: Desk, taken: Set[str]) -> Judgement:
+def judge_saving(saving: Saving, sheet: Sheet, desk: Desk, taken: AbstractSet[str]) -> Judgement:
     """Return the changes that a save makes, why it makes none, or None if it changes nothing.
 
     Args:
@@ -91,7 +92,7 @@ def _fault(draft: Draft, desk: Desk) -> Refusal | None:
     return None
 
 
-def _change_set(draft: Draft, desk: Desk, taken: Set[str]) -> ChangeSet | Refusal | None:
+def _change_set(draft: Draft, desk: Desk, taken: AbstractSet[str]) -> ChangeSet | Refusal | None:
     text = normalise(draft.content)
     own = [source for source in draft.sources if normalise(source.content) == text]
     twins = [

@@ -55,7 +55,9 @@ async def run(
             raise ConflictingOptionsError(first="--plan", second=name)
     as_of = instant(now)
     async with session.host(Access.CHANGE) as host:
-        report = await host.for_scope(session.scope).dreams.run(passes=passes, plan=plan, now=as_of)
+        dreams = host.for_scope(session.scope).dreams
+        dreams.on_alarm(lambda alarm: session.screen.warn(alarm.sentence))
+        report = await dreams.run(passes=passes, plan=plan, now=as_of)
         entries = await clustered(host, session, report)
     return told(session, report, report.to_json, lambda: run_lines(session, report, entries))
 

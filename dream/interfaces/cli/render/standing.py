@@ -15,6 +15,8 @@ def status_lines(session: Session, status: Status) -> Lines:
     """Yield how the scope stands."""
     yield Line(one_line(f"{session.scope} in {session.data_dir}"), Tone.TITLE)
     yield from table(_rows(session, status), session.screen.width)
+    if status.alarm is not None:
+        yield from paragraph(status.alarm.sentence, session.screen.width, tone=Tone.WARNING)
     if not (sum(status.entries.values()) or status.turns or status.skills):
         yield from paragraph(
             f"Nothing is stored here yet: {session.command('import', 'FILE')} or "

@@ -146,7 +146,7 @@ async def test_a_merge_that_says_what_another_live_entry_says_is_taken_over_by_t
     (twin,) = await world.add(BOTH)
     await dream(world, NOTHING)
     await world.add(TEA, GREEN)
-    report, _ = await dream(world, lambda shown: merge(BOTH, TEA, GREEN)(shown))
+    report, _ = await dream(world, merge(BOTH, TEA, GREEN))
     assert [entry.id for entry in await world.active()] == [twin.id]
     assert report.notes["merged"] == 2
 

@@ -1,0 +1,136 @@
+"""usage, and the alarm that run and status show."""
+
+import asyncio
+import sqlite3
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from commandline import CommandLine
+
+from agentcore.clock import SystemClock
+from agentcore.domain.instants import to_micros
+from agentcore.domain.scope import Scope
+from agentcore.llm.chat import (
+    ChatMessage,
+    ChatRequest,
+    ChatRole,
+    Completion,
+    FailedTry,
+    FinishReason,
+    TryFailure,
+    Usage,
+)
+from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.sql.storage import SqlStorage
+from dream.stores import bookkeeping
+from dream.stores.calls import CallKey
+
+REQUEST = ChatRequest(messages=(ChatMessage(ChatRole.USER, "Hi"),), max_output_tokens=9, purpose="x")
+
+
+def _paid(cli: CommandLine) -> None:
+    """Leave three calls of two passes behind, of which one failed and one is two days old."""
+
+    def pay(unit: UnitOfWork) -> None:
+        calls = bookkeeping(unit).calls
+        for place, (name, given) in enumerate([("mining", 1_000), ("mining", 70), ("merging", 5)]):
+            tries = (FailedTry(failure=TryFailure.TIMED_OUT, usage=Usage(input_tokens=30, output_tokens=2)),)
+            completion = Completion(
+                text="{}",
+                finish_reason=FinishReason.STOP,
+                usage=Usage(input_tokens=given, output_tokens=10),
+                model="scripted",
+                failed_tries=tries if name == "merging" else (),
+            )
+            key = CallKey(run_id="r", pass_name=name, batch_key=str(place), attempt=1)
+            calls.save(key, request=REQUEST, completion=completion, record_ids=())
+
+    async def write() -> None:
+        storage = SqlStorage(cli.database, clock=SystemClock())
+        await storage.start()
+        await storage.write(Scope.default(), pay)
+        await storage.stop()
+
+    cli.known("Ana likes tea")
+    asyncio.run(write())
+    with sqlite3.connect(cli.database) as connection:
+        two_days = to_micros(datetime.now(UTC) - timedelta(days=2))
+        connection.execute("UPDATE model_calls SET answered_at = ? WHERE input_tokens = 1000", (two_days,))
+
+
+def test_usage_tells_days_passes_and_models_apart(cli: CommandLine):
+    _paid(cli)
+    document = cli.json("usage")
+    today = datetime.now(UTC).date()
+    assert [(row["day"], row["pass"], row["calls"], row["failed"]) for row in document["usage"]] == [
+        (str(today - timedelta(days=2)), "mining", 1, 0),
+        (str(today), "merging", 2, 1),
+        (str(today), "mining", 1, 0),
+    ]
+    assert document["total"] == {"calls": 4, "failed": 1, "input_tokens": 1_105, "output_tokens": 32}
+    assert document["tokens_left_today"] == 2_000_000 - (70 + 10 + 5 + 10 + 32)
+
+
+def test_usage_is_a_table_with_a_sum_and_what_is_left(cli: CommandLine):
+    _paid(cli)
+    lines = cli.good("usage").splitlines()
+    assert lines[0].split() == ["day", "pass", "model", "calls", "failed", "tokens", "in", "tokens", "out"]
+    assert lines[1].split()[1:] == ["mining", "scripted", "1", "0", "1,000", "10"]
+    assert lines[-2].split() == ["total", "4", "1", "1,105", "32"]
+    assert lines[-1] == "Left for today (UTC): 1,999,873 tokens."
+    assert len({len(line) for line in lines[:-1]}) == 1
+
+
+@pytest.mark.parametrize(("days", "calls"), [(1, 3), (2, 3), (3, 4), (36_500, 4)])
+def test_usage_of_the_last_days(cli: CommandLine, days: int, calls: int):
+    _paid(cli)
+    assert cli.json("usage", "--days", days)["total"]["calls"] == calls
+
+
+def test_usage_told_apart_by_less(cli: CommandLine):
+    _paid(cli)
+    (row,) = cli.json("usage", "--by", "model")["usage"]
+    assert row == {"model": "scripted", "calls": 4, "failed": 1, "input_tokens": 1_105, "output_tokens": 32}
+    rows = cli.json("usage", "--by", "pass", "--by", "model")["usage"]
+    assert [row["pass"] for row in rows] == ["merging", "mining"]
+    assert cli.good("usage", "--by", "pass").splitlines()[1].split() == ["merging", "2", "1", "35", "12"]
+
+
+def test_usage_where_no_model_was_asked_says_that(cli: CommandLine):
+    assert cli.good("usage").splitlines() == [
+        "No model was asked for default/agent/agent in that time.",
+        "Left for today (UTC): 2,000,000 tokens.",
+    ]
+    assert not cli.data.exists()
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "36501", "x"])
+def test_usage_refuses_days_that_are_none(cli: CommandLine, days: str):
+    told = cli("usage", f"--days={days}")
+    assert told.code == 2
+    assert "--days" in told.complaint
+
+
+def test_usage_refuses_what_it_cannot_tell_apart_by(cli: CommandLine):
+    told = cli("usage", "--by", "week")
+    assert told.code == 2
+    assert "--by" in told.complaint
+
+
+def _fail_all_runs(cli: CommandLine) -> None:
+    with sqlite3.connect(cli.database) as connection:
+        connection.execute(
+            'UPDATE runs SET report = replace(report, \'"outcome":"unchanged"\', \'"outcome":"failed"\')'
+        )
+
+
+def test_status_shows_dreams_that_come_to_nothing(cli: CommandLine):
+    cli.known("Ana likes tea")
+    for _ in range(4):
+        cli.good("run", "--pass", "retention")
+    assert cli.json("status")["alarm"] is None
+    _fail_all_runs(cli)
+    alarm = cli.json("status")["alarm"]
+    assert (alarm["kind"], alarm["runs"]) == ("failed", 4)
+    assert f"dream show {alarm['run_id']}" in " ".join(cli.good("status").split())
+    assert alarm["run_id"] in cli.good("show", alarm["run_id"])
