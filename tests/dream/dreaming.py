@@ -13,6 +13,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.parts import HostParts
+from agentcore.hosting.watching import BusySource, BusyWatch
 from agentcore.ids import IdFactory
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import Recall
@@ -47,6 +48,8 @@ class World:
     ids: IdFactory = field(default_factory=SequentialIds)
     gate: BusyGate = field(default_factory=BusyGate)
     scope: Scope = field(default_factory=fresh_scope)
+    holder: str = "this-world"
+    busy_sources: tuple[BusySource, ...] = ()
     options: DreamOptions = field(default_factory=DreamOptions)
     chat: Any = None
     capabilities: frozenset[Capability] = frozenset(Capability) - {Capability.LLM}
@@ -58,9 +61,16 @@ class World:
             clock=self.clock,
             ids=self.ids,
             gate=self.gate,
+            watch=self.watch,
             chat=self.chat,
             recall=self.recall,
             capabilities=self.capabilities | ({Capability.LLM} if self.chat else set()),
+        )
+
+    @property
+    def watch(self) -> BusyWatch:
+        return BusyWatch(
+            storage=self.storage, clock=self.clock, gate=self.gate, holder=self.holder, sources=self.busy_sources
         )
 
     @property
