@@ -86,7 +86,7 @@ class Refused(StrEnum):
     """The evidence for both sides is about as strong; it became an open question instead."""
     INVALID_CONTENT = "invalid_content"
     """The text, category or a tag cannot be stored."""
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105 - a code, not one
     """The text looks like a password, a key, a token or a card number."""
     FORGOTTEN = "forgotten"
     """A person asked to forget this text."""

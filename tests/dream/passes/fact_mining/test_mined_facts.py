@@ -90,7 +90,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("fields", "code"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])  # fmt: skip
+@pytest.mark.parametrize(("fields", "code"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 async def test_a_fact_that_does_not_hold_is_refused_alone(world: World, fields: dict[str, Any], code: str):
     await talk(world, *TALK, "My password is hunter2.")
     report = await mine(world, LISBON | fields, a_fact("Ana's brother is Rui.", "t6", quote="my brother rui"))
@@ -107,8 +107,9 @@ async def test_an_item_that_is_no_object_is_refused_alone(world: World, item: An
     assert (codes(report), len(await world.active())) == (["invalid_content"], 1)
 
 
-@pytest.mark.parametrize("text", ['{"memories": []}', '{"facts": {}}', '{"facts": "none"}', '{"facts": null}',
-                                  answer(*[LISBON] * 251)])  # fmt: skip
+@pytest.mark.parametrize(
+    "text", ['{"memories": []}', '{"facts": {}}', '{"facts": "none"}', '{"facts": null}', answer(*[LISBON] * 251)]
+)
 async def test_an_answer_in_another_shape_is_refused_whole_and_not_asked_again(world: World, text: str):
     await talk(world, *TALK)
     heard = hearing(world, text)
