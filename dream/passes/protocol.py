@@ -159,23 +159,23 @@ class ModelPass(Protocol):
     directives: ClassVar[tuple[str, ...]]
     """Names of the directives it sends, such as `memory-rules` and `dream`; they are frozen when a run begins."""
 
-    async def has_work(self, context: ModelContext) -> Work:
+    async def has_work(self, context: ModelContext, /) -> Work:
         """Tell what there is to do as of `context.as_of`."""
         ...
 
-    async def pack(self, context: ModelContext) -> Packing:
+    async def pack(self, context: ModelContext, /) -> Packing:
         """Partition what is new into batches; makes no call."""
         ...
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def request(self, context: ModelContext, batch: Batch, /) -> ChatRequest | None:
         """Return the question about *batch*; None if nothing of it is left as it was packed. Same batch, same text."""
         ...
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer, /) -> ChatRequest | None:
         """Return a question that asks for a repair of *answer*; None if it needs none, or is beyond it."""
         ...
 
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer], /) -> Proposal:
         """Return what the answers (the first, then the repaired one if there is one) change.
 
         Its `cursor`, `backlog` and `done` are not used; its `looked_at` are the members that are settled: what it
