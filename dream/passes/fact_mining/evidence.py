@@ -29,6 +29,7 @@ _SPELLINGS: Final = str.maketrans(
     }
 )
 _EDGES: Final = " \t\n\"'.,;:!?()[]-"
+_IN_NUMBERS: Final = frozenset(".,:")
 _DENIAL = regex.compile(
     r"\W*(?:no|nope|nah|not|never|wrong|incorrect|nein|falsch|stimmt nicht|non|faux|jamais|não|nunca|errado|falso)\b",
     regex.IGNORECASE,
@@ -98,7 +99,7 @@ def holds_quote(text: str, quote: str) -> bool:
     start = written.find(wanted)
     while start >= 0:
         end = start + len(wanted)
-        if not (_cuts(written[start - 1 : start], wanted[0]) or _cuts(wanted[-1], written[end : end + 1])):
+        if not (_cuts(written[max(0, start - 2) : start], wanted[:2]) or _cuts(wanted[-2:], written[end : end + 2])):
             return True
         start = written.find(wanted, start + 1)
     return False
@@ -139,8 +140,14 @@ def _plain(text: str) -> str:
 
 
 def _cuts(left: str, right: str) -> bool:
-    """Tell whether a boundary between two characters runs through a word of a script that has spaces."""
-    return bool(left) and bool(right) and _spaced(left) and _spaced(right)
+    """Tell whether a boundary runs through a number, or through a word of a script that has spaces."""
+    if not left or not right:
+        return False
+    if right[0] in _IN_NUMBERS:
+        return left[-1].isdigit() and right[1:].isdigit()
+    if left[-1] in _IN_NUMBERS:
+        return left[:-1].isdigit() and right[0].isdigit()
+    return _spaced(left[-1]) and _spaced(right[0])
 
 
 def _spaced(character: str) -> bool:
