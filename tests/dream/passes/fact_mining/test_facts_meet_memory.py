@@ -7,7 +7,7 @@ import pytest
 from dreaming import DAY, NOW, World, codes
 from hypothesis import given
 from hypothesis import strategies as st
-from mining import a_fact, a_turn, contents, mine, talk
+from mining import a_fact, a_turn, mine, talk
 
 from agentcore.domain.memory import MemoryEntry, Status, Trust
 from dream.guards.vocabulary import builtin
