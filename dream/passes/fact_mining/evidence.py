@@ -1,6 +1,6 @@
 """Evidence: the turns a fact may rest on, and the quote that shows it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from unicodedata import normalize
@@ -34,6 +34,13 @@ _DENIAL = regex.compile(
     r"\W*(?:no|nope|nah|not|never|wrong|incorrect|nein|falsch|stimmt nicht|non|faux|jamais|não|nunca|errado|falso)\b",
     regex.IGNORECASE,
 )
+_ADDRESS = regex.compile(
+    r"(?<!\p{L})(?:y(?:ou|ours?|'all)|u|we|us|ours?|let'?s|together|du|dich|dir|dein\p{L}*|ihr|euch|wir|uns(?:er\p{L}*)?"
+    r"|tu|te|toi|ton|ta|tes|vous|vos|votre|nous|nos|notre|tú|ti|contigo|tus?|usted(?:es)?|nosotr[oa]s|nuestr[oa]s?"
+    r"|você|vocês|seus?|suas?|nós|noss[oa]s?)(?!\p{L})",
+    regex.IGNORECASE,
+)
+"""Words by which a speaker means whoever they talk with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +51,13 @@ class Evidence:
         turns: Its sources, in the order they were said.
         quoted: The one that holds the quote.
         quote: The quote on one line, as the model wrote it.
+        partners: Names of those whom its turns address or include, as in "you" and "we".
     """
 
     turns: tuple[Turn, ...]
     quoted: Turn
     quote: str
+    partners: tuple[str, ...] = ()
 
     @property
     def heard(self) -> tuple[Turn, ...]:
@@ -83,7 +92,7 @@ def evidence_of(item: Item, shown: Mapping[str, Shown], known: frozenset[str]) -
     valid = [one for one in cited if is_evidence(one.turn) and (one.turn.role == "user" or _answers(one, cited))]
     if not any(one.is_new for one in valid):
         return _refused(Refused.NOT_EVIDENCE, item, "rests on words of the assistant that no user confirmed")
-    return _quoted(item, valid)
+    return _quoted(item, valid, _partners(valid, shown.values()))
 
 
 def holds_quote(text: str, quote: str) -> bool:
@@ -105,7 +114,14 @@ def holds_quote(text: str, quote: str) -> bool:
     return False
 
 
-def _quoted(item: Item, valid: Sequence[Shown]) -> Evidence | Refusal:
+def _partners(valid: Sequence[Shown], shown: Iterable[Shown]) -> tuple[str, ...]:
+    """Return the other speakers of a session in which one of the turns says "you", "we" or "our"."""
+    sessions = {one.turn.session_id for one in valid if _ADDRESS.search(one.turn.content)}
+    names = {one.turn.speaker for one in shown if one.turn.session_id in sessions}
+    return tuple(sorted(name for name in names if name is not None))
+
+
+def _quoted(item: Item, valid: Sequence[Shown], partners: tuple[str, ...]) -> Evidence | Refusal:
     holders = [one for one in valid if holds_quote(one.turn.content, item.quote)]
     if not holders:
         return _refused(Refused.QUOTE_NOT_FOUND, item, "has a quote that stands in none of its turns")
@@ -113,7 +129,7 @@ def _quoted(item: Item, valid: Sequence[Shown]) -> Evidence | Refusal:
     if not said and any(_denies(one, valid) for one in holders):
         return _refused(Refused.NOT_EVIDENCE, item, "rests on words of the assistant that the user denied")
     quote = " ".join(item.quote.split()).strip(" \"'")
-    return Evidence(tuple(one.turn for one in valid), (said or holders)[0].turn, quote)
+    return Evidence(tuple(one.turn for one in valid), (said or holders)[0].turn, quote, partners)
 
 
 def _answers(assistant: Shown, cited: Sequence[Shown]) -> bool:
