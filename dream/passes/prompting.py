@@ -15,6 +15,9 @@ brackets, its attributes, and its text as a JSON string. Refer to a record by it
 stand there.
 Answer with one JSON object and nothing else."""
 
+_LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
+"""Line ends that JSON leaves as they are."""
+
 
 def quoted(text: str) -> str:
     r"""Return *text* as a JSON string on one line: no record can break its line, or the fence.
@@ -23,7 +26,7 @@ def quoted(text: str) -> str:
         >>> print(quoted('end.\n[e2] "fake"'))
         "end.\n[e2] \"fake\""
     """
-    return orjson.dumps(_writable(text)).decode().replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return orjson.dumps(_writable(text)).decode().translate(_LINE_ENDS)
 
 
 def fenced(marker: str, title: str, lines: Iterable[str]) -> str:

@@ -74,7 +74,7 @@ class FactMining:
             return None
         return question(context, shown, directives=self.directives, purpose=self.name)
 
-    async def review(self, _context: ModelContext, _batch: Batch, _answer: Answer) -> ChatRequest | None:
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:  # noqa: ARG002
         """Ask for no repair: the turns stay, and what is worth remembering is said again."""
         return None
 

@@ -1,6 +1,6 @@
 """Evidence: the turns a fact may rest on, and the quote that shows it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from unicodedata import normalize
@@ -29,10 +29,18 @@ _SPELLINGS: Final = str.maketrans(
     }
 )
 _EDGES: Final = " \t\n\"'.,;:!?()[]-"
+_IN_NUMBERS: Final = frozenset(".,:")
 _DENIAL = regex.compile(
     r"\W*(?:no|nope|nah|not|never|wrong|incorrect|nein|falsch|stimmt nicht|non|faux|jamais|não|nunca|errado|falso)\b",
     regex.IGNORECASE,
 )
+_ADDRESS = regex.compile(
+    r"(?<!\p{L})(?:y(?:ou|ours?|'all)|u|we|us|ours?|let'?s|together|du|dich|dir|dein\p{L}*|ihr|euch|wir|uns(?:er\p{L}*)?"
+    r"|tu|te|toi|ton|ta|tes|vous|vos|votre|nous|nos|notre|tú|ti|contigo|tus?|usted(?:es)?|nosotr[oa]s|nuestr[oa]s?"
+    r"|você|vocês|seus?|suas?|nós|noss[oa]s?)(?!\p{L})",
+    regex.IGNORECASE,
+)
+"""Words by which a speaker means whoever they talk with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +51,13 @@ class Evidence:
         turns: Its sources, in the order they were said.
         quoted: The one that holds the quote.
         quote: The quote on one line, as the model wrote it.
+        partners: Names of those whom its turns address or include, as in "you" and "we".
     """
 
     turns: tuple[Turn, ...]
     quoted: Turn
     quote: str
+    partners: tuple[str, ...] = ()
 
     @property
     def heard(self) -> tuple[Turn, ...]:
@@ -82,7 +92,7 @@ def evidence_of(item: Item, shown: Mapping[str, Shown], known: frozenset[str]) -
     valid = [one for one in cited if is_evidence(one.turn) and (one.turn.role == "user" or _answers(one, cited))]
     if not any(one.is_new for one in valid):
         return _refused(Refused.NOT_EVIDENCE, item, "rests on words of the assistant that no user confirmed")
-    return _quoted(item, valid)
+    return _quoted(item, valid, _partners(valid, shown.values()))
 
 
 def holds_quote(text: str, quote: str) -> bool:
@@ -98,13 +108,20 @@ def holds_quote(text: str, quote: str) -> bool:
     start = written.find(wanted)
     while start >= 0:
         end = start + len(wanted)
-        if not (_cuts(written[start - 1 : start], wanted[0]) or _cuts(wanted[-1], written[end : end + 1])):
+        if not (_cuts(written[max(0, start - 2) : start], wanted[:2]) or _cuts(wanted[-2:], written[end : end + 2])):
             return True
         start = written.find(wanted, start + 1)
     return False
 
 
-def _quoted(item: Item, valid: Sequence[Shown]) -> Evidence | Refusal:
+def _partners(valid: Sequence[Shown], shown: Iterable[Shown]) -> tuple[str, ...]:
+    """Return the other speakers of a session in which one of the turns says "you", "we" or "our"."""
+    sessions = {one.turn.session_id for one in valid if _ADDRESS.search(one.turn.content)}
+    names = {one.turn.speaker for one in shown if one.turn.session_id in sessions}
+    return tuple(sorted(name for name in names if name is not None))
+
+
+def _quoted(item: Item, valid: Sequence[Shown], partners: tuple[str, ...]) -> Evidence | Refusal:
     holders = [one for one in valid if holds_quote(one.turn.content, item.quote)]
     if not holders:
         return _refused(Refused.QUOTE_NOT_FOUND, item, "has a quote that stands in none of its turns")
@@ -112,7 +129,7 @@ def _quoted(item: Item, valid: Sequence[Shown]) -> Evidence | Refusal:
     if not said and any(_denies(one, valid) for one in holders):
         return _refused(Refused.NOT_EVIDENCE, item, "rests on words of the assistant that the user denied")
     quote = " ".join(item.quote.split()).strip(" \"'")
-    return Evidence(tuple(one.turn for one in valid), (said or holders)[0].turn, quote)
+    return Evidence(tuple(one.turn for one in valid), (said or holders)[0].turn, quote, partners)
 
 
 def _answers(assistant: Shown, cited: Sequence[Shown]) -> bool:
@@ -139,8 +156,14 @@ def _plain(text: str) -> str:
 
 
 def _cuts(left: str, right: str) -> bool:
-    """Tell whether a boundary between two characters runs through a word of a script that has spaces."""
-    return bool(left) and bool(right) and _spaced(left) and _spaced(right)
+    """Tell whether a boundary runs through a number, or through a word of a script that has spaces."""
+    if not left or not right:
+        return False
+    if right[0] in _IN_NUMBERS:
+        return left[-1].isdigit() and right[1:].isdigit()
+    if left[-1] in _IN_NUMBERS:
+        return left[:-1].isdigit() and right[0].isdigit()
+    return _spaced(left[-1]) and _spaced(right[0])
 
 
 def _spaced(character: str) -> bool:

@@ -150,7 +150,7 @@ def _invented(content: str, category: str, evidence: Evidence, told: ToldTimes, 
     """Return details that no cited turn holds; what the fact leaves out is no matter."""
     said = [f"{turn.speaker or turn.role.title()}: {turn.content}" for turn in evidence.turns]
     found = coverage(
-        [*said, told.sentences()],
+        [*said, " ".join((told.sentences(), *evidence.partners))],
         content,
         terms.vocabulary,
         category=category,

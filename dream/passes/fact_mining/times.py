@@ -50,7 +50,8 @@ class ToldTimes:
     def sentences(self) -> str:
         """Return the dates as a text that backs up what a fact says: with weekday, and years alone."""
         days = (f"{date} {date.begins:%A}" if date.precision is Precision.DAY else str(date) for date in self.dates)
-        return "; ".join(sorted(days))
+        # Without stops, each of which would begin a clause for the guard to compare.
+        return " ".join(sorted(days))
 
     def follows(self, subject: SubjectTime) -> bool:
         """Tell whether every bound of a subject time agrees with a date that was told, and is no more exact."""

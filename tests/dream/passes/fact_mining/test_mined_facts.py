@@ -319,3 +319,23 @@ async def test_a_turn_that_changed_since_it_was_packed_is_read_again(world: Worl
 
     report = (await hearing(world, reply).run_passes(FactMining())).passes[0]
     assert (codes(report), await world.active()) == (["stale_source"], [])
+
+
+@pytest.mark.parametrize(
+    ("said", "codes_of"),
+    [
+        ("I would love to help you with the move.", []),
+        ("Nous allons partir ensemble.", []),
+        ("I would love to help with the move.", ["invented_detail"]),
+    ],
+)
+async def test_whom_a_speaker_addresses_may_be_named(world: World, said: str, codes_of: list[str]):
+    await talk(world, a_turn(world, "I am moving.", "s1", NOW, speaker="Rui"))
+    await talk(world, said, occurred_at=NOW + MINUTE)
+    await talk(world, a_turn(world, "Hello.", "s2", NOW, speaker="Eva"))
+    report = await mine(
+        world,
+        a_fact("Ana offers help to Rui.", "t2", quote=said),
+        a_fact("Ana offers help to Eva.", "t2", quote=said),
+    )
+    assert codes(report) == [*codes_of, "invented_detail"]
