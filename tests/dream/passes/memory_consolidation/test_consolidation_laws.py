@@ -53,7 +53,7 @@ def entries(draw: st.DrawFn) -> list[MemoryEntry]:
                 id=f"m{place}",
                 scope=Scope.default(),
                 content=draw(st.sampled_from(TEXTS)),
-                category=draw(st.sampled_from(_COMMON_FILES + ["active-plans/x", "anti-patterns/routing"])),
+                category=draw(st.sampled_from([*_COMMON_FILES, "active-plans/x", "anti-patterns/routing"])),
                 base=draw(st.sampled_from([0.1, 0.5, 0.9])),
                 created_at=said,
                 recorded_at=said,
