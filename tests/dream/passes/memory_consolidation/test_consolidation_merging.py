@@ -167,15 +167,15 @@ async def test_what_takes_over_a_merge_is_not_dropped_by_the_same_answer(world: 
 async def test_two_merges_do_not_end_in_one_entry(world: World):
     await world.add(BOTH)
     await dream(world, NOTHING)
-    await world.add(TEA, GREEN, TEA.upper(), GREEN.upper(), category="general")
+    await world.add(TEA, GREEN, "Ana likes tea!", "Ana likes green tea best!")
     report, _ = await dream(
         world,
         lambda shown: {
-            "toSave": [save(shown, BOTH, TEA, GREEN), save(shown, BOTH, TEA.upper(), GREEN.upper())],
+            "toSave": [save(shown, BOTH, TEA, GREEN), save(shown, BOTH, "Ana likes tea!", "Ana likes green tea best!")],
         },
     )
     assert codes(report) == [Refused.HANDLE_REUSED]
-    assert contents(await world.active()) == {BOTH, TEA.upper(), GREEN.upper()}
+    assert contents(await world.active()) == {BOTH, "Ana likes tea!", "Ana likes green tea best!"}
 
 
 async def test_sources_named_for_deletion_too_are_simply_merged(world: World):

@@ -1,0 +1,261 @@
+"""What may go, what must stay, and what becomes a question."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from consolidating import NOTHING, Shown, contents, dream, drop, save, supersede
+from dreaming import DAY, NOW, World, codes
+
+from agentcore.domain.memory import SourceKind, SourceRef, Status, Trust
+from dream.domain.reasons import Refused
+from dream.passes.memory_consolidation.conflicts import Evidence, Verdict, judge
+
+NOISE, TEA = "ok thanks", "Ana likes tea."
+LISBON, PORTO = "Ana lives in Lisbon.", "Ana lives in Porto."
+
+
+async def test_noise_is_archived_with_a_reason_and_no_successor(world: World):
+    noise, _ = await world.add(NOISE, TEA)
+    report, _ = await dream(world, drop(NOISE))
+    gone = await world.get(noise)
+    assert (gone.status, gone.successor, gone.status_reason) == (Status.ARCHIVED, None, "of no lasting value")
+    assert report.notes["dropped"] == 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "kept"),
+    [
+        ("a greeting", "of no lasting value: a greeting"),
+        ("line\nbreak", "of no lasting value: line break"),
+        ("Ana lives in Porto now", "of no lasting value"),
+        ("x" * 500, "of no lasting value: " + "x" * 160),
+    ],
+)
+async def test_a_models_reason_is_kept_if_it_tells_nothing_that_the_entry_does_not(
+    world: World, reason: str, kept: str
+):
+    noise, _ = await world.add(NOISE, TEA)
+    await dream(world, lambda shown: {"toDelete": [{"id": shown[NOISE], "reason": reason}]})
+    assert (await world.get(noise)).status_reason == kept
+
+
+# What RockBot's tests of protection ask.
+
+
+@pytest.mark.parametrize("fields", [{"base": 0.80}, {"own_count": 5}, {"pinned": True}])
+async def test_what_is_important_or_seen_often_or_pinned_is_not_dropped(world: World, fields: dict[str, object]):
+    await world.add(NOISE, **fields)
+    report, _ = await dream(world, drop(NOISE))
+    assert codes(report) == [Refused.PROTECTED_ENTRY]
+    assert contents(await world.active()) == {NOISE}
+
+
+@pytest.mark.parametrize("fields", [{"base": 0.79}, {"own_count": 4}])
+async def test_below_the_protection_it_is(world: World, fields: dict[str, object]):
+    await world.add(NOISE, **fields)
+    await dream(world, drop(NOISE))
+    assert await world.active() == []
+
+
+async def test_the_protection_is_an_option(world: World):
+    await world.add(NOISE, base=0.6)
+    report, _ = await dream(world, drop(NOISE), protect_importance=0.5)
+    assert codes(report) == [Refused.PROTECTED_ENTRY]
+
+
+async def test_importance_that_faded_protects_as_it_did(world: World):
+    await world.add(NOISE, base=0.9, created_at=NOW - 700 * DAY)
+    report, _ = await dream(world, drop(NOISE))
+    assert codes(report) == [Refused.PROTECTED_ENTRY]
+
+
+@pytest.mark.parametrize(("entries", "dropped"), [(4, 4), (8, 7)])
+async def test_an_answer_that_drops_nearly_everything_drops_nothing(world: World, entries: int, dropped: int):
+    texts = [f"thought{place} passing{place}" for place in range(entries)]
+    await world.add(*texts)
+    report, _ = await dream(world, drop(*texts[:dropped]))
+    assert codes(report) == [Refused.OVER_EAGER]
+    assert len(await world.active()) == entries
+
+
+async def test_an_over_eager_answer_still_merges(world: World):
+    noise = [f"thought{place} passing{place}" for place in range(8)]
+    await world.add(*noise, TEA, "Ana likes green tea.")
+
+    def answer(shown: Shown) -> dict[str, object]:
+        merged = save(shown, "Ana likes green tea.", TEA, "Ana likes green tea.")
+        return {"toDelete": [shown[text] for text in noise], "toSave": [merged]}
+
+    report, _ = await dream(world, answer)
+    assert codes(report) == [Refused.OVER_EAGER]
+    assert contents(await world.active()) == {*noise, "Ana likes green tea."}
+
+
+async def test_what_one_day_has_no_room_for_is_deferred_and_not_paid_again(world: World):
+    texts = [f"thought{place} passing{place}" for place in range(8)]
+    await world.add(*texts)
+    report, _ = await dream(world, drop(*texts[:5]), share_cap=0.0, share_cap_least=2)
+    assert codes(report) == [Refused.SHARE_CAP] * 3
+    world.clock.advance(DAY * 1.1)
+    await dream(world, share_cap=0.0, share_cap_least=3)
+    assert contents(await world.active()) == set(texts[5:])
+
+
+async def test_a_later_entry_takes_the_place_of_an_older_one(world: World):
+    (old,) = await world.add(LISBON, created_at=NOW - 40 * DAY)
+    (new,) = await world.add(PORTO)
+    report, _ = await dream(world, supersede(LISBON, PORTO))
+    gone = await world.get(old)
+    assert (gone.status, gone.successor) == (Status.SUPERSEDED, new.id)
+    assert (await world.get(new)) == new
+    assert report.notes["superseded"] == 1
+
+
+async def test_an_older_entry_does_not_take_the_place_of_a_later_one(world: World):
+    await world.add(LISBON, created_at=NOW - 40 * DAY)
+    await world.add(PORTO)
+    report, _ = await dream(world, supersede(PORTO, LISBON))
+    assert codes(report) == [Refused.WEAKER_EVIDENCE]
+
+
+async def test_a_close_call_becomes_an_open_question(world: World):
+    old, new = await world.add(LISBON, PORTO)
+    report, _ = await dream(world, supersede(LISBON, PORTO))
+    assert codes(report) == [Refused.CLOSE_CALL]
+    assert [question["entries"] for question in report.notes["questions"]] == [[old.id, new.id]]
+    assert contents(await world.active()) == {LISBON, PORTO}
+
+
+async def test_an_entry_can_give_way_to_a_merge(world: World):
+    (old,) = await world.add(LISBON, created_at=NOW - 40 * DAY)
+    new = await world.add(PORTO, "Ana has a flat in Porto.")
+
+    def answer(shown: Shown) -> dict[str, object]:
+        merged = save(shown, "Ana lives in a flat in Porto.", PORTO, "Ana has a flat in Porto.")
+        return {"toDelete": [{"id": shown[LISBON], "reason": "moved", "supersededBy": 0}], "toSave": [merged]}
+
+    await dream(world, answer)
+    (merged,) = await world.active()
+    assert ((await world.get(old)).status, (await world.get(old)).successor) == (Status.SUPERSEDED, merged.id)
+    assert {source.id for source in merged.sources} == {old.id, *(one.id for one in new)}
+    assert old.id not in {entry_id for entry_id, _ in merged.absorbed}
+
+
+async def test_a_text_that_tells_the_change_takes_the_old_one_along_and_can_be_forgotten_with_it(world: World):
+    (old,) = await world.add(LISBON, created_at=NOW - 40 * DAY)
+    (new,) = await world.add(PORTO)
+
+    def answer(shown: Shown) -> dict[str, object]:
+        told = save(shown, "Ana lives in Porto, before that in Lisbon.", PORTO)
+        return {"toDelete": [{"id": shown[LISBON], "reason": "", "supersededBy": shown[PORTO]}], "toSave": [told]}
+
+    await dream(world, answer)
+    assert contents(await world.active()) == {"Ana lives in Porto, before that in Lisbon."}
+    await world.memory.forget(old.id)
+    assert [entry.id for entry in await world.active()] == [new.id]
+
+
+async def test_what_gives_way_lends_no_trust(world: World):
+    await world.add(LISBON, created_at=NOW - 40 * DAY, trust=Trust.INFERRED)
+    await world.add(PORTO)
+
+    def answer(shown: Shown) -> dict[str, object]:
+        told = save(shown, "Ana lives in Porto, before that in Lisbon.", PORTO, LISBON)
+        return {"toDelete": [{"id": shown[LISBON], "reason": "", "supersededBy": 0}], "toSave": [told]}
+
+    await dream(world, answer)
+    assert [entry.trust for entry in await world.active()] == [Trust.INFERRED]
+
+
+@pytest.mark.parametrize("by", [5, -1, "e1", None])
+async def test_without_a_successor_that_is_there_nothing_gives_way(world: World, by: object):
+    (old,) = await world.add(LISBON, created_at=NOW - 40 * DAY)
+    await world.add(PORTO)
+    report, _ = await dream(
+        world, lambda _: {"toDelete": [{"id": "e1", "supersededBy": by}, {"id": "e2", "supersededBy": "e1"}]}
+    )
+    assert (await world.get(old)).status is not Status.SUPERSEDED
+    assert Refused.NO_SUCCESSOR in codes(report)
+
+
+async def test_a_successor_must_be_about_the_same(world: World):
+    await world.add(LISBON, created_at=NOW - 40 * DAY)
+    await world.add("The printer needs toner.")
+    report, _ = await dream(world, supersede(LISBON, "The printer needs toner."))
+    assert codes(report) == [Refused.NO_SUCCESSOR]
+
+
+async def test_a_pinned_entry_gives_way_to_nothing(world: World):
+    await world.add(LISBON, created_at=NOW - 40 * DAY, pinned=True)
+    await world.add(PORTO)
+    report, _ = await dream(world, supersede(LISBON, PORTO))
+    assert codes(report) == [Refused.PROTECTED_ENTRY]
+
+
+async def test_an_important_entry_may_be_superseded_by_better_evidence(world: World):
+    await world.add(LISBON, created_at=NOW - 40 * DAY, base=0.95)
+    await world.add(PORTO)
+    await dream(world, supersede(LISBON, PORTO))
+    assert contents(await world.active()) == {PORTO}
+
+
+async def test_what_a_person_confirmed_corrects_a_later_entry(world: World):
+    await world.add(PORTO, created_at=NOW - 40 * DAY, trust=Trust.CONFIRMED)
+    await world.add(LISBON)
+    await dream(world, supersede(LISBON, PORTO))
+    assert contents(await world.active()) == {PORTO}
+
+
+async def test_a_reviewed_neighbour_can_be_superseded_by_what_is_new(world: World):
+    await world.add(LISBON)
+    await dream(world, NOTHING)
+    world.clock.advance(30 * DAY)
+    await world.add(PORTO)
+    await dream(world, supersede(LISBON, PORTO), threshold=0.05)
+    assert contents(await world.active()) == {PORTO}
+
+
+def evidence(
+    trust: Trust = Trust.STATED, seen: int = 1, at: datetime = NOW, subject: datetime | None = None, name: str = "x"
+) -> Evidence:
+    return Evidence(trust=trust, observations=((name, seen),), last_seen_at=at, subject_from=subject)
+
+
+WEEK = timedelta(days=7)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        (evidence(), evidence(Trust.CONFIRMED, at=NOW - WEEK, name="n"), Verdict.GIVES_WAY),
+        (evidence(Trust.CONFIRMED), evidence(seen=50, at=NOW + WEEK, name="n"), Verdict.STAYS),
+        (evidence(), evidence(Trust.INFERRED, 50, NOW + WEEK, name="n"), Verdict.STAYS),
+        (evidence(seen=2), evidence(seen=3, at=NOW - WEEK, name="n"), Verdict.GIVES_WAY),
+        (evidence(seen=3), evidence(seen=2, at=NOW + WEEK, name="n"), Verdict.STAYS),
+        (evidence(seen=2), evidence(seen=1, at=NOW + WEEK, name="n"), Verdict.GIVES_WAY),
+        (evidence(seen=4), evidence(seen=3, at=NOW + WEEK, name="n"), Verdict.GIVES_WAY),
+        (evidence(), evidence(name="n"), Verdict.CLOSE_CALL),
+        (evidence(), evidence(at=NOW + timedelta(hours=23), name="n"), Verdict.CLOSE_CALL),
+        (evidence(at=NOW + WEEK), evidence(name="n"), Verdict.STAYS),
+        # What it took over from the old one is no evidence against that.
+        (evidence(), evidence(seen=9), Verdict.CLOSE_CALL),
+        # A change of the world is no conflict, unless it is yet to come or a stranger tells it.
+        (evidence(seen=9, at=NOW - WEEK), evidence(at=NOW, subject=datetime(2025, 6, 10), name="n"), Verdict.GIVES_WAY),  # noqa: DTZ001
+        (evidence(seen=9, at=NOW - WEEK), evidence(at=NOW, subject=datetime(2026, 1, 1), name="n"), Verdict.STAYS),  # noqa: DTZ001
+        (
+            evidence(seen=9, at=NOW - WEEK),
+            evidence(Trust.UNTRUSTED, at=NOW, subject=datetime(2025, 6, 10), name="n"),  # noqa: DTZ001
+            Verdict.STAYS,
+        ),
+    ],
+)
+def test_evidence_is_ranked(old: Evidence, new: Evidence, verdict: Verdict):
+    assert judge(old, new, NOW + WEEK) is verdict
+
+
+async def test_a_derived_entry_is_no_evidence_against_what_it_was_derived_from(world: World):
+    (old,) = await world.add(LISBON)
+    derived = world.entry(PORTO, own_count=0, absorbed=((old.id, 9),), sources=(SourceRef(SourceKind.ENTRY, old.id),))
+    await world.add(derived)
+    report, _ = await dream(world, supersede(LISBON, PORTO))
+    assert codes(report) == [Refused.CLOSE_CALL]
