@@ -10,8 +10,10 @@ from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.hosting.options import ConversationOptions, FeedbackOptions, MemoryOptions, SkillOptions, WispOptions
 from agentcore.hosting.service import HostedService
+from agentcore.hosting.watching import BusySource
 from agentcore.ids import IdFactory
 from agentcore.llm.chat import ChatClient
+from agentcore.llm.openai_client import OpenAIChatClient
 from agentcore.stores.protocols import Storage
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class Blueprint:
         feedback: How feedback is kept.
         wisps: How wisp runs are kept.
         services: The host's own services, in the order to start them.
+        busy_sources: What tells of people served where the host does not see it.
         dreaming: Makes the dreams.
     """
 
@@ -50,6 +53,7 @@ class Blueprint:
     feedback: FeedbackOptions | None = None
     wisps: WispOptions | None = None
     services: Sequence[HostedService] = ()
+    busy_sources: Sequence[BusySource] = ()
     dreaming: "DreamFactory | None" = None
 
     @property
@@ -64,3 +68,13 @@ class Blueprint:
             Capability.LLM: self.chat,
         }
         return frozenset(capability for capability, part in present.items() if part is not None)
+
+    @property
+    def shares_endpoint(self) -> bool:
+        """Whether the model's server is said to work for people too; a client of the host's own is not asked."""
+        if not isinstance(self.chat, OpenAIChatClient):
+            return False
+        # Deferred: without such a client, the settings have not been imported.
+        from agentcore.llm.settings import EndpointUse  # noqa: PLC0415
+
+        return self.chat.options.endpoint is EndpointUse.SHARED

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         WispOptions,
     )
     from agentcore.hosting.service import HostedService
+    from agentcore.hosting.watching import BusySource
     from agentcore.llm.chat import ChatClient
     from agentcore.llm.settings import ChatOptions
     from agentcore.stores.protocols import Storage
@@ -72,6 +73,7 @@ class AgentHostBuilder:
         self._chat: tuple[ChatClient | ChatOptions | None] | None = None
         self._storage: Storage | None = None
         self._services: list[HostedService] = []
+        self._busy_sources: list[BusySource] = []
         self._install: Callable[[Callable[[DreamOptions], DreamOptions]], DreamFactory] | None = None
         self._is_built = False
 
@@ -129,6 +131,19 @@ class AgentHostBuilder:
         self._services.append(service)
         return self
 
+    def with_busy_source(self, source: "BusySource") -> Self:
+        """Let dreams ask, every five seconds, whether a person is served where the host does not see it.
+
+        Where you can, enter `host.gate.foreground()` instead: that is noticed at once.
+
+        Args:
+            source: A function without parameters that tells whether somebody is served. A coroutine function is
+                awaited on the event loop, any other is called on a thread.
+        """
+        self._refuse_if_built()
+        self._busy_sources.append(source)
+        return self
+
     def build(self) -> "Host":
         """Check everything and put the host together; nothing is opened before `async with`.
 
@@ -184,6 +199,7 @@ class AgentHostBuilder:
             feedback=settling.options(options.FeedbackOptions, self._told.get("feedback")),
             wisps=settling.options(options.WispOptions, self._told.get("wisps")),
             services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),
+            busy_sources=tuple(settling.function("with_busy_source", one) for one in self._busy_sources),
             dreaming=self._install and settling.plugin(self._install, self._told["dreaming"]),
         )
         settling.check_decay(blueprint.storage, blueprint.memory)

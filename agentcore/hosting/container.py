@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from dependency_injector import containers, providers
 
 from agentcore.domain.scope import Scope
+from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.hosting.blueprint import Blueprint
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.feedback import FeedbackLog
@@ -14,7 +15,9 @@ from agentcore.hosting.memory import Memory
 from agentcore.hosting.options import MemoryOptions
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.skills import Skills
+from agentcore.hosting.watching import BusyWatch
 from agentcore.hosting.wisps import WispLog
+from agentcore.ids import RandomIds
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import Recall
 from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
@@ -32,6 +35,11 @@ def _dreams_of(dreams: "Dreams | None", scope: Scope) -> "Dreams | None":
     return dreams if dreams is None or dreams.scope == scope else dreams.for_scope(scope)
 
 
+def _holder() -> str:
+    """Return this host's name among all that share the database: no host's own ids are unique beyond it."""
+    return RandomIds().new()
+
+
 class _HostContainer(containers.DeclarativeContainer):
     """How each part is made of the others; `assemble` supplies the dependencies and empties what is absent."""
 
@@ -42,6 +50,8 @@ class _HostContainer(containers.DeclarativeContainer):
     chat: providers.Dependency[Any] = providers.Dependency()
     dreaming: providers.Dependency[Any] = providers.Dependency()
     capabilities: providers.Dependency[Any] = providers.Dependency()
+    shares_endpoint: providers.Dependency[Any] = providers.Dependency()
+    busy_sources: providers.Dependency[Any] = providers.Dependency()
     shutdown_timeout: providers.Dependency[Any] = providers.Dependency()
     decay: providers.Dependency[Any] = providers.Dependency()
     recall_options: providers.Dependency[Any] = providers.Dependency()
@@ -53,6 +63,9 @@ class _HostContainer(containers.DeclarativeContainer):
     gate = providers.Singleton(BusyGate)
     storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
     recall = providers.Singleton(Recall, storage, options=recall_options)
+    holder = providers.Singleton(_holder)
+    announcer = providers.Singleton(BusyAnnouncer, storage=storage, clock=clock, gate=gate, holder=holder)
+    watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
 
     memory = providers.Factory(Memory, storage=storage, recall=recall, ids=ids)
     conversation = providers.Factory(Conversation, storage=storage, ids=ids, options=conversation_options)
@@ -66,10 +79,12 @@ class _HostContainer(containers.DeclarativeContainer):
         clock=clock,
         ids=ids,
         gate=gate,
+        watch=watch,
         chat=chat,
         recall=recall,
         capabilities=capabilities,
         data_dir=data_dir,
+        shares_endpoint=shares_endpoint,
     )
     dreams = providers.Singleton(_dreams, dreaming, parts)
     dreams_of = providers.Factory(_dreams_of, dreams)
@@ -83,7 +98,7 @@ class _HostContainer(containers.DeclarativeContainer):
         wisps=wisps.provider,
         dreams=dreams_of.provider,
     )
-    services = providers.List(storage, recall)
+    services = providers.List(storage, recall, announcer)
     host = providers.Factory(
         Host, parts=parts, factories=factories, services=services, shutdown_timeout=shutdown_timeout
     )
@@ -106,6 +121,8 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "chat": blueprint.chat,
         "dreaming": blueprint.dreaming,
         "capabilities": blueprint.capabilities,
+        "shares_endpoint": blueprint.shares_endpoint,
+        "busy_sources": blueprint.busy_sources,
         "shutdown_timeout": blueprint.shutdown_timeout,
         "decay": memory.decay(),
         "recall_options": memory.recall(),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
+from agentcore.hosting.watching import BusyWatch
 from agentcore.ids import IdFactory
 from agentcore.llm.chat import ChatClient
 from agentcore.llm.gate import BusyGate
@@ -21,6 +22,7 @@ class HostParts:
         clock: Where instants come from.
         ids: Where ids come from.
         gate: Tells when a person is being served.
+        watch: Tells the gate of people served elsewhere, and never looks at a copy of the storage.
         chat: The model, if there is one.
         recall: Finds entries.
         capabilities: What the host was built with.
@@ -32,6 +34,7 @@ class HostParts:
     clock: Clock
     ids: IdFactory
     gate: BusyGate
+    watch: BusyWatch
     chat: ChatClient | None
     recall: Recall
     capabilities: frozenset[Capability]

@@ -64,6 +64,12 @@ keep everything in memory.
             self.refuse(field, value, f"give an object with the methods {', '.join(methods)}")
         return value
 
+    def function(self, field: str, value: T) -> T:
+        """Return *value*, which must be callable."""
+        if not callable(value):
+            self.refuse(field, value, "give a function without parameters")
+        return value
+
     def duration(self, field: str, value: timedelta) -> timedelta:
         """Return *value*, which must be longer than zero."""
         if value <= timedelta():

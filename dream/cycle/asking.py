@@ -64,7 +64,7 @@ class Asking:
             return stored
         async with self._slots:
             for cancellations in range(_MOST_CANCELLATIONS + 1):
-                await self.parts.gate.wait_until_idle()
+                await self.parts.watch.wait_until_idle()
                 if self.stopped is not None:
                     return None
                 most = await self.budget.set_aside(request)

@@ -100,7 +100,7 @@ class ModelPassRun(PassRun):
     async def _packed(self) -> list[Batch]:
         """Return the batches that are still to be asked about, packing them first if no process of this run has."""
         if not any(step.report.get("packed") for step in self.steps):
-            await self.parts.gate.wait_until_idle()
+            await self.parts.watch.wait_until_idle()
             began = self.parts.clock.now()
             packing = await self.model_pass.pack(await self._context())
             proposal = Proposal(
@@ -152,7 +152,7 @@ class ModelPassRun(PassRun):
         for part in parts:
             if part.batch.number in committed:
                 continue  # by the process that was interrupted between two halves
-            await self.parts.gate.wait_until_idle()
+            await self.parts.watch.wait_until_idle()
             began = self.parts.clock.now()
             proposal = await self._proposed(part)
             settled = set(proposal.looked_at)

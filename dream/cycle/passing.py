@@ -143,7 +143,7 @@ class PassRun:
     async def _take_steps(self) -> None:
         idle = 0
         while not self.is_closed:
-            await self.parts.gate.wait_until_idle()
+            await self.parts.watch.wait_until_idle()
             began = self.parts.clock.now()
             proposal = await self._plain_pass().propose(await self.contexts.plain(self.looked_at))
             await self.commit(Draft(proposal=proposal, seconds=elapsed(self.parts.clock, began)))

@@ -79,11 +79,12 @@ class Runner:
             if await self._paused(scope):
                 return self._deferred(scope, PAUSED)
             resumed = await self._interrupted(scope)
-            if resumed is not None:
-                report = await self._dream(scope, lease, resumed)
-                if resumed.names == names and now is None:
-                    return report
-            return await self._dream(scope, lease, await self._open(scope, names, now))
+            async with self._parts.watch.watching():
+                if resumed is not None:
+                    report = await self._dream(scope, lease, resumed)
+                    if resumed.names == names and now is None:
+                        return report
+                return await self._dream(scope, lease, await self._open(scope, names, now))
 
     def _selected(self, passes: Collection[str] | None) -> tuple[str, ...]:
         unknown = sorted(set(passes or ()) - set(self.pass_names))

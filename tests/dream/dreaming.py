@@ -14,6 +14,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.parts import HostParts
+from agentcore.hosting.watching import BusySource, BusyWatch
 from agentcore.ids import IdFactory
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import Recall
@@ -48,6 +49,8 @@ class World:
     ids: IdFactory = field(default_factory=SequentialIds)
     gate: BusyGate = field(default_factory=BusyGate)
     scope: Scope = field(default_factory=fresh_scope)
+    holder: str = "this-world"
+    busy_sources: tuple[BusySource, ...] = ()
     options: DreamOptions = field(default_factory=DreamOptions)
     chat: Any = None
     capabilities: frozenset[Capability] = frozenset(Capability) - {Capability.LLM}
@@ -61,11 +64,18 @@ class World:
             clock=self.clock,
             ids=self.ids,
             gate=self.gate,
+            watch=self.watch,
             chat=self.chat,
             recall=self.recall,
             capabilities=self.capabilities | ({Capability.LLM} if self.chat else set()),
             data_dir=self.data_dir,
             shares_endpoint=self.shares_endpoint,
+        )
+
+    @property
+    def watch(self) -> BusyWatch:
+        return BusyWatch(
+            storage=self.storage, clock=self.clock, gate=self.gate, holder=self.holder, sources=self.busy_sources
         )
 
     @property

@@ -8,6 +8,7 @@ leaves a row in the change feed, which the recall index and the triggers follow.
 `agentcore.testing.contracts` is the suite that an implementation has to pass.
 """
 
+from agentcore.stores.protocols.busy import BusyHolder, BusyReader, BusyStore
 from agentcore.stores.protocols.conversation import TurnMaterial, TurnReader, TurnStore
 from agentcore.stores.protocols.entries import EntryReader, EntryStore, Material, Repeated
 from agentcore.stores.protocols.feed import FeedPage, FeedPosition, IndexRow
@@ -24,6 +25,9 @@ from agentcore.stores.protocols.skills import SkillReader, SkillStore
 from agentcore.stores.protocols.storage import Origin, ReadView, Storage, UnitOfWork
 
 __all__ = [
+    "BusyHolder",
+    "BusyReader",
+    "BusyStore",
     "EntryReader",
     "EntryStore",
     "FeedPage",

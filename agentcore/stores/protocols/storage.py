@@ -11,6 +11,7 @@ from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, WispRun
 from agentcore.domain.skill import SkillUse
+from agentcore.stores.protocols.busy import BusyReader, BusyStore
 from agentcore.stores.protocols.conversation import TurnReader, TurnStore
 from agentcore.stores.protocols.entries import EntryReader, EntryStore
 from agentcore.stores.protocols.leases import LeaseReader, LeaseStore
@@ -100,6 +101,11 @@ class ReadView(Protocol):
         ...
 
     @property
+    def busy(self) -> BusyReader:
+        """Who serves people, in whatever scope."""
+        ...
+
+    @property
     def forgotten(self) -> ForgottenReader:
         """Texts a person asked to forget."""
         ...
@@ -150,6 +156,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def leases(self) -> LeaseStore:
         """Leases."""
+        ...
+
+    @property
+    def busy(self) -> BusyStore:
+        """Who serves people, in whatever scope."""
         ...
 
     @property

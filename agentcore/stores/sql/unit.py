@@ -12,6 +12,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.stores.protocols import Forgotten
+from agentcore.stores.sql.busy import SqlBusyStore
 from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entry
 from agentcore.stores.sql.entry_store import SqlEntryStore
 from agentcore.stores.sql.forgetting import forget
@@ -94,6 +95,11 @@ class SqlUnit:
     def leases(self) -> SqlLeaseStore:
         """Leases."""
         return SqlLeaseStore(self.transaction)
+
+    @property
+    def busy(self) -> SqlBusyStore:
+        """Who serves people, in whatever scope."""
+        return SqlBusyStore(self.transaction)
 
     @property
     def imports(self) -> SqlImportLedger:

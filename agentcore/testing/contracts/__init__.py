@@ -29,6 +29,7 @@ same way, while the rest is still being written. Each test says in its name what
 it gave and what was wanted.
 """
 
+from agentcore.testing.contracts.busy import BusyContract
 from agentcore.testing.contracts.entries import EntryContract
 from agentcore.testing.contracts.feed import FeedContract
 from agentcore.testing.contracts.forgetting import ForgetContract
@@ -54,6 +55,7 @@ class StorageContract(
     SkillContract,
     SignalContract,
     LeaseContract,
+    BusyContract,
     LedgerContract,
     ForgetContract,
     TransactionContract,
@@ -63,6 +65,7 @@ class StorageContract(
 
 __all__ = [
     "START",
+    "BusyContract",
     "EntryContract",
     "FeedContract",
     "ForgetContract",

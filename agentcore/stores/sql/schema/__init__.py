@@ -7,6 +7,7 @@ on both databases. Structured columns are JSON text written by orjson. A change 
 """
 
 from agentcore.stores.sql.schema.base import WHERE, metadata
+from agentcore.stores.sql.schema.busy import busy_holders
 from agentcore.stores.sql.schema.dreams import (
     cursors,
     decisions,
@@ -47,6 +48,7 @@ __all__ = [
     "KNOWN_REVISIONS",
     "REVISION",
     "WHERE",
+    "busy_holders",
     "change_feed",
     "cursors",
     "decisions",

@@ -1,9 +1,12 @@
-"""What dreams that ask a model have to remember: failed tries, changes that wait, clusters left as they are."""
+"""What dreams that ask a model have to remember: failed tries, changes that wait, clusters left as they are, and
+who serves people meanwhile.
+"""
 
 import sqlalchemy as sa
 from alembic import op
 
 from agentcore.stores.sql.migrations.first_schema.shapes import columns, key, row_key, scope
+from agentcore.stores.sql.migrations.second_schema.busy import create_busy_holders
 
 revision = "0002"
 down_revision = "0001"
@@ -42,3 +45,4 @@ def upgrade() -> None:
         *columns(sa.String(64), "run_id"),
         key("settled_clusters", "scope_id", "pass_name", "fingerprint"),
     )
+    create_busy_holders()

@@ -1,0 +1,188 @@
+"""BusyWatch: a dream learns that people are served elsewhere."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from datetime import timedelta
+from inspect import isawaitable, iscoroutinefunction
+from typing import TypeAlias
+
+from agentcore.clock import Clock
+from agentcore.domain.scope import Scope
+from agentcore.errors import StorageError
+from agentcore.hosting.lifecycle import Lifecycle
+from agentcore.hosting.service import BackgroundService, WorkerFailure
+from agentcore.llm.gate import BusyGate
+from agentcore.stores.protocols import Storage
+
+BusySource: TypeAlias = Callable[[], bool] | Callable[[], Awaitable[bool]]
+"""Tells whether a person is served where the host does not see it."""
+
+ROWS_EVERY = timedelta(milliseconds=500)
+"""How often the announcements of other hosts are read: a dream has to know within a second."""
+SOURCES_EVERY = timedelta(seconds=5)
+"""How often a host's own sources are asked."""
+PATIENCE_SECONDS = 5.0
+"""How long one may take to answer."""
+
+_ANYWHERE = Scope.default()
+_log = logging.getLogger(__name__)
+
+
+class BusyWatch:
+    """Watches for people served by other hosts on the same storage, and by whatever a host names; lives as it does.
+
+    Args:
+        storage: Where others announce themselves; the real one, also when a dream works on a copy.
+        clock: What it waits by.
+        gate: Held as foreign while somebody is served elsewhere.
+        holder: The name under which this host announces itself.
+        sources: Further ones to ask. One that fails, or takes longer than five seconds, counts as not busy and is
+            reported once until it answers again.
+
+    Example:
+        >>> from agentcore.clock import SystemClock
+        >>> from agentcore.stores.sql.storage import SqlStorage
+        >>> async def main() -> None:
+        ...     gate, clock = BusyGate(), SystemClock()
+        ...     storage = SqlStorage(None, clock=clock)
+        ...     await storage.start()
+        ...     watch = BusyWatch(storage=storage, clock=clock, gate=gate, holder="me", sources=[lambda: True])
+        ...     async with watch.watching():
+        ...         print(gate.is_busy)
+        ...     print(gate.is_busy)
+        ...     await storage.stop()
+        >>> asyncio.run(main())
+        True
+        False
+    """
+
+    def __init__(
+        self, *, storage: Storage, clock: Clock, gate: BusyGate, holder: str, sources: Sequence[BusySource] = ()
+    ) -> None:
+        self._storage = storage
+        self._clock = clock
+        self._gate = gate
+        self._holder = holder
+        self._sources = tuple(sources)
+
+    @asynccontextmanager
+    async def watching(self) -> AsyncGenerator[None]:
+        """Hold the gate while somebody is served elsewhere; everything has been looked at once when it is entered."""
+        rows = _Look("busy-rows", self._anyone_announced, clock=self._clock, gate=self._gate, every=ROWS_EVERY)
+        async with Lifecycle([rows, *(self._asking(source) for source in self._sources)]):
+            yield
+
+    async def wait_until_idle(self) -> None:
+        """Return when nobody is served, here or elsewhere, by announcements read at this moment.
+
+        Raises:
+            StorageError: they could not be read.
+        """
+        while True:
+            await self._gate.wait_until_idle()
+            if await self._anyone_announced():
+                await self._clock.sleep(ROWS_EVERY)
+            elif not self._gate.is_busy:  # a turn may have begun while they were read
+                return
+
+    def _asking(self, source: BusySource) -> "_Look":
+        name = f"busy-source {getattr(source, '__qualname__', type(source).__name__)}"
+        return _Look(name, _Asked(source, name), clock=self._clock, gate=self._gate, every=SOURCES_EVERY)
+
+    async def _anyone_announced(self) -> bool:
+        return bool(await self._storage.read(_ANYWHERE, lambda view: view.busy.holders(besides=self._holder)))
+
+
+class _Look(BackgroundService):
+    """Looks in one place again and again, and holds the gate while somebody is served there."""
+
+    def __init__(
+        self, name: str, look: Callable[[], Awaitable[bool]], *, clock: Clock, gate: BusyGate, every: timedelta
+    ) -> None:
+        super().__init__(name=name, on_failure=WorkerFailure.KEEP_RUNNING)
+        self._look = look
+        self._clock = clock
+        self._gate = gate
+        self._every = every
+        self._hold = ExitStack()
+        self._is_held = False
+        self._fails = False
+
+    async def start(self) -> None:
+        """Look once, then go on by and by."""
+        await self._look_once()
+        await super().start()
+
+    async def stop(self) -> None:
+        """Look no more; the gate is let go, whatever was seen."""
+        try:
+            await super().stop()
+        finally:
+            self._tell(busy=False)
+
+    async def run(self) -> None:
+        """Look until stopped."""
+        while True:
+            await self._clock.sleep(self._every)
+            await self._look_once()
+
+    async def _look_once(self) -> None:
+        try:
+            busy = await self._look()
+        except StorageError as error:
+            # What was seen last stands: a dream can do nothing now in any case.
+            if not self._fails:
+                _log.warning("busy_unknown", extra={"service": self.name, "error": type(error).__name__})
+            self._fails = True
+        else:
+            self._fails = False
+            self._tell(busy=busy)
+
+    def _tell(self, *, busy: bool) -> None:
+        if busy and not self._is_held:
+            self._hold.enter_context(self._gate.foreign())
+        elif not busy:
+            self._hold.close()
+        self._is_held = busy
+
+
+class _Asked:
+    """Asks one source, whatever it does; lives as long as a run.
+
+    A coroutine function is asked on the event loop, any other on a thread, because it may block.
+    """
+
+    def __init__(self, source: BusySource, name: str) -> None:
+        self._source = source
+        self._name = name
+        self._is_answering = False
+        self._fails = False
+
+    async def __call__(self) -> bool:
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                busy = await self._answer()
+        except Exception as error:  # noqa: BLE001 - a host's function may raise anything, and must not end a run
+            if not self._fails:
+                _log.warning("busy_source_failed", extra={"source": self._name, "error": type(error).__name__})
+            self._fails = True
+            return False
+        self._fails = False
+        return busy
+
+    async def _answer(self) -> bool:
+        if iscoroutinefunction(self._source):
+            return bool(await self._source())
+        if self._is_answering:
+            raise TimeoutError  # its last call hangs in a thread; a second one would hang beside it
+        answer = await asyncio.to_thread(self._call)
+        return bool(await answer if isawaitable(answer) else answer)
+
+    def _call(self) -> bool | Awaitable[bool]:
+        self._is_answering = True
+        try:
+            return self._source()
+        finally:
+            self._is_answering = False

@@ -1,0 +1,79 @@
+"""Who serves people."""
+
+from datetime import timedelta
+
+from agentcore.stores.protocols import BusyHolder, Storage
+from agentcore.testing.clock import ManualClock
+from agentcore.testing.contracts.expectations import expect_equal
+from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START
+
+_MINUTE = timedelta(minutes=1)
+
+
+class BusyContract:
+    """What a store of who serves people owes; that a dead process does not count is for the store's own tests."""
+
+    async def test_who_is_announced_counts_until_withdrawn(self, storage: Storage) -> None:
+        """Withdrawing twice does no harm, nor does withdrawing what never was."""
+        expect_equal(await _holders(storage), [])
+        await _announce(storage, "one")
+        (found,) = await _holders(storage)
+        expect_equal((found.holder, found.since, found.expires_at), ("one", START, START + _MINUTE))
+        for holder in ("unknown", "one", "one"):
+            await _withdraw(storage, holder)
+        expect_equal(await _holders(storage), [])
+
+    async def test_who_asks_is_left_out(self, storage: Storage) -> None:
+        """Else two that serve people would wait for themselves."""
+        for holder in ("one", "two"):
+            await _announce(storage, holder)
+        expect_equal([found.holder for found in await _holders(storage, besides="one")], ["two"])
+        await _withdraw(storage, "two")
+        expect_equal(await _holders(storage, besides="one"), [])
+        expect_equal([found.holder for found in await _holders(storage)], ["one"])
+
+    async def test_an_announcement_expires_unless_renewed(self, storage: Storage, clock: ManualClock) -> None:
+        """At its instant, not before; the beginning stays, and a later one begins anew."""
+        await _announce(storage, "renewed")
+        await _announce(storage, "silent")
+        clock.advance(_MINUTE / 2)
+        await _announce(storage, "renewed")
+        clock.advance(_MINUTE / 2 - timedelta(microseconds=1))
+        expect_equal([found.holder for found in await _holders(storage)], ["renewed", "silent"])
+        clock.advance(timedelta(microseconds=1))
+        (found,) = await _holders(storage)
+        expect_equal((found.holder, found.since), ("renewed", START))
+        clock.advance(_MINUTE)
+        expect_equal(await _holders(storage), [])
+        await _announce(storage, "silent")
+        expect_equal([found.since for found in await _holders(storage)], [clock.now()])
+
+    async def test_the_longest_stands_first(self, storage: Storage, clock: ManualClock) -> None:
+        """Those of one instant by their ids."""
+        for holder in ("c", "b", "a"):
+            await _announce(storage, holder)
+            if holder == "c":
+                clock.advance(timedelta(seconds=1))
+        expect_equal([found.holder for found in await _holders(storage)], ["c", "a", "b"])
+
+    async def test_every_scope_sees_who_serves_and_none_changes_by_it(self, storage: Storage) -> None:
+        """All scopes share the model; a scope in which one announced holds nothing for that."""
+        await storage.write(SCOPE, lambda unit: unit.busy.announce("one", duration=_MINUTE))
+        found = await storage.read(OTHER_SCOPE, lambda view: (view.busy.holders(), view.revision))
+        expect_equal(([holder.holder for holder in found[0]], found[1]), (["one"], 0))
+        expect_equal(await storage.read(SCOPE, lambda view: view.revision), 0)
+        await storage.write(OTHER_SCOPE, lambda unit: unit.busy.withdraw("one"))
+        expect_equal(await storage.read(SCOPE, lambda view: (view.busy.holders(), view.revision)), ([], 0))
+        expect_equal(await storage.scopes(), [])
+
+
+async def _announce(storage: Storage, holder: str) -> None:
+    await storage.write(SCOPE, lambda unit: unit.busy.announce(holder, duration=_MINUTE))
+
+
+async def _withdraw(storage: Storage, holder: str) -> None:
+    await storage.write(SCOPE, lambda unit: unit.busy.withdraw(holder))
+
+
+async def _holders(storage: Storage, besides: str | None = None) -> list[BusyHolder]:
+    return await storage.read(SCOPE, lambda view: view.busy.holders(besides=besides))
