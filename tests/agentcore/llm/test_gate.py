@@ -1,5 +1,7 @@
 import asyncio
+import time
 from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -140,3 +142,63 @@ def test_the_gate_is_busy_exactly_while_somebody_holds_it(steps: list[int]):
     for hold in held.values():
         hold.__exit__(None, None, None)
     assert not gate.is_busy
+
+
+async def test_people_served_elsewhere_make_it_busy_and_are_not_its_own():
+    gate = BusyGate()
+    with gate.foreign():
+        assert (gate.is_busy, gate.is_serving, gate.served) == (True, False, 0)
+        async with gate.foreground():
+            assert (gate.is_busy, gate.is_serving, gate.served) == (True, True, 1)
+        assert (gate.is_busy, gate.is_serving) == (True, False)
+    assert (gate.is_busy, gate.is_serving, gate.served) == (False, False, 1)
+
+
+async def test_a_turn_and_people_served_elsewhere_both_have_to_end():
+    gate = BusyGate()
+    with gate.foreign():
+        async with gate.foreground():
+            waiter = asyncio.create_task(gate.wait_until_idle())
+            await settle()
+        await settle()
+        assert not waiter.done()
+    await asyncio.wait_for(waiter, 1)
+
+
+@pytest.mark.parametrize("hold", [BusyGate.pending, BusyGate.foreign])
+async def test_what_is_under_way_learns_at_once_that_the_gate_is_busy(hold: Any):
+    gate = BusyGate()
+    noticed: list[float] = []
+
+    async def call() -> None:
+        await gate.wait_until_busy()
+        noticed.append(time.perf_counter())
+
+    calls = [asyncio.create_task(call()) for _ in range(8)]
+    await settle()
+    assert noticed == []
+    began = time.perf_counter()
+    with hold(gate):
+        await asyncio.wait(calls, timeout=1)
+        await gate.wait_until_busy()
+    assert len(noticed) == 8
+    assert max(noticed) - began < 0.05
+
+
+async def test_only_the_hosts_own_turns_are_waited_for_by_who_announces_them():
+    gate = BusyGate()
+    waiter = asyncio.create_task(gate.wait_until_serving())
+    with gate.foreign():
+        await settle()
+        assert not waiter.done()
+        with gate.pending():
+            await asyncio.wait_for(waiter, 1)
+
+
+async def test_who_remembers_how_many_were_served_sees_that_a_turn_came_and_went():
+    gate = BusyGate()
+    async with gate.foreground(), gate.foreground():
+        pass
+    with gate.pending():
+        pass
+    assert (gate.served, gate.is_serving) == (3, False)

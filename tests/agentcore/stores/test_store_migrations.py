@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect
 from sqlalchemy.exc import OperationalError
 
+from agentcore.domain.scope import Scope
 from agentcore.stores.sql import migrate
 from agentcore.stores.sql.engine import sqlite_engine
 from agentcore.stores.sql.schema import KNOWN_REVISIONS, REVISION, metadata
@@ -62,32 +64,28 @@ def test_every_revision_is_known_in_its_order():
     assert scripts.get_current_head() == REVISION
 
 
-async def test_an_older_database_is_brought_up_to_date(path: Path, open_storage: Any, monkeypatch: Any):
-    """There is no older revision yet: one is named here, whose migration creates what is missing."""
+async def test_an_older_database_is_brought_up_to_date_with_what_it_holds(path: Path, open_storage: Any):
     path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as old:
-        old.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
-        old.execute("INSERT INTO alembic_version VALUES ('0000')")
-        old.execute("CREATE TABLE scopes (pk INTEGER)")
-        old.execute("CREATE TABLE change_feed (pk INTEGER)")
-        old.commit()
-    monkeypatch.setattr(migrate, "KNOWN_REVISIONS", ("0000", *KNOWN_REVISIONS))
-    monkeypatch.setattr(migrate, "_upgrade", replace_the_old_tables(migrate._upgrade))
+    old = sqlite_engine(path, writes=True)
+    upgrade_to(old, "0001")
+    with old.begin() as connection:
+        assert not inspect(connection).has_table("busy_holders")
+        connection.exec_driver_sql("INSERT INTO scopes VALUES (1, 'acme', 'agent', 'ana', 7, 0)")
+    old.dispose()
     storage = await open_storage(path)
+    assert await storage.read(Scope("acme", "agent", "ana"), lambda view: view.revision) == 7
     await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a")]))
-    assert await storage.read(SCOPE, lambda view: view.revision) == 1
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("SELECT version_num FROM alembic_version").fetchall() == [(REVISION,)]
+        assert database.execute("SELECT count(*) FROM busy_holders").fetchall() == [(0,)]
 
 
-def replace_the_old_tables(upgrade: Any) -> Any:
-    def run(engine: Engine) -> None:
-        with engine.begin() as connection:
-            for table in ("alembic_version", "scopes", "change_feed"):
-                connection.exec_driver_sql(f"DROP TABLE {table}")
-        upgrade(engine)
-
-    return run
+def upgrade_to(engine: Engine, revision: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
 
 
 def test_a_migration_that_fails_leaves_the_database_as_it_was():
@@ -130,9 +128,9 @@ print(sorted({{"alembic", "numpy"}} & set(sys.modules)))
     assert done.stdout == "[]\n"
 
 
-def test_the_first_schema_is_written_out_by_itself():
+def test_each_schema_is_written_out_by_itself():
     """Else a later change of the tables would alter what upgrading an old database does."""
-    sources = [*_MIGRATIONS.glob("versions/*.py"), *_MIGRATIONS.glob("first_schema/*.py")]
+    sources = [*_MIGRATIONS.glob("versions/*.py"), *_MIGRATIONS.glob("*_schema/*.py")]
     assert [path.name for path in sources if "sql.schema" in _imports(path)] == []
 
 

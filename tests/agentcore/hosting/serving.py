@@ -1,0 +1,75 @@
+"""A storage whose announcements a test can see, refuse and slow down, and patience for what happens on its threads."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from agentcore.clock import Clock
+from agentcore.errors import StorageUnavailableError
+from agentcore.stores.protocols import BusyHolder
+from agentcore.stores.sql.storage import SqlStorage
+from agentcore.testing import ManualClock
+from agentcore.testing.contracts.samples import SCOPE
+
+NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+class BusyStorage(SqlStorage):
+    """In memory; counts what is asked of it."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(None, clock=clock)
+        self.reads = 0
+        self.writes = 0
+        self.is_broken = False
+        self.may_write = asyncio.Event()
+        self.may_write.set()
+
+    async def read(self, scope: Any, work: Any) -> Any:
+        self.reads += 1
+        self._refuse()
+        return await super().read(scope, work)
+
+    async def write(self, scope: Any, work: Any, **told: Any) -> Any:
+        self.writes += 1
+        await self.may_write.wait()
+        self._refuse()
+        return await super().write(scope, work, **told)
+
+    async def holders(self) -> list[BusyHolder]:
+        return await super().read(SCOPE, lambda view: view.busy.holders())
+
+    async def announce(self, holder: str, duration: timedelta = MINUTE) -> None:
+        await super().write(SCOPE, lambda unit: unit.busy.announce(holder, duration=duration))
+
+    async def withdraw(self, holder: str) -> None:
+        await super().write(SCOPE, lambda unit: unit.busy.withdraw(holder))
+
+    def _refuse(self) -> None:
+        if self.is_broken:
+            raise StorageUnavailableError(path="here", problem="is broken", remedy="mend it")
+
+
+async def until(reached: Callable[[], bool]) -> None:
+    """Let everything go on until it has come to that."""
+    for _ in range(2_000):
+        if reached():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError("it never came to that")
+
+
+async def pass_time(clock: ManualClock, duration: timedelta, step: timedelta = timedelta(milliseconds=100)) -> None:
+    """Move the clock in steps; whoever sleeps by it has done its work before the next one."""
+    end = clock.now() + duration
+    await settle()
+    while clock.now() < end:
+        clock.advance(min(step, end - clock.now()))
+        await settle()
+
+
+async def settle() -> None:
+    for _ in range(4):
+        await asyncio.sleep(0.0005)
