@@ -41,10 +41,11 @@ class WatchedStorage:
         return await self._storage.read(scope, work)
 
     async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
+        number = self.writes  # others may begin before this one is done
         self.writes += 1
-        self._step(self._before)
+        self._step(self._before, number)
         result = await self._storage.write(scope, work, origin=origin)
-        self._step(self._after)
+        self._step(self._after, number)
         return result
 
     async def scopes(self) -> list[Scope]:
@@ -53,11 +54,11 @@ class WatchedStorage:
     def snapshot(self) -> AbstractAsyncContextManager[Any]:
         return self._storage.snapshot()
 
-    def _step(self, told: Step | None) -> None:
+    def _step(self, told: Step | None, number: int) -> None:
         if self.is_dead:
             raise Killed
         if told is not None:
-            told(self.writes - 1)
+            told(number)
 
 
 def dying(world: World, write: int, *, committed: bool) -> World:

@@ -174,6 +174,10 @@ class Source:
         return self()
 
 
+def returned(source: Source) -> Any:
+    return source.wait()
+
+
 @pytest.mark.parametrize("kind", ["function", "coroutine", "partial", "returns an awaitable"])
 async def test_a_source_is_asked_at_once_and_every_five_seconds(
     storage: BusyStorage, clock: ManualClock, gate: BusyGate, kind: str
@@ -183,7 +187,7 @@ async def test_a_source_is_asked_at_once_and_every_five_seconds(
         "function": source,
         "coroutine": source.wait,
         "partial": partial(source),
-        "returns an awaitable": lambda: source.wait(),
+        "returns an awaitable": partial(returned, source),
     }[kind]
     source.answer = 1
     async with a_watch(storage, clock, gate, asked).watching():

@@ -1,6 +1,4 @@
-"""What dreams that ask a model have to remember: failed tries, changes that wait, clusters left as they are, and
-who serves people meanwhile.
-"""
+"""What dreams that ask a model need: failed tries, changes that wait, clusters left as they are, who serves people."""
 
 import sqlalchemy as sa
 from alembic import op
