@@ -1,3 +1,5 @@
+import asyncio
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -7,9 +9,12 @@ import pytest
 from agentcore import AgentHostBuilder, Decay, Scope
 from agentcore.clock import SystemClock
 from agentcore.domain.capability import Capability
+from agentcore.domain.memory import MemoryEntry
 from agentcore.errors import InvalidInputError, InvalidOptionsError, ServiceMissingError
 from agentcore.hosting.errors import AlreadyBuiltError
 from agentcore.hosting.options import MemoryOptions, SkillOptions
+from agentcore.ids import RandomIds
+from agentcore.llm import ChatOptions, EndpointUse, OpenAIChatClient
 from agentcore.stores.sql.storage import SqlStorage
 from agentcore.testing import ManualClock, ScriptedChatClient, SequentialIds
 from dream import DreamOptions
@@ -237,3 +242,80 @@ async def test_ids_and_instants_come_from_what_the_builder_was_given():
     async with builder.build() as host:
         entry = await host.memory.remember("tea")
         assert (entry.id, entry.created_at, host.clock.now()) == ("mine-000001", NOON, NOON)
+
+
+@pytest.mark.parametrize("source", [None, True, "busy"])
+def test_a_busy_source_that_cannot_be_called_is_refused(source: Any):
+    assert refused(AgentHostBuilder(None).with_busy_source(source)) == (
+        f"Option with_busy_source = {source!r} is not possible: give a function without parameters."
+    )
+
+
+async def test_a_busy_source_keeps_the_dreams_of_its_host_waiting():
+    asked: list[str] = []
+    is_busy = True
+
+    def lamp() -> bool:
+        asked.append("lamp")
+        return is_busy
+
+    async def phone() -> bool:
+        asked.append("phone")
+        return False
+
+    clock = ManualClock(NOON)
+    built = AgentHostBuilder(None, clock=clock).with_memory().with_dreaming().with_busy_source(lamp)
+    async with built.with_busy_source(phone).build() as host:
+        for _ in range(2):
+            await host.storage.write(
+                host.memory.scope, lambda unit: unit.entries.add([memory_of("Ana likes tea", host.memory.scope)])
+            )
+        assert asked == []
+        dreaming = asyncio.create_task(host.dreams.run())
+        await asyncio.wait([dreaming], timeout=0.2)
+        assert not dreaming.done()
+        assert sorted(asked) == ["lamp", "phone"]
+        is_busy = False
+        for _ in range(100):
+            clock.advance(timedelta(seconds=1))
+            await asyncio.wait([dreaming], timeout=0.02)
+            if dreaming.done():
+                break
+        assert (await dreaming).changes == 2
+
+
+def memory_of(content: str, scope: Scope) -> MemoryEntry:
+    said = {"created_at": NOON, "recorded_at": NOON, "last_seen_at": NOON}
+    return MemoryEntry(id=RandomIds().new(), scope=scope, content=content, **said)
+
+
+async def test_two_hosts_on_one_folder_tell_each_other_that_they_serve_people(tmp_path: Path):
+    async with AgentHostBuilder(tmp_path).build() as host, AgentHostBuilder(tmp_path).build() as other:
+        async with host.gate.foreground(), other.gate.foreground():
+            for _ in range(200):
+                found = await host.storage.read(Scope.default(), lambda view: view.busy.holders())
+                if len(found) == 2:
+                    break
+                await asyncio.sleep(0.01)
+        assert len({one.holder for one in found}) == 2
+        assert {one.pid for one in found} == {os.getpid()}
+    async with AgentHostBuilder(tmp_path).build() as host:
+        assert await host.storage.read(Scope.default(), lambda view: view.busy.holders()) == []
+
+
+@pytest.mark.parametrize(
+    ("client", "is_shared"),
+    [
+        (None, False),
+        (ScriptedChatClient([]), False),
+        (ChatOptions(model="tiny"), False),
+        (ChatOptions(model="tiny", endpoint=EndpointUse.SHARED), True),
+        (OpenAIChatClient(ChatOptions(model="tiny", endpoint=EndpointUse.SHARED)), True),
+        (OpenAIChatClient(ChatOptions(model="tiny")), False),
+    ],
+    ids=["none", "own", "options", "shared options", "shared client", "client"],
+)
+def test_dreams_know_whether_the_model_works_for_people_too(client: Any, is_shared: bool):
+    builder = AgentHostBuilder(None)
+    host = (builder if client is None else builder.with_llm(client)).build()
+    assert host._parts.shares_endpoint is is_shared

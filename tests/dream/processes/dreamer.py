@@ -10,16 +10,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 from dreaming import DAY, NOW, World
+from interrupting import WatchedStorage
 from sqlalchemy import Engine, event
 
+from agentcore.clock import SystemClock
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Status
 from agentcore.domain.scope import Scope
+from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.ids import RandomIds
 from agentcore.recall.recall import Recall
 from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
@@ -57,6 +61,51 @@ async def dream(world: World, task: Task) -> Answer:
     return (await run).to_json()
 
 
+async def dream_slowly(world: World, task: Task) -> Answer:
+    """Run a cycle whose steps take a while; tell when each was committed."""
+    steps: list[float] = []
+    storage = WatchedStorage(world.storage, after=lambda _: steps.append(time.time()))
+    run = asyncio.create_task(replace(world, storage=storage).dreams.run())
+    while not run.done():
+        await asyncio.sleep(0.02)
+        async with world.gate.foreground():  # steps wait for it
+            await asyncio.sleep(float(task["pause"]))
+    return (await run).to_json() | {"steps": steps}
+
+
+async def serve(world: World, task: Task) -> Answer:
+    """Serve a person for so many seconds; tell from when to when."""
+    announcer = BusyAnnouncer(storage=world.storage, clock=world.clock, gate=world.gate, holder=world.holder)
+    await announcer.start()
+    async with world.gate.foreground():
+        began = time.time()
+        await asyncio.sleep(float(task["seconds"]))
+    ended = time.time()
+    await asyncio.sleep(1)
+    await announcer.stop()
+    return {"began": began, "ended": ended}
+
+
+async def storm(world: World, task: Task) -> Answer:
+    """Serve many people one after the other, for a moment each; tell how long entering took, and what was written."""
+    storage = WatchedStorage(world.storage)
+    announcer = BusyAnnouncer(storage=storage, clock=world.clock, gate=world.gate, holder=world.holder)
+    await announcer.start()
+    took: list[float] = []
+    began = time.perf_counter()
+    for _ in range(int(task["times"])):
+        turn = world.gate.foreground()
+        entered = time.perf_counter()
+        await turn.__aenter__()
+        took.append((time.perf_counter() - entered) * 1_000)
+        await asyncio.sleep(0.001)
+        await turn.__aexit__(None, None, None)
+        await asyncio.sleep(0.001)
+    seconds = time.perf_counter() - began
+    await announcer.stop()
+    return {"milliseconds": took, "writes": storage.writes, "seconds": seconds}
+
+
 async def undo(world: World, _task: Task) -> Answer:
     """Take back the oldest run."""
     return (await world.dreams.undo((await world.dreams.runs())[-1].run_id)).to_json()
@@ -91,6 +140,9 @@ async def count(world: World, task: Task) -> Answer:
 WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
     "fill": fill,
     "dream": dream,
+    "dream_slowly": dream_slowly,
+    "serve": serve,
+    "storm": storm,
     "undo": undo,
     "remember": remember,
     "look": look,
@@ -100,13 +152,14 @@ WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
 
 async def perform(task: Task) -> Answer:
     """Open the store in the task's folder, do its work, and write the export where it is asked for."""
-    clock = ManualClock(NOW)
+    clock: Any = SystemClock() if task.get("real_time") else ManualClock(NOW)
     storage = SqlStorage(Path(task["folder"]) / FILE_NAME, clock=clock)
     await storage.start()
     recall = Recall(storage)
     await recall.start()
     options = OPTIONS.model_copy(update={"step_size": int(task.get("step_size", OPTIONS.step_size))})
     world = World(storage, recall, clock, ids=RandomIds(), scope=Scope.default(), options=options)
+    world.holder = world.ids.new()
     if "at" in task:
         await asyncio.sleep(task["at"] - time.time())
     answer = await WORK[task["work"]](world, task)
