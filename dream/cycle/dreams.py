@@ -8,10 +8,10 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView, UnitOfWork
-from dream.cycle.forecasting import Forecaster
 from dream.cycle.history import History, Status, read_history, read_status
 from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.revision import Reviser
+from dream.cycle.run_forecast import Forecaster
 from dream.cycle.runner import PAUSED_SETTING, Runner
 from dream.cycle.watching import Listener, Unsubscribe, Watch
 from dream.domain.alarm import Alarm
@@ -117,8 +117,8 @@ class Dreams:
     ) -> list[PassForecast]:
         """Return what each enabled model pass would ask now and what that costs at most; nobody is asked.
 
-        It is about the memory as it is: what earlier passes of the same run would add or fold is not in it. A model need
-        not be configured.
+        It is about the memory as it is: what earlier passes of the same run would add or fold is not in it. No model
+        need be configured.
 
         Args:
             passes: Only these; all enabled ones by default.

@@ -1,4 +1,4 @@
-"""Forecasting: the passes pack and word their questions, and nobody is asked."""
+"""The forecast of a run: the passes pack and word their questions, and nobody is asked."""
 
 import asyncio
 from dataclasses import dataclass
