@@ -5,18 +5,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dream.cycle.dreams import Dreams
     from dream.domain.alarm import Alarm
+    from dream.domain.forecast import PassForecast
     from dream.domain.report import PassReport, RunReport
     from dream.domain.usage import UsageKey, UsageRow
     from dream.errors import DreamError
     from dream.options import DreamOptions
 
-__all__ = ["Alarm", "DreamError", "DreamOptions", "Dreams", "PassReport", "RunReport", "UsageKey", "UsageRow"]
+__all__ = [
+    "Alarm",
+    "DreamError",
+    "DreamOptions",
+    "Dreams",
+    "PassForecast",
+    "PassReport",
+    "RunReport",
+    "UsageKey",
+    "UsageRow",
+]
 
 _HOMES = {
     "Alarm": "dream.domain.alarm",
     "DreamError": "dream.errors",
     "DreamOptions": "dream.options",
     "Dreams": "dream.cycle.dreams",
+    "PassForecast": "dream.domain.forecast",
     "PassReport": "dream.domain.report",
     "RunReport": "dream.domain.report",
     "UsageKey": "dream.domain.usage",

@@ -11,9 +11,11 @@ from agentcore.stores.protocols import ReadView, UnitOfWork
 from dream.cycle.history import History, Status, read_history, read_status
 from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.revision import Reviser
+from dream.cycle.run_forecast import Forecaster
 from dream.cycle.runner import PAUSED_SETTING, Runner
 from dream.cycle.watching import Listener, Unsubscribe, Watch
 from dream.domain.alarm import Alarm
+from dream.domain.forecast import PassForecast
 from dream.domain.journal import JournalRow
 from dream.domain.plan import Plan
 from dream.domain.report import RunReport
@@ -109,6 +111,26 @@ class Dreams:
 
         await self._parts.storage.write(self._scope, keep)
         return plan
+
+    async def forecast(
+        self, *, passes: Collection[str] | None = None, now: datetime | None = None
+    ) -> list[PassForecast]:
+        """Return what each enabled model pass would ask now and what that costs at most; nobody is asked.
+
+        It is about the memory as it is: what earlier passes of the same run would add or fold is not in it. No model
+        need be configured.
+
+        Args:
+            passes: Only these; all enabled ones by default.
+            now: Judge as of this instant instead of the clock's.
+
+        Raises:
+            UnknownPassError: a pass was named that does not exist.
+            InvalidContentError: *now* has no time zone.
+        """
+        as_of = clean_instant(now) or self._parts.clock.now()
+        forecaster = Forecaster(parts=self._parts, options=self._options, scope=self._scope, as_of=as_of)
+        return [await forecaster.of(one) for one in self._runner.model_passes(passes)]
 
     async def undo(self, run_id: str, *, pass_name: str | None = None, change: int | None = None) -> RunReport:
         """Take back a run, one of its passes, or one change set; undoing an undo brings the changes back.

@@ -58,6 +58,19 @@ class Runner:
         """The passes of a run, in order."""
         return tuple(place.dream_pass.name for place in self._order)
 
+    def model_passes(self, passes: Collection[str] | None = None) -> list[ModelPass]:
+        """Return the enabled passes that ask a model, in order.
+
+        Args:
+            passes: Only these; all by default.
+
+        Raises:
+            UnknownPassError: a pass was named that does not exist.
+        """
+        names = set(self._selected(passes)) - self._options.disabled
+        found = (place.dream_pass for place in self._order)
+        return [one for one in found if isinstance(one, ModelPass) and one.name in names]
+
     async def run(
         self,
         scope: Scope,

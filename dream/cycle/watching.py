@@ -88,6 +88,8 @@ class Watch:
 
         The stored runs are what counts, so that a restart or another process does not begin anew.
         """
+        if find_alarm([report], 1) is None:
+            return None  # it went well, so there is no row that it could end
         after = self.options.alarm_after
         alarm = await self.parts.storage.read(
             report.scope, lambda view: find_alarm(bookkeeping(view).history.dreams(), after)

@@ -37,6 +37,7 @@ from agentcore.llm.gate import BusyGate
 from dream.cycle.dreams import Dreams
 from dream.cycle.history import History, Status
 from dream.domain.alarm import Alarm, AlarmKind
+from dream.domain.forecast import PassForecast
 from dream.domain.plan import Plan
 from dream.domain.reasons import Deferral, NotUndone, Refused, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
@@ -165,6 +166,7 @@ def test_each_field_of_a_report_has_a_row(record: type, heading: str):
         (History, "The history of an entry", {"entry_id": "id", "rows": "history"}),
         (Status, "The status of a scope", {"lease": "dreaming"}),
         (UsageRow, "Usage", {"pass_name": "pass"}),
+        (PassForecast, "A forecast", {}),
     ],
 )
 def test_each_field_of_a_document_has_a_row(record: type, heading: str, renamed: dict[str, str]):

@@ -134,3 +134,23 @@ def test_status_shows_dreams_that_come_to_nothing(cli: CommandLine):
     assert (alarm["kind"], alarm["runs"]) == ("failed", 4)
     assert f"dream show {alarm['run_id']}" in " ".join(cli.good("status").split())
     assert alarm["run_id"] in cli.good("show", alarm["run_id"])
+
+
+def test_a_forecast_makes_no_plan_and_no_run(cli: CommandLine):
+    cli.known("Ana likes tea")
+    document = cli.json("plan", "--forecast")
+    assert set(document) == {"scope", "passes", "total", "tokens_left_today"}
+    assert document["total"]["calls"] == sum(one["calls"] for one in document["passes"])
+    out = cli.good("plan", "--forecast")
+    assert out.splitlines()[0] == "What a dream on default/agent/agent would ask the model now; nobody was asked."
+    assert "Left for today (UTC): 2,000,000 tokens." in out
+    assert cli.json("runs")["runs"] == []
+    with sqlite3.connect(cli.database) as connection:
+        assert connection.execute("SELECT count(*) FROM plans").fetchone() == (0,)
+
+
+def test_a_forecast_refuses_a_pass_that_does_not_exist(cli: CommandLine):
+    cli.known("Ana likes tea")
+    told = cli("plan", "--forecast", "--pass", "nobody")
+    assert told.code == 2
+    assert "nobody" in told.complaint

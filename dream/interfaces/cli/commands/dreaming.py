@@ -9,10 +9,13 @@ from agentcore.domain.instants import from_text
 from agentcore.domain.memory import MemoryEntry
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.host import Host
+from dream.domain.forecast import total
 from dream.domain.report import RunReport
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import ConflictingOptionsError
+from dream.interfaces.cli.faults import Exit
 from dream.interfaces.cli.render.clusters import shown_ids
+from dream.interfaces.cli.render.forecasts import forecast_lines
 from dream.interfaces.cli.render.plans import plan_lines
 from dream.interfaces.cli.render.reports import run_lines
 from dream.interfaces.cli.render.standing import paused_lines
@@ -21,18 +24,44 @@ from dream.interfaces.cli.session import Access, CliSession
 Passes = Annotated[list[str] | None, Parameter(name="--pass", negative="")]
 
 
-async def plan(*, passes: Passes = None, now: str | None = None, session: CliSession) -> int:
+async def plan(
+    *,
+    passes: Passes = None,
+    now: str | None = None,
+    forecast: Annotated[bool, Parameter(negative="")] = False,
+    session: CliSession,
+) -> int:
     """Show what a run would change, and change nothing.
 
     Args:
         passes: Only this pass; give the option once for each.
         now: Judge as of this instant, as in 2025-10-12T20:00:00Z or 2025-10-12.
+        forecast: Only count what the model would be asked, and ask nothing; no plan is made.
         session: Whose memory.
     """
+    if forecast:
+        await _forecast(session, passes, instant(now))
+        return Exit.OK
     async with session.host(Access.CHANGE) as host:
         made = await host.for_scope(session.scope).dreams.plan(passes=passes, now=instant(now))
         entries = await clustered(host, session, made.report)
     return told(session, made.report, made.to_json, lambda: plan_lines(session, made, entries))
+
+
+async def _forecast(session: CliSession, passes: list[str] | None, now: datetime | None) -> None:
+    async with session.host(Access.LOOK) as host:
+        dreams = host.for_scope(session.scope).dreams
+        foreseen = await dreams.forecast(passes=passes, now=now)
+        left = await dreams.tokens_left()
+    session.screen.show(
+        lambda: {
+            "scope": str(session.scope),
+            "passes": [one.to_json() for one in foreseen],
+            "total": {name: value for name, value in total(foreseen).to_json().items() if isinstance(value, int)},
+            "tokens_left_today": left,
+        },
+        lambda: forecast_lines(session, foreseen, left),
+    )
 
 
 async def run(

@@ -1,6 +1,6 @@
 """A line of output, and what it is, so that a terminal may colour it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -38,6 +38,17 @@ def paragraph(text: str, width: int, *, first: str = "", rest: str | None = None
     """Yield *text* wrapped to *width* columns."""
     for line in wrapped(text, width, first=first, rest=rest):
         yield Line(line, tone)
+
+
+def numbers_table(rows: Sequence[Sequence[str]], names: int, *, gap: int = 2) -> Lines:
+    """Yield a heading, rows and a sum in columns: the first *names* of them to the left, numbers to the right."""
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    for place, row in enumerate(rows):
+        padding = [" " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [cell + blank for cell, blank in zip(row[:names], padding, strict=False)]
+        cells += [blank + cell for cell, blank in zip(row[names:], padding[names:], strict=True)]
+        tone = Tone.TITLE if place in {0, len(rows) - 1} else Tone.PLAIN
+        yield Line((" " * gap).join(cells).rstrip(), tone)
 
 
 def table(rows: Iterable[tuple[str, ...]], width: int, *, indent: str = "", gap: int = 2) -> Lines:

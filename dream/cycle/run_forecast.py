@@ -1,0 +1,86 @@
+"""The forecast of a run: the passes pack and word their questions, and nobody is asked."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+
+from agentcore.domain.capability import Capability
+from agentcore.domain.scope import Scope
+from agentcore.hosting.parts import HostParts
+from agentcore.llm.chat import ChatRequest, ChatRole
+from agentcore.llm.tokens import estimate_tokens
+from dream.cycle.contexts import Contexts
+from dream.directives import DirectiveLibrary
+from dream.domain.forecast import PassForecast
+from dream.domain.reasons import Skip
+from dream.errors import InvalidDirectiveError
+from dream.guards.vocabulary import FILE_NAME, load_or_builtin
+from dream.options import DreamOptions
+from dream.passes import ModelContext, ModelPass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecaster:
+    """Foresees what model passes would ask on one scope as it is; it writes nothing and asks nobody.
+
+    Args:
+        parts: What the host offers; a model is not needed.
+        options: The host's options.
+        scope: Whose memory.
+        as_of: The instant to judge by.
+    """
+
+    parts: HostParts
+    options: DreamOptions
+    scope: Scope
+    as_of: datetime
+
+    async def of(self, model_pass: ModelPass) -> PassForecast:
+        """Return what *model_pass* would ask now."""
+        name = model_pass.name
+        missing = sorted(item.value for item in model_pass.requires - self.parts.capabilities - {Capability.LLM})
+        if missing:
+            return PassForecast(name=name, reason=f"{Skip.MISSING}: {', '.join(missing)}")
+        try:
+            context = await self._context(model_pass)
+        except InvalidDirectiveError as error:
+            return PassForecast(name=name, reason=str(error))
+        if not (await model_pass.has_work(context)).pending:
+            return PassForecast(name=name, reason=Skip.NO_WORK)
+        packing = await model_pass.pack(context)
+        asked = [await model_pass.request(context, batch) for batch in packing.batches]
+        requests = [request for request in asked if request is not None]
+        return PassForecast(
+            name=name,
+            reason=None if requests else Skip.NOTHING_TO_CHANGE,
+            calls=len(requests),
+            directive_tokens=sum(_tokens(request, is_system=True) for request in requests),
+            data_tokens=sum(_tokens(request, is_system=False) for request in requests),
+            most_output_tokens=sum(request.max_output_tokens for request in requests),
+            backlog=packing.backlog,
+        )
+
+    async def _context(self, model_pass: ModelPass) -> ModelContext:
+        folder = self.parts.data_dir
+        library = DirectiveLibrary(folder, self.options.directives)
+        read = await asyncio.to_thread(library.read, model_pass.directives)
+        loaded = load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME)
+        contexts = Contexts(
+            parts=self.parts,
+            scope=self.scope,
+            options=self.options,
+            pass_name=model_pass.name,
+            # No run has begun; the fence of the prompts is as long as that of any run.
+            run_id="",
+            as_of=self.as_of,
+        )
+        texts = {name: directive.text for name, directive in read.items()}
+        return await contexts.with_model(0, directives=texts, vocabulary=loaded.vocabulary)
+
+
+def _tokens(request: ChatRequest, *, is_system: bool) -> int:
+    return sum(
+        estimate_tokens(message.content)
+        for message in request.messages
+        if (message.role is ChatRole.SYSTEM) is is_system
+    )

@@ -1,0 +1,63 @@
+"""Forecast: what a run would ask a model, and what that costs at most."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassForecast:
+    """What one pass would ask, counted by the host (a token per four bytes).
+
+    Args:
+        name: The pass.
+        reason: Why it would ask nothing; None if it would.
+        calls: Its questions; repairs, and halves of what proves too long, come on top.
+        directive_tokens: Tokens of its prompts that are the same in each: directives and the rule about data.
+        data_tokens: The rest of its prompts.
+        most_output_tokens: Tokens of the answers, if each is as long as it may be.
+        backlog: Items that it would leave for later runs.
+    """
+
+    name: str
+    reason: str | None = None
+    calls: int = 0
+    directive_tokens: int = 0
+    data_tokens: int = 0
+    most_output_tokens: int = 0
+    backlog: int = 0
+
+    @property
+    def most_tokens(self) -> int:
+        """Tokens in both directions at most: what budgets set aside."""
+        return self.directive_tokens + self.data_tokens + self.most_output_tokens
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "name": self.name,
+            "reason": self.reason,
+            "calls": self.calls,
+            "directive_tokens": self.directive_tokens,
+            "data_tokens": self.data_tokens,
+            "most_output_tokens": self.most_output_tokens,
+            "backlog": self.backlog,
+        }
+
+
+def total(passes: Iterable[PassForecast]) -> PassForecast:
+    """Return the sum of all passes.
+
+    Example:
+        >>> total([PassForecast(name="a", calls=1, data_tokens=5), PassForecast(name="b", calls=2)]).calls
+        3
+    """
+    given = list(passes)
+    return PassForecast(
+        name="total",
+        calls=sum(one.calls for one in given),
+        directive_tokens=sum(one.directive_tokens for one in given),
+        data_tokens=sum(one.data_tokens for one in given),
+        most_output_tokens=sum(one.most_output_tokens for one in given),
+        backlog=sum(one.backlog for one in given),
+    )
