@@ -89,7 +89,7 @@ def _dream_lines(result: Result, width: int) -> Lines:
     ended = outcomes if cost.samples > 1 else next(iter(cost.outcomes))
     yield from paragraph(f"dream {ended}: {'; '.join(part for part in did if part)}", width, rest="  ")
     for failure in sorted(cost.failures):
-        yield from paragraph(f"  failed: {one_line(failure)}", width, rest="    ", tone=Tone.REMOVED)
+        yield from paragraph(f"failed: {one_line(failure)}", width, first="  ", tone=Tone.REMOVED)
     yield from paragraph(_safety(cost), width, first="  ")
 
 
