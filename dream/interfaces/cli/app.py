@@ -41,8 +41,8 @@ COMMANDS = {
     "directives check": ("directives:check", "Examine your own directives, and what a change of them costs."),
     "usage": ("usage:usage", "Show what the model cost, by day, pass and model."),
     "status": ("health:status", "Show what is stored, what waits, and who dreams."),
-    "bench": ("bench:bench", "Measure a dream on conversations whose answers are known."),
     "doctor": ("health:doctor", "Examine the folder and the database."),
+    "bench": ("bench:bench", "Measure a dream on conversations whose answers are known."),
 }
 """Each command: the function that is it, imported only when it is called, and what the list of commands says."""
 

@@ -41,7 +41,15 @@ async def faults(world: World, *rows: JournalRow) -> dict[str, int]:
 
 async def said(world: World) -> str:
     now = world.clock.now()
-    turn = Turn(id=world.ids.new(), scope=world.scope, session_id="s", role="user", content="Hi", occurred_at=now, recorded_at=now)  # fmt: skip
+    turn = Turn(
+        id=world.ids.new(),
+        scope=world.scope,
+        session_id="s",
+        role="user",
+        content="Hi",
+        occurred_at=now,
+        recorded_at=now,
+    )
     await world.write(lambda unit: unit.turns.add([turn]))
     return f"turn:{turn.id}"
 
