@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from math import ceil
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
@@ -18,7 +19,8 @@ DEPTHS = (5, 10)
 BUDGETS = (250, 500, 1_000, 2_000)
 """Numbers of tokens read."""
 
-_FIRST_LOOK = 64
+_MARGIN = 1.25
+"""How many more entries are recalled at first than would fill the greatest budget if all were of the mean length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +99,17 @@ async def ask_all(
     live = [entry for entry in entries if entry.is_active]
     provenance = Provenance(entries)
     reached = frozenset[str]().union(*(provenance.turns(entry.id) for entry in live))
+    tokens = sum(estimate_tokens(entry.content) for entry in live)
+    depth = DEPTHS[-1] + ceil(_MARGIN * BUDGETS[-1] * len(live) / max(1, tokens))
     answers: list[Answered] = []
     for question in questions:
         gold = frozenset(turn_ids[one] for one in question.evidence)
-        ranked = await _ranked(memory, question.text)
+        ranked = await _ranked(memory, question.text, depth)
         answers.append(_answered(question.category, gold, reached, ranked, provenance))
         asked()
     return Stage(
         entries=len(live),
-        tokens=sum(estimate_tokens(entry.content) for entry in live),
+        tokens=tokens,
         repeated=len(live) - len({(entry.category, fold_key(entry.content)) for entry in live}),
         answers=tuple(answers),
     )
@@ -115,9 +119,8 @@ def _all_entries(view: ReadView) -> list[MemoryEntry]:
     return view.entries.select(EntryFilter(statuses=frozenset()))
 
 
-async def _ranked(memory: Memory, text: str) -> list[MemoryEntry]:
-    """Return the best entries, more than any budget holds if there are so many."""
-    depth = _FIRST_LOOK
+async def _ranked(memory: Memory, text: str, depth: int) -> list[MemoryEntry]:
+    """Return the best *depth* entries, or as many as it takes to exceed every budget."""
     while True:
         found = [hit.entry for hit in await memory.recall(text, k=depth)]
         if len(found) < depth or sum(estimate_tokens(entry.content) for entry in found) > BUDGETS[-1]:

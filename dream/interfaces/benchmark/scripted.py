@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import orjson
 
-ALIKE = 0.6
+ALIKE = 0.5
 """Share of their words that two entries have in common from which they are joined."""
 
 _FENCED = re.compile(r"^<<<(\S+)\n(.*?)^\1>>>$", re.DOTALL | re.MULTILINE)
@@ -24,7 +24,7 @@ _WORD = re.compile(r"[\w'-]+")
 _OF_ONESELF = frozenset({"i", "i'm", "i've", "i'd", "i'll", "my", "me", "we", "we're", "we've", "our"})
 _FEWEST_WORDS = 6
 _NOT_TO_CHANGE = "context-only"
-_READ_BEFORE = "earlier"
+_READ_BEFORE = "read-before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def scripted_answer(prompt: str) -> str:
     r"""Answer the prompt of a dream by rule; the same prompt always gets the same answer.
 
     Of turns (handles `t1`, `t2`, ...), each user's first statement about themselves becomes a fact that quotes it word
-    for word. Of entries (`e1`, ...), two of one category that share most of their words are merged by joining both
+    for word. Of entries (`e1`, ...), two of one category that share half of their words are merged by joining both
     texts. Nothing is ever superseded or dropped, and other records are left alone.
 
     Args:

@@ -43,7 +43,7 @@ def test_questions_small_talk_and_other_peoples_words_make_no_fact():
         turn(2, "I know!"),
         turn(3, "The weather in Braga is lovely in spring."),
         turn(4, "I have booked a table for you at eight.", role="assistant"),
-        turn(5, "I have had two cats since the summer of 2019.", mark="earlier"),
+        turn(5, "I have had two cats since the summer of 2019.", mark="read-before"),
     ]
     assert reply(*lines) == {"facts": []}
 
