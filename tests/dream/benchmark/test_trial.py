@@ -1,5 +1,6 @@
 """A trial: a real import, a real run and a real undo, measured in a folder of its own."""
 
+import itertools
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,11 @@ from typing import Any
 import pytest
 from quizzes import GARDEN, KITCHEN, quiz_file
 
+from agentcore.llm import ChatOptions
+from agentcore.testing import ChatServer
 from dream.interfaces.benchmark.result import Figures, Result, total
 from dream.interfaces.benchmark.samples import Sample, read_locomo
+from dream.interfaces.benchmark.scripted import scripted_answer
 from dream.interfaces.benchmark.trial import measure
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
@@ -80,3 +84,40 @@ async def test_each_question_asked_is_told(samples: list[Sample]):
     asked: list[None] = []
     await measure(samples[1], model=None, asked=lambda: asked.append(None))
     assert len(asked) == 3
+
+
+def scripted_model() -> ChatServer:
+    return ChatServer(itertools.repeat(lambda request: scripted_answer(request.prompt)))
+
+
+async def dreamt(sample: Sample) -> tuple[Result, int]:
+    """The result of a dream that asked the scripted model, and how often it was asked at the server."""
+    async with scripted_model() as server:
+        result = await measure(sample, model=ChatOptions(model="scripted", base_url=server.base_url))
+        return result, server.calls
+
+
+async def test_facts_mined_with_a_model_reach_evidence_that_no_observation_has(samples: list[Sample]):
+    result, asked = await dreamt(samples[0])
+    assert Figures.of(result.before.answers).kept.mean == 0.75
+    assert Figures.of(result.after.answers).kept.mean == 1
+    assert result.cost.calls == asked > 0
+    assert result.cost.changes["entry_added"] > 0
+    assert result.cost.unsupported.total() == 0
+    assert (result.cost.is_undo_exact, result.cost.replayed, result.cost.replay_calls) == (True, 0, 0)
+
+
+async def test_the_scripted_model_gives_the_same_figures_twice(samples: list[Sample]):
+    (first, _), (second, _) = [await dreamt(samples[0]) for _ in range(2)]
+    assert figures(first) == figures(second)
+    assert first.cost.input_tokens > 0
+
+
+async def test_a_failed_call_counts_with_its_tokens(samples: list[Sample]):
+    async with ChatServer(itertools.repeat("I would rather not.")) as server:
+        result = await measure(samples[0], model=ChatOptions(model="scripted", base_url=server.base_url))
+    assert result.cost.refused["answer_unreadable"] > 0
+    assert result.cost.output_tokens == 5 * result.cost.calls > 0
+    # What was not answered is asked again by the next run.
+    assert result.cost.calls + result.cost.replay_calls == server.calls
+    assert result.cost.changes == {"entry_archived": 1, "entry_updated": 1}

@@ -1,12 +1,20 @@
 """bench: the figures for people and as a document, and what is missing is asked for."""
 
+import asyncio
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 from commandline import CommandLine
 from quizzes import GARDEN, KITCHEN, quiz_file
+
+from agentcore.testing import ChatServer, ServedRequest
+from dream.interfaces.benchmark.scripted import scripted_answer
 
 
 @pytest.fixture
@@ -88,3 +96,44 @@ def test_another_benchmark_is_refused(cli: CommandLine, quizzes: Path):
     told = cli.bare("bench", "recall", "--data", quizzes)
     assert told.code == 2
     assert "dream" in told.complaint
+
+
+@contextmanager
+def scripted_server() -> Iterator[ChatServer]:
+    """A scripted model that listens on a thread of its own, since the command line has an event loop of its own."""
+    server, stop, listening = ChatServer(repeat(answered)), asyncio.Event(), Event()
+
+    async def serve() -> None:
+        async with server:
+            loops.append(asyncio.get_running_loop())
+            listening.set()
+            await stop.wait()
+
+    loops: list[asyncio.AbstractEventLoop] = []
+    thread = Thread(target=asyncio.run, args=[serve()])
+    thread.start()
+    assert listening.wait(10)
+    try:
+        yield server
+    finally:
+        loops[0].call_soon_threadsafe(stop.set)
+        thread.join(10)
+
+
+def answered(request: ServedRequest) -> str:
+    return scripted_answer(request.prompt)
+
+
+def test_with_a_model_the_dream_asks_what_the_environment_names(
+    cli: CommandLine, quizzes: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with scripted_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("AGENTCORE_MODEL", "usual")
+        monkeypatch.setenv("AGENTCORE_DREAM_MODEL", "scripted")
+        without = cli.bare("bench", "dream", "--data", quizzes, "--json").document
+        assert (without["model"], server.calls) == (None, 0)
+        told = cli.bare("bench", "dream", "--data", quizzes, "--sample", "kitchen", "--model", "--json")
+        assert (told.code, told.err, told.document["model"]) == (0, "", "scripted")
+        assert told.document["total"]["dream"]["calls"] == server.calls > 0
+        assert {request.model for request in server.requests} == {"scripted"}

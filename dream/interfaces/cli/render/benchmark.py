@@ -55,7 +55,7 @@ def _questions(result: Result) -> str:
     parts = [
         counted(len(result.before.answers), "question"),
         f"{faults.left_out:,} left out for want of evidence" if faults.left_out else "",
-        f"{faults.repaired:,} ids repaired" if faults.repaired else "",
+        f"{counted(faults.repaired, 'id')} repaired" if faults.repaired else "",
         f"{faults.unreadable:,} unreadable" if faults.unreadable else "",
         f"{faults.unknown:,} unknown" if faults.unknown else "",
     ]
@@ -79,15 +79,15 @@ def _dream_lines(result: Result, width: int) -> Lines:
     cost = result.cost
     calls = f", {cost.input_tokens:,} + {cost.output_tokens:,} tokens" if cost.calls else ""
     did = [
-        f"{_amounts(cost.changes) or 'no record changed'}",
+        _changes(cost.changes) or "no record changed",
         f"{_amounts(cost.refused)} refused" if cost.refused else "",
         f"{counted(cost.calls, 'model call')}{calls}",
         f"{cost.backlog:,} left for later runs" if cost.backlog else "",
         f"{result.seconds['dream']:.2f} s",
     ]
     outcomes = ", ".join(f"{count:,} {name}" for name, count in sorted(cost.outcomes.items()))
-    ended = outcomes if cost.samples > 1 else next(iter(cost.outcomes))
-    yield from paragraph(f"dream {ended}: {'; '.join(part for part in did if part)}", width, rest="  ")
+    head = f"{cost.samples:,} dreams ({outcomes})" if cost.samples > 1 else f"dream {next(iter(cost.outcomes))}"
+    yield from paragraph(f"{head}: {'; '.join(part for part in did if part)}", width, rest="  ")
     for failure in sorted(cost.failures):
         yield from paragraph(f"failed: {one_line(failure)}", width, first="  ", tone=Tone.REMOVED)
     yield from paragraph(_safety(cost), width, first="  ")
@@ -98,6 +98,14 @@ def _safety(cost: Cost) -> str:
     again = f"{counted(cost.replayed, 'change')}, {counted(cost.replay_calls, 'model call')}"
     unsupported = _amounts(cost.unsupported) or "none"
     return f"unsupported changes: {unsupported}; undo: {undo}; a second run: {again}"
+
+
+def _changes(counts: Counter[str]) -> str:
+    parts = [(*name.rsplit("_", 1), count) for name, count in sorted(counts.items())]
+    return ", ".join(
+        f"{counted(count, noun.replace('_', ' '), 'entries' if noun == 'entry' else None)} {what}"
+        for noun, what, count in parts
+    )
 
 
 def _amounts(counts: Counter[str]) -> str:
