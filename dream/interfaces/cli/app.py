@@ -42,6 +42,7 @@ COMMANDS = {
     "usage": ("usage:usage", "Show what the model cost, by day, pass and model."),
     "status": ("health:status", "Show what is stored, what waits, and who dreams."),
     "doctor": ("health:doctor", "Examine the folder and the database."),
+    "bench": ("bench:bench", "Measure a dream on conversations whose answers are known."),
 }
 """Each command: the function that is it, imported only when it is called, and what the list of commands says."""
 
@@ -100,7 +101,8 @@ def _launcher(app: App) -> Any:
 
         Args:
             tokens: The command and its arguments.
-            data: Folder of the memory; else the environment's AGENTCORE_DATA, else your user data folder.
+            data: Folder of the memory; else the environment's AGENTCORE_DATA, else your user data folder. For bench
+                the file to measure on.
             scope: Whose memory, as WORKSPACE/OBSERVER/OBSERVED; else default/agent/agent.
             as_json: Print one JSON document to stdout and nothing else there.
             busy_timeout: Seconds to wait for another process that holds the database.

@@ -4,6 +4,7 @@ DreamError
 ├── UnknownScopeError           (also InvalidInputError)
 ├── NoCommandError              (also InvalidInputError)
 ├── ConflictingOptionsError     (also InvalidInputError)
+├── MissingSettingError         (also InvalidInputError)
 ├── OccupiedFolderError         (also InvalidInputError)
 ├── OccupiedFileError           (also InvalidInputError)
 └── MissingExamplesError
@@ -43,6 +44,13 @@ class ConflictingOptionsError(DreamError, InvalidInputError):
 
     def __init__(self, *, first: str, second: str) -> None:
         super().__init__(f"The options {first} and {second} exclude each other: give one of them.")
+
+
+class MissingSettingError(DreamError, InvalidInputError):
+    """A command needs an option or a variable that was not given."""
+
+    def __init__(self, *, what: str, remedy: str) -> None:
+        super().__init__(f"The {what} is missing: {remedy}.")
 
 
 class OccupiedFolderError(DreamError, InvalidInputError):

@@ -109,11 +109,11 @@ class _Sample:
         return Item(record=entry, source_key=key, cites=cites, notes=notes)
 
     def cited(self, raw_ids: Sequence[str]) -> tuple[tuple[str, ...], tuple[Note, ...]]:
-        """Read dialogue ids as they are found in the wild: `D1:3`, `D8:6; D9:17`, `D:11:26`, `D30:05`."""
+        """Return the keys of the turns that are cited, and what was odd about the citations."""
         keys: list[str] = []
         notes: list[Note] = []
         for raw in raw_ids:
-            found = [f"D{session}:{number}" for session, number in _DIALOGUE_ID.findall(raw)]
+            found = dialogue_ids(raw)
             if found != [raw]:
                 notes.append(Note.MALFORMED_SOURCE)
             known = [self.turn_keys[one] for one in found if one in self.turn_keys]
@@ -150,7 +150,7 @@ def parse_locomo(source: Source, *, sample: str | None = None) -> Iterator[Item]
         InvalidFileError: it is no LoCoMo file.
         UnknownSampleError: it holds no such sample.
     """
-    samples = _samples(source)
+    samples = read_samples(source)
     if sample is not None and sample not in samples:
         raise UnknownSampleError(path=str(source.path), sample=sample, known=samples)
     keys = SourceKeys("locomo")
@@ -159,7 +159,22 @@ def parse_locomo(source: Source, *, sample: str | None = None) -> Iterator[Item]
             yield from _Sample(source, name, values, keys, {}).items()
 
 
-def _samples(source: Source) -> dict[str, Mapping[str, object]]:
+def dialogue_ids(raw: str) -> list[str]:
+    """Return the dialogue ids in *raw* as they should be written, however they are found in the wild.
+
+    Example:
+        >>> dialogue_ids("D8:6; D9:17"), dialogue_ids("D:11:26"), dialogue_ids("D30:05"), dialogue_ids("D")
+        (['D8:6', 'D9:17'], ['D11:26'], ['D30:5'], [])
+    """
+    return [f"D{session}:{number}" for session, number in _DIALOGUE_ID.findall(raw)]
+
+
+def read_samples(source: Source) -> dict[str, Mapping[str, object]]:
+    """Return the samples of a file by name, as they stand there.
+
+    Raises:
+        InvalidFileError: it is no LoCoMo file.
+    """
     try:
         raw: object = orjson.loads(source.whole())
     except orjson.JSONDecodeError as error:

@@ -1,0 +1,132 @@
+"""Rules that answer a dream's prompts where no model may be asked: for benchmarks that give the same figures twice.
+
+There is no intelligence in them. They copy sentences and join nearly equal ones, which shows that the machinery around
+a model works and what it costs, and nothing of what a model would find.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, cast
+
+import orjson
+
+ALIKE = 0.5
+"""Share of their words that two entries have in common from which they are joined."""
+
+_FENCED = re.compile(r"^<<<(\S+)\n(.*?)^\1>>>$", re.DOTALL | re.MULTILINE)
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_LINE = re.compile(rf"\[([a-z]+\d+)\] (.*?)({_STRING})")
+_ATTRIBUTE = re.compile(rf"([\w-]+)(?:=({_STRING}|\S+))?")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_WORD = re.compile(r"[\w'-]+")
+_OF_ONESELF = frozenset({"i", "i'm", "i've", "i'd", "i'll", "my", "me", "we", "we're", "we've", "our"})
+_FEWEST_WORDS = 6
+_NOT_TO_CHANGE = "context-only"
+_READ_BEFORE = "read-before"
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """One line of data: its handle, its attributes (marks have no value), and its text."""
+
+    handle: str
+    attributes: Mapping[str, str]
+    text: str
+
+    @property
+    def words(self) -> frozenset[str]:
+        return frozenset(word.lower() for word in _WORD.findall(self.text))
+
+
+def scripted_answer(prompt: str) -> str:
+    r"""Answer the prompt of a dream by rule; the same prompt always gets the same answer.
+
+    Of turns (handles `t1`, `t2`, ...), each user's first statement about themselves becomes a fact that quotes it word
+    for word. Of entries (`e1`, ...), two of one category that share half of their words are merged by joining both
+    texts. Nothing is ever superseded or dropped, and other records are left alone.
+
+    Args:
+        prompt: All messages, as `agentcore.testing.ServedRequest.prompt` gives them.
+
+    Example:
+        >>> turn = '[t1] at=2025-05-08T18:05 speaker=Marta role=user "Thanks! We finally moved to Braga last month."'
+        >>> scripted_answer(f"Find facts.\n<<<k7\n{turn}\nk7>>>")[:66]
+        '{"facts":[{"content":"Marta said: We finally moved to Braga last m'
+    """
+    records = list(_records(prompt))
+    turns = [record for record in records if record.handle.startswith("t")]
+    if turns:
+        return _written({"facts": list(_facts(turns))})
+    entries = [record for record in records if record.handle.startswith("e")]
+    return _written({"toSave": list(_merges(entries)), "toDelete": []})
+
+
+def _records(prompt: str) -> Iterator[_Record]:
+    for _, block in _FENCED.findall(prompt):
+        for line in cast("str", block).splitlines():
+            found = _LINE.fullmatch(line)
+            if found is not None:
+                attributes = {name: _read(value) for name, value in _ATTRIBUTE.findall(found[2])}
+                yield _Record(found[1], attributes, orjson.loads(found[3]))
+
+
+def _read(value: str) -> str:
+    return str(orjson.loads(value)) if value.startswith('"') else value
+
+
+def _facts(turns: Iterable[_Record]) -> Iterator[dict[str, Any]]:
+    for turn in turns:
+        if turn.attributes.get("role", "user") != "user" or _READ_BEFORE in turn.attributes:
+            continue
+        statement = next(filter(_is_statement, _SENTENCE_END.split(turn.text)), None)
+        if statement is not None:
+            speaker = turn.attributes.get("speaker")
+            yield {
+                "content": f"{speaker or 'The user'} said: {statement}",
+                "category": f"people/{speaker}" if speaker else "general",
+                "tags": [],
+                "sourceTurns": [turn.handle],
+                "quote": statement,
+            }
+
+
+def _is_statement(sentence: str) -> bool:
+    words = [word.lower() for word in _WORD.findall(sentence)]
+    return len(words) >= _FEWEST_WORDS and not sentence.endswith("?") and not _OF_ONESELF.isdisjoint(words)
+
+
+def _merges(entries: Iterable[_Record]) -> Iterator[dict[str, Any]]:
+    used: set[str] = set()
+    for one, other in combinations(entries, 2):
+        if used.isdisjoint({one.handle, other.handle}) and _are_alike(one, other):
+            used |= {one.handle, other.handle}
+            yield {
+                "content": _joined(one, other),
+                "category": one.attributes.get("category", "general"),
+                "tags": [],
+                "sourceIds": [one.handle, other.handle],
+                "reason": "nearly the same words",
+            }
+
+
+def _are_alike(one: _Record, other: _Record) -> bool:
+    if _NOT_TO_CHANGE in one.attributes or _NOT_TO_CHANGE in other.attributes:
+        return False
+    if any(one.attributes.get(name) != other.attributes.get(name) for name in ("category", "subject")):
+        return False
+    return len(one.words & other.words) >= ALIKE * len(one.words | other.words)
+
+
+def _joined(one: _Record, other: _Record) -> str:
+    """Return both texts, or the one that holds every word of the other."""
+    if other.words <= one.words:
+        return one.text
+    if one.words <= other.words:
+        return other.text
+    return f"{one.text.rstrip('. ')}. {other.text}"
+
+
+def _written(answer: Mapping[str, Any]) -> str:
+    return orjson.dumps(answer).decode()

@@ -1,0 +1,116 @@
+"""bench: a dream measured on conversations whose answers are known."""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from itertools import count
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from agentcore.llm.settings import ChatOptions, from_environment
+from dream.domain.report import Outcome
+from dream.interfaces.benchmark.result import Result, total
+from dream.interfaces.benchmark.samples import read_locomo
+from dream.interfaces.benchmark.trial import STAGES, measure
+from dream.interfaces.cli.errors import MissingSettingError
+from dream.interfaces.cli.faults import Exit
+from dream.interfaces.cli.render.benchmark import benchmark_lines
+from dream.interfaces.cli.render.text import encodable
+from dream.interfaces.cli.screen import Progress
+from dream.interfaces.cli.session import CliSession
+
+
+class Benchmark(StrEnum):
+    """What can be measured."""
+
+    DREAM = "dream"
+
+
+class BenchmarkFormat(StrEnum):
+    """Files that hold conversations with questions."""
+
+    LOCOMO = "locomo"
+
+
+async def bench(
+    what: Benchmark,
+    /,
+    *,
+    file_format: Annotated[BenchmarkFormat, Parameter(name="--format")] = BenchmarkFormat.LOCOMO,
+    samples: Annotated[list[str] | None, Parameter(name="--sample", negative="")] = None,
+    model: bool = False,
+    session: CliSession,
+) -> Exit:
+    """Measure a dream: what a memory answers before and after it, and what it costs.
+
+    The file is named with --data. All work is done in temporary folders; no memory of yours is touched.
+
+    Args:
+        what: What to measure.
+        file_format: What the file is.
+        samples: Only this sample; give the option once for each.
+        model: Let the dream ask the model that the environment names; else only the passes run that ask none.
+        session: Which file.
+    """
+    if not session.is_data_given:
+        remedy = "name the file with the conversations, as in `dream bench dream --data locomo10.json`"
+        raise MissingSettingError(what="option --data", remedy=remedy)
+    chat = _configured_model() if model else None
+    found = read_locomo(session.data_dir, now=session.clock.now(), wanted=samples or ())
+    questions = STAGES * sum(len(sample.questions) for sample in found)
+    with session.screen.progress("Asking") as progress:
+        asked = _counter(progress, questions)
+        results = [await measure(sample, model=chat, asked=asked) for sample in found]
+    name = None if chat is None else chat.for_dreams().model
+    session.screen.show(
+        lambda: _document(what, file_format, session.data_dir, name, results),
+        lambda: benchmark_lines(results, model=name, width=session.screen.width),
+    )
+    return _verdict(session, total(results))
+
+
+def _configured_model() -> ChatOptions:
+    options = from_environment()
+    if options is None:
+        remedy = "name the model there and its server in OPENAI_BASE_URL, or leave out --model"
+        raise MissingSettingError(what="environment variable AGENTCORE_MODEL", remedy=remedy)
+    return options
+
+
+def _counter(progress: Progress | None, questions: int) -> Callable[[], None]:
+    done = count(1)
+
+    def tell() -> None:
+        if progress is not None:
+            progress(next(done), questions)
+
+    return tell
+
+
+def _document(
+    what: Benchmark, file_format: BenchmarkFormat, path: Path, model: str | None, results: Sequence[Result]
+) -> dict[str, Any]:
+    return {
+        "benchmark": what.value,
+        "format": file_format.value,
+        "data": encodable(str(path)),
+        "model": model,
+        "samples": [result.to_json() for result in results],
+        "total": total(results).to_json(),
+    }
+
+
+def _verdict(session: CliSession, whole: Result) -> Exit:
+    """Warn of what must not be, and say so in the exit code too."""
+    cost = whole.cost
+    faults = {
+        "a run failed": cost.outcomes[Outcome.FAILED.value],
+        "changes rest on nothing": cost.unsupported.total(),
+        "an undo did not bring everything back": not cost.is_undo_exact,
+    }
+    wrong = [fault for fault, is_there in faults.items() if is_there]
+    if not wrong:
+        return Exit.OK
+    session.screen.warn(f"Something is wrong with these dreams: {', '.join(wrong)}; the figures above say where.")
+    return Exit.FAILED

@@ -1,0 +1,112 @@
+"""The figures of a benchmark: a table per sample, and one of all questions."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from dream.interfaces.benchmark.asking import BUDGETS, DEPTHS, Stage
+from dream.interfaces.benchmark.result import ORDINARY, Cost, Figures, Result, answers_of, total
+from dream.interfaces.benchmark.samples import CATEGORIES
+from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
+from dream.interfaces.cli.render.text import counted, one_line
+
+_HEAD = ("kept", "whole", *(f"R@{depth}" for depth in DEPTHS), *(f"{budget:,}" for budget in BUDGETS), "stale")
+_WITH = "with the model {} and the passes that ask none"
+_WITHOUT = "without a model: the passes that ask none"
+_LEGEND = (
+    "Shares of the evidence in percent, means over the questions. kept: what live entries go back to; whole: questions "
+    f"whose evidence is kept whole; R@k: what the best k entries go back to, then what the best do that fit into so "
+    f"many tokens; stale: how many of the best {DEPTHS[-1]} entries the dream replaces. turns: a memory of the turns "
+    "as they were said, to compare with; before and after: the imported memory, before the dream and after."
+)
+
+
+def benchmark_lines(results: Sequence[Result], *, model: str | None, width: int) -> Lines:
+    """Yield a table per sample, one of all questions, and what the columns mean."""
+    yield from paragraph(f"A dream {_WITH.format(model) if model else _WITHOUT}", width, tone=Tone.TITLE)
+    for result in results:
+        yield from _sample_lines(result, width)
+    if len(results) > 1:
+        yield from _total_lines(total(results), len(results), width)
+    yield Line()
+    yield from paragraph(_LEGEND, width, tone=Tone.FAINT)
+
+
+def _sample_lines(result: Result, width: int) -> Lines:
+    yield Line()
+    yield from paragraph(f"{result.name}: {_questions(result)}", width, rest="  ", tone=Tone.TITLE)
+    yield from _table(result, CATEGORIES)
+    yield from _dream_lines(result, width)
+
+
+def _total_lines(whole: Result, samples: int, width: int) -> Lines:
+    yield Line()
+    yield from paragraph(f"All {samples} samples: {_questions(whole)}", width, rest="  ", tone=Tone.TITLE)
+    yield from _table(whole, CATEGORIES)
+    yield from _dream_lines(whole, width)
+    ordinary = len(answers_of(whole.before, ORDINARY))
+    if ordinary:
+        yield Line()
+        yield Line(f"Of these, the {counted(ordinary, 'question')} that are not adversarial", Tone.TITLE)
+        yield from _table(whole, ORDINARY)
+
+
+def _questions(result: Result) -> str:
+    faults = result.faults
+    parts = [
+        counted(len(result.before.answers), "question"),
+        f"{faults.left_out:,} left out for want of evidence" if faults.left_out else "",
+        f"{counted(faults.repaired, 'id')} repaired" if faults.repaired else "",
+        f"{faults.unreadable:,} unreadable" if faults.unreadable else "",
+        f"{faults.unknown:,} unknown" if faults.unknown else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _table(result: Result, categories: Collection[int]) -> Iterator[Line]:
+    yield Line(f"{'':<7}{'entries':>7}{'tokens':>8}" + "".join(f"{head:>6}" for head in _HEAD), Tone.FAINT)
+    for name, stage in result.stages.items():
+        cells = "".join(f"{100 * value:6.1f}" for value in _row(stage, categories))
+        yield Line(f"{name:<7}{stage.entries:>7,}{stage.tokens:>8,}{cells}")
+
+
+def _row(stage: Stage, categories: Collection[int]) -> list[float]:
+    found = Figures.of(answers_of(stage, categories))
+    shares = [found.kept, *found.at.values(), *found.within.values()]
+    return [shares[0].mean, shares[0].every, *(share.mean for share in shares[1:]), found.stale[DEPTHS[-1]]]
+
+
+def _dream_lines(result: Result, width: int) -> Lines:
+    cost = result.cost
+    calls = f", {cost.input_tokens:,} + {cost.output_tokens:,} tokens" if cost.calls else ""
+    did = [
+        _changes(cost.changes) or "no record changed",
+        f"{_amounts(cost.refused)} refused" if cost.refused else "",
+        f"{counted(cost.calls, 'model call')}{calls}",
+        f"{cost.backlog:,} left for later runs" if cost.backlog else "",
+        f"{result.seconds['dream']:.2f} s",
+    ]
+    outcomes = ", ".join(f"{count:,} {name}" for name, count in sorted(cost.outcomes.items()))
+    head = f"{cost.samples:,} dreams ({outcomes})" if cost.samples > 1 else f"dream {next(iter(cost.outcomes))}"
+    yield from paragraph(f"{head}: {'; '.join(part for part in did if part)}", width, rest="  ")
+    for failure in sorted(cost.failures):
+        yield from paragraph(f"failed: {one_line(failure)}", width, first="  ", tone=Tone.REMOVED)
+    yield from paragraph(_safety(cost), width, first="  ")
+
+
+def _safety(cost: Cost) -> str:
+    undo = "exact" if cost.is_undo_exact else f"exact for {cost.undone:,} of {cost.samples:,}"
+    again = f"{counted(cost.replayed, 'change')}, {counted(cost.replay_calls, 'model call')}"
+    unsupported = _amounts(cost.unsupported) or "none"
+    return f"unsupported changes: {unsupported}; undo: {undo}; a second run: {again}"
+
+
+def _changes(counts: Counter[str]) -> str:
+    parts = [(*name.rsplit("_", 1), count) for name, count in sorted(counts.items())]
+    return ", ".join(
+        f"{counted(count, noun.replace('_', ' '), 'entries' if noun == 'entry' else None)} {what}"
+        for noun, what, count in parts
+    )
+
+
+def _amounts(counts: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {one_line(name.replace('_', ' '))}" for name, count in sorted(counts.items()))

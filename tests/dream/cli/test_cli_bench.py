@@ -1,0 +1,139 @@
+"""bench: the figures for people and as a document, and what is missing is asked for."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import repeat
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from commandline import CommandLine
+from quizzes import GARDEN, KITCHEN, quiz_file
+
+from agentcore.testing import ChatServer, ServedRequest
+from dream.interfaces.benchmark.scripted import scripted_answer
+
+
+@pytest.fixture
+def quizzes(tmp_path: Path) -> Path:
+    return quiz_file(tmp_path, KITCHEN, GARDEN)
+
+
+def _rows(out: str) -> list[list[str]]:
+    return [line.split() for line in out.splitlines() if re.match(r"(turns|before|after) +\d", line)]
+
+
+def test_a_dream_is_measured_sample_by_sample_and_all_together(cli: CommandLine, quizzes: Path):
+    told = cli.bare("bench", "dream", "--data", quizzes)
+    assert (told.code, told.err) == (0, "")
+    heads = ["kitchen: 4 questions, 1 left out", "garden: 1 question", "All 2 samples: 5 questions",
+             "Of these, the 4 questions that are not adversarial", "Shares of the evidence"]  # fmt: skip
+    places = [told.out.index(head) for head in heads]
+    assert places == sorted(places)
+    rows = _rows(told.out)
+    assert [row[0] for row in rows] == ["turns", "before", "after"] * 4
+    assert rows[0][1:4] == ["5", "93", "100.0"]
+    assert [row[1] for row in rows[1:3]] == ["4", "3"]
+    assert "1 entry archived, 1 entry updated; 0 model calls" in told.out
+    assert "unsupported changes: none; undo: exact; a second run: 0 changes" in " ".join(told.out.split())
+    assert max(map(len, told.out.splitlines())) <= 80
+
+
+def test_the_document_holds_the_same_figures_twice(cli: CommandLine, quizzes: Path):
+    first, second = [cli.bare("--json", "bench", "dream", "--data", quizzes).document for _ in range(2)]
+    assert (first["benchmark"], first["format"], first["model"]) == ("dream", "locomo", None)
+    assert [one["sample"] for one in first["samples"]] == ["kitchen", "garden"]
+    assert first["total"]["after"]["all"]["questions"] == 5
+    assert _without_times(first) == _without_times(second)
+
+
+def _without_times(document: Any) -> Any:
+    if isinstance(document, dict):
+        return {name: _without_times(value) for name, value in document.items() if name != "seconds"}
+    return [_without_times(value) for value in document] if isinstance(document, list) else document
+
+
+def test_samples_are_chosen_one_by_one(cli: CommandLine, quizzes: Path):
+    options = ("--format", "locomo", "--no-model", "--sample", "garden", "--data", quizzes, "--json")
+    document = cli.bare("bench", "dream", *options).document
+    assert [one["sample"] for one in document["samples"]] == ["garden"]
+    assert "cellar" in cli.bare("bench", "dream", "--sample", "cellar", "--data", quizzes).complaint
+
+
+def test_no_memory_is_touched(cli: CommandLine, quizzes: Path, monkeypatch: pytest.MonkeyPatch):
+    cli.good("remember", "Ana likes tea")
+    monkeypatch.setenv("AGENTCORE_DATA", str(cli.data))
+    before = cli.exported()
+    assert cli.bare("bench", "dream", "--data", quizzes).code == 0
+    assert cli.exported() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((), "option --data is missing"),
+        (("--data", "."), "name one file inside it"),
+        (("--data", "nowhere.json"), "does not exist"),
+        (("--data", __file__), "is not JSON"),
+        (("--data", "quizzes.json", "--format", "csv"), "locomo"),
+        (("--data", "quizzes.json", "--model"), "AGENTCORE_MODEL is missing"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_a_sentence(
+    cli: CommandLine, arguments: tuple[str, ...], complaint: str, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("AGENTCORE_MODEL", "AGENTCORE_DREAM_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    told = cli.bare("bench", "dream", *arguments)
+    assert told.code == 2
+    assert complaint in told.complaint
+
+
+def test_another_benchmark_is_refused(cli: CommandLine, quizzes: Path):
+    told = cli.bare("bench", "recall", "--data", quizzes)
+    assert told.code == 2
+    assert "dream" in told.complaint
+
+
+@contextmanager
+def scripted_server() -> Iterator[ChatServer]:
+    """A scripted model that listens on a thread of its own, since the command line has an event loop of its own."""
+    server, stop, listening = ChatServer(repeat(answered)), asyncio.Event(), Event()
+
+    async def serve() -> None:
+        async with server:
+            loops.append(asyncio.get_running_loop())
+            listening.set()
+            await stop.wait()
+
+    loops: list[asyncio.AbstractEventLoop] = []
+    thread = Thread(target=asyncio.run, args=[serve()])
+    thread.start()
+    assert listening.wait(10)
+    try:
+        yield server
+    finally:
+        loops[0].call_soon_threadsafe(stop.set)
+        thread.join(10)
+
+
+def answered(request: ServedRequest) -> str:
+    return scripted_answer(request.prompt)
+
+
+def test_with_a_model_the_dream_asks_what_the_environment_names(
+    cli: CommandLine, quizzes: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with scripted_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("AGENTCORE_MODEL", "usual")
+        monkeypatch.setenv("AGENTCORE_DREAM_MODEL", "scripted")
+        without = cli.bare("bench", "dream", "--data", quizzes, "--json").document
+        assert (without["model"], server.calls) == (None, 0)
+        told = cli.bare("bench", "dream", "--data", quizzes, "--sample", "kitchen", "--model", "--json")
+        assert (told.code, told.err, told.document["model"]) == (0, "", "scripted")
+        assert told.document["total"]["dream"]["calls"] == server.calls > 0
+        assert {request.model for request in server.requests} == {"scripted"}
