@@ -1,6 +1,7 @@
 """A run, and people served by other hosts on the same storage."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -15,6 +16,14 @@ from agentcore.testing import ScriptedChatClient
 from dream.domain.report import Outcome
 
 TEA = "Ana likes tea"
+
+
+@pytest.fixture(autouse=True)
+async def _nobody_served_afterwards(world: World) -> AsyncIterator[None]:
+    """Rows of who serves people belong to no scope: other tests of the shared store would wait for them."""
+    yield
+    for holder in ("another-host", world.holder):
+        await withdraw(world, holder)
 
 
 async def announce(world: World, holder: str = "another-host") -> None:
