@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import repeat
@@ -14,7 +15,10 @@ from commandline import CommandLine
 from quizzes import GARDEN, KITCHEN, quiz_file
 
 from agentcore.testing import ChatServer, ServedRequest
+from dream.interfaces.benchmark.result import Cost
 from dream.interfaces.benchmark.scripted import scripted_answer
+from dream.interfaces.cli.commands.bench import verdict
+from dream.interfaces.cli.screen import Screen
 
 
 @pytest.fixture
@@ -137,3 +141,33 @@ def test_with_a_model_the_dream_asks_what_the_environment_names(
         assert (told.code, told.err, told.document["model"]) == (0, "", "scripted")
         assert told.document["total"]["dream"]["calls"] == server.calls > 0
         assert {request.model for request in server.requests} == {"scripted"}
+
+
+def test_a_server_that_is_absent_is_told_and_the_passes_that_need_none_still_count(
+    cli: CommandLine, quizzes: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with scripted_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+    monkeypatch.setenv("AGENTCORE_MODEL", "gone")
+    monkeypatch.setenv("AGENTCORE_RETRIES", "0")
+    out = " ".join(cli.bare("bench", "dream", "--data", quizzes, "--sample", "kitchen", "--model").out.split())
+    assert "dream partial: 1 entry archived, 1 entry updated; " in out
+    assert "failed: fact-mining: " in out
+    assert "undo: exact" in out
+
+
+@pytest.mark.parametrize(
+    ("cost", "complaint"),
+    [
+        (Cost(outcomes=Counter({"failed": 1})), "a run failed"),
+        (Cost(unsupported=Counter({"no_source": 2})), "changes rest on nothing"),
+        (Cost(samples=2, undone=1), "an undo did not bring everything back"),
+    ],
+)
+def test_what_must_not_be_ends_in_a_warning_and_an_exit_code(
+    capsys: pytest.CaptureFixture[str], cost: Cost, complaint: str
+):
+    assert verdict(Screen(), cost) == 1
+    assert complaint in capsys.readouterr().err
+    assert verdict(Screen(), Cost(samples=2, undone=2, outcomes=Counter({"unchanged": 2}))) == 0
+    assert capsys.readouterr().err == ""

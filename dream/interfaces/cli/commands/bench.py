@@ -10,14 +10,14 @@ from cyclopts import Parameter
 
 from agentcore.llm.settings import ChatOptions, from_environment
 from dream.domain.report import Outcome
-from dream.interfaces.benchmark.result import Result, total
+from dream.interfaces.benchmark.result import Cost, Result, total
 from dream.interfaces.benchmark.samples import read_locomo
 from dream.interfaces.benchmark.trial import STAGES, measure
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.faults import Exit
 from dream.interfaces.cli.render.benchmark import benchmark_lines
 from dream.interfaces.cli.render.text import encodable
-from dream.interfaces.cli.screen import Progress
+from dream.interfaces.cli.screen import Progress, Screen
 from dream.interfaces.cli.session import CliSession
 
 
@@ -67,7 +67,7 @@ async def bench(
         lambda: _document(what, file_format, session.data_dir, name, results),
         lambda: benchmark_lines(results, model=name, width=session.screen.width),
     )
-    return _verdict(session, total(results))
+    return verdict(session.screen, total(results).cost)
 
 
 def _configured_model() -> ChatOptions:
@@ -101,16 +101,15 @@ def _document(
     }
 
 
-def _verdict(session: CliSession, whole: Result) -> Exit:
+def verdict(screen: Screen, cost: Cost) -> Exit:
     """Warn of what must not be, and say so in the exit code too."""
-    cost = whole.cost
     faults = {
-        "a run failed": cost.outcomes[Outcome.FAILED.value],
-        "changes rest on nothing": cost.unsupported.total(),
+        "a run failed": cost.outcomes[Outcome.FAILED.value] > 0,
+        "changes rest on nothing": cost.unsupported.total() > 0,
         "an undo did not bring everything back": not cost.is_undo_exact,
     }
     wrong = [fault for fault, is_there in faults.items() if is_there]
     if not wrong:
         return Exit.OK
-    session.screen.warn(f"Something is wrong with these dreams: {', '.join(wrong)}; the figures above say where.")
+    screen.warn(f"Something is wrong with these dreams: {', '.join(wrong)}; the figures above say where.")
     return Exit.FAILED
