@@ -103,3 +103,6 @@ COUNTS: Final = {
 AGO: Final = (r"{count} {unit} (?:ago|back|atras)", r"(?:vor|il y a|hace|ha|faz) {count} {unit}")
 AHEAD: Final = (r"{count} {unit} from now", r"(?:in|dans|en|em|dentro de|daqui a) {count} {unit}")
 """How distance from the day is said; the second way ahead can also say how long something took."""
+
+ORDINAL: Final = r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th)|(?:dia|am|le) (?P<day>\d{1,2})(?!\d|[.:,/-]\d| (?:uhr|h)\b))"
+"""A day of a month that is not named."""

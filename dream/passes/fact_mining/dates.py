@@ -23,6 +23,7 @@ from dream.passes.fact_mining.date_words import (
     COUNTS,
     DAYS,
     NOT_BEHIND,
+    ORDINAL,
     SPOKEN_IN,
     STRETCHES,
     UNITS,
@@ -65,7 +66,7 @@ def relative_dates(text: str, said_on: date) -> tuple[Mention, ...]:
         for match in pattern.finditer(folded):
             spoken_in = SPOKEN_IN.get(match.group(), language)
             mention = _read(read, match, said_on) if language in {spoken_in, ""} else None
-            if mention is not None:
+            if mention is not None and mention.readings:
                 found.append(mention if language == spoken_in else replace(mention, sure=False))
         folded = pattern.sub(lambda match: _COVER * len(match.group()), folded)
     return tuple(found)
@@ -180,6 +181,13 @@ def _alone(match: "regex.Match[str]", said_on: date) -> Mention:
     return Mention(match.group(), tuple(day_of(day) for day in dict.fromkeys((past, coming))), sure=False)
 
 
+def _day_of_month(match: "regex.Match[str]", said_on: date) -> Mention:
+    number, months = int(match["day"]), said_on.year * 12 + said_on.month - 1
+    # The month it was said in comes first, then the one after, in which most of what is planned lies.
+    days = [_real(month // 12, month % 12 + 1, number) for month in (months, months + 1, months - 1)]
+    return Mention(match.group(), tuple(day_of(day) for day in days if day is not None), sure=False)
+
+
 def _monday(day: date) -> date:
     return day - timedelta(days=day.isoweekday() - 1)
 
@@ -223,4 +231,5 @@ _READERS: Final[tuple[tuple["regex.Pattern[str]", _Reader], ...]] = (
     *((_whole(way.format(count=_COUNT, unit=_UNIT)), _distance(1, sure=place == 0)) for place, way in enumerate(AHEAD)),
     (_whole(_STRETCH), _stretch),
     (_whole(rf"(?:{_any(WEEKDAY_NAMES)})"), _alone),
+    (_whole(ORDINAL), _day_of_month),
 )

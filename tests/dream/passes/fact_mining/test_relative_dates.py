@@ -83,6 +83,8 @@ def test_a_relative_date_is_resolved_by_the_day_it_was_said(text: str, expected:
         "hier wohne ich mit der Familie",
         "The weeks pass",
         "yesterdays",
+        "on the 42nd floor",
+        "am 12:30 Uhr",
         "1234 years ago",
     ],
 )
@@ -99,6 +101,8 @@ def test_other_words_are_no_dates(text: str):
         ("on Friday", date(2025, 6, 14), {"2025-06-13", "2025-06-20"}),
         ("this Friday", date(2025, 6, 14), {"2025-06-20", "2025-06-13"}),
         ("on Saturday", date(2025, 6, 14), {"2025-06-14"}),
+        ("by the 20th", date(2025, 6, 14), {"2025-06-20", "2025-07-20", "2025-05-20"}),
+        ("no dia 31", date(2025, 6, 14), {"2025-07-31", "2025-05-31"}),
         ("last May", date(2025, 6, 14), {"2025-05", "2024-05"}),
         ("two weeks ago", date(2025, 6, 14), {"2025-05-26..2025-06-01", "2025-05-31"}),
     ],
