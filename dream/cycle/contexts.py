@@ -64,13 +64,20 @@ class Contexts:
         )
 
     async def with_model(
-        self, looked_at: int, *, directives: Mapping[str, str], vocabulary: Vocabulary
+        self, looked_at: int, *, directives: Mapping[str, str], directives_mark: str, vocabulary: Vocabulary
     ) -> ModelContext:
-        """Return the context of a pass that asks a model."""
+        """Return the context of a pass that asks a model.
+
+        Entries that it reviewed under other directives are to be looked at again: its cursor is back at 0 until it has
+        packed under these.
+        """
         plain = await self.plain(looked_at)
         views = _Views(self.parts, self.scope, self.pass_name)
+        known = {field.name: getattr(plain, field.name) for field in fields(plain)}
+        if await views.reviewed_otherwise(directives_mark):
+            known["cursor"] = 0
         return ModelContext(
-            **{field.name: getattr(plain, field.name) for field in fields(plain)},
+            **known,
             count_documents=views.count_documents,
             directives=directives,
             marker=fence_marker(self.run_id),
@@ -119,6 +126,14 @@ class _Views:
 
     async def count_documents(self, texts: Sequence[str]) -> Mapping[str, int]:
         return await self.parts.recall.count_documents(self.scope, texts)
+
+    async def reviewed_otherwise(self, directives_mark: str) -> bool:
+        def look(view: ReadView) -> bool:
+            books = bookkeeping(view)
+            before = books.ledger.fingerprint(self.pass_name)
+            return books.cursors.reads_entries(self.pass_name) and before not in {None, directives_mark}
+
+        return await self.read(look)
 
     async def settled(self) -> list[SettledCluster]:
         return await self.read(lambda view: bookkeeping(view).clusters.all(self.pass_name))

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
+from hashlib import blake2b
 from typing import Any, cast
 
 from agentcore.stores.protocols import ReadView
@@ -83,7 +84,16 @@ class ModelPassRun(PassRun):
             folder = self.parts.data_dir
             loaded = load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME)
             self._vocabulary = loaded.vocabulary
-        return await self.contexts.with_model(self.looked_at, directives=self.directives, vocabulary=self._vocabulary)
+        return await self.contexts.with_model(
+            self.looked_at,
+            directives=self.directives,
+            directives_mark=self._directives_mark(),
+            vocabulary=self._vocabulary,
+        )
+
+    def _directives_mark(self) -> str:
+        texts = "\x1f".join(self.directives[name] for name in self.model_pass.directives)
+        return blake2b(texts.encode(), digest_size=16).hexdigest()
 
     async def _take_up_what_waited(self) -> None:
         """Make the changes that earlier runs paid for and had no room for."""
@@ -109,6 +119,7 @@ class ModelPassRun(PassRun):
                 cursor=packing.cursor,
                 looked_at=(*packing.looked_at, *_own_ids(packing.batches)),
                 backlog=packing.backlog,
+                fingerprint=self._directives_mark(),
                 done=False,
             )
             rows = [batch.to_json() for batch in packing.batches]

@@ -79,7 +79,7 @@ class Proposal:
         notes: Findings for the report, plain JSON values.
         cursor: Position up to which the pass has now looked; None leaves its cursor where it is.
         looked_at: Ids the step dealt with; they leave the pass's reopened set.
-        fingerprint: Hash of the input, of passes that skip unchanged input; it goes into the pass ledger.
+        fingerprint: Hash of what the pass judges by; it goes into the pass ledger.
         backlog: Items left for later runs.
         settled: Clusters that were left as they are.
         unsettled: Fingerprints of clusters that are no more.

@@ -41,6 +41,11 @@ class CursorStore:
         statement = select(cursors.c.reader).where(self._mine).order_by(cursors.c.reader)
         return list(self._connection.execute(statement).scalars())
 
+    @staticmethod
+    def reads_entries(reader: str) -> bool:
+        """Tell whether *reader* looks at entries, and not at something that is read but once."""
+        return reader not in _READINGS
+
     def position(self, reader: str) -> int | None:
         """Return how far *reader* has looked; None if it never did."""
         statement = select(cursors.c.position).where(self._mine, cursors.c.reader == reader)

@@ -17,7 +17,7 @@ class LedgerEntry:
     Args:
         pass_name: The pass.
         run_id: The run it was taken in.
-        fingerprint: Hash of the input, of passes that skip unchanged input.
+        fingerprint: Hash of what it judges by, of passes that look again at everything when that changes.
         completed_at: When it was committed.
     """
 
@@ -35,8 +35,9 @@ class LedgerStore:
         self._mine = pass_ledger.c.scope_id == transaction.scope_id
 
     def record(self, pass_name: str, *, run_id: str, fingerprint: str | None) -> None:
-        """Note that the pass took a step."""
+        """Note that the pass took a step; without a *fingerprint* the one it had stands."""
         connection = self._transaction.connection
+        fingerprint = fingerprint or self.fingerprint(pass_name)
         connection.execute(delete(pass_ledger).where(self._mine, pass_ledger.c.pass_name == pass_name))
         connection.execute(
             insert(pass_ledger).values(
@@ -47,6 +48,11 @@ class LedgerStore:
                 completed_at=to_micros(self._transaction.now),
             ),
         )
+
+    def fingerprint(self, pass_name: str) -> str | None:
+        """Return the fingerprint of the pass's last step that had one; None if none had."""
+        mine = select(pass_ledger.c.fingerprint).where(self._mine, pass_ledger.c.pass_name == pass_name)
+        return self._transaction.connection.execute(mine).scalar()
 
     def entries(self) -> dict[str, LedgerEntry]:
         """Return the last step of every pass that ever took one."""

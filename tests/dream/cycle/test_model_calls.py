@@ -364,7 +364,7 @@ async def test_an_own_directive_is_sent_from_the_next_run_on(world: World, tmp_p
     own.parent.mkdir()
     own.write_text("Keep everything.\n")
     second = await one.run_passes(Told(("who", "what")))
-    assert second.passes[0].notes["answers"] == ["Keep everything."]
+    assert second.passes[0].notes["answers"] == ["Keep everything."] * 2  # what was asked under other words, too
     assert first.directives["memory-rules"] != second.directives["memory-rules"]
 
 

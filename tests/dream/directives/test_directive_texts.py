@@ -22,10 +22,10 @@ from dream.passes import ORDER
 
 _ROOT = Path(__file__).parents[3]
 _FOLDER = _ROOT / "directives"
-_SAVED = {"content", "category", "tags", "importance", "sourceIds", "reason"}
+_SAVED = {"content", "category", "tags", "importance", "sourceIds"}
 _FACT = {"content", "category", "tags", "importance", "subjectTime", "sourceTurns", "quote"}
 _CONTRACT = {
-    "dream": {"toDelete", "toSave", "supersededBy", "id", *_SAVED},
+    "dream": {"toDelete", "toSave", "supersededBy", "id", "reason", *_SAVED},
     "memory-mining": {"facts", *_FACT},
     "memory-rules": {"category", "tags", "importance", "subjectTime"},
 }
@@ -38,7 +38,7 @@ def _block(name: str, language: str) -> str:
 
 def _records(name: str) -> Mapping[str, str]:
     """The example's texts by handle."""
-    return {found[1]: found[2] for found in re.finditer(r'^\[(\w+)\][^"]*"(.*)"$', _block(name, "text"), re.MULTILINE)}
+    return {found[1]: found[2] for found in re.finditer(r'^\[(\w+)\] .*"([^"]*)"$', _block(name, "text"), re.MULTILINE)}
 
 
 def _answer(name: str) -> dict[str, Any]:
