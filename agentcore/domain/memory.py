@@ -150,6 +150,12 @@ class MemoryEntry:
         return self.created_at
 
     @property
+    def was_said(self) -> bool:
+        """Whether it is what people said, and not what was made of other entries: its sources are turns alone."""
+        turns = {source.kind for source in self.sources} == {SourceKind.TURN}
+        return self.level is Level.EXPLICIT and turns
+
+    @property
     def is_active(self) -> bool:
         """Whether readers see it."""
         return self.status is Status.ACTIVE

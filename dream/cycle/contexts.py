@@ -64,7 +64,7 @@ class Contexts:
         )
 
     async def with_model(
-        self, looked_at: int, *, directives: Mapping[str, str], directives_mark: str, vocabulary: Vocabulary
+        self, looked_at: int, *, directives: Mapping[str, str], vocabulary: Vocabulary
     ) -> ModelContext:
         """Return the context of a pass that asks a model.
 
@@ -74,7 +74,7 @@ class Contexts:
         plain = await self.plain(looked_at)
         views = _Views(self.parts, self.scope, self.pass_name)
         known = {field.name: getattr(plain, field.name) for field in fields(plain)}
-        if await views.reviewed_otherwise(directives_mark):
+        if await views.reviewed_otherwise(directives_mark(directives)):
             known["cursor"] = 0
         return ModelContext(
             **known,
@@ -86,6 +86,11 @@ class Contexts:
             side_cursors=await views.side_cursors(),
             settled=views.settled,
         )
+
+
+def directives_mark(directives: Mapping[str, str]) -> str:
+    """Return what tells the texts that a pass judges by from any others."""
+    return blake2b("\x1f".join(directives.values()).encode(), digest_size=16).hexdigest()
 
 
 def fence_marker(run_id: str) -> str:

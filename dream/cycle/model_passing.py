@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
-from hashlib import blake2b
 from typing import Any, cast
 
 from agentcore.stores.protocols import ReadView
 from dream.cycle.asking import Asking
 from dream.cycle.budget import Budget
+from dream.cycle.contexts import directives_mark
 from dream.cycle.passing import PassRun, elapsed
 from dream.cycle.questions import Answered, Questions
 from dream.cycle.share_cap import ShareCap
@@ -86,14 +86,12 @@ class ModelPassRun(PassRun):
             self._vocabulary = loaded.vocabulary
         return await self.contexts.with_model(
             self.looked_at,
-            directives=self.directives,
-            directives_mark=self._directives_mark(),
+            directives=self._sent(),
             vocabulary=self._vocabulary,
         )
 
-    def _directives_mark(self) -> str:
-        texts = "\x1f".join(self.directives[name] for name in self.model_pass.directives)
-        return blake2b(texts.encode(), digest_size=16).hexdigest()
+    def _sent(self) -> dict[str, str]:
+        return {name: self.directives[name] for name in self.model_pass.directives}
 
     async def _take_up_what_waited(self) -> None:
         """Make the changes that earlier runs paid for and had no room for."""
@@ -119,7 +117,7 @@ class ModelPassRun(PassRun):
                 cursor=packing.cursor,
                 looked_at=(*packing.looked_at, *_own_ids(packing.batches)),
                 backlog=packing.backlog,
-                fingerprint=self._directives_mark(),
+                fingerprint=directives_mark(self._sent()),
                 done=False,
             )
             rows = [batch.to_json() for batch in packing.batches]

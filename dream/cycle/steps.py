@@ -100,7 +100,7 @@ class StepWriter:
             "seconds": draft.seconds,
             **draft.extra,
         }
-        step = self._row(books, number, draft, [*judged.stale, *draft.reopen], report)
+        step = self._row(books, number, draft, [*_to_look_at_again(judged.stale, draft), *draft.reopen], report)
         books.runs.add_step(self.run_id, step)
         books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
         return step
@@ -165,6 +165,14 @@ class StepWriter:
             terms=self.options.retention,
             as_of=self.as_of,
         )
+
+
+def _to_look_at_again(stale: Sequence[str], draft: Draft) -> list[str]:
+    """Return what to reopen for records that moved: of a batch the members, if what moved is none of them."""
+    if "batch" not in draft.extra or not stale:
+        return list(stale)
+    members = [str(record_id) for record_id, _ in draft.batch or ()]
+    return list(stale) if set(stale) <= set(members) else members
 
 
 def _any_capped(change_sets: Sequence[ChangeSet]) -> bool:

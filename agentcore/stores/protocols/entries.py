@@ -79,7 +79,8 @@ class EntryReader(Protocol):
         """Return active material past the position *after*, and active entries of *also* before it, in order.
 
         Material is what hosts and imports write: an entry when it is added, and whenever they change its text, category
-        or subject time or make it active again. What a dream or an undo writes never is.
+        or subject time or make it active again. What a dream or an undo writes never is, except what it took down from
+        turns alone (`MemoryEntry.was_said`): that is new to whoever judges entries.
         """
         ...
 

@@ -10,7 +10,7 @@ from agentcore.errors import StaleVersionError
 from agentcore.stores.sql.entry_reader import SqlEntryReader
 from agentcore.stores.sql.entry_rows import to_values
 from agentcore.stores.sql.schema import entries, entry_sources
-from agentcore.stores.sql.transaction import chunks
+from agentcore.stores.sql.transaction import NEVER_MATERIAL, chunks
 
 
 class SqlEntryStore(SqlEntryReader):
@@ -23,10 +23,17 @@ class SqlEntryStore(SqlEntryReader):
         for entry in new:
             self._transaction.require_mine(entry.scope)
         revision = self._transaction.change()
+        material = [self._transaction.by_people or entry.was_said for entry in new]
+        positions = iter(self._transaction.next_positions(sum(material)) if any(material) else ())
         rows: list[dict[str, Any]] = [
             to_values(entry)
-            | {"scope_id": self._transaction.scope_id, "version": 1, "revision": revision, "position": position}
-            for entry, position in zip(new, self._transaction.new_positions(len(new)), strict=True)
+            | {
+                "scope_id": self._transaction.scope_id,
+                "version": 1,
+                "revision": revision,
+                "position": next(positions) if is_new else NEVER_MATERIAL,
+            }
+            for entry, is_new in zip(new, material, strict=True)
         ]
         self._transaction.insert_new(entries, "entry", rows)
         self._link_sources([entry for entry in new if entry.sources])

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from agentcore.domain.memory import Level, MemoryEntry, Status
+from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import fold_key
 from agentcore.stores.protocols import Origin, Storage
@@ -34,6 +34,15 @@ class MaterialContract:
                 await _replace(storage, entry, changed, origin)
         expect_equal(await _material(storage), [])
         expect_equal(await storage.read(SCOPE, lambda view: view.entries.last_position()), 0)
+
+    async def test_what_a_dream_takes_down_from_turns_is_material(self, storage: Storage) -> None:
+        """People said it; only the writing down was the dream's."""
+        said = an_entry("said", sources=(SourceRef(SourceKind.TURN, "t"),))
+        made = an_entry("made", sources=(SourceRef(SourceKind.ENTRY, "e"), SourceRef(SourceKind.TURN, "t")))
+        guessed = an_entry("guessed", level=Level.DERIVED, sources=(SourceRef(SourceKind.TURN, "t"),))
+        new = [made, said, guessed]
+        await storage.write(SCOPE, lambda unit: unit.entries.add(new), origin=Origin.DREAM)
+        expect_equal(await _material(storage), ["said"])
 
     async def test_what_people_rewrite_is_material_again(self, storage: Storage) -> None:
         """Text, category, subject time and a return to the active state are what passes judge."""

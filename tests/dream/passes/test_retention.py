@@ -313,6 +313,6 @@ async def test_the_recall_index_keeps_up_after_old_feed_rows_are_gone(world: Wor
 async def test_it_needs_no_store_at_all_and_so_is_never_skipped(world: World):
     world.capabilities = frozenset()
     report = await world.dreams.run()
-    assert [one.outcome for one in report.passes].count(PassOutcome.SKIPPED) == 3
+    assert [one.outcome for one in report.passes].count(PassOutcome.SKIPPED) == len(report.passes) - 1
     assert of_pass(report, RETENTION).outcome is PassOutcome.UNCHANGED
     assert report.outcome is Outcome.UNCHANGED

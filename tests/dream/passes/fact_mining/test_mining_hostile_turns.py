@@ -106,7 +106,7 @@ async def test_with_a_model_facts_are_mined_through_the_real_client(world: World
     async with ChatServer(replies()) as server:
         client = OpenAIChatClient(ChatOptions(base_url=server.base_url, model="scripted"), clock=SystemClock())
         await client.start()
-        reports = [await replace(world, chat=client).dreams.run() for _ in range(2)]
+        reports = [await replace(world, chat=client).dreams.run(passes=["fact-mining"]) for _ in range(2)]
         await client.stop()
     assert [report.outcome for report in reports] == [Outcome.COMPLETED, Outcome.UNCHANGED]
     mined = of_pass(reports[0], "fact-mining")
