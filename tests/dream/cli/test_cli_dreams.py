@@ -64,7 +64,7 @@ def test_the_json_of_a_run_is_its_report(filled: CommandLine):
     assert report["outcome"] == "completed"
     assert report["scope"] == "default/agent/agent"
     assert [item["name"] for item in report["passes"]] == [
-        "retention", "exact-fold", "near-duplicates", "importance-decay",
+        "retention", "exact-fold", "near-duplicates", "importance-decay", "fact-mining", "memory-consolidation",
     ]  # fmt: skip
     assert {"outcome", "reason", "backlog", "accepted", "refused", "calls", "seconds"} <= report["passes"][1].keys()
     assert filled.json("show", report["run_id"][:8]) == report
@@ -89,8 +89,8 @@ def test_only_the_named_passes_run(cli: CommandLine):
 
 def test_now_simulates_a_later_day(cli: CommandLine):
     cli.good("remember", "Ana likes tea")
-    notes = [item["notes"] for item in cli.json("run", "--now", "2099-01-01")["passes"]]
-    assert notes[-1] == {"entries": 1, "faded": 1, "at_floor": 1}
+    notes = {item["name"]: item["notes"] for item in cli.json("run", "--now", "2099-01-01")["passes"]}
+    assert notes["importance-decay"] == {"entries": 1, "faded": 1, "at_floor": 1}
 
 
 def test_a_plan_changes_nothing_and_is_applied_exactly(cli: CommandLine):
