@@ -54,8 +54,10 @@ async def count(context: ModelContext) -> int:
 
 async def pack(context: ModelContext) -> Packing:
     """Partition what is pending into batches."""
-    found = await find(context)
     reopened = (await due(context)).clusters
+    # A run that ended early has what it did not get to looked at again: a settled cluster is merge-only even so.
+    waited = context.reopened & {entry.id for cluster in reopened for entry in cluster}
+    found = await find(context, waited)
     learning = await _unmined(context)
     pending = await context.read(lambda view: view.entries.count_material(after=context.cursor, also=context.reopened))
     packer = await context.read(lambda view: _Packer(context, view))
@@ -65,15 +67,16 @@ async def pack(context: ModelContext) -> Packing:
         cursor=max([context.cursor, *(item.position for item in found.fresh)]) if found.fresh else None,
         looked_at=packer.needs_no_call(found),
         refused=tuple(packer.refused),
-        backlog=max(0, pending - len(found.fresh)) + packer.left,
+        backlog=max(0, pending - len(found.fresh) - len(waited)) + packer.left,
     )
 
 
-async def find(context: ModelContext) -> Found:
-    """Find what is new and what is like it."""
+async def find(context: ModelContext, waited: frozenset[str] = frozenset()) -> Found:
+    """Find what is new and what is like it; what *waited* is not new."""
     terms = context.options.consolidation
+    also = context.reopened - waited
     fresh = await context.read(
-        lambda view: view.entries.material(after=context.cursor, also=context.reopened, limit=terms.max_entries)
+        lambda view: view.entries.material(after=context.cursor, also=also, limit=terms.max_entries)
     )
     ids = {item.key: item.id for item in fresh}
     alike = await context.similar(list(ids), threshold=terms.threshold, limit=terms.neighbours)

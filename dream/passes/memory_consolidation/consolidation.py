@@ -16,7 +16,7 @@ from dream.domain.reasons import Refused
 from dream.passes.memory_consolidation import feedback as signals
 from dream.passes.memory_consolidation.answer import Broken, Parsed, parse
 from dream.passes.memory_consolidation.candidates import FEEDBACK, SETTLED, count, pack
-from dream.passes.memory_consolidation.judging import Judged, desk_for, judge_entries, judge_feedback
+from dream.passes.memory_consolidation.judging import Judged, desk_for, find_twins, judge_entries, judge_feedback
 from dream.passes.memory_consolidation.lines import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at
 from dream.passes.memory_consolidation.question import about_entries, about_feedback, complaint
 from dream.passes.memory_consolidation.settling import settle
@@ -111,13 +111,15 @@ class MemoryConsolidation:
     async def _judged(self, context: ModelContext, batch: Batch, parsed: Parsed) -> tuple[Judged, list[MemoryEntry]]:
         """Judge an answer; return the entries besides that are as they were packed and may be changed."""
         if batch.kind == FEEDBACK:
-            feedback = await context.read(lambda view: signals.shown(view, context, batch))
+            feedback, twins = await context.read(
+                lambda view: (signals.shown(view, context, batch), find_twins(view, parsed))
+            )
             texts = [signals.feedback_text(one) for one in feedback.values()]
-            desk = await desk_for(context, parsed, texts, merge_only=False)
+            desk = await desk_for(context, parsed, texts, twins, merge_only=False)
             return await asyncio.to_thread(judge_feedback, parsed, feedback, desk), []
-        sheet = await context.read(lambda view: _sheet(view, batch))
+        sheet, twins = await context.read(lambda view: (_sheet(view, batch), find_twins(view, parsed)))
         texts = [entry.content for entry in sheet.entries.values()]
-        desk = await desk_for(context, parsed, texts, merge_only=batch.kind == SETTLED)
+        desk = await desk_for(context, parsed, texts, twins, merge_only=batch.kind == SETTLED)
         # Comparing texts takes longer than the event loop may stall.
         judged = await asyncio.to_thread(judge_entries, parsed, sheet, desk)
         return judged, [sheet.entries[handle] for handle in sheet.entries if handle in sheet.members]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.signals import Feedback
 from agentcore.domain.text import fold_key
 from agentcore.recall.tokenizer import Tokenizer
@@ -26,6 +27,8 @@ from dream.passes.memory_consolidation.retiring import (
 from dream.passes.memory_consolidation.saving import Judgement, Unfaithful, judge_saving
 from dream.passes.memory_consolidation.sheet import Sheet
 from dream.passes.protocol import ModelContext
+
+Twins = Mapping[str, tuple[MemoryEntry, ...]]
 
 _QUESTION = "Which of these holds now? The evidence for each is about as strong."
 
@@ -113,21 +116,19 @@ def judge_feedback(parsed: Parsed, feedback: Mapping[str, Feedback], desk: Desk)
     return judged
 
 
-async def desk_for(context: ModelContext, parsed: Parsed, texts: list[str], *, merge_only: bool) -> Desk:
+async def desk_for(context: ModelContext, parsed: Parsed, texts: list[str], twins: Twins, *, merge_only: bool) -> Desk:
     """Gather what an answer is judged by.
 
     Args:
         context: The run's.
         parsed: The answer.
         texts: What was shown.
+        twins: Live entries that say what the answer says (`find_twins`).
         merge_only: Whether nothing may go without being merged.
     """
-    written = [item.content for item in parsed.saves if item.content is not None]
-    keys = {fold_key(content) for content in written if is_clean(content)}
     # Only scripts without capitals are judged by how common their terms are.
-    foreign = [text for text in (*texts, *written) if not text.isascii()]
+    foreign = [text for text in (*texts, *_written(parsed)) if not text.isascii()]
     counts: Mapping[str, int] = await context.count_documents(foreign) if foreign else {}
-    twins = await context.read(lambda view: _twins(view, keys))
     return Desk(
         as_of=context.as_of,
         options=context.options,
@@ -140,9 +141,15 @@ async def desk_for(context: ModelContext, parsed: Parsed, texts: list[str], *, m
     )
 
 
-def _twins(view: ReadView, keys: set[str]) -> dict[str, tuple[Any, ...]]:
-    found: dict[str, tuple[Any, ...]] = {}
+def find_twins(view: ReadView, parsed: Parsed) -> Twins:
+    """Return the live entries that say what an item of the answer says, by fold key, oldest first."""
+    keys = {fold_key(content) for content in _written(parsed) if is_clean(content)}
+    found: dict[str, tuple[MemoryEntry, ...]] = {}
     for entry in view.entries.with_fold_keys(keys):
         key = fold_key(entry.content)
         found[key] = (*found.get(key, ()), entry)
     return found
+
+
+def _written(parsed: Parsed) -> list[str]:
+    return [item.content for item in parsed.saves if item.content is not None]

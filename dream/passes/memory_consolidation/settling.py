@@ -1,6 +1,6 @@
 """Clusters that were left as they are: when they are shown again, and what becomes of them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -52,25 +52,24 @@ def reopens_at(cluster: SettledCluster, terms: ConsolidationOptions) -> datetime
 
 async def due(context: ModelContext) -> Due:
     """Return the clusters to show again in this run."""
+    known = await context.settled()
+    return await context.read(lambda view: _due(view, context, known))
+
+
+def _due(view: ReadView, context: ModelContext, known: Sequence[SettledCluster]) -> Due:
     terms = context.options.consolidation
-    known = [cluster for cluster in await context.settled() if reopens_at(cluster, terms) <= context.as_of]
-    known.sort(key=lambda cluster: (reopens_at(cluster, terms), cluster.fingerprint))
-    protected = context.options.protected_categories
-
-    def look(view: ReadView) -> Due:
-        whole: list[tuple[MemoryEntry, ...]] = []
-        gone: list[str] = []
-        for cluster in known:
-            if len(whole) == terms.reopen_clusters:
-                break
-            entries = tuple(view.entries.get_many(cluster.record_ids))
-            if _is_whole(cluster, entries, protected):
-                whole.append(entries)
-            else:
-                gone.append(cluster.fingerprint)
-        return Due(tuple(whole), tuple(gone))
-
-    return await context.read(look)
+    waited = [cluster for cluster in known if reopens_at(cluster, terms) <= context.as_of]
+    whole: list[tuple[MemoryEntry, ...]] = []
+    gone: list[str] = []
+    for cluster in sorted(waited, key=lambda cluster: (reopens_at(cluster, terms), cluster.fingerprint)):
+        if len(whole) == terms.reopen_clusters:
+            break
+        entries = tuple(view.entries.get_many(cluster.record_ids))
+        if _is_whole(cluster, entries, context.options.protected_categories):
+            whole.append(entries)
+        else:
+            gone.append(cluster.fingerprint)
+    return Due(tuple(whole), tuple(gone))
 
 
 def _is_whole(cluster: SettledCluster, entries: Sequence[MemoryEntry], protected: tuple[str, ...]) -> bool:
@@ -88,9 +87,12 @@ def mark(entries: Sequence[MemoryEntry]) -> str:
 
 async def settle(context: ModelContext, entries: Sequence[MemoryEntry], changed: Collection[str]) -> Settlement:
     """Return what becomes of the clusters among *entries*, of which those with an id in *changed* are touched."""
-    alike = await _alike(context, [entry.id for entry in entries])
-    by_id = {entry.id: entry for entry in entries if entry.id not in changed}
     known = await context.settled()
+    ids, waited = await context.read(
+        lambda view: (_keys(view, [entry.id for entry in entries]), _due(view, context, known))
+    )
+    alike = await _alike(context, ids)
+    by_id = {entry.id: entry for entry in entries if entry.id not in changed}
     declines = {cluster.fingerprint: cluster.declines for cluster in known}
     settled = tuple(
         SettledCluster(
@@ -109,20 +111,19 @@ async def settle(context: ModelContext, entries: Sequence[MemoryEntry], changed:
         for cluster in known
         if cluster.fingerprint not in kept and not touched.isdisjoint(cluster.record_ids)
     }
-    gone = set((await due(context)).gone) - kept
+    gone = set(waited.gone) - kept
     return Settlement(settled, tuple(sorted(overlapping | gone)))
 
 
-async def _alike(context: ModelContext, record_ids: Sequence[str]) -> list[Pair]:
-    """Return which of these active entries are alike."""
+def _keys(view: ReadView, record_ids: Sequence[str]) -> dict[int, str]:
+    last = view.entries.last_position()
+    found = view.entries.material(after=last, also=record_ids, limit=len(record_ids))
+    return {item.key: item.id for item in found}
+
+
+async def _alike(context: ModelContext, ids: Mapping[int, str]) -> list[Pair]:
+    """Return which of these active entries, by key, are alike."""
     terms = context.options.consolidation
-
-    def keys(view: ReadView) -> dict[int, str]:
-        last = view.entries.last_position()
-        found = view.entries.material(after=last, also=record_ids, limit=len(record_ids))
-        return {item.key: item.id for item in found}
-
-    ids = await context.read(keys)
     found = await context.similar(sorted(ids), threshold=terms.threshold, limit=terms.neighbours)
     return [
         Pair.of(ids[key], ids[neighbour.key], neighbour.similarity)

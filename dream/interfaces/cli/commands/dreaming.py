@@ -17,6 +17,7 @@ from dream.interfaces.cli.faults import Exit
 from dream.interfaces.cli.render.clusters import shown_ids
 from dream.interfaces.cli.render.forecasts import forecast_lines
 from dream.interfaces.cli.render.plans import plan_lines
+from dream.interfaces.cli.render.questions import asked_about
 from dream.interfaces.cli.render.reports import run_lines
 from dream.interfaces.cli.render.standing import paused_lines
 from dream.interfaces.cli.session import Access, CliSession
@@ -127,7 +128,7 @@ def instant(text: str | None) -> datetime | None:
 
 
 async def clustered(host: Host, session: CliSession, report: RunReport) -> dict[str, MemoryEntry]:
-    """Return the entries that the report's clusters name, as far as they will be shown."""
-    ids = shown_ids(report)
+    """Return the entries that the report's clusters and questions name, as far as they will be shown."""
+    ids = [*shown_ids(report), *asked_about(report)]
     found = await host.storage.read(session.scope, lambda view: view.entries.get_many(ids)) if ids else []
     return {entry.id: entry for entry in found}

@@ -10,6 +10,7 @@ from dream.domain.report import Outcome, RunReport
 from dream.interfaces.cli.render.changes import change_set_lines
 from dream.interfaces.cli.render.clusters import cluster_lines
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
+from dream.interfaces.cli.render.questions import question_lines
 from dream.interfaces.cli.render.reasons import explained
 from dream.interfaces.cli.render.reports import passes_lines
 from dream.interfaces.cli.render.text import counted, when
@@ -31,6 +32,7 @@ def plan_lines(session: Session, plan: Plan, entries: Mapping[str, MemoryEntry])
         yield Line()
     yield from passes_lines(report, width)
     yield from cluster_lines(report, entries, width, more="all of them stand in the plan's --json")
+    yield from question_lines(report, entries, width, more="all of them stand in the plan's --json")
     yield Line()
     yield Line(f"Apply exactly this:  {session.command('run', '--plan', plan.plan_id)}")
 

@@ -8,6 +8,7 @@ from dream.domain.reasons import Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.interfaces.cli.render.clusters import cluster_lines
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
+from dream.interfaces.cli.render.questions import question_lines
 from dream.interfaces.cli.render.reasons import explained, refusal_lines
 from dream.interfaces.cli.render.text import counted, when
 from dream.interfaces.cli.session import Session
@@ -33,6 +34,7 @@ def run_lines(session: Session, report: RunReport, entries: Mapping[str, MemoryE
     yield from passes_lines(report, width)
     more = f"see {session.command('--json', 'show', report.run_id)}"
     yield from cluster_lines(report, entries, width, more=more)
+    yield from question_lines(report, entries, width, more=more)
     yield Line()
     yield from _next_steps(session, report)
 

@@ -72,6 +72,16 @@ async def test_nothing_of_it_gives_way_to_a_merge(world: World):
     assert codes(report) == [Refused.MERGE_ONLY]
 
 
+async def test_it_is_merge_only_in_the_run_after_one_that_did_not_get_to_it_too(world: World):
+    await declined(world)
+    world.clock.advance(7 * DAY)
+    ids = [entry.id for entry in await world.active()]
+    await world.write(lambda unit: bookkeeping(unit).cursors.reopen("memory-consolidation", ids))
+    report, _ = await dream(world, drop(TEA))
+    assert (codes(report), report.backlog) == ([Refused.MERGE_ONLY], 0)
+    assert (await dream(world))[0].reason == Skip.NO_WORK
+
+
 async def test_a_merge_of_it_is_made_and_it_is_settled_no_longer(world: World):
     await declined(world)
     world.clock.advance(7 * DAY)
