@@ -39,7 +39,7 @@ from dream.cycle.history import History, Status
 from dream.domain.alarm import Alarm, AlarmKind
 from dream.domain.forecast import PassForecast
 from dream.domain.plan import Plan
-from dream.domain.reasons import Deferral, NotUndone, Refused, Skip
+from dream.domain.reasons import Deferral, NotUndone, Refused, Skip, Stop
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.domain.usage import UsageRow
 from dream.interfaces.cli.app import COMMANDS, build_app
@@ -133,6 +133,7 @@ def _shown(default: object) -> str:
         (AlarmKind, "Kinds of alarm"),
         (Skip, "Why a pass was skipped or found nothing"),
         (Refused, "Why a change was refused"),
+        (Stop, "Why a model pass stopped early"),
         (Deferral, "Why a run was deferred"),
         (NotUndone, "Why a change was not undone"),
         (items.SkipReason, "Why an import left something out"),
@@ -147,7 +148,7 @@ def test_each_reason_code_has_a_row(codes: type[StrEnum], heading: str):
 def test_every_enumeration_of_codes_is_looked_at():
     module = import_module("dream.domain.reasons")
     codes = {one for _, one in inspect.getmembers(module, inspect.isclass) if issubclass(one, Enum)} - {StrEnum}
-    assert codes == {Skip, Refused, Deferral, NotUndone}
+    assert codes == {Skip, Stop, Refused, Deferral, NotUndone}
 
 
 @pytest.mark.parametrize(

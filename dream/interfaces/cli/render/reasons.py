@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from dream.domain.proposal import Refusal
-from dream.domain.reasons import Deferral, NotUndone, Refused, Skip
+from dream.domain.reasons import Deferral, NotUndone, Refused, Skip, Stop
 from dream.interfaces.cli.render.line import Lines, Tone, paragraph
 from dream.interfaces.cli.render.text import counted
 
@@ -27,6 +27,34 @@ _WORDS = {
     Refused.PINNED: "a person pinned the record",
     Refused.PROTECTED_CATEGORY: "the category is protected",
     Refused.NO_REASON: "it does not say why",
+    Refused.ANSWER_CUT_OFF: "the answer was cut off, and the question cannot be made smaller",
+    Refused.ANSWER_UNREADABLE: "the answer holds no one clear JSON object; the next run asks again",
+    Refused.ANSWER_FILTERED: "the server withheld the answer; the next run asks again",
+    Refused.ANSWER_TOOL_CALL: "the model called a tool instead of answering; the next run asks again",
+    Refused.CALL_FAILED: "the server refused this call; the next run asks again",
+    Refused.PROMPT_TOO_LONG: "a single record is longer than what the model can read",
+    Refused.BROKEN_ANSWER: "the answer is not in the shape asked for, and nothing of it is used",
+    Refused.UNKNOWN_HANDLE: "it names a record that was not shown",
+    Refused.HANDLE_REUSED: "it uses one record in two changes",
+    Refused.NO_SOURCES: "it names no source",
+    Refused.LOST_DETAIL: "it lacks something specific that its sources say",
+    Refused.INVENTED_DETAIL: "it says something specific that no source says",
+    Refused.SHARE_CAP: "enough was retired for one day; it waits, paid for, until there is room",
+    Refused.PROTECTED_ENTRY: "too important, or seen too often, to be dropped",
+    Refused.QUOTE_NOT_FOUND: "the quote stands in none of the turns it cites",
+    Refused.NOT_EVIDENCE: "it rests on generated text, or on the assistant's words that nobody confirmed",
+    Refused.CLOSE_CALL: "both sides are about as well founded; it is asked instead",
+    Refused.INVALID_CONTENT: "its text, category or tags cannot be stored",
+    Refused.SECRET: "it looks like a password, a key, a token or a card number",
+    Refused.FORGOTTEN: "a person asked to forget this text",
+    Refused.CONTEXT_ONLY: "it would change a record that was shown for context alone",
+    Refused.DISTINCT_MOMENTS: "its sources are about moments that cannot be the same",
+    Refused.NO_SUCCESSOR: "it names nothing that is live, stays, and is about the same",
+    Refused.WEAKER_EVIDENCE: "what would take the place is backed by less than what would go",
+    Refused.MERGE_ONLY: "the cluster was shown again to be merged, not to be thinned out",
+    Refused.OVER_EAGER: "the answer would drop most of what it was shown and put nothing in its place",
+    Stop.RUN_BUDGET: "the tokens of one run are used up; the next run goes on",
+    Stop.DAY_BUDGET: "the tokens of the day are used up; the first run of tomorrow goes on",
     Deferral.LEASE_HELD: "another process is dreaming on this scope; run again when it is done",
     Deferral.PAUSED: "the dreams of this scope are paused",
     NotUndone.CHANGED_SINCE: "the record changed since, and is left as it is",
