@@ -5,6 +5,7 @@ What is forked has everything imported already, so that a process lives for its 
 
 import asyncio
 import os
+import random
 import signal
 import sys
 import tempfile
@@ -25,10 +26,12 @@ from agentcore.domain.memory import Status
 from agentcore.domain.scope import Scope
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.ids import RandomIds
+from agentcore.llm import ChatOptions, OpenAIChatClient
 from agentcore.recall.recall import Recall
 from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
 from agentcore.testing import ManualClock
-from dream.options import DreamOptions, NearDuplicateOptions
+from dream.options import ConsolidationOptions, DreamOptions, ModelOptions, NearDuplicateOptions
+from dream.stores import bookkeeping
 
 Task = dict[str, Any]
 Answer = dict[str, Any]
@@ -137,6 +140,63 @@ async def count(world: World, task: Task) -> Answer:
     }
 
 
+async def talk(world: World, task: Task) -> Answer:
+    """Conversations in which people tell of themselves, and memories of which every other says nearly the same."""
+    sessions = int(task.get("size", 8))
+    said = [
+        Turn(id=f"t{session:02}{n}", scope=world.scope, session_id=f"s{session}", role="user",
+             speaker=f"Person{session}",
+             content=f"I moved to house number {session}{n} on Orchard Road because of the garden there.",
+             occurred_at=NOW + session * DAY, recorded_at=NOW + session * DAY)
+        for session in range(sessions) for n in range(3)
+    ]  # fmt: skip
+    await world.write(lambda unit: unit.turns.add(said))
+    texts = [f"The {kind} of room {n} is kept by the warden in the tower" for n in range(sessions) for kind in _KEPT]
+    await world.add(*(world.entry(text, id=f"e{n:03}", created_at=NOW) for n, text in enumerate(texts)))
+    return {"turns": len(said), "entries": len(texts)}
+
+
+_KEPT = ("key", "spare key")
+
+
+async def think(world: World, task: Task) -> Answer:
+    """Run a cycle with the model at an address; with `turns`, a person comes in so often at random instants."""
+    client = OpenAIChatClient(ChatOptions(base_url=task["base_url"], model="scripted", retries=0))
+    await client.start()
+    options = world.options.replace(
+        model=ModelOptions(prompt_tokens=500, calls_in_flight=4),
+        consolidation=ConsolidationOptions(batch_entries=6, share_cap=1.0),
+    )
+    thinking = replace(world, chat=client, options=options, shares_endpoint="turns" in task)
+    async with asyncio.TaskGroup() as group:
+        run = group.create_task(thinking.dreams.run())
+        chance = random.Random(task.get("seed"))
+        for _ in range(int(task.get("turns", 0))):
+            await asyncio.sleep(chance.uniform(0.0, 0.04))
+            async with world.gate.foreground():
+                await asyncio.sleep(chance.uniform(0.0, 0.02))
+    await client.stop()
+    return run.result().to_json()
+
+
+async def essence(world: World, _task: Task) -> Answer:
+    """What the memory says and from where, whatever ids a dream gave; and who still has to look at what."""
+    entries = await world.entries(*Status)
+    names = {entry.id: entry.content for entry in entries}
+    known = sorted(
+        [entry.content, entry.status.value, entry.own_count,
+         sorted([names[other], count] for other, count in entry.absorbed),
+         sorted(names.get(source.id, source.id) for source in entry.sources), names.get(entry.successor or "")]
+        for entry in entries
+    )  # fmt: skip
+
+    def waiting(view: Any) -> dict[str, list[str]]:
+        cursors = bookkeeping(view).cursors
+        return {reader: sorted(names.get(one, one) for one in cursors.pending(reader)) for reader in cursors.readers()}
+
+    return {"known": known, "waiting": await world.storage.read(world.scope, waiting)}
+
+
 WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
     "fill": fill,
     "dream": dream,
@@ -146,6 +206,9 @@ WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
     "undo": undo,
     "remember": remember,
     "look": look,
+    "talk": talk,
+    "think": think,
+    "essence": essence,
     "count": count,
 }
 
@@ -265,6 +328,7 @@ def warm_up() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for work in ("fill", "dream", "undo"):
             asyncio.run(perform({"folder": folder, "work": work, "size": 8}))
+    asyncio.run(OpenAIChatClient(ChatOptions(model="scripted")).start())
 
 
 if __name__ == "__main__":

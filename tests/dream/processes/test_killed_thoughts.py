@@ -1,0 +1,105 @@
+"""A process killed or disturbed while a model thinks for it: no answer is paid twice, nothing lost, nothing doubled."""
+
+import asyncio
+import itertools
+import random
+import shutil
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from killing import ForkServer
+
+from agentcore.stores.sql.storage import FILE_NAME
+from agentcore.testing import ChatServer
+from agentcore.testing.chat_server import ServedRequest
+from dream.interfaces.benchmark.scripted import scripted_answer
+
+POINTS = 5
+LATENCY = timedelta(milliseconds=15)
+
+
+class Thinker:
+    """Work that asks a model, done in processes of its own on copies of one store."""
+
+    def __init__(self, server: ForkServer, folder: Path, model: ChatServer) -> None:
+        self._server = server
+        self._folder = folder
+        self._model = model
+
+    async def ask(self, **task: Any) -> Any:
+        # The model answers on this loop meanwhile.
+        return await asyncio.to_thread(lambda: self._server.ask(base_url=self._model.base_url, **task))
+
+    async def fill(self) -> None:
+        await self.ask(folder=self._folder / "template", work="talk")
+
+    def copy(self, name: str) -> Path:
+        return Path(shutil.copytree(self._folder / "template", self._folder / name))
+
+    async def finish(self, copy: Path) -> Any:
+        """Think until nothing is left to think about; return what is known then."""
+        for _ in range(3):
+            await self.ask(folder=copy, work="think")
+        known = await self.ask(folder=copy, work="essence")
+        return known["known"], known["waiting"]
+
+    def paid(self, copy: Path) -> set[str]:
+        """The prompts whose answers are on record."""
+        with closing(sqlite3.connect(copy / FILE_NAME)) as database:
+            rows = database.execute("SELECT request FROM model_calls").fetchall()
+        return {"\n".join(content for _, content in orjson.loads(request)) for (request,) in rows}
+
+    def asked(self) -> Counter[str]:
+        """How often each prompt has come in."""
+        return Counter(request.prompt for request in self._model.requests)
+
+
+def rules(request: ServedRequest) -> str:
+    return scripted_answer(request.prompt)
+
+
+def model() -> ChatServer:
+    return ChatServer(itertools.repeat(rules), latency=LATENCY)
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_a_dream_killed_while_a_model_thinks_pays_for_no_answer_twice(
+    server: ForkServer, tmp_path: Path, seed: int
+):
+    chance = random.Random(f"thoughts {seed}")
+    async with model() as asked:
+        thinker = Thinker(server, tmp_path, asked)
+        await thinker.fill()
+        plain = await thinker.ask(folder=thinker.copy("plain"), work="think")
+        truth = await thinker.finish(thinker.copy("truth"))
+        assert len(truth[0]) > 24
+        killed = 0
+        for point in range(POINTS):
+            copy = thinker.copy(f"copy{point}")
+            dead = await thinker.ask(folder=copy, work="think", after=chance.uniform(0.0, plain["seconds"]))
+            killed += dead["killed"]
+            paid, before = thinker.paid(copy), thinker.asked()
+            assert await thinker.finish(copy) == truth, point
+            after = thinker.asked()
+            assert {prompt for prompt in paid if after[prompt] != before[prompt]} == set(), point
+    assert killed > POINTS / 2
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_a_dream_that_people_disturb_comes_to_the_same_end(server: ForkServer, tmp_path: Path, seed: int):
+    async with model() as asked:
+        thinker = Thinker(server, tmp_path, asked)
+        await thinker.fill()
+        truth = await thinker.finish(thinker.copy("truth"))
+        calls = asked.calls
+        copy = thinker.copy("disturbed")
+        report = await thinker.ask(folder=copy, work="think", turns=12, seed=seed)
+        assert await thinker.finish(copy) == truth
+        given_up = sum(item["calls"] for item in report["passes"]) - len(thinker.paid(copy))
+        assert asked.calls - calls <= len(thinker.paid(copy)) + given_up
