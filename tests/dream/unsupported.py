@@ -56,7 +56,9 @@ class Scene:
 
     def absorbed_by(self, entry_id: str) -> list[MemoryEntry]:
         """What went into an entry, as it was."""
-        return [self.before[one.id] for one in self.after.values() if one.successor == entry_id and one.id in self.before]
+        return [
+            self.before[one.id] for one in self.after.values() if one.successor == entry_id and one.id in self.before
+        ]
 
     def texts_of(self, entry: MemoryEntry) -> list[str]:
         """What the sources of an entry say."""

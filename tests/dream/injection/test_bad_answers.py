@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -45,7 +45,7 @@ class Case:
         codes: Reason codes of the pass of each name.
         reason: A part of why the passes failed; None where they do not.
         settles: Passes for which the matter is closed: asking again would end the same way, or the answer was read.
-        calls: Requests until a pass gives up, where it is more than one.
+        is_absent: Whether nothing listens at the address.
     """
 
     mining: Bad
@@ -53,16 +53,16 @@ class Case:
     codes: tuple[str, str] = ("", "")
     reason: str | None = None
     settles: frozenset[str] = frozenset()
-    limits: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    is_absent: bool = False
 
 
 BOTH_PASSES = frozenset({"fact-mining", "memory-consolidation"})
 CONSOLIDATION = frozenset({"memory-consolidation"})
 
 
-def failing(reply: ServerReply, reason: str, **limits: Any) -> Case:
+def failing(reply: ServerReply, reason: str) -> Case:
     """A fault that befalls every call: the passes fail."""
-    return Case(mining=reply, reason=reason, limits=limits)
+    return Case(mining=reply, reason=reason)
 
 
 def refusing(bad: Bad, code: str) -> Case:
@@ -109,7 +109,7 @@ def nested(depth: int) -> str:
 
 
 CASES: dict[str, Case] = {
-    "absent": Case(mining="", reason="cannot be reached", limits={"absent": True}),
+    "absent": Case(mining="", reason="cannot be reached", is_absent=True),
     "slow": failing(replies.slow(replies.answer("{}"), timedelta(seconds=5)), "no whole answer within"),
     "401": failing(replies.key_refused(), "refused the key"),
     "403": failing(replies.key_refused(403), "refused the key"),
@@ -188,9 +188,7 @@ CASES: dict[str, Case] = {
     "empty text": reading(
         facts(a_fact("  ", SAID[0])), edits(save=[a_save("", TEA, GREEN)]), "invalid_content"
     ),
-    "half a surrogate": reading(
-        '{"facts": []}', '{"toDelete": [], "toSave": []}', "", settles=BOTH_PASSES
-    ),
+    "half a surrogate": refusing('{"facts": ["\\ud800"], "toSave": ["\\ud800"]}', "answer_unreadable"),
     "invented": reading(
         facts(a_fact("Ana moved to Lisbon in 2021.", SAID[0])),
         edits(save=[a_save("Ana likes tea, green tea best, says Mallory.", TEA, GREEN)]),
@@ -273,7 +271,7 @@ async def test_a_bad_answer_is_told_changes_nothing_and_loses_nothing(world: Wor
     before = await world.entries(*Status)
     model = Model(case)
     async with ChatServer(itertools.repeat(model)) as server:
-        report = await dreamt(world, "http://127.0.0.1:1/v1" if "absent" in case.limits else server.base_url)
+        report = await dreamt(world, "http://127.0.0.1:1/v1" if case.is_absent else server.base_url)
         assert await world.entries(*Status) == before
         _is_told(report, case)
         model.is_honest = True
@@ -287,6 +285,7 @@ async def test_a_bad_answer_is_told_changes_nothing_and_loses_nothing(world: Wor
         expected = expected - {TEA, GREEN} | {BOTH}
     assert {entry.content for entry in await world.active()} == expected
     assert (mining.backlog, consolidation.backlog) == (0, 0)
+    assert all(one.calls == (one.name not in case.settles) for one in again.passes)
 
 
 def _is_told(report: RunReport, case: Case) -> None:
@@ -306,7 +305,9 @@ def _is_told(report: RunReport, case: Case) -> None:
         assert bool(one.backlog) == (one.name not in case.settles)
 
 
-@pytest.mark.parametrize("fault", [replies.cut_off('{"facts": [{'), replies.context_too_long()], ids=["answer", "prompt"])
+@pytest.mark.parametrize(
+    "fault", [replies.cut_off('{"facts": [{'), replies.context_too_long()], ids=["answer", "prompt"]
+)
 async def test_what_is_too_long_at_once_is_done_in_halves(world: World, fault: ServerReply):
     await brought(world)
     asked: list[int] = []
@@ -321,4 +322,4 @@ async def test_what_is_too_long_at_once_is_done_in_halves(world: World, fault: S
         report = await dreamt(world, server.base_url)
     assert [codes(one) for one in report.passes] == [[], []]
     assert {entry.content for entry in await world.active()} == {BOTH, FACT, *OTHERS}
-    assert max(asked[1:]) == 6
+    assert sorted(asked) == [2, 2, 3, 5]
