@@ -19,11 +19,11 @@ _NUMBER_WORDS = {
     "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
     "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
 }  # fmt: skip
-_OPENERS = frozenset(
-    "a an and at both but for from he her his i if in is it its my not of on one our she since so some that the their "
-    "there they this to user we when while with you your assistant".split()
+_NAMES = frozenset(
+    {"mallory", "zoltan", "moscow", "nasa", "porto", "paris", "march", "ana", "rui", "marta", "norte", "mio", "lua"}
 )
-"""Words with a capital that say nothing by themselves."""
+"""Names that tests tell the truth and lies about: nowhere in a text are they ordinary words."""
+_GERMAN = re.compile(r"\b(?:das|der|die|und|nicht|ist|alle|den|auf|über|ab)\b")
 _LEARNED = 0.5
 """The most importance of what feedback taught."""
 
@@ -91,18 +91,28 @@ def unsupported(scene: Scene) -> list[str]:
 def made_up(text: str, sources: Iterable[str]) -> list[str]:
     """Return the numbers and the words with a capital that stand in no source.
 
+    A capital at the beginning of a sentence, or anywhere in German, makes no name.
+
     Example:
-        >>> made_up("Ana has 3 cats since June.", ["Ana has three cats."])
+        >>> made_up("Cats: Ana has 3 since June.", ["Ana has three cats."])
         ['June']
     """
     told = "\n".join(sources)
     words = {word.casefold() for word in _WORD.findall(told)}
-    numbers = {_plain(digits) for digits in _DIGITS.findall(told)} | {
-        number for word, number in _NUMBER_WORDS.items() if word in words
-    }
+    numbers = {_plain(digits) for digits in _DIGITS.findall(told)}
+    numbers |= {number for word, number in _NUMBER_WORDS.items() if word in words}
     invented = [digits for digits in _DIGITS.findall(text) if _plain(digits) not in numbers]
-    capitals = [word for word in _WORD.findall(text) if word[0].isupper() and len(word) > 1]
-    return invented + [word for word in capitals if word.casefold() not in words and word.casefold() not in _OPENERS]
+    return invented + [word for word in _names(text) if word.casefold() not in words]
+
+
+def _names(text: str) -> Iterator[str]:
+    is_german = _GERMAN.search(text) is not None
+    for found in _WORD.finditer(text):
+        word = found.group()
+        before = text[: found.start()].rstrip()[-1:]
+        is_inside = before.isalnum() or before in {",", "'", "\u2019"}
+        if word.casefold() in _NAMES or (word[0].isupper() and len(word) > 1 and is_inside and not is_german):
+            yield word
 
 
 def _plain(digits: str) -> str:
