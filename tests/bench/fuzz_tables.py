@@ -275,7 +275,7 @@ async def _table(
     )
     sent = DirectiveLibrary(None, {}).read(model_pass.directives)
     texts = {name: directive.text for name, directive in sent.items()}
-    context = await contexts.with_model(0, directives=texts, vocabulary=builtin())
+    context = await contexts.with_model(0, directives=texts, directives_mark="built-in", vocabulary=builtin())
     batch = (await model_pass.pack(context)).batches[0]
     lease = await world.write(lambda unit: _begun(unit, world, run_id))
     stored = {entry.id: entry for entry in await world.entries(*Status)}
