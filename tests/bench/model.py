@@ -141,13 +141,13 @@ def _host(folder: Path, client: ChatClient, candidates: int) -> Host:
 
 
 async def _timed(host: Host, name: str) -> dict[str, Any]:
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), time.process_time()
     report = await host.dreams.run(passes=[name])
-    seconds = time.perf_counter() - began
+    seconds, worked = time.perf_counter() - began, time.process_time() - worked
     done = next(one for one in report.passes if one.name == name)
     if done.outcome is PassOutcome.FAILED or not done.accepted:
         raise RuntimeError(f"{name}: {done.reason}, {done.refused[:5]}")
-    return {"seconds": seconds, **_counts(done)}
+    return {"seconds": seconds, "cpu": worked, **_counts(done)}
 
 
 def _counts(done: PassReport) -> dict[str, Any]:
@@ -186,6 +186,7 @@ def figures(stores: Stores) -> list[Figure]:
             "s",
             most=_SECONDS,
         ),
+        Figure("- of which the processor worked", consolidation["cpu"] * 1_000 / consolidation["looked_at"], "s"),
         Figure("- changes", consolidation["accepted"]),
         Figure(
             f"- mining {_TURNS:,} turns ({mining['calls']} calls, {mining['accepted']} facts)",
