@@ -1,4 +1,4 @@
-"""Measures and prints: `python -m tests.bench [--quick] [--locomo FILE] [cycle] [decay] [breathing] [startup]`."""
+"""Measures and prints: `python -m tests.bench [--quick] [--locomo FILE] [cycle] [decay] [breathing] [startup] [model]`."""
 
 import argparse
 import sys
@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import breathing, cycle, decay, startup
+from tests.bench import breathing, cycle, decay, model, startup
 from tests.bench.figures import Figure, table
 from tests.bench.machine import described
 from tests.bench.stores import Stores
@@ -16,6 +16,7 @@ _ALL: dict[str, Callable[[Stores], list[Figure]]] = {
     "decay": decay.figures,
     "breathing": breathing.figures,
     "startup": startup.figures,
+    "model": model.figures,
 }
 
 

@@ -15,6 +15,7 @@ from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView, TurnMaterial
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reasons import Refused
 from dream.passes.fact_mining.answer import Item, read_items
 from dream.passes.fact_mining.evidence import Evidence, evidence_of, is_evidence
 from dream.passes.fact_mining.fact import Fact, Terms, fact_of
@@ -79,9 +80,14 @@ class FactMining:
         return None
 
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
-        """Remember the facts that hold; each refusal stands for itself."""
-        shown = await _shown(context, batch)
+        """Remember the facts that hold; each refusal stands for itself.
+
+        An answer of another shape settles nothing: its turns are read again by the next run.
+        """
         items, unreadable = read_items(answers[-1])
+        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in unreadable):
+            return Proposal(refused=tuple(unreadable))
+        shown = await _shown(context, batch)
         terms = await _terms(context, items, shown)
         # Hundreds of comparisons take longer than the event loop may stall.
         facts, refused = await asyncio.to_thread(_judged, batch, items, shown, terms)

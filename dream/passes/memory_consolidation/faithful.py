@@ -1,13 +1,14 @@
 """Whether a text says what its sources say, and nothing else."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from agentcore.domain.memory import MemoryEntry, Trust
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.coverage import Coverage, Superseded, coverage
-from dream.guards.specific import Specific
+from dream.guards.specific import Kind, Specific, distinct
 from dream.passes.memory_consolidation.desk import Desk
 
 
@@ -18,7 +19,7 @@ def compare(
     confirmed = next((source for source in sources if source.trust is Trust.CONFIRMED), None)
     categories = (category, *(source.category for source in (*sources, *gives_way)))
     exempt = not any(desk.vocabulary.numbers_matter(one) for one in categories)
-    return coverage(
+    found = coverage(
         [source.content for source in sources],
         content,
         desk.vocabulary,
@@ -35,6 +36,16 @@ def compare(
         ],
         merged_at=max(source.last_seen_at for source in sources),
     )
+    return replace(found, lost=distinct((*found.lost, *_passed_over(desk, content, sources))))
+
+
+def _passed_over(desk: Desk, content: str, sources: Sequence[MemoryEntry]) -> Iterator[Specific]:
+    """Yield sources without any word in common with the text: what names nothing specific can be lost whole."""
+    words = set(desk.tokenizer.tokens(content))
+    for source in sources:
+        told = desk.tokenizer.tokens(source.content)
+        if told and words.isdisjoint(told):
+            yield Specific(Kind.QUOTED, source.content[:200], source.id)
 
 
 def unfaithful(found: Coverage, record_ids: Sequence[str]) -> Refusal | None:
