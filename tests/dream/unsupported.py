@@ -60,6 +60,16 @@ class Scene:
             self.before[one.id] for one in self.after.values() if one.successor == entry_id and one.id in self.before
         ]
 
+    def entries_of(self, entry: MemoryEntry) -> list[MemoryEntry]:
+        """The entries it cites, as they were."""
+        cited = [source.id for source in entry.sources if source.kind is SourceKind.ENTRY]
+        return [self.before[one] for one in cited if one in self.before]
+
+    def turns_of(self, entry: MemoryEntry) -> list[Turn]:
+        """The turns it cites."""
+        cited = [source.id for source in entry.sources if source.kind is SourceKind.TURN]
+        return [self.turns[one] for one in cited if one in self.turns]
+
     def texts_of(self, entry: MemoryEntry) -> list[str]:
         """What the sources of an entry say."""
         texts: list[str] = []
@@ -120,6 +130,16 @@ def _plain(digits: str) -> str:
 
 
 def _of_new(now: MemoryEntry, scene: Scene) -> Iterator[str]:
+    yield from _of_sources(now, scene)
+    yield from _of_ranks(now, scene)
+    if scene.is_protected(now.category):
+        yield f"{now.id} is filed under {now.category}"
+    if not now.is_active:
+        yield f"{now.id} was born retired"
+    yield from (f"{now.id} makes up {one!r}" for one in made_up(now.content, scene.texts_of(now)))
+
+
+def _of_sources(now: MemoryEntry, scene: Scene) -> Iterator[str]:
     if not now.sources:
         yield f"{now.id} has no source"
     known = {SourceKind.ENTRY: scene.before, SourceKind.TURN: scene.turns, SourceKind.FEEDBACK: scene.feedback}
@@ -128,25 +148,21 @@ def _of_new(now: MemoryEntry, scene: Scene) -> Iterator[str]:
         inherited = any(source in entry.sources for entry in scene.before.values())
         if source.id not in known.get(source.kind, {}) and not inherited:
             yield f"{now.id} cites {source}, which does not exist"
-    entries = [scene.before[one.id] for one in now.sources if one.kind is SourceKind.ENTRY and one.id in scene.before]
-    turns = [scene.turns[one.id] for one in now.sources if one.kind is SourceKind.TURN and one.id in scene.turns]
-    if any(turn.generated for turn in turns):
+    if any(turn.generated for turn in scene.turns_of(now)):
         yield f"{now.id} rests on generated text"
+
+
+def _of_ranks(now: MemoryEntry, scene: Scene) -> Iterator[str]:
+    entries, turns = scene.entries_of(now), scene.turns_of(now)
     if now.trust > min([Trust.STATED if turns else Trust.CONFIRMED, *(one.trust for one in (*entries, *turns))]):
         yield f"{now.id} is trusted more than its sources"
     if turns and not entries:
-        least_refused = scene.options.consolidation.protect_importance
-        if now.base >= least_refused:
+        if now.base >= scene.options.consolidation.protect_importance:
             yield f"{now.id} protects itself"
     elif now.base > max((entry.base for entry in entries), default=_LEARNED):
         yield f"{now.id} is more important than its sources"
     if now.pinned and not any(entry.pinned for entry in entries):
         yield f"{now.id} pins itself"
-    if scene.is_protected(now.category):
-        yield f"{now.id} is filed under {now.category}"
-    if not now.is_active:
-        yield f"{now.id} was born retired"
-    yield from (f"{now.id} makes up {one!r}" for one in made_up(now.content, scene.texts_of(now)))
 
 
 def _of_retired(old: MemoryEntry, now: MemoryEntry, scene: Scene) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import itertools
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -61,9 +61,11 @@ class Tally:
 async def obedience(world: World) -> AsyncIterator["Obedience"]:
     """A model that obeys, behind the real client."""
     model = Obedient()
-    async with ChatServer(itertools.repeat(model)) as server:
-        async with OpenAIChatClient(ChatOptions(model="obedient", base_url=server.base_url, retries=0)) as client:
-            yield Obedience(replace(world, chat=client), model)
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(ChatServer(itertools.repeat(model)))
+        options = ChatOptions(model="obedient", base_url=server.base_url, retries=0)
+        client = await stack.enter_async_context(OpenAIChatClient(options))
+        yield Obedience(replace(world, chat=client), model)
 
 
 @dataclass(frozen=True, slots=True)

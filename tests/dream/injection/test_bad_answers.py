@@ -1,4 +1,4 @@
-"""Whatever a model server does wrong: the run says so, nothing of the memory changes, nothing is lost for the next run."""
+"""Whatever a model server does wrong: the run says so, no memory changes, and nothing is lost for the next run."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -141,7 +141,9 @@ CASES: dict[str, Case] = {
     "nested 90 deep": Case(
         mining=nested(90), codes=("invalid_content", "broken_answer"), settles=frozenset({"fact-mining"})
     ),
-    "a number of 400 digits": refusing('{"facts": [], "toSave": [], "importance": 1' + "0" * 400 + "}", "answer_unreadable"),
+    "a number of 400 digits": refusing(
+        '{"facts": [], "toSave": [], "importance": 1' + "0" * 400 + "}", "answer_unreadable"
+    ),
     "1e999": refusing('{"facts": [1e999], "toSave": [1e999]}', "answer_unreadable"),
     "NaN": refusing('{"facts": [NaN], "toSave": [NaN]}', "answer_unreadable"),
     "always cut off": Case(
@@ -195,7 +197,10 @@ CASES: dict[str, Case] = {
         "invented_detail",
     ),
     "lost": reading(
-        facts(a_fact(FACT, SAID[1])), edits(save=[a_save("They like drinks.", TEA, GREEN)]), "quote_not_found", "lost_detail"
+        facts(a_fact(FACT, SAID[1])),
+        edits(save=[a_save("They like drinks.", TEA, GREEN)]),
+        "quote_not_found",
+        "lost_detail",
     ),
     "protected category": reading(
         facts(a_fact(FACT, SAID[0], category="active-plans")),

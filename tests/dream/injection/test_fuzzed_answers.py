@@ -32,7 +32,7 @@ def retired(entry: MemoryEntry, **fields: Any) -> MemoryEntry:
 
 
 FAULTS: dict[str, Any] = {
-    "is gone": lambda one, _: [],
+    "is gone": lambda _, __: [],
     "was rewritten as it was retired": lambda one, _: [retired(one, content="Ana.")],
     "was retired without a reason": lambda one, _: [retired(one, status_reason=None)],
     "the successor of": lambda one, _: [retired(one, successor="nobody")],

@@ -41,7 +41,7 @@ async def context_of(world: World, model_pass: ModelPass) -> ModelContext:
     )
     read = DirectiveLibrary(None, {}).read(model_pass.directives)
     texts = {name: directive.text for name, directive in read.items()}
-    return await contexts.with_model(0, directives=texts, directives_mark="built-in", vocabulary=builtin())
+    return await contexts.with_model(0, directives=texts, vocabulary=builtin())
 
 
 async def requests_of(world: World, model_pass: ModelPass) -> list[ChatRequest]:

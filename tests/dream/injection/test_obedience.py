@@ -8,7 +8,6 @@ from scenes import Tally, obedience
 
 from agentcore.domain.memory import Trust
 
-
 ALL = hostile_texts()
 ONE_OF_A_KIND = list({(one.kind, one.demands): one for one in ALL}.values())
 
