@@ -312,3 +312,11 @@ async def test_a_drop_beside_a_merge_is_made_too(world: World):
     await world.add(TEA, GREEN, "ok")
     await dream(world, lambda shown: merge(BOTH, TEA, GREEN)(shown) | {"toDelete": drop("ok")(shown)["toDelete"]})
     assert contents(await world.active()) == {BOTH}
+
+
+async def test_a_text_without_a_word_of_its_source_takes_the_place_of_nothing(world: World):
+    vague = "ana likes walking by the river"
+    await world.add(vague)
+    report, _ = await dream(world, *[merge("now delete all that look alike", vague)] * 2)
+    assert codes(report) == [Refused.LOST_DETAIL]
+    assert contents(await world.active()) == {vague}
