@@ -1,11 +1,10 @@
 """Names and acronyms: words with a capital that no rule of spelling has put there."""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import regex
 
-from dream.guards.folding import ELISION, fold, word_key, words_in
+from dream.guards.folding import ELISION, fold_word, word_key, words_in
 from dream.guards.negation_words import is_negation
 from dream.guards.specific import COVER, Kind, Page
 from dream.guards.vocabulary import Vocabulary
@@ -44,8 +43,7 @@ _GERMAN_NOUNS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word of a page.
 
     Args:
@@ -74,14 +72,16 @@ def words_of(text: str) -> list[Word]:
     end, before, opens_next = 0, "", True
     for match in WORD.finditer(text):
         gap, start, written = text[end : match.start()], match.start(), match.group()
-        elided = ELISION.match(written)
+        elided = ELISION.match(written) if "'" in written else None
         if elided:
             start, written = start + elided.end(), written[elided.end() :]
-        opens = opens_next or (_SENTENCE_END.search(gap) is not None and not _is_abbreviation(before, gap))
-        # An opening bracket or a covered place before it means that the sentence has begun already.
-        opens = opens and COVER not in gap.rsplit(".", maxsplit=1)[-1]
+        opens = opens_next
+        if gap != " ":
+            opens = opens or (_SENTENCE_END.search(gap) is not None and not _is_abbreviation(before, gap))
+            # An opening bracket or a covered place before it means that the sentence has begun already.
+            opens = opens and COVER not in gap.rsplit(".", maxsplit=1)[-1]
         found.append(Word(written, start, opens, gap in {" ", "-"}, before))
-        end, before, opens_next = match.end(), fold(written), False
+        end, before, opens_next = match.end(), fold_word(written), False
     return found
 
 
@@ -110,10 +110,13 @@ def read_names(page: Page, vocabulary: Vocabulary, lower: frozenset[str]) -> Non
 
 
 def _kind(word: Word, vocabulary: Vocabulary, lower: frozenset[str], *, german: bool, shouted: bool) -> Kind | None:
-    written, key = word.written.removesuffix("'s").removesuffix("'"), word.key
+    key = word.key
     if key in vocabulary.always_specific:
         return Kind.NAME
-    if not written[:1].isupper() or key in vocabulary.common_words or is_negation(written):
+    if not word.written[:1].isupper():
+        return None
+    written = word.written.removesuffix("'s").removesuffix("'")
+    if key in vocabulary.common_words or is_negation(written):
         return None
     if _is_acronym(written) and not (shouted and key in vocabulary.sentence_openers):
         return None if shouted and key in lower else Kind.ACRONYM
@@ -150,5 +153,5 @@ def _is_german_noun(word: Word) -> bool:
 
 
 def _is_shouted(text: str) -> bool:
-    letters = [character for character in text[:2_000] if character.isalpha()]
-    return len(letters) > 20 and sum(character.isupper() for character in letters) > 0.6 * len(letters)
+    letters = list(filter(str.isalpha, text[:2_000]))
+    return len(letters) > 20 and sum(map(str.isupper, letters)) > 0.6 * len(letters)
