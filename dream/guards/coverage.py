@@ -86,8 +86,8 @@ def coverage(
         return extract(text, vocabulary, document_frequency, beside=beside)
 
     merged_details, source_details = details(merged), [details(text) for text in everything]
-    ours = Standing.of([merged], [merged_details], vocabulary)
-    theirs = Standing.of(everything, source_details, vocabulary)
+    ours = Standing([merged], [merged_details], vocabulary)
+    theirs = Standing(everything, source_details, vocabulary)
     wanted = [detail for found in source_details[: len(demanded)] for detail in found]
     lost = [detail for detail in _compared(wanted, numbers=numbers) if not ours.holds(detail)]
     invented = [detail for detail in _compared(merged_details, numbers=numbers) if not theirs.holds(detail)]

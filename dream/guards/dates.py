@@ -12,6 +12,7 @@ import regex
 
 from dream.guards.calendar_words import AMBIGUOUS_MONTHS, MONTHS
 from dream.guards.folding import fold
+from dream.guards.memo import WORDS, Memo
 from dream.guards.specific import Kind, Page
 
 
@@ -47,6 +48,8 @@ _PATTERNS: Final = tuple(
         rf"{_NOT_DIGIT}(?P<y>\d{{4}})-(?P<mm>0[1-9]|1[0-2])(?![\d-])",
     )
 )
+_LETTERS = regex.compile(r"\p{L}+")
+_MONTH = regex.compile(_NAMES, regex.IGNORECASE)
 _ALONE = regex.compile(rf"{_M}(?!\s*\d)", regex.IGNORECASE)
 _BEFORE_MONTH = regex.compile(
     r"(?:in|since|until|till|by|from|of|last|next|late|early|mid|em|de|desde|até|en|depuis|im|seit|bis|ab|hasta)\s+$",
@@ -56,7 +59,7 @@ _BEFORE_MONTH = regex.compile(
 
 def read_dates(page: Page) -> None:
     """Find the dates of a page and cover them."""
-    for pattern in _PATTERNS:
+    for pattern in _PATTERNS if page.has_digits else ():
         spans: list[tuple[int, int]] = []
         for match in pattern.finditer(page.text):
             days = _days(match.groupdict())
@@ -68,7 +71,16 @@ def read_dates(page: Page) -> None:
     _months_alone(page)
 
 
+def _is_month(letters: str) -> bool:
+    return _MONTH.fullmatch(letters) is not None
+
+
+_IS_MONTH: Final = Memo(_is_month, room=WORDS)
+
+
 def _months_alone(page: Page) -> None:
+    if not any(map(_IS_MONTH.__getitem__, _LETTERS.findall(page.text))):
+        return
     spans: list[tuple[int, int]] = []
     for match in _ALONE.finditer(page.text):
         name = match["m"]

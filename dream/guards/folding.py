@@ -5,6 +5,8 @@ from typing import Final
 
 import regex
 
+from dream.guards.memo import WORDS, Memo
+
 ELISION: Final = regex.compile(r"(?:[dlnjcsmt]|qu)'(?=\p{L}{2})", regex.IGNORECASE)
 """An article or pronoun that French and its neighbours write as one with the next word."""
 
@@ -33,10 +35,23 @@ def word_key(word: str) -> str:
         >>> word_key("Ana's"), word_key("Lanterns"), word_key("Lantern"), word_key("James'")
         ('ana', 'lantern', 'lantern', 'jame')
     """
+    return _KEYS[word]
+
+
+def fold_word(word: str) -> str:
+    """Return what `fold` does, of a word that is met again and again."""
+    return _FOLDED[word]
+
+
+def _key(word: str) -> str:
     folded = fold(word)
     for ending in _POSSESSIVES:
         folded = folded.removesuffix(ending) if ending == "'s" else folded.removesuffix("'")
     return folded[:-1] if len(folded) > 3 and folded.endswith("s") and not folded.endswith("ss") else folded
+
+
+_KEYS: Final = Memo(_key, room=WORDS)
+_FOLDED: Final = Memo(fold, room=WORDS)
 
 
 def words_in(text: str) -> frozenset[str]:

@@ -1,13 +1,14 @@
 """Which language a text is in, as far as its little words tell."""
 
 from collections import Counter
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import regex
 
 from agentcore.recall.stopwords import ENGLISH_STOP_WORDS
 from dream.guards.folding import words_in
+from dream.guards.memo import TEXTS, Memo
 
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _SAMPLE: Final = 2_000
@@ -55,11 +56,30 @@ def language_of(text: str, otherwise: str = "en") -> str:
         >>> language_of("A Inês mora no Porto desde o verão"), language_of("Carmen no trabaja los viernes con el jefe")
         ('pt', 'es')
     """
-    return _leader(text[:_SAMPLE]) or otherwise
+    return _leader([text[:_SAMPLE]]) or otherwise
 
 
-@lru_cache(maxsize=256)
-def _leader(sample: str) -> str | None:
-    votes = Counter(name for word in _WORD.findall(sample.casefold()) for name in _SPEAKERS.get(word, ()))
+def language_of_all(texts: Sequence[str], otherwise: str = "en") -> str:
+    """Return the language of texts that are read one after the other, as of one text with a line for each.
+
+    Example:
+        >>> language_of_all(["Tea.", "Der Hund ist nicht da."])
+        'de'
+    """
+    fits = sum(map(len, texts)) + len(texts) - 1 <= _SAMPLE
+    return _leader(texts if fits else ["\n".join(texts)[:_SAMPLE]]) or otherwise
+
+
+def _leader(samples: Iterable[str]) -> str | None:
+    votes = Counter[str]()
+    for sample in samples:
+        votes.update(_VOTES[sample])
     first, second = (*votes.most_common(2), ("", 0), ("", 0))[:2]
     return first[0] if first[1] > second[1] else None
+
+
+def _votes(sample: str) -> Counter[str]:
+    return Counter(name for word in _WORD.findall(sample.casefold()) for name in _SPEAKERS.get(word, ()))
+
+
+_VOTES: Final = Memo(_votes, room=TEXTS)

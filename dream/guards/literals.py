@@ -15,6 +15,7 @@ _QUOTED = regex.compile(
     r'(?<![\w"])"(?P<q>[^"\n]{1,200})"|“(?P<q>[^“”\n]{1,200})”|„(?P<q>[^„“”\n]{1,200})[“”]|«(?P<q>[^«»\n]{1,200})»'
     r"|「(?P<q>[^「」\n]{1,200})」|『(?P<q>[^『』\n]{1,200})』|《(?P<q>[^《》\n]{1,200})》"
 )
+_QUOTES: Final = frozenset('"“„«「『《')
 _IDENTIFIER = regex.compile(
     r"(?<![\w/])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]+)*/?"  # a path
     r"|(?<![\w+])\+?\(?\d{2,4}\)?(?:[ -]\d{2,4}){2,5}(?![\w-])"  # a telephone number
@@ -23,6 +24,8 @@ _IDENTIFIER = regex.compile(
 )
 _FILE_ENDING = regex.compile(r"[\w-]{2,}\.[a-z][a-z0-9]{1,4}")
 _TIGHT = regex.compile(r"[\s()-]")
+# No identifier is without a digit, a slash, an underscore, a capital inside a word, or the ending of a file.
+_HINT = regex.compile(r"[\d/_]|\p{Ll}\p{Lu}|\.[a-z]")
 _GROUPED = regex.compile(r"\d{1,3}(?:\.\d{3})+")
 _HUMP = regex.compile(r"\p{Ll}\p{Lu}")
 _GLUED: Final = frozenset({"e.g", "i.e", "a.m", "p.m"})
@@ -37,9 +40,14 @@ def squeezed(text: str) -> str:
 
 def read_verbatim(page: Page) -> None:
     """Find code, addresses and quotations. Quotations are left uncovered: what stands in them is read as well."""
-    _take(page, Kind.CODE, _CODE)
-    _take(page, Kind.URL, _URL)
-    _take(page, Kind.EMAIL, _EMAIL)
+    if "`" in page.text:
+        _take(page, Kind.CODE, _CODE)
+    if "://" in page.text or "www." in page.text.casefold():
+        _take(page, Kind.URL, _URL)
+    if "@" in page.text:
+        _take(page, Kind.EMAIL, _EMAIL)
+    if _QUOTES.isdisjoint(page.text):
+        return
     for match in _QUOTED.finditer(page.text):
         key = squeezed(match["q"]).strip(_END)
         if key:
@@ -67,6 +75,8 @@ def _key(kind: Kind, written: str) -> str:
 
 def read_identifiers(page: Page) -> None:
     """Find paths, file names, telephone numbers, versions and words with digits, humps or underscores; cover them."""
+    if _HINT.search(page.text) is None:
+        return
     spans: list[tuple[int, int]] = []
     for match in _IDENTIFIER.finditer(page.text):
         word = match.group()
@@ -82,6 +92,8 @@ def identifier_key(word: str) -> str:
 
 
 def _is_identifier(word: str) -> bool:
+    if word.isalpha():
+        return _HUMP.search(word) is not None
     if _GROUPED.fullmatch(word):
         return False
     if "/" in word:

@@ -1,11 +1,12 @@
 """Names and acronyms: words with a capital that no rule of spelling has put there."""
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 import regex
 
-from dream.guards.folding import ELISION, fold, word_key, words_in
+from dream.guards.folding import ELISION, fold_word, word_key, words_in
+from dream.guards.memo import TEXTS, Memo
 from dream.guards.negation_words import is_negation
 from dream.guards.specific import COVER, Kind, Page
 from dream.guards.vocabulary import Vocabulary
@@ -44,8 +45,7 @@ _GERMAN_NOUNS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word of a page.
 
     Args:
@@ -68,29 +68,40 @@ class Word:
         return word_key(self.written)
 
 
-def words_of(text: str) -> list[Word]:
+def words_of(text: str) -> tuple[Word, ...]:
     """Return the words of a text in reading order; linear in its length."""
+    return _WORDS[text]
+
+
+def _words_of(text: str) -> tuple[Word, ...]:
     found: list[Word] = []
     end, before, opens_next = 0, "", True
     for match in WORD.finditer(text):
-        gap, start, written = text[end : match.start()], match.start(), match.group()
-        elided = ELISION.match(written)
+        start, ends = match.span()
+        gap, written = text[end:start], text[start:ends]
+        elided = ELISION.match(written) if "'" in written else None
         if elided:
             start, written = start + elided.end(), written[elided.end() :]
-        opens = opens_next or (_SENTENCE_END.search(gap) is not None and not _is_abbreviation(before, gap))
-        # An opening bracket or a covered place before it means that the sentence has begun already.
-        opens = opens and COVER not in gap.rsplit(".", maxsplit=1)[-1]
+        opens = opens_next
+        if gap != " ":
+            opens = opens or (_SENTENCE_END.search(gap) is not None and not _is_abbreviation(before, gap))
+            # An opening bracket or a covered place before it means that the sentence has begun already.
+            opens = opens and COVER not in gap.rsplit(".", maxsplit=1)[-1]
         found.append(Word(written, start, opens, gap in {" ", "-"}, before))
-        end, before, opens_next = match.end(), fold(written), False
-    return found
+        end, before, opens_next = ends, fold_word(written), False
+    return tuple(found)
 
 
 def _is_abbreviation(before: str, gap: str) -> bool:
     return gap.startswith(".") and gap.strip(" ") == "." and (before in _TITLES or len(before) == 1)
 
 
-def lower_case_keys(text: str) -> frozenset[str]:
+def lower_case_keys(texts: Iterable[str]) -> frozenset[str]:
     """Return the keys of the words that stand in lower case."""
+    return frozenset[str]().union(*(_LOWER[text] for text in texts))
+
+
+def _lower_case_keys(text: str) -> frozenset[str]:
     return frozenset(word_key(word) for word in WORD.findall(text) if word.islower())
 
 
@@ -103,17 +114,22 @@ def read_names(page: Page, vocabulary: Vocabulary, lower: frozenset[str]) -> Non
         lower: Keys of words that also stand in lower case, here or in the texts beside it: they are ordinary.
     """
     shouted = _is_shouted(page.text)
+    german = page.language == "de"
     for word in words_of(page.text):
-        kind = _kind(word, vocabulary, lower, german=page.language == "de", shouted=shouted)
+        # A word in lower case is a name only if a person said so.
+        if not word.written[0].isupper() and word.key not in vocabulary.always_specific:
+            continue
+        kind = _kind(word, vocabulary, lower, german=german, shouted=shouted)
         if kind is not None:
             page.add(kind, word.start, word.start + len(word.written), word.key)
 
 
 def _kind(word: Word, vocabulary: Vocabulary, lower: frozenset[str], *, german: bool, shouted: bool) -> Kind | None:
-    written, key = word.written.removesuffix("'s").removesuffix("'"), word.key
+    key = word.key
     if key in vocabulary.always_specific:
         return Kind.NAME
-    if not written[:1].isupper() or key in vocabulary.common_words or is_negation(written):
+    written = word.written.removesuffix("'s").removesuffix("'")
+    if key in vocabulary.common_words or is_negation(written):
         return None
     if _is_acronym(written) and not (shouted and key in vocabulary.sentence_openers):
         return None if shouted and key in lower else Kind.ACRONYM
@@ -150,5 +166,9 @@ def _is_german_noun(word: Word) -> bool:
 
 
 def _is_shouted(text: str) -> bool:
-    letters = [character for character in text[:2_000] if character.isalpha()]
-    return len(letters) > 20 and sum(character.isupper() for character in letters) > 0.6 * len(letters)
+    letters = list(filter(str.isalpha, text[:2_000]))
+    return len(letters) > 20 and sum(map(str.isupper, letters)) > 0.6 * len(letters)
+
+
+_WORDS: Final = Memo(_words_of, room=TEXTS)
+_LOWER: Final = Memo(_lower_case_keys, room=TEXTS)

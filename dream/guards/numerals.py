@@ -49,6 +49,7 @@ _WORD = regex.compile(
     rf"(?P<w>\p{{L}}[\p{{L}}\p{{M}}]*(?:-\p{{L}}+)?)(?:\s+(?P<unit>{_UNIT})(?![\p{{Latin}}\d]))?", regex.IGNORECASE
 )
 _HAN = regex.compile(rf"(?P<w>[{''.join(HAN_DIGITS)}])(?=[{HAN_COUNTERS}])")
+_LETTERS = regex.compile(r"\p{L}+")
 _JOINERS = regex.compile(r"['\s]")
 _EITHER = regex.compile(r"\d{1,3}\.\d{3}")
 _COMMAS = regex.compile(r"\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?")
@@ -58,6 +59,8 @@ _MOST_DIGITS: Final = 18
 
 def read_ordinals(page: Page) -> None:
     """Find `3rd`, `1er` and `2º`, which are numbers, and cover them."""
+    if not page.has_digits:
+        return
     spans: list[tuple[int, int]] = []
     for match in _ORDINAL.finditer(page.text):
         page.add(Kind.NUMBER, *match.span(), Quantity((_plain(match["n"]),)))
@@ -77,6 +80,8 @@ def read_numbers(page: Page) -> None:
 
 
 def _read(page: Page, *, bare: bool) -> None:
+    if not page.has_digits:
+        return
     spans: list[tuple[int, int]] = []
     for match in _NUMERAL.finditer(page.text):
         unit = match["currency"] or match["unit"]
@@ -113,13 +118,17 @@ def _plain(number: str, power: int = 0) -> str:
 def _read_words(page: Page) -> None:
     words = WORDS.get(page.language, WORDS["en"])
     spans: list[tuple[int, int]] = []
-    for match in _WORD.finditer(page.text):
+    # Every number in words is, or begins with, a run of letters that is one itself.
+    spoken = not words.keys().isdisjoint(_LETTERS.findall(page.text.casefold()))
+    for match in _WORD.finditer(page.text) if spoken else ():
         value = _spoken(match["w"].casefold(), words)
         if value is not None:
             unit = match["unit"]
             page.add(Kind.NUMBER, *match.span(), Quantity((str(value),), UNITS[unit.casefold()] if unit else None))
             spans.append(match.span())
     page.cover(spans)
+    if page.text.isascii():
+        return
     spans = []
     for match in _HAN.finditer(page.text):
         page.add(Kind.NUMBER, *match.span(), Quantity((str(HAN_DIGITS[match["w"]]),)))

@@ -7,12 +7,14 @@ other denies the same. Words are compared by their first letters, so that `allow
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 import regex
 
-from dream.guards.folding import ELISION, fold, one_form, word_key
-from dream.guards.languages import FUNCTION_WORDS, language_of
+from dream.guards.folding import ELISION, fold_word, one_form, word_key
+from dream.guards.languages import FUNCTION_WORDS, language_of, language_of_all
+from dream.guards.memo import TEXTS, WORDS, Memo
 from dream.guards.negation_words import (
     IRREGULAR,
     is_negation,
@@ -24,7 +26,7 @@ from dream.guards.negation_words import (
 from dream.guards.specific import Kind, Specific
 
 _STOPS: Final = (
-    r"(?<!\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu})))\.(?=\s|$)(?!\s\p{L}+\s\d{4})"
+    r"\.(?=\s|$)(?!\s\p{L}+\s\d{4})(?<!\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\.)"
     r"|[;!?\n,()]|[。！？；，、،؛]|:\s|\s[-\u2013\u2014]\s|但|而且|\sو"
 )
 _LINKS: Final = {
@@ -54,6 +56,24 @@ _MOST_NEAR: Final = 20
 _BEGINNING: Final = 5
 _UNDONE: Final = ("un", "in", "im", "ir", "dis", "non")
 _ENOUGH: Final = 0.5
+
+
+class _Word(NamedTuple):
+    """What a word means wherever it stands.
+
+    Args:
+        stems: What of it is compared; none of a little word.
+        turns: Whether it denies the words around it, or may: nothing else but `stems` matters if not.
+        negates: Whether it is a negation.
+        onward: Whether it denies what follows it alone.
+        undone: Words that a prefix of it denies, if they stand somewhere: of unreachable, reachable.
+    """
+
+    stems: tuple[str, ...]
+    turns: bool
+    negates: bool
+    onward: bool
+    undone: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +116,7 @@ def denied_only(wanted: Sequence[str], other: Sequence[str], support: Sequence[s
         ["negation 'Ana does not eat meat'"]
     """
     known = _beginnings([*wanted, *other, *support])
-    default = language_of("\n".join((*wanted, *other)))
+    default = language_of_all([*wanted, *other])
     said, there, backing = (
         [clause for text in texts for clause in _clauses(text, known, default)] for texts in (wanted, other, support)
     )
@@ -126,14 +146,17 @@ def _same_denial(telling: set[str], clause: _Clause, ours: _Side, theirs: _Side)
 
 def _beginnings(texts: Sequence[str]) -> frozenset[str]:
     """Return the first letters of the longer words: what an `un-` in the other text may be put before."""
-    words = (fold(match.group()) for text in texts for match in _TOKEN.finditer(text))
+    return frozenset[str]().union(*(_BEGINNINGS[text] for text in texts))
+
+
+def _beginnings_of(text: str) -> frozenset[str]:
+    words = (fold_word(word) for word in _TOKEN.findall(text))
     return frozenset(word[:_BEGINNING] for word in words if len(word) >= _BEGINNING)
 
 
 def negations_of(text: str, language: str) -> list[tuple[int, Specific]]:
     """Return each clause that a negation stands in, with its place."""
-    placed = [(start, _clause(piece, language, frozenset())) for start, piece in _pieces(text, language)]
-    return [(start, _negation(clause)) for start, clause in placed if clause.hard]
+    return [(start, _negation(clause)) for start, clause in _TOLD[language][text].placed if clause.hard]
 
 
 def _negation(clause: _Clause) -> Specific:
@@ -141,8 +164,33 @@ def _negation(clause: _Clause) -> Specific:
 
 
 def _clauses(text: str, known: frozenset[str], default: str) -> list[_Clause]:
-    language = language_of(text, default)
-    return [_clause(piece, language, known) for _, piece in _pieces(one_form(text), language)]
+    language, written = language_of(text, default), one_form(text)
+    told = _TOLD[language][written]
+    if told.undone.isdisjoint(known):
+        return [clause for _, clause in told.placed]
+    return [_clause(piece, language, known) for _, piece in _pieces(written, language)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The clauses of one text, each with its place, as long as no prefix in it undoes a word of another text.
+
+    Args:
+        placed: Them.
+        undone: The first letters of what a prefix may undo.
+    """
+
+    placed: tuple[tuple[int, _Clause], ...]
+    undone: frozenset[str]
+
+    @classmethod
+    def of(cls, language: str, text: str) -> "_Told":
+        pieces = list(_pieces(text, language))
+        words = (_READ[language][word] for _, piece in pieces for word in _TOKEN.findall(piece))
+        return cls(
+            tuple((start, _clause(piece, language, frozenset())) for start, piece in pieces),
+            frozenset(rest[:_BEGINNING] for word in words if word.undone for rest in word.undone),
+        )
 
 
 def _pieces(text: str, language: str) -> Iterator[tuple[int, str]]:
@@ -158,28 +206,32 @@ def _clause(piece: str, language: str, known: frozenset[str]) -> _Clause:
     stems: list[str] = []
     near: set[int] = set()
     hard = False
-    for match in _TOKEN.finditer(piece):
-        word = match.group()
-        negates = is_negation(word, language)
-        content = None if negates else _undone(word, known)
-        if negates or content is not None or is_soft_negation(word):
-            back, ahead = (0, _NEXT) if looks_onward(word, language) else (_REACH, _REACH)
+    for word in map(_READ[language].__getitem__, _TOKEN.findall(piece)):
+        content = next((rest for rest in word.undone if rest[:_BEGINNING] in known), None) if word.undone else None
+        if word.turns or content is not None:
+            back, ahead = (0, _NEXT) if word.onward else (_REACH, _REACH)
             near.update(range(max(0, len(stems) - back), len(stems) + ahead))
-            hard = hard or negates
-        stems += () if negates else _stems(content or word)
-    if _UNSPACED.search(piece):
+            hard = hard or word.negates
+        stems += word.stems if content is None else _stems(content)
+    if not piece.isascii() and _UNSPACED.search(piece):
         unspaced, soft = unspaced_negation(piece)
         hard = hard or unspaced
         near.update(range(len(stems)) if unspaced or soft else ())
-    denied = tuple(dict.fromkeys(stem for place, stem in enumerate(stems) if place in near))
+    denied = tuple(dict.fromkeys(stem for place, stem in enumerate(stems) if place in near)) if near else ()
     return _Clause(" ".join(piece.split()), tuple(stems), denied, hard)
 
 
-def _undone(word: str, known: frozenset[str]) -> str | None:
-    """Return what a prefix denies, if that word stands somewhere: of unreachable, reachable."""
-    folded = word.casefold()
-    rests = (folded.removeprefix(prefix) for prefix in _UNDONE if folded.startswith(prefix))
-    return next((rest for rest in rests if len(rest) >= _BEGINNING and rest[:_BEGINNING] in known), None)
+def _read(language: str, written: str) -> _Word:
+    negates = is_negation(written, language)
+    folded = written.casefold()
+    rests = [folded.removeprefix(prefix) for prefix in _UNDONE if folded.startswith(prefix)]
+    return _Word(
+        stems=() if negates else tuple(_stems(written)),
+        turns=negates or is_soft_negation(written),
+        negates=negates,
+        onward=looks_onward(written, language),
+        undone=() if negates else tuple(rest for rest in rests if len(rest) >= _BEGINNING),
+    )
 
 
 def _stems(word: str) -> list[str]:
@@ -189,3 +241,8 @@ def _stems(word: str) -> list[str]:
     if "\u0600" <= folded[:1] <= "\u06ff":
         return [_ARABIC_AFFIX.sub("", folded, count=1)[:3]]
     return [IRREGULAR.get(folded, folded)[:_STEM]]
+
+
+_BEGINNINGS: Final = Memo(_beginnings_of, room=TEXTS)
+_READ: Final = {language: Memo(partial(_read, language), room=WORDS) for language in _LINKS}
+_TOLD: Final = {language: Memo(partial(_Told.of, language), room=TEXTS) for language in _LINKS}

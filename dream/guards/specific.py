@@ -4,6 +4,10 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+import regex
+
+_DIGIT = regex.compile(r"\d")
+
 
 class Kind(StrEnum):
     """What sort of detail it is; the value is shown to people."""
@@ -73,8 +77,15 @@ class Page:
         """Note a detail that stands from *start* to *end*."""
         self.found.append((start, Specific(kind, self.original[start : min(end, start + 200)].strip(), key)))
 
+    @property
+    def has_digits(self) -> bool:
+        """Whether digits are left: most texts have none, and most readers look for nothing else."""
+        return _DIGIT.search(self.text) is not None
+
     def cover(self, spans: list[tuple[int, int]]) -> None:
         """Cover spans, given in reading order, with a character that no reader knows."""
+        if not spans:
+            return
         pieces: list[str] = []
         done = 0
         for start, end in spans:

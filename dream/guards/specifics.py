@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 import regex
 
 from dream.guards.dates import read_dates
 from dream.guards.folding import one_form
-from dream.guards.languages import language_of
+from dream.guards.languages import MARKERS, language_of, language_of_all
 from dream.guards.literals import read_identifiers, read_verbatim
+from dream.guards.memo import TEXTS, Memo
 from dream.guards.names import lower_case_keys, read_names
 from dream.guards.numerals import read_numbers, read_ordinals, read_quantities
 from dream.guards.polarity import negations_of
@@ -65,8 +68,8 @@ class Beside:
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Beside":
         """Read the texts that are compared with each other."""
-        joined = one_form("\n".join(texts))
-        return cls(lower_case_keys(joined), language_of(joined))
+        written = [one_form(text) for text in texts]
+        return cls(lower_case_keys(written), language_of_all(written))
 
 
 def extract(
@@ -90,14 +93,44 @@ def extract(
         ['negation', 'acronym', 'number', 'code']
     """
     written, beside = one_form(text), beside or Beside.of([text])
-    page = Page(written, written, language_of(text, beside.language), negations_of(written, beside.language))
-    for read in (read_verbatim, read_dates, read_times, read_ordinals, read_quantities, read_identifiers):
-        read(page)
+    language = language_of(text, beside.language)
+    alone = _READ_ALONE[language][written]
+    page = Page(alone.before_rare, written, language, [*negations_of(written, beside.language), *alone.first])
     read_rare(page, document_frequency)
-    read_numbers(page)
+    page.text = alone.left
+    page.found += alone.numbers
     read_names(page, vocabulary, beside.lower)
     page.found.sort(key=lambda found: found[0])
     return Specifics(distinct(item for _, item in page.found), _bound(page))
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadAlone:
+    """What is found in a text whatever stands beside it and in the store, in the order of the readers.
+
+    Args:
+        first: What stands letter by letter, dates, times, quantities and identifiers, with their places.
+        before_rare: What these left to read.
+        numbers: The numbers in that.
+        left: What those left to read.
+    """
+
+    first: tuple[tuple[int, Specific], ...]
+    before_rare: str
+    numbers: tuple[tuple[int, Specific], ...]
+    left: str
+
+    @classmethod
+    def of(cls, language: str, written: str) -> "_ReadAlone":
+        page = Page(written, written, language, [])
+        for read in (read_verbatim, read_dates, read_times, read_ordinals, read_quantities, read_identifiers):
+            read(page)
+        first, before_rare, page.found = tuple(page.found), page.text, []
+        read_numbers(page)
+        return cls(first, before_rare, tuple(page.found), page.text)
+
+
+_READ_ALONE: Final = {language: Memo(partial(_ReadAlone.of, language), room=TEXTS) for language in MARKERS}
 
 
 def _bound(page: Page) -> tuple[tuple[str, Specific], ...]:

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import regex
 
 from dream.guards import dates, numerals
 from dream.guards.folding import one_form
 from dream.guards.literals import identifier_key, squeezed
+from dream.guards.memo import TEXTS, Memo
 from dream.guards.names import Word, words_of
 from dream.guards.rare_terms import bare_words
 from dream.guards.specific import Kind, Specific
@@ -19,45 +21,65 @@ from dream.guards.vocabulary import Vocabulary
 _PIECE = regex.compile(r"[\p{L}\p{N}_./+~()-]+")
 
 
-@dataclass(frozen=True, slots=True)
 class Standing:
-    """One text, or several beside each other, made ready for questions."""
+    """One text, or several beside each other, made ready for questions; lives as long as a comparison.
 
-    words: frozenset[str]
-    capitals: frozenset[str]
-    pairs: frozenset[tuple[str, str]]
-    keys: frozenset[tuple[Kind, Any]]
-    quantities: numerals.Quantities
-    days: dates.Days
-    identifiers: frozenset[str]
-    squeezed: str
-    plain: str
-    uncased: frozenset[str]
-    ordinary: frozenset[str]
+    Args:
+        texts: Them.
+        found: The details of each, extracted before.
+        vocabulary: Which words are ordinary.
+    """
 
-    @classmethod
-    def of(cls, texts: Sequence[str], found: Sequence[Specifics], vocabulary: Vocabulary) -> "Standing":
-        """Read texts whose details were extracted before."""
-        joined = one_form("\n".join(texts))
-        words = words_of(joined)
-        items = [item for specifics in found for item in specifics]
-        days = frozenset(cast("dates.Day", item.key) for item in items if item.kind is Kind.DATE)
-        spoken = frozenset(cast("numerals.Quantity", item.key) for item in items if item.kind is Kind.NUMBER)
-        years = frozenset(str(day.year) for day in days if day.year is not None)
-        numbers = frozenset(value for quantity in spoken for value in quantity.values)
-        return cls(
-            words=frozenset(word.key for word in words),
-            capitals=frozenset(word.key for word in words if word.written.isupper() or word.written[:-1].isupper()),
-            pairs=_neighbours(words),
-            keys=frozenset((item.kind, item.key) for item in items),
-            quantities=numerals.Quantities((*spoken, *(numerals.Quantity((year,)) for year in years))),
-            days=dates.Days(days, years | numbers),
-            identifiers=frozenset[str]().union(*(_identifiers(one_form(text)) for text in texts)),
-            squeezed=squeezed(joined),
-            plain=joined,
-            uncased=bare_words(joined),
-            ordinary=vocabulary.sentence_openers | vocabulary.common_words,
-        )
+    def __init__(self, texts: Sequence[str], found: Sequence[Specifics], vocabulary: Vocabulary) -> None:
+        self._texts = [one_form(text) for text in texts]
+        self._words = [_WORDS_TOLD[text] for text in self._texts]
+        self._items = [item for specifics in found for item in specifics]
+        self._vocabulary = vocabulary
+        self.words = frozenset[str]().union(*(told.words for told in self._words))
+        self.pairs = frozenset[tuple[str, str]]().union(*(told.pairs for told in self._words))
+        self.keys = frozenset((item.kind, item.key) for item in self._items)
+        self.plain = "\n".join(self._texts)
+
+    @cached_property
+    def capitals(self) -> frozenset[str]:
+        """Keys of the words that are written in capitals."""
+        return frozenset[str]().union(*(told.capitals for told in self._words))
+
+    @cached_property
+    def quantities(self) -> numerals.Quantities:
+        """The numbers, years among them."""
+        spoken = (cast("numerals.Quantity", item.key) for item in self._items if item.kind is Kind.NUMBER)
+        return numerals.Quantities((*spoken, *(numerals.Quantity((year,)) for year in self._years)))
+
+    @cached_property
+    def days(self) -> dates.Days:
+        """The dates."""
+        spoken = (cast("numerals.Quantity", item.key) for item in self._items if item.kind is Kind.NUMBER)
+        numbers = {value for quantity in spoken for value in quantity.values}
+        return dates.Days(self._dates, self._years | numbers)
+
+    @property
+    def _dates(self) -> frozenset[dates.Day]:
+        return frozenset(cast("dates.Day", item.key) for item in self._items if item.kind is Kind.DATE)
+
+    @property
+    def _years(self) -> frozenset[str]:
+        return frozenset(str(day.year) for day in self._dates if day.year is not None)
+
+    @cached_property
+    def identifiers(self) -> frozenset[str]:
+        """The names of things, and whatever together could be one."""
+        return frozenset[str]().union(*map(_identifiers, self._texts))
+
+    @cached_property
+    def squeezed(self) -> str:
+        """All of it as quotations are compared."""
+        return squeezed(self.plain)
+
+    @cached_property
+    def uncased(self) -> frozenset[str]:
+        """The words of scripts without capitals."""
+        return bare_words(self.plain)
 
     def holds(self, wanted: Specific) -> bool:
         """Tell whether a detail of another text stands in this one; negations are judged by `polarity`."""
@@ -66,7 +88,7 @@ class Standing:
             case Kind.NAME:
                 stands = key in self.words or (not str(key).isascii() and str(key) in self.plain)
             case Kind.ACRONYM:
-                stands = key in self.capitals or (key in self.words and key not in self.ordinary)
+                stands = key in self.capitals or (key in self.words and not self._is_ordinary(key))
             case Kind.NUMBER:
                 stands = key in self.quantities
             case Kind.DATE:
@@ -82,6 +104,9 @@ class Standing:
             case _:
                 stands = False
         return stands or (wanted.kind, key) in self.keys
+
+    def _is_ordinary(self, key: str) -> bool:
+        return key in self._vocabulary.sentence_openers or key in self._vocabulary.common_words
 
     def _has_rare(self, key: str) -> bool:
         # A pair of Chinese characters often straddles two words; both are kept if both characters are.
@@ -105,3 +130,24 @@ def _identifiers(text: str) -> frozenset[str]:
     pieces = [identifier_key(piece).rstrip("./") for piece in _PIECE.findall(text)]
     pairs = [one + other for one, other in pairwise(pieces)]
     return frozenset((*pieces, *pairs, *(pair + last for pair, last in zip(pairs, pieces[2:], strict=False))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of one text: their keys, those in capitals, and pairs with capitals that stand side by side."""
+
+    words: frozenset[str]
+    capitals: frozenset[str]
+    pairs: frozenset[tuple[str, str]]
+
+    @classmethod
+    def of(cls, text: str) -> "_Words":
+        words = words_of(text)
+        return cls(
+            frozenset(word.key for word in words),
+            frozenset(word.key for word in words if word.written.isupper() or word.written[:-1].isupper()),
+            _neighbours(words),
+        )
+
+
+_WORDS_TOLD: Final = Memo(_Words.of, room=TEXTS)

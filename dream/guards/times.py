@@ -10,6 +10,7 @@ import regex
 
 from dream.guards.calendar_words import CHINESE_WEEKDAYS, JAPANESE_WEEKDAYS, SHORT_WEEKDAYS, WEEKDAYS
 from dream.guards.folding import fold
+from dream.guards.memo import WORDS, Memo
 from dream.guards.specific import Kind, Page
 
 _HALF = r"(?P<half>[ap]\.?\s?m\b\.?)"
@@ -35,7 +36,7 @@ _CJK_WEEKDAY = regex.compile(r"(?:周|週|星期|礼拜)(?P<zh>[一二三四五�
 def read_times(page: Page) -> None:
     """Find the times of day and the weekdays of a page and cover them."""
     patterns = _PATTERNS if page.language in {"en", "nl"} else (*_PATTERNS, _SHORT_HOUR)
-    for pattern in patterns:
+    for pattern in patterns if page.has_digits else ():
         spans: list[tuple[int, int]] = []
         for match in pattern.finditer(page.text):
             moment = _moment(match.groupdict())
@@ -68,11 +69,13 @@ def _moment(part: dict[str, str | None]) -> int | None:
 
 def _read_weekdays(page: Page) -> None:
     spans: list[tuple[int, int]] = []
-    for match in _CJK_WEEKDAY.finditer(page.text):
+    for match in () if page.text.isascii() else _CJK_WEEKDAY.finditer(page.text):
         number = CHINESE_WEEKDAYS[match["zh"]] if match["zh"] else JAPANESE_WEEKDAYS[match["ja"]]
         page.add(Kind.WEEKDAY, *match.span(), number)
         spans.append(match.span())
     page.cover(spans)
+    if not any(map(_DAYS.__getitem__, _WEEKDAY_WORD.findall(page.text))):
+        return
     spans = []
     for match in _WEEKDAY_WORD.finditer(page.text):
         number = _weekday(page, match.group(), match.start())
@@ -83,11 +86,18 @@ def _read_weekdays(page: Page) -> None:
 
 
 def _weekday(page: Page, word: str, start: int) -> int | None:
-    folded = fold(word)
-    number = WEEKDAYS.get(folded) or WEEKDAYS.get(folded.removesuffix("s"))
+    number = _DAYS[word]
     if number is None:
         return None
-    if folded in SHORT_WEEKDAYS:
+    if fold(word) in SHORT_WEEKDAYS:
         before = page.text[max(0, start - 2) : start].rstrip(" ")
         return number if word[0].isupper() and before[-1:].isalpha() else None
     return number
+
+
+def _day(word: str) -> int | None:
+    folded = fold(word)
+    return WEEKDAYS.get(folded) or WEEKDAYS.get(folded.removesuffix("s"))
+
+
+_DAYS: Final = Memo(_day, room=WORDS)
