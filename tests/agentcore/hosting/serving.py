@@ -26,9 +26,12 @@ class BusyStorage(SqlStorage):
         self.is_broken = False
         self.may_write = asyncio.Event()
         self.may_write.set()
+        self.may_read = asyncio.Event()
+        self.may_read.set()
 
     async def read(self, scope: Any, work: Any) -> Any:
         self.reads += 1
+        await self.may_read.wait()
         self._refuse()
         return await super().read(scope, work)
 

@@ -140,9 +140,11 @@ async def test_a_step_waits_for_a_turn_that_begins_while_the_announcements_are_r
     storage: BusyStorage, clock: ManualClock, gate: BusyGate
 ):
     watch = a_watch(storage, clock, gate)
+    storage.may_read.clear()
     step = asyncio.create_task(watch.wait_until_idle())
     await until(lambda: storage.reads == 1)
     async with gate.foreground():
+        storage.may_read.set()
         await settle()
         assert not step.done()
     await asyncio.wait_for(step, 1)
