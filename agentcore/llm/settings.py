@@ -177,7 +177,7 @@ def _written(path: Path) -> dict[str, object]:
     """Return the file's section; empty without the file or the section."""
     try:
         document = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except UnicodeDecodeError:
         problem = "it is not UTF-8; save it as UTF-8"

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,21 @@ import pytest
 from doc_pages import ROOT, Block, Command, Ids, blocks, commands, page_name, pages
 
 from dream.interfaces.cli import main
+from tests.demo.serving import demo_server
 
 _SHELLS = {"console", "bash"}
 _RUN_BY_THE_SYSTEM = {"cat", "cmp", "cp", "head", "ls", "mkdir", "rm", "wc"}
+_SCRIPTED_MODEL = ("python", "-m", "tests.demo")
 _FOR_READERS_ONLY = {"cd", "git", "pip", "python"}
 
 
 class _Reader:
     """Somebody who types what a page says; lives as long as the page."""
 
-    def __init__(self, runner: asyncio.Runner, environment: pytest.MonkeyPatch) -> None:
+    def __init__(self, runner: asyncio.Runner, environment: pytest.MonkeyPatch, stack: ExitStack) -> None:
         self._runner = runner
+        self._stack = stack
+        self._served: str | None = None
         self._environment = environment
         self._names: dict[str, Any] = {"__name__": "__main__"}
         self._ids = Ids()
@@ -60,7 +64,12 @@ class _Reader:
         words, _, target = self._ids.actual(command.words).partition(" > ")
         name, *arguments = shlex.split(words)
         if name == "export":
-            self._environment.setenv(*arguments[0].split("=", 1))
+            variable, value = arguments[0].split("=", 1)
+            # The port that a page shows is another each time.
+            is_served = variable == "OPENAI_BASE_URL" and self._served
+            self._environment.setenv(variable, self._served if is_served else value)
+        elif (name, *arguments) == _SCRIPTED_MODEL:
+            self._served = self._stack.enter_context(demo_server()).base_url
         elif name == "dream":
             code, printed = _dream(arguments)
             assert code == exit_code, f"`{words}` ended with {code}: {printed}"
@@ -95,14 +104,16 @@ def _dream(arguments: Sequence[str]) -> tuple[int, str]:
 def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Reader]:
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("AGENTCORE_DATA", raising=False)
+    # A page asks the model that it names itself, never the reader's own.
+    for name in ("AGENTCORE_DATA", "AGENTCORE_MODEL", "AGENTCORE_DREAM_MODEL"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     desk = tmp_path / "desk"
     desk.mkdir()
     (desk / "docs").symlink_to(ROOT / "docs")
     monkeypatch.chdir(desk)
-    with asyncio.Runner() as runner:
-        yield _Reader(runner, monkeypatch)
+    with asyncio.Runner() as runner, ExitStack() as stack:
+        yield _Reader(runner, monkeypatch, stack)
 
 
 @pytest.mark.parametrize("page", pages(), ids=page_name)

@@ -28,15 +28,27 @@ _READ_BEFORE = "read-before"
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
-    """One line of data: its handle, its attributes (marks have no value), and its text."""
+class Record:
+    """One line of data in a prompt.
+
+    Args:
+        handle: What an answer calls it.
+        attributes: What stands beside the text; marks have no value.
+        text: What the record says.
+    """
 
     handle: str
     attributes: Mapping[str, str]
     text: str
 
     @property
+    def is_settled(self) -> bool:
+        """Whether it is shown for what others refer to, and nothing is asked about it."""
+        return not {_NOT_TO_CHANGE, _READ_BEFORE}.isdisjoint(self.attributes)
+
+    @property
     def words(self) -> frozenset[str]:
+        """Its words in lower case."""
         return frozenset(word.lower() for word in _WORD.findall(self.text))
 
 
@@ -55,7 +67,7 @@ def scripted_answer(prompt: str) -> str:
         >>> scripted_answer(f"Find facts.\n<<<k7\n{turn}\nk7>>>")[:66]
         '{"facts":[{"content":"Marta said: We finally moved to Braga last m'
     """
-    records = list(_records(prompt))
+    records = list(records_in(prompt))
     turns = [record for record in records if record.handle.startswith("t")]
     if turns:
         return _written({"facts": list(_facts(turns))})
@@ -63,20 +75,21 @@ def scripted_answer(prompt: str) -> str:
     return _written({"toSave": list(_merges(entries)), "toDelete": []})
 
 
-def _records(prompt: str) -> Iterator[_Record]:
+def records_in(prompt: str) -> Iterator[Record]:
+    """Yield the records that a dream's prompt holds between its fences; what directives show as examples is none."""
     for _, block in _FENCED.findall(prompt):
         for line in cast("str", block).splitlines():
             found = _LINE.fullmatch(line)
             if found is not None:
                 attributes = {name: _read(value) for name, value in _ATTRIBUTE.findall(found[2])}
-                yield _Record(found[1], attributes, orjson.loads(found[3]))
+                yield Record(found[1], attributes, orjson.loads(found[3]))
 
 
 def _read(value: str) -> str:
     return str(orjson.loads(value)) if value.startswith('"') else value
 
 
-def _facts(turns: Iterable[_Record]) -> Iterator[dict[str, Any]]:
+def _facts(turns: Iterable[Record]) -> Iterator[dict[str, Any]]:
     for turn in turns:
         if turn.attributes.get("role", "user") != "user" or _READ_BEFORE in turn.attributes:
             continue
@@ -97,7 +110,7 @@ def _is_statement(sentence: str) -> bool:
     return len(words) >= _FEWEST_WORDS and not sentence.endswith("?") and not _OF_ONESELF.isdisjoint(words)
 
 
-def _merges(entries: Iterable[_Record]) -> Iterator[dict[str, Any]]:
+def _merges(entries: Iterable[Record]) -> Iterator[dict[str, Any]]:
     used: set[str] = set()
     for one, other in combinations(entries, 2):
         if used.isdisjoint({one.handle, other.handle}) and _are_alike(one, other):
@@ -111,7 +124,7 @@ def _merges(entries: Iterable[_Record]) -> Iterator[dict[str, Any]]:
             }
 
 
-def _are_alike(one: _Record, other: _Record) -> bool:
+def _are_alike(one: Record, other: Record) -> bool:
     if _NOT_TO_CHANGE in one.attributes or _NOT_TO_CHANGE in other.attributes:
         return False
     if any(one.attributes.get(name) != other.attributes.get(name) for name in ("category", "subject")):
@@ -119,7 +132,7 @@ def _are_alike(one: _Record, other: _Record) -> bool:
     return len(one.words & other.words) >= ALIKE * len(one.words | other.words)
 
 
-def _joined(one: _Record, other: _Record) -> str:
+def _joined(one: Record, other: Record) -> str:
     """Return both texts, or the one that holds every word of the other."""
     if other.words <= one.words:
         return one.text

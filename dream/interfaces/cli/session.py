@@ -21,6 +21,7 @@ from dream.interfaces.cli.screen import Screen
 
 if TYPE_CHECKING:
     from agentcore.hosting.host import Host
+    from agentcore.llm.settings import ChatOptions
     from agentcore.stores.protocols import Storage
 
 DATA_VARIABLE = "AGENTCORE_DATA"
@@ -80,9 +81,24 @@ class Session:
         """
         return shlex.join(("dream", *self.given, *words))
 
+    def chat(self) -> "ChatOptions | None":
+        """Return which model dreams ask: as the environment says, else the data directory's `agentcore.toml`, or none.
+
+        Raises:
+            InvalidOptionsError: an option is unknown or cannot have its value, or the file cannot be read.
+            ExceptionGroup: several are.
+        """
+        from agentcore.llm.settings import from_environment  # noqa: PLC0415 - most commands ask no model
+
+        return from_environment(self.data_dir)
+
     @asynccontextmanager
-    async def host(self, access: Access) -> AsyncGenerator["Host"]:
+    async def host(self, access: Access, *, chat: "ChatOptions | None" = None) -> AsyncGenerator["Host"]:
         """Open the memory with all its services and dreams.
+
+        Args:
+            access: What is done to it.
+            chat: Which model dreams ask; None for none.
 
         Raises:
             UnknownScopeError: nothing was ever stored in the scope, and the command is none that makes it.
@@ -93,6 +109,8 @@ class Session:
         is_there = access is not Access.LOOK or self.database.exists() or self.data_dir.is_file()
         builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
         builder.with_memory().with_skills().with_conversation_log().with_feedback().with_wisps().with_dreaming()
+        if chat is not None:
+            builder.with_llm(chat)
         if is_there and self.busy_timeout is not None:
             builder.with_storage(self._patient_storage(self.busy_timeout))
         async with builder.build() as host:

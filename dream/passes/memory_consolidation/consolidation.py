@@ -88,14 +88,14 @@ class MemoryConsolidation:
         proposal = Proposal(
             change_sets=tuple(judged.change_sets),
             refused=tuple(judged.refused),
-            notes={"reviewed": len(entries), **judged.notes()},
+            notes={"reviewed": len(entries), **judged.notes(), "repairs": len(answers) - 1},
             looked_at=batch.member_ids if batch.kind == FEEDBACK else tuple(entry.id for entry in entries),
         )
         return proposal if batch.kind == FEEDBACK else await _settling(context, proposal, entries, judged.changed)
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over the batches; questions are kept one by one."""
-        names = ("reviewed", "merged", "into", "rewritten", "superseded", "dropped", "learned", "declined")
+        names = ("reviewed", "merged", "into", "rewritten", "superseded", "dropped", "learned", "declined", "repairs")
         return {
             **summed(notes, *names),
             "questions": [question for note in notes for question in note.get("questions", ())],

@@ -14,7 +14,7 @@ from dream.interfaces.cli import main
 
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
-    for name in ("AGENTCORE_DATA", "AGENTCORE_BUSY_TIMEOUT"):
+    for name in ("AGENTCORE_DATA", "AGENTCORE_BUSY_TIMEOUT", "AGENTCORE_MODEL", "AGENTCORE_DREAM_MODEL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "80")
     return CommandLine(capsys, tmp_path / "data")

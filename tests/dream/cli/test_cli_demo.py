@@ -19,7 +19,7 @@ def test_the_demo_tells_a_story_from_before_to_undo(cli: CommandLine):
     told = cli.bare("demo")
     assert (told.code, told.err) == (0, "")
     order = ["334 turns", "Before: 181 active", "The dream, as of 2025-10-12 20:00 UTC", "What it changed", "keeps ",
-             "archives", "more changes", "clusters of near-duplicates", "No model is configured", "After: 162 active",
+             "archives", "more changes", "clusters of near-duplicates", "No model was asked", "After: 162 active",
              "(seen 3 times)", " diff ", " undo ", "rm -r "]  # fmt: skip
     places = [told.out.index(part) for part in order]
     assert places == sorted(places)

@@ -110,8 +110,8 @@ def test_a_plan_is_a_diff_that_a_person_can_read(cli: CommandLine):
     plan_id = out.split()[1]
     assert "1 change of 2 records; nothing" in out
     assert "#1 fold (exact-fold)" in out
-    assert f"keeps     {older}" in out
-    assert f"archives  {newer}" in out
+    assert f"keeps       {older}" in out
+    assert f"archives    {newer}" in out
     assert '"Ana likes tea."' in out
     assert f"because duplicate of {older}" in out
     assert "tags: a -> a, b" in out
@@ -119,13 +119,13 @@ def test_a_plan_is_a_diff_that_a_person_can_read(cli: CommandLine):
 
 
 def test_what_moved_since_the_plan_is_refused_as_stale(cli: CommandLine):
-    older, _ = _copies(cli)
+    _copies(cli)
     plan = cli.json("plan")
     cli.good("remember", "Ana likes tea", "--category", "general")
     told = cli("run", "--plan", plan["plan_id"])
     assert told.code == 0
     assert "stale_source" in told.out
-    assert older in told.out
+    assert '"Ana likes tea' in told.out
 
 
 def test_the_diff_numbers_the_changes_that_undo_takes(dreamt: CommandLine):

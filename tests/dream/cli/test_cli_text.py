@@ -4,11 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentcore.clock import Clock
+from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidContentError, StorageCorruptError
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Deferral, NotUndone, Refused, Skip
 from dream.interfaces.cli.faults import Exit, exit_code, sentence
-from dream.interfaces.cli.render.reasons import explained, refusal_lines
+from dream.interfaces.cli.render.reasons import explained, refusal_lines, refused_about
 from dream.interfaces.cli.render.text import clip, columns, harmless, one_line, wrapped
 
 _BAD = InvalidContentError(field="content", problem="it is blank")
@@ -48,10 +51,22 @@ def test_each_reason_code_has_words_for_people(code: str):
 
 def test_refusals_are_counted_by_code_with_the_first_particulars():
     refused = [Refusal("stale_source", f"entry-{number}") for number in range(5)] + [Refusal("pinned", "p")]
-    out = " ".join(line.text.strip() for line in refusal_lines(refused, 80, indent="  "))
-    assert "5 changes, stale_source" in out
-    assert "(entry-0; entry-1; entry-2; and 2 more)" in out
-    assert "1 change, pinned: a person pinned the record (p)" in out
+    lines = [line.text for line in refusal_lines(refused, 80, indent="  ")]
+    assert lines[:2] == ["  refused  1 change, pinned: a person pinned the record", "           - p"]
+    assert "5 changes, stale_source" in lines[2]
+    assert [line.strip() for line in lines[-4:]] == ["- entry-0", "- entry-1", "- entry-2", "- and 2 more"]
+
+
+def test_a_refusal_about_an_entry_shows_what_it_says(scope: Scope, clock: Clock):
+    now = clock.now()
+    entry = MemoryEntry(
+        id="0b1165c938484cf2", scope=scope, content="Ana likes tea.", category="c", created_at=now, recorded_at=now,
+        last_seen_at=now,
+    )  # fmt: skip
+    refused = [Refusal("lost_detail", f"{entry.id}, 1b1165c938484cf2: 1 x name")]
+    assert refused_about(refused) == [entry.id, "1b1165c938484cf2"]
+    *_, last = refusal_lines(refused, 80, indent="", entries={entry.id: entry})
+    assert last.text == '         - "Ana likes tea.", 1b1165c938484cf2: 1 x name'
 
 
 def test_several_errors_are_one_sentence_with_the_gravest_code():

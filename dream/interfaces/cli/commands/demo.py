@@ -3,31 +3,47 @@
 import asyncio
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from agentcore.clock import Clock
 from agentcore.hosting.host import Host
-from dream.interfaces.cli.commands.dreaming import clustered
+from agentcore.llm.settings import ChatOptions
+from dream.domain.forecast import PassForecast
+from dream.interfaces.cli.commands.dreaming import named_entries
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import OccupiedFolderError
 from dream.interfaces.cli.examples import copy_examples
-from dream.interfaces.cli.render.demonstration import Demonstration, Look, demonstration_lines
+from dream.interfaces.cli.render.demonstration import (
+    Arrival,
+    Demonstration,
+    Look,
+    arrival_lines,
+    demonstration_lines,
+)
 from dream.interfaces.cli.session import Access, CliSession, Session
 from dream.interfaces.exchange.importer import import_file
 from dream.interfaces.exchange.report import ImportReport
 
 AS_OF = datetime(2025, 10, 12, 20, tzinfo=UTC)
 """Sunday, 12 October 2025, 21:00 in Lisbon: two minutes after the last turn of the demo's conversation."""
+_WRITTEN = {"MEMORY.md": datetime(2025, 10, 10, 20, tzinfo=UTC)}
+"""When a file that names no dates was written: on Friday evening, after the newest of its lines was said."""
 _QUESTION = "what can Biscoito not eat?"
 """The memory holds three copies of the answer."""
+_QUESTION_OF_A_MODEL = "what does an hour of Ines cost?"
+"""The memory holds three rates, of which the conversation tells the one that holds now."""
 _HITS = 3
 
 
-async def demo(*, session: CliSession) -> int:
+async def demo(*, model: bool = True, session: CliSession) -> int:
     """Dream once on six ready-made weeks of memory, and show before, diff, after and how to undo.
 
+    If a model is configured, what it will be asked is counted first, and then it is asked.
+
     Args:
+        model: Let passes ask the model that the environment names; else those that need one are skipped.
         session: Whose memory; without --data a new temporary folder.
     """
     if session.is_data_given and session.database.exists():
@@ -36,35 +52,66 @@ async def demo(*, session: CliSession) -> int:
     scope = session.given[session.given.index("--scope") :][:2] if "--scope" in session.given else ()
     here = replace(session, data_dir=folder, given=("--data", str(folder), *scope))
     files = await asyncio.to_thread(copy_examples, folder / "examples")
-    async with here.host(Access.CREATE) as host:
-        shown = await _demonstrate(here, host, files)
+    chat = here.chat() if model else None
+    async with here.host(Access.CREATE, chat=chat) as host:
+        arrival = await _arrive(here, host, files, chat)
+        if not here.screen.as_json:
+            # Before anything is spent, a person sees what will be.
+            here.screen.print(arrival_lines(here, arrival))
+        shown = await _demonstrate(here, host, arrival)
     return told(here, shown.report, shown.to_json, lambda: demonstration_lines(here, shown))
 
 
-async def _demonstrate(session: Session, host: Host, files: Sequence[Path]) -> Demonstration:
+async def _arrive(session: Session, host: Host, files: Sequence[Path], chat: ChatOptions | None) -> Arrival:
     dreams = host.for_scope(session.scope).dreams
     imports = [await _imported(session, host, path) for path in files]
-    before = await _look(session, host)
-    report = await dreams.run(now=AS_OF)
-    return Demonstration(
+    forecast: Sequence[PassForecast] = () if chat is None else await dreams.forecast(now=AS_OF)
+    return Arrival(
         folder=session.data_dir,
         as_of=AS_OF,
-        question=_QUESTION,
-        capabilities=host.capabilities,
+        question=_QUESTION if chat is None else _QUESTION_OF_A_MODEL,
         imports=imports,
-        before=before,
-        report=report,
-        rows=await dreams.diff(report.run_id),
-        clustered=await clustered(host, session, report),
-        after=await _look(session, host),
+        before=await _look(session, host, _QUESTION if chat is None else _QUESTION_OF_A_MODEL),
+        model=None if chat is None else chat.for_dreams().model,
+        forecast=forecast,
+        tokens_left=await dreams.tokens_left(),
     )
 
 
+async def _demonstrate(session: Session, host: Host, arrival: Arrival) -> Demonstration:
+    dreams = host.for_scope(session.scope).dreams
+    report = await dreams.run(now=AS_OF)
+    rows = await dreams.diff(report.run_id)
+    return Demonstration(
+        arrival=arrival,
+        report=report,
+        rows=rows,
+        usage=await dreams.usage(),
+        tokens_left=await dreams.tokens_left(),
+        named=await named_entries(host, session, report, rows),
+        after=await _look(session, host, arrival.question),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing(Clock):
+    """A clock that stands at one instant: what a file without dates tells was known by then."""
+
+    instant: datetime
+
+    def now(self) -> datetime:
+        return self.instant
+
+    async def sleep(self, duration: timedelta) -> None:
+        _ = duration
+
+
 async def _imported(session: Session, host: Host, path: Path) -> ImportReport:
-    return await import_file(host.storage, session.scope, path, clock=session.clock, ids=session.ids)
+    clock = _Standing(_WRITTEN.get(path.name, AS_OF))
+    return await import_file(host.storage, session.scope, path, clock=clock, ids=session.ids)
 
 
-async def _look(session: Session, host: Host) -> Look:
+async def _look(session: Session, host: Host, question: str) -> Look:
     services = host.for_scope(session.scope)
-    hits = await services.memory.recall(_QUESTION, k=_HITS)
+    hits = await services.memory.recall(question, k=_HITS)
     return Look(await services.dreams.status(), [hit.entry for hit in hits])

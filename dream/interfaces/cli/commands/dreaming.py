@@ -1,5 +1,6 @@
 """plan, run, pause, resume."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated
 
@@ -10,14 +11,17 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.host import Host
 from dream.domain.forecast import total
+from dream.domain.journal import JournalRow
 from dream.domain.report import RunReport
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import ConflictingOptionsError
 from dream.interfaces.cli.faults import Exit
+from dream.interfaces.cli.render.changes import successors_of
 from dream.interfaces.cli.render.clusters import shown_ids
 from dream.interfaces.cli.render.forecasts import forecast_lines
 from dream.interfaces.cli.render.plans import plan_lines
 from dream.interfaces.cli.render.questions import asked_about
+from dream.interfaces.cli.render.reasons import refused_about
 from dream.interfaces.cli.render.reports import run_lines
 from dream.interfaces.cli.render.standing import paused_lines
 from dream.interfaces.cli.session import Access, CliSession
@@ -30,6 +34,7 @@ async def plan(
     passes: Passes = None,
     now: str | None = None,
     forecast: Annotated[bool, Parameter(negative="")] = False,
+    model: bool = True,
     session: CliSession,
 ) -> int:
     """Show what a run would change, and change nothing.
@@ -38,14 +43,15 @@ async def plan(
         passes: Only this pass; give the option once for each.
         now: Judge as of this instant, as in 2025-10-12T20:00:00Z or 2025-10-12.
         forecast: Only count what the model would be asked, and ask nothing; no plan is made.
+        model: Let passes ask the model that is configured; else those that need one are skipped.
         session: Whose memory.
     """
     if forecast:
         await _forecast(session, passes, instant(now))
         return Exit.OK
-    async with session.host(Access.CHANGE) as host:
+    async with session.host(Access.CHANGE, chat=session.chat() if model else None) as host:
         made = await host.for_scope(session.scope).dreams.plan(passes=passes, now=instant(now))
-        entries = await clustered(host, session, made.report)
+        entries = await named_entries(host, session, made.report, made.rows)
     return told(session, made.report, made.to_json, lambda: plan_lines(session, made, entries))
 
 
@@ -70,6 +76,7 @@ async def run(
     passes: Passes = None,
     plan: Annotated[str | None, Parameter(name="--plan")] = None,
     now: str | None = None,
+    model: bool = True,
     session: CliSession,
 ) -> int:
     """Run one dream now, or apply a plan exactly as it stands.
@@ -78,17 +85,18 @@ async def run(
         passes: Only this pass; give the option once for each.
         plan: Id of a plan that `dream plan` made.
         now: Judge as of this instant, as in 2025-10-12T20:00:00Z or 2025-10-12.
+        model: Let passes ask the model that is configured; else those that need one are skipped.
         session: Whose memory.
     """
     for name, value in (("--pass", passes), ("--now", now)):
         if plan is not None and value is not None:
             raise ConflictingOptionsError(first="--plan", second=name)
     as_of = instant(now)
-    async with session.host(Access.CHANGE) as host:
+    async with session.host(Access.CHANGE, chat=session.chat() if model else None) as host:
         dreams = host.for_scope(session.scope).dreams
         dreams.on_alarm(lambda alarm: session.screen.warn(alarm.sentence))
         report = await dreams.run(passes=passes, plan=plan, now=as_of)
-        entries = await clustered(host, session, report)
+        entries = await named_entries(host, session, report)
     return told(session, report, report.to_json, lambda: run_lines(session, report, entries))
 
 
@@ -127,8 +135,18 @@ def instant(text: str | None) -> datetime | None:
         raise InvalidOptionsError(field="--now", value=text[:80], allowed=allowed) from None
 
 
-async def clustered(host: Host, session: CliSession, report: RunReport) -> dict[str, MemoryEntry]:
-    """Return the entries that the report's clusters and questions name, as far as they will be shown."""
-    ids = [*shown_ids(report), *asked_about(report)]
+async def named_entries(
+    host: Host, session: CliSession, report: RunReport, rows: Iterable[JournalRow] = ()
+) -> dict[str, MemoryEntry]:
+    """Return the entries that will be shown by what they say.
+
+    Args:
+        host: Where they are.
+        session: Whose memory.
+        report: Names them in its clusters, questions and refusals.
+        rows: Name them as successors.
+    """
+    refused = [word for item in report.passes for word in refused_about(item.refused)]
+    ids = sorted({*shown_ids(report), *asked_about(report), *refused, *successors_of(rows)})
     found = await host.storage.read(session.scope, lambda view: view.entries.get_many(ids)) if ids else []
     return {entry.id: entry for entry in found}

@@ -8,7 +8,7 @@ from agentcore.errors import InvalidOptionsError
 from dream.cycle.dreams import Dreams
 from dream.domain.report import RunReport
 from dream.errors import UnknownPassError, UnknownRunError
-from dream.interfaces.cli.commands.dreaming import clustered
+from dream.interfaces.cli.commands.dreaming import named_entries
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import ConflictingOptionsError
 from dream.interfaces.cli.render.plans import diff_lines
@@ -46,7 +46,7 @@ async def show(run: str, /, *, session: CliSession) -> None:
     """
     async with session.host(Access.LOOK) as host:
         report = await _report(host.for_scope(session.scope).dreams, run)
-        entries = await clustered(host, session, report)
+        entries = await named_entries(host, session, report)
     session.screen.show(report.to_json, lambda: run_lines(session, report, entries))
 
 
@@ -61,9 +61,10 @@ async def diff(run: str, /, *, session: CliSession) -> None:
         dreams = host.for_scope(session.scope).dreams
         report = await _report(dreams, run)
         rows = await dreams.diff(report.run_id)
+        entries = await named_entries(host, session, report, rows)
     session.screen.show(
         lambda: {"run_id": report.run_id, "changes": [row.to_json() for row in rows]},
-        lambda: diff_lines(session, report, rows),
+        lambda: diff_lines(session, report, rows, entries),
     )
 
 

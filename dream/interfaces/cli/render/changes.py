@@ -1,11 +1,12 @@
 """Rows of a journal as a diff that a person can read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
 
 import orjson
 
+from agentcore.domain.memory import MemoryEntry
 from dream.domain.journal import JournalRow
 from dream.interfaces.cli.render.line import Line, Lines, Tone, clipped, paragraph
 from dream.interfaces.cli.render.text import clip, counted, one_line
@@ -14,28 +15,45 @@ _SHOWN_PURGES = 3
 _MAX_TEXT = 400
 _TOLD_OTHERWISE = frozenset({"id", "status", "status_reason", "status_at", "successor"})
 """Fields that the verb and the reason already tell."""
-_VERB_WIDTH = 10
+_VERB_WIDTH = 12
 
 Image = Mapping[str, Any]
 
 
-def change_set_lines(rows: Sequence[JournalRow], width: int, *, limit: int | None = None) -> Lines:
+def successors_of(rows: Iterable[JournalRow]) -> list[str]:
+    """Return the ids of what took the place of records, whose texts `change_set_lines` shows."""
+    found = (_image(row.after).get("successor") for row in rows)
+    return sorted({str(successor) for successor in found if successor})
+
+
+def change_set_lines(
+    rows: Sequence[JournalRow],
+    width: int,
+    *,
+    limit: int | None = None,
+    entries: Mapping[str, MemoryEntry] | None = None,
+) -> Lines:
     """Yield change sets in their order, each numbered as `dream undo --change` takes it.
 
     Args:
         rows: Rows of one run, in the order they were written.
         width: Columns of a line.
         limit: How many sets to show; the rest is counted.
+        entries: What took the place of records, by id; what the rows themselves tell need not be there.
     """
+    known = {entry_id: entry.content for entry_id, entry in (entries or {}).items()}
+    known |= {row.record_id: str(_image(row.after).get("content") or "") for row in rows if row.after is not None}
     sets = [list(group) for _, group in groupby(rows, key=lambda row: row.number)]
     for change_set in sets[:limit]:
-        yield from _change_set(change_set, width)
+        # Within a set the successor is shown as a row of its own.
+        elsewhere = known.keys() - {row.record_id for row in change_set}
+        yield from _change_set(change_set, width, {record_id: known[record_id] for record_id in elsewhere})
     left = len(sets) - len(sets[:limit])
     if left:
         yield Line(f"... and {counted(left, 'more change', 'more changes')}.", Tone.FAINT)
 
 
-def _change_set(rows: Sequence[JournalRow], width: int) -> Lines:
+def _change_set(rows: Sequence[JournalRow], width: int, known: Mapping[str, str]) -> Lines:
     head = rows[0]
     yield Line(f"#{head.number} {head.operation} ({head.pass_name})", Tone.TITLE)
     gone = [row for row in rows if row.before is None and row.after is None and not row.scrubbed]
@@ -44,7 +62,7 @@ def _change_set(rows: Sequence[JournalRow], width: int) -> Lines:
         return
     successors = {_image(row.after).get("successor") for row in rows}
     for row in rows:
-        yield from _row(row, width, keeps=row.record_id in successors)
+        yield from _row(row, width, keeps=row.record_id in successors, known=known)
 
 
 def _purged(rows: Sequence[JournalRow], width: int) -> Lines:
@@ -55,7 +73,7 @@ def _purged(rows: Sequence[JournalRow], width: int) -> Lines:
     yield from paragraph(what, width, first="  ", tone=Tone.REMOVED)
 
 
-def _row(row: JournalRow, width: int, *, keeps: bool) -> Lines:
+def _row(row: JournalRow, width: int, *, keeps: bool, known: Mapping[str, str]) -> Lines:
     before, after = _image(row.before), _image(row.after)
     verb, tone = _verb(row, before, after, keeps=keeps)
     indent = " " * (_VERB_WIDTH + 2)
@@ -65,6 +83,9 @@ def _row(row: JournalRow, width: int, *, keeps: bool) -> Lines:
     else:
         yield from _texts(before, after, width, indent)
     yield from paragraph(f"because {row.reason}", width, first=indent, rest=indent)
+    heir = known.get(str(after.get("successor")))
+    if heir and after.get("successor") != before.get("successor"):
+        yield from paragraph(clip(f'"{heir}"', _MAX_TEXT), width, first=f"{indent}now ", rest=f"{indent}    ")
     if before and after:
         for name in _changed(before, after):
             change = f"{_value(name, before.get(name))} -> {_value(name, after.get(name))}"

@@ -53,17 +53,22 @@ def _events(rows: Sequence[JournalRow], width: int) -> Lines:
 
 
 def _origins(history: History, width: int) -> Lines:
-    for ancestor in history.ancestors:
+    for ancestor in sorted(history.ancestors, key=lambda entry: (entry.created_at, entry.id)):
         yield from entry_lines(ancestor, width, prefix="  ")
         if ancestor.status_reason:
-            yield from paragraph(f"{ancestor.status.value}: {ancestor.status_reason}", width, first="    ")
-    for turn in history.turns:
+            yield from paragraph(_fate(ancestor), width, first="    ")
+    for turn in sorted(history.turns, key=lambda turn: (turn.occurred_at, turn.id)):
         yield from _turn(turn, width)
     missing = _missing(history)
     if missing:
         yield from paragraph(f"no longer here: {', '.join(missing)}", width, first="  ", tone=Tone.FAINT)
     if not (history.ancestors or history.turns or missing):
         yield Line("  No source is recorded: it was remembered or imported as it stands.")
+
+
+def _fate(entry: MemoryEntry) -> str:
+    reason, state = entry.status_reason or "", entry.status.value
+    return reason if reason.startswith(state) else f"{state}: {reason}"
 
 
 def _turn(turn: Turn, width: int) -> Lines:

@@ -27,22 +27,24 @@ def plan_lines(session: Session, plan: Plan, entries: Mapping[str, MemoryEntry])
     yield from paragraph(title, width, rest="  ", tone=Tone.TITLE)
     yield Line(f"As of {when(report.as_of)}.")
     yield Line()
-    yield from change_set_lines(plan.rows, width)
+    yield from change_set_lines(plan.rows, width, entries=entries)
     if plan.rows:
         yield Line()
-    yield from passes_lines(report, width)
+    yield from passes_lines(report, width, entries)
     yield from cluster_lines(report, entries, width, more="all of them stand in the plan's --json")
     yield from question_lines(report, entries, width, more="all of them stand in the plan's --json")
     yield Line()
     yield Line(f"Apply exactly this:  {session.command('run', '--plan', plan.plan_id)}")
 
 
-def diff_lines(session: Session, report: RunReport, rows: Sequence[JournalRow]) -> Lines:
+def diff_lines(
+    session: Session, report: RunReport, rows: Sequence[JournalRow], entries: Mapping[str, MemoryEntry]
+) -> Lines:
     """Yield what a run changed, and how to take one change of it back."""
     width = session.screen.width
     title = f"Run {report.run_id} ({report.kind.value}) on {report.scope}: {_amount(rows)}"
     yield from paragraph(title, width, rest="  ", tone=Tone.TITLE)
-    yield from change_set_lines(rows, width)
+    yield from change_set_lines(rows, width, entries=entries)
     if rows:
         yield Line()
         yield Line(f"Take one back:  {session.command('undo', report.run_id, '--change', str(rows[0].number))}")

@@ -1,15 +1,22 @@
 """Reason codes in words for people."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 
+from agentcore.domain.memory import MemoryEntry
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Deferral, NotUndone, Refused, Skip, Stop
-from dream.interfaces.cli.render.line import Lines, Tone, paragraph
-from dream.interfaces.cli.render.text import counted
+from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
+from dream.interfaces.cli.render.text import clip, counted
 
 _SHOWN = 3
 """Particulars shown of each code."""
+_MAX_TEXT = 60
+"""Columns shown of an entry that a refusal is about."""
+_REFUSED = "refused  "
+_ID = re.compile(r"\b\w{8,64}\b")
+"""What may be an id of an entry; words that are none are looked up in vain."""
 
 _WORDS = {
     Skip.DISABLED: "switched off by the options",
@@ -79,17 +86,41 @@ def explained(reason: str | None) -> str:
     return f"{_BY_CODE[code]} ({reason})" if code in _BY_CODE else reason
 
 
-def refusal_lines(refused: Iterable[Refusal], width: int, *, indent: str) -> Lines:
-    """Yield one paragraph per code: how often, what it means, and the first particulars."""
-    by_code = groupby(sorted(refused, key=lambda item: item.code), key=lambda item: item.code)
-    for code, group in by_code:
-        details = [item.detail for item in group]
+def refused_about(refused: Iterable[Refusal]) -> list[str]:
+    """Return what may be ids of entries in the particulars that `refusal_lines` shows."""
+    return [word for group in _grouped(refused).values() for detail in group[:_SHOWN] for word in _ID.findall(detail)]
+
+
+def refusal_lines(
+    refused: Iterable[Refusal], width: int, *, indent: str, entries: Mapping[str, MemoryEntry] | None = None
+) -> Lines:
+    """Yield a paragraph per code, how often and what it means, and below it the first particulars.
+
+    Args:
+        refused: What was refused.
+        width: Columns of a line.
+        indent: What stands before each line.
+        entries: Entries by id, to be shown by what they say instead.
+    """
+    below = " " * len(indent + _REFUSED)
+    for code, details in _grouped(refused).items():
         meaning = f": {_BY_CODE[code]}" if code in _BY_CODE else ""
-        first = f"{indent}refused  "
-        text = f"{counted(len(details), 'change')}, {code}{meaning} ({_first(details)})"
-        yield from paragraph(text, width, first=first, tone=Tone.WARNING)
+        text = f"{counted(len(details), 'change')}, {code}{meaning}"
+        yield from paragraph(text, width, first=indent + _REFUSED, tone=Tone.WARNING)
+        for detail in details[:_SHOWN]:
+            yield from paragraph(_told(detail, entries or {}), width, first=f"{below}- ")
+        if len(details) > _SHOWN:
+            yield Line(f"{below}- and {len(details) - _SHOWN} more", Tone.FAINT)
 
 
-def _first(details: Sequence[str]) -> str:
-    more = f"; and {len(details) - _SHOWN} more" if len(details) > _SHOWN else ""
-    return "; ".join(details[:_SHOWN]) + more
+def _grouped(refused: Iterable[Refusal]) -> Mapping[str, list[str]]:
+    groups = groupby(sorted(refused, key=lambda item: item.code), key=lambda item: item.code)
+    return {code: [item.detail for item in group] for code, group in groups}
+
+
+def _told(detail: str, entries: Mapping[str, MemoryEntry]) -> str:
+    def text(found: re.Match[str]) -> str:
+        entry = entries.get(found[0])
+        return found[0] if entry is None else f'"{clip(entry.content, _MAX_TEXT)}"'
+
+    return _ID.sub(text, detail)

@@ -31,7 +31,7 @@ def run_lines(session: Session, report: RunReport, entries: Mapping[str, MemoryE
         return
     yield from _head(report, width)
     yield Line()
-    yield from passes_lines(report, width)
+    yield from passes_lines(report, width, entries)
     more = f"see {session.command('--json', 'show', report.run_id)}"
     yield from cluster_lines(report, entries, width, more=more)
     yield from question_lines(report, entries, width, more=more)
@@ -56,17 +56,23 @@ def _seconds(report: RunReport) -> str:
     return f"; took {(report.finished_at - report.started_at).total_seconds():.2f} s"
 
 
-def passes_lines(report: RunReport, width: int) -> Lines:
-    """Yield what each pass did; those that nobody asked for share a line."""
+def passes_lines(report: RunReport, width: int, entries: Mapping[str, MemoryEntry]) -> Lines:
+    """Yield what each pass did; those that nobody asked for share a line.
+
+    Args:
+        report: The report.
+        width: Columns of a line.
+        entries: Entries that refusals are about, by id; of others the id is shown.
+    """
     left_out = [item.name for item in report.passes if item.reason == Skip.NOT_REQUESTED]
     for item in report.passes:
         if item.name not in left_out:
-            yield from pass_lines(item, width)
+            yield from pass_lines(item, width, entries)
     if left_out:
         yield from paragraph(", ".join(left_out), width, first="not asked for: ", tone=Tone.FAINT)
 
 
-def pass_lines(item: PassReport, width: int) -> Lines:
+def pass_lines(item: PassReport, width: int, entries: Mapping[str, MemoryEntry]) -> Lines:
     """Yield what one pass did: outcome and numbers, then what was refused."""
     numbers = _numbers(item)
     # Beside what it counted, "unchanged" says enough.
@@ -74,14 +80,16 @@ def pass_lines(item: PassReport, width: int) -> Lines:
     told = "; ".join(part for part in (numbers, reason) if part)
     head = f"{item.name:<{_NAME_WIDTH}}{item.outcome.value:<11}"
     yield from paragraph(told or "-", width, first=head, tone=_TONES[item.outcome])
-    yield from refusal_lines(item.refused, width, indent=" " * _NAME_WIDTH)
+    yield from refusal_lines(item.refused, width, indent=" " * _NAME_WIDTH, entries=entries)
 
 
 def _numbers(item: PassReport) -> str:
+    counts = {name: value for name, value in item.notes.items() if value or isinstance(value, str)}
     parts = [
         counted(item.accepted, "record") + " changed" if item.accepted else "",
         counted(item.purged, "record") + " removed for good" if item.purged else "",
-        *(_note(name, value) for name, value in item.notes.items()),
+        # What it counted none of is told only where it counted nothing at all.
+        *(_note(name, value) for name, value in (counts or item.notes).items()),
         f"backlog {item.backlog:,}" if item.backlog else "",
         f"{counted(item.calls, 'model call')}, {item.input_tokens:,} + {item.output_tokens:,} tokens"
         if item.calls

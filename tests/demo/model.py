@@ -1,0 +1,90 @@
+"""A model for the demo that answers from a script; it reads its prompts as a model would, by handle."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import orjson
+
+from agentcore.testing import ServedRequest
+from dream.interfaces.benchmark.scripted import Record, records_in
+from tests.demo import facts, orders
+
+_QUESTION = 2
+"""Messages of a question; a repair has more."""
+
+
+def answer(request: ServedRequest) -> str:
+    """Answer a prompt of a dream on the demo's memory."""
+    shown = list(records_in(request.prompt))
+    records = [record for record in shown if record.handle[0] in "tef"]
+    kind = records[0].handle[0] if records else ""
+    if kind == "t":
+        return _written({"facts": list(_facts(records))})
+    if kind == "f":
+        return _written({"toDelete": [], "toSave": list(_lessons(records))})
+    return _written(_orders(records, is_repair=len(request.body["messages"]) > _QUESTION))
+
+
+def _facts(turns: Sequence[Record]) -> Iterator[dict[str, Any]]:
+    for fact in (*facts.TRUE, *facts.FALSE):
+        cited = [_beginning(turns, text) for text in fact.turns]
+        if all(cited):
+            found = {
+                "content": fact.content,
+                "category": fact.category,
+                "tags": list(fact.tags),
+                "importance": fact.importance,
+                "sourceTurns": [record.handle for group in cited for record in group],
+                "quote": fact.quote,
+            }
+            yield found if fact.subject_time is None else {**found, "subjectTime": fact.subject_time}
+
+
+def _lessons(feedback: Sequence[Record]) -> Iterator[dict[str, Any]]:
+    for lesson in orders.LESSONS:
+        sources = [record.handle for text in lesson.feedback for record in _beginning(feedback, text)]
+        if sources:
+            yield _saved(lesson.content, lesson.category, sources)
+
+
+def _orders(entries: Sequence[Record], *, is_repair: bool) -> Mapping[str, Any]:
+    mine = [record for record in entries if not record.is_settled]
+    saved: list[dict[str, Any]] = []
+    deleted: list[Any] = []
+    place = count()
+    for merge in orders.MERGES:
+        groups = [_beginning(mine, text) for text in merge.sources]
+        sources = [record for group in groups for record in group]
+        if all(groups) and len(sources) > 1:
+            content = merge.content if merge.first is None or is_repair else merge.first
+            saved.append(_saved(content, sources[0].attributes["category"], [record.handle for record in sources]))
+            index = next(place)
+            over = [record for text in merge.over for record in _beginning(mine, text)]
+            deleted += [_deleted(record, "another rate since", index) for record in over]
+    used = {record for item in saved for record in item["sourceIds"]}
+    for order in orders.SUPERSEDED:
+        heirs = [record for record in _beginning(entries, order.new) if record.handle not in used]
+        if heirs:
+            deleted += [_deleted(record, order.reason, heirs[0].handle) for record in _beginning(mine, order.old)]
+    deleted += [_deleted(record, drop.reason, None) for drop in orders.DROPS for record in _beginning(mine, drop.text)]
+    if _beginning(mine, orders.BEWITCHING):
+        gone = {item["id"] for item in deleted}
+        deleted += [record.handle for record in mine if record.handle not in used | gone]
+    return {"toSave": saved, "toDelete": deleted}
+
+
+def _beginning(records: Iterable[Record], text: str) -> list[Record]:
+    return [record for record in records if record.text.startswith(text)]
+
+
+def _saved(content: str, category: str, sources: Sequence[str]) -> dict[str, Any]:
+    return {"content": content, "category": category, "tags": [], "importance": None, "sourceIds": list(sources)}
+
+
+def _deleted(record: Record, reason: str, successor: str | int | None) -> dict[str, Any]:
+    return {"id": record.handle, "reason": reason, "supersededBy": successor}
+
+
+def _written(document: Mapping[str, Any]) -> str:
+    return orjson.dumps(document).decode()
