@@ -112,7 +112,7 @@ class EntryReader(Protocol):
         """Return the earliest instant at which an unprotected entry was retired, or None."""
         ...
 
-    def derived_from(self, kind: str, source_id: str) -> list[MemoryEntry]:
+    def derived_from(self, kind: str, *source_ids: str) -> list[MemoryEntry]:
         """Return entries that name that record as a source, in whatever state, by id."""
         ...
 
