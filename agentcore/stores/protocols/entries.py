@@ -113,7 +113,7 @@ class EntryReader(Protocol):
         ...
 
     def derived_from(self, kind: str, *source_ids: str) -> list[MemoryEntry]:
-        """Return entries that name that record as a source, in whatever state, by id."""
+        """Return entries that name one of these records as a source, in whatever state, each once, by id."""
         ...
 
 

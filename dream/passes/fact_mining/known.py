@@ -76,7 +76,9 @@ class _Drafts:
     vocabulary: Vocabulary
     all: list[_Draft] = field(default_factory=list[_Draft])
     _by_text: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict[str, list[int]](list))
-    _by_source: defaultdict[SourceRef, list[int]] = field(default_factory=lambda: defaultdict[SourceRef, list[int]](list))
+    _by_source: defaultdict[SourceRef, list[int]] = field(
+        default_factory=lambda: defaultdict[SourceRef, list[int]](list)
+    )
     _tokenizer: Tokenizer = field(default_factory=Tokenizer)
 
     def add(self, draft: _Draft) -> None:
@@ -95,7 +97,7 @@ class _Drafts:
             self._by_source[source].append(place)
 
     def same(self, fact: Fact) -> int | None:
-        """Return the place of the entry that says the same of a compatible time: of its own category if there is one."""
+        """Return the place of what says the same of a compatible time: of its own category if there is one."""
         equal = set(self._by_text.get(normalise(fact.content), ()))
         # Of two texts only those that rest on the same turn are known to be about the same thing.
         beside = {place for source in fact.sources for place in self._by_source.get(source, ())} - equal
