@@ -1,7 +1,7 @@
 """Which language a text is in, as far as its little words tell."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import regex
@@ -71,14 +71,15 @@ def language_of_all(texts: Sequence[str], otherwise: str = "en") -> str:
 
 
 def _leader(samples: Iterable[str]) -> str | None:
-    votes = Counter[str]()
+    votes: dict[str, int] = {}
     for sample in samples:
-        votes.update(_VOTES[sample])
-    first, second = (*votes.most_common(2), ("", 0), ("", 0))[:2]
-    return first[0] if first[1] > second[1] else None
+        for name, count in _VOTES[sample].items():
+            votes[name] = votes.get(name, 0) + count
+    first, second = ([*sorted(votes.values(), reverse=True), 0, 0])[:2]
+    return max(votes, key=votes.__getitem__) if first > second else None
 
 
-def _votes(sample: str) -> Counter[str]:
+def _votes(sample: str) -> Mapping[str, int]:
     return Counter(name for word in _WORD.findall(sample.casefold()) for name in _SPEAKERS.get(word, ()))
 
 

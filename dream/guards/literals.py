@@ -92,10 +92,8 @@ def identifier_key(word: str) -> str:
 
 
 def _is_identifier(word: str) -> bool:
-    if word.isalpha():
+    if word.isalpha() or _GROUPED.fullmatch(word):
         return _HUMP.search(word) is not None
-    if _GROUPED.fullmatch(word):
-        return False
     if "/" in word:
         return len(word) > 2
     digits = any(character.isdigit() for character in word)

@@ -93,7 +93,7 @@ def is_negation(word: str, language: str = "en") -> bool:
     folded = word.casefold()
     if folded in _EVERYWHERE or folded in _BY_LANGUAGE.get(language, frozenset()):
         return True
-    return _CONTRACTED.fullmatch(folded) is not None
+    return "'" in folded and _CONTRACTED.fullmatch(folded) is not None
 
 
 def looks_onward(word: str, language: str) -> bool:

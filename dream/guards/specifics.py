@@ -104,6 +104,19 @@ def extract(
     return Specifics(distinct(item for _, item in page.found), _bound(page))
 
 
+def measures_of(text: str) -> Specifics:
+    """Return those of the details that `extract` finds which no other text has a say in: numbers, dates and times.
+
+    Example:
+        >>> [str(specific) for specific in measures_of("Ana pays 60 euros on 1 May 2025.")]
+        ["number '60 euros'", "date '1 May 2025'"]
+    """
+    written = one_form(text)
+    alone = _READ_ALONE[language_of(text, language_of(written))][written]
+    found = sorted((*alone.first, *alone.numbers), key=lambda found: found[0])
+    return Specifics(distinct(item for _, item in found if item.kind in _MEASURES))
+
+
 @dataclass(frozen=True, slots=True)
 class _ReadAlone:
     """What is found in a text whatever stands beside it and in the store, in the order of the readers.

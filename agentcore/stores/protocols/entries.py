@@ -112,8 +112,8 @@ class EntryReader(Protocol):
         """Return the earliest instant at which an unprotected entry was retired, or None."""
         ...
 
-    def derived_from(self, kind: str, source_id: str) -> list[MemoryEntry]:
-        """Return entries that name that record as a source, in whatever state, by id."""
+    def derived_from(self, kind: str, *source_ids: str) -> list[MemoryEntry]:
+        """Return entries that name one of these records as a source, in whatever state, each once, by id."""
         ...
 
 

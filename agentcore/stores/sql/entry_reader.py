@@ -171,16 +171,20 @@ class SqlEntryReader:
         earliest = self._connection.execute(statement).scalar()
         return None if earliest is None else from_micros(earliest)
 
-    def derived_from(self, kind: str, source_id: str) -> list[MemoryEntry]:
-        """Return entries that name that record as a source, in whatever state."""
-        # Not a join: for the sake of the order the planner would walk all entries of the scope.
-        made_of_it = select(entry_sources.c.entry_pk).where(
-            entry_sources.c.scope_id == self._transaction.scope_id,
-            entry_sources.c.kind == kind,
-            entry_sources.c.source_id == source_id,
-        )
-        statement = select(*RECORD_COLUMNS).where(entries.c.pk.in_(made_of_it)).order_by(entries.c.id)
-        return to_entries(self._transaction, self._connection.execute(statement))
+    def derived_from(self, kind: str, *source_ids: str) -> list[MemoryEntry]:
+        """Return entries that name one of these records as a source, in whatever state, each once."""
+        found: dict[str, MemoryEntry] = {}
+        for chunk in chunks(source_ids):
+            # Not a join: for the sake of the order the planner would walk all entries of the scope.
+            made_of_them = select(entry_sources.c.entry_pk).where(
+                entry_sources.c.scope_id == self._transaction.scope_id,
+                entry_sources.c.kind == kind,
+                entry_sources.c.source_id.in_(chunk),
+            )
+            statement = select(*RECORD_COLUMNS).where(entries.c.pk.in_(made_of_them))
+            rows = self._connection.execute(statement)
+            found |= {entry.id: entry for entry in to_entries(self._transaction, rows)}
+        return [found[entry_id] for entry_id in sorted(found)]
 
     def _in_chunks(
         self,

@@ -129,7 +129,7 @@ def fact_of(item: Item, evidence: Evidence, terms: Terms) -> Fact | Refusal:
     category, repaired = _category(item.category)
     if _is_under(category, terms.protected):
         return Refusal(Refused.PROTECTED_CATEGORY, f"fact {item.number} in {category}")
-    told = ToldTimes.of(evidence, terms.vocabulary)
+    told = ToldTimes.of(evidence)
     invented = _invented(content, category, evidence, told, terms)
     if invented:
         return Refusal(Refused.INVENTED_DETAIL, f"fact {item.number}: {', '.join(invented)}")

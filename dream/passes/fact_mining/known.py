@@ -1,7 +1,7 @@
 """Facts meet what is known: a new entry, or one that is seen again."""
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-from agentcore.domain.memory import MemoryEntry, SourceKind
+from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef
 from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import fold_key, normalise
 from agentcore.recall.tokenizer import Tokenizer
@@ -44,10 +44,9 @@ class Known:
         """Look up what is known of *facts*."""
         keys = {fold_key(fact.content) for fact in facts}
         found = {entry.id: entry for entry in view.entries.with_fold_keys(keys)}
-        for turn_id in sorted({turn.id for fact in facts for turn in fact.evidence.turns}):
-            for entry in view.entries.derived_from(SourceKind.TURN.value, turn_id):
-                if entry.is_active:
-                    found.setdefault(entry.id, entry)
+        turn_ids = sorted({turn.id for fact in facts for turn in fact.evidence.turns})
+        made = view.entries.derived_from(SourceKind.TURN.value, *turn_ids)
+        found |= {entry.id: entry for entry in made if entry.is_active and entry.id not in found}
         ordered = sorted(found.values(), key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
         return cls(tuple(ordered), frozenset(view.forgotten.contains(keys)))
 
@@ -70,6 +69,50 @@ class _Draft:
     facts: list[Fact] = field(default_factory=list[Fact])
 
 
+@dataclass(slots=True)
+class _Drafts:
+    """Entries as they will be, in order, and which of them can say the same as a fact: its text, or its turns, too."""
+
+    vocabulary: Vocabulary
+    all: list[_Draft] = field(default_factory=list[_Draft])
+    _by_text: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict[str, list[int]](list))
+    _by_source: defaultdict[SourceRef, list[int]] = field(
+        default_factory=lambda: defaultdict[SourceRef, list[int]](list)
+    )
+    _tokenizer: Tokenizer = field(default_factory=Tokenizer)
+
+    def add(self, draft: _Draft) -> None:
+        self._by_text[normalise(draft.after.content)].append(len(self.all))
+        self.all.append(draft)
+        self._put_under(draft.after.sources, len(self.all) - 1)
+
+    def see_again(self, place: int, fact: Fact, after: MemoryEntry) -> None:
+        draft = self.all[place]
+        self._put_under(set(after.sources) - set(draft.after.sources), place)
+        draft.after = after
+        draft.facts.append(fact)
+
+    def _put_under(self, sources: Iterable[SourceRef], place: int) -> None:
+        for source in sources:
+            self._by_source[source].append(place)
+
+    def same(self, fact: Fact) -> int | None:
+        """Return the place of what says the same of a compatible time: of its own category if there is one."""
+        equal = set(self._by_text.get(normalise(fact.content), ()))
+        # Of two texts only those that rest on the same turn are known to be about the same thing.
+        beside = {place for source in fact.sources for place in self._by_source.get(source, ())} - equal
+        fitting = [
+            place
+            for place in sorted(equal | beside)
+            if compatible(self.all[place].after.subject_time, fact.subject_time)
+            and (place in equal or self._says_the_same(self.all[place].after.content, fact.content))
+        ]
+        return min(fitting, key=lambda place: self.all[place].after.category != fact.category, default=None)
+
+    def _says_the_same(self, one: str, other: str) -> bool:
+        return says_the_same(one, other, self.vocabulary, self._tokenizer)
+
+
 def mark_of(facts: Sequence[Fact]) -> str:
     """Return what a person declines by taking facts back: these words, from these turns."""
     turns = sorted({turn.id for fact in facts for turn in fact.evidence.turns})
@@ -77,19 +120,18 @@ def mark_of(facts: Sequence[Fact]) -> str:
     return hashlib.blake2b(told, digest_size=16).hexdigest()
 
 
-def says_the_same(one: str, other: str, vocabulary: Vocabulary) -> bool:
+def says_the_same(one: str, other: str, vocabulary: Vocabulary, tokenizer: Tokenizer) -> bool:
     """Tell whether two statements of the same turns differ in nothing but little words.
 
     Example:
         >>> from dream.guards.vocabulary import builtin
-        >>> says_the_same("Ana moved to Lisbon.", "Ana has moved to Lisbon", builtin())
+        >>> says_the_same("Ana moved to Lisbon.", "Ana has moved to Lisbon", builtin(), Tokenizer())
         True
-        >>> says_the_same("Ana moved to Lisbon.", "Ana has not moved to Lisbon", builtin())
+        >>> says_the_same("Ana moved to Lisbon.", "Ana has not moved to Lisbon", builtin(), Tokenizer())
         False
     """
     if normalise(one) == normalise(other):
         return True
-    tokenizer = Tokenizer()
     return tokenizer.tokens(one) == tokenizer.tokens(other) and coverage([one], other, vocabulary).faithful
 
 
@@ -107,7 +149,9 @@ def meet(
     A fact is one observation, and only if one of its turns is counted nowhere yet: the turns among an entry's sources
     are those that were counted, so that the same answer twice is the same as once.
     """
-    drafts = [_Draft(entry, entry) for entry in known.entries]
+    drafts = _Drafts(vocabulary)
+    for entry in known.entries:
+        drafts.add(_Draft(entry, entry))
     refused: list[Refusal] = []
     counts = Counter[str]()
     for fact in facts:
@@ -116,15 +160,14 @@ def meet(
             refused.append(refusal)
             continue
         counts.update(["facts_found", *fact.notes])
-        draft = _same(fact, drafts, vocabulary)
-        if draft is None:
-            drafts.append(_Draft(None, fact.entry(new_id(), as_of), [fact]))
-        elif (after := _seen_again(draft.after, fact, as_of)) != draft.after:
-            draft.after = after
-            draft.facts.append(fact)
+        place = drafts.same(fact)
+        if place is None:
+            drafts.add(_Draft(None, fact.entry(new_id(), as_of), [fact]))
+        elif (after := _seen_again(drafts.all[place].after, fact, as_of)) != drafts.all[place].after:
+            drafts.see_again(place, fact, after)
         else:
             counts["known"] += 1
-    changed = [draft for draft in drafts if draft.facts]
+    changed = [draft for draft in drafts.all if draft.facts]
     counts["new"] = sum(draft.before is None for draft in changed)
     counts["reinforced"] = len(changed) - counts["new"]
     return Meeting(tuple(_change_set(draft) for draft in changed), tuple(refused), counts)
@@ -136,22 +179,6 @@ def _refusal(fact: Fact, known: Known, declined: frozenset[str]) -> Refusal | No
     if mark_of([fact]) in declined:
         return Refusal(Refused.UNDONE_BY_PERSON, f"fact {fact.number}")
     return None
-
-
-def _same(fact: Fact, drafts: Iterable[_Draft], vocabulary: Vocabulary) -> _Draft | None:
-    """Return the entry that says the same of a compatible time: of its own category if there is one."""
-    fitting = [draft for draft in drafts if _fits(fact, draft.after, vocabulary)]
-    return min(fitting, key=lambda draft: draft.after.category != fact.category, default=None)
-
-
-def _fits(fact: Fact, entry: MemoryEntry, vocabulary: Vocabulary) -> bool:
-    if not compatible(entry.subject_time, fact.subject_time):
-        return False
-    if normalise(fact.content) == normalise(entry.content):
-        return True
-    # Of two texts only those that rest on the same turn are known to be about the same thing.
-    shared = set(entry.sources) & set(fact.sources)
-    return bool(shared) and says_the_same(entry.content, fact.content, vocabulary)
 
 
 def _seen_again(entry: MemoryEntry, fact: Fact, as_of: datetime) -> MemoryEntry:

@@ -10,8 +10,7 @@ from agentcore.errors import InvalidSubjectTimeError
 from dream.guards.dates import Day
 from dream.guards.numerals import Quantity
 from dream.guards.specific import Kind
-from dream.guards.specifics import Specifics, extract
-from dream.guards.vocabulary import Vocabulary
+from dream.guards.specifics import Specifics, measures_of
 from dream.passes.fact_mining.dates import Mention, Reading, day_of, nearest_years, relative_dates
 from dream.passes.fact_mining.evidence import Evidence
 
@@ -34,18 +33,18 @@ class ToldTimes:
     in_quote: SubjectTime | None
 
     @classmethod
-    def of(cls, evidence: Evidence, vocabulary: Vocabulary) -> "ToldTimes":
+    def of(cls, evidence: Evidence) -> "ToldTimes":
         """Read the turns of a fact."""
         dates: set[PartialDate] = set()
         minutes: set[int] = set()
         for turn in evidence.turns:
-            found = extract(turn.content, vocabulary)
+            found = measures_of(turn.content)
             dates.add(day_of(turn.occurred_at.date()))
             dates.update(_named(found, turn))
             for mention in relative_dates(turn.content, turn.occurred_at.date()):
                 dates.update(bound for reading in mention.readings for bound in _bounds(reading))
             minutes.update(cast("int", item.key) // _SECONDS_OF_MINUTE for item in found.of(Kind.TIME))
-        return cls(frozenset(dates), frozenset(minutes), _of_quote(evidence, vocabulary))
+        return cls(frozenset(dates), frozenset(minutes), _of_quote(evidence))
 
     def sentences(self) -> str:
         """Return the dates as a text that backs up what a fact says: with weekday, and years alone."""
@@ -105,8 +104,8 @@ def _partial(year: int, month: int | None, day: int | None) -> Iterator[PartialD
         return  # a day that no calendar has
 
 
-def _of_quote(evidence: Evidence, vocabulary: Vocabulary) -> SubjectTime | None:
-    if extract(evidence.quote, vocabulary).of(Kind.DATE):
+def _of_quote(evidence: Evidence) -> SubjectTime | None:
+    if measures_of(evidence.quote).of(Kind.DATE):
         return None
     mentions: Sequence[Mention] = relative_dates(evidence.quote, evidence.quoted.occurred_at.date())
     if len(mentions) != 1 or not mentions[0].sure:
