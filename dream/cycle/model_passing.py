@@ -150,12 +150,12 @@ class ModelPassRun(PassRun):
                     if answered is None:
                         left.append(batch)
                     else:
-                        await self._commit_batch(batch, answered)
+                        await self._commit_batch(batch, answered, context)
         except BaseExceptionGroup as group_error:
             raise _first(group_error) from None
         return left
 
-    async def _commit_batch(self, batch: Batch, parts: Sequence[Answered]) -> None:
+    async def _commit_batch(self, batch: Batch, parts: Sequence[Answered], context: ModelContext) -> None:
         """Commit what was answered about a batch, part by part if it was halved."""
         committed = {step.report.get("batch") for step in self.steps}
         for part in parts:
@@ -163,7 +163,7 @@ class ModelPassRun(PassRun):
                 continue  # by the process that was interrupted between two halves
             await self.parts.watch.wait_until_idle()
             began = self.parts.clock.now()
-            proposal = await self._proposed(part)
+            proposal = await self._proposed(part, context)
             settled = set(proposal.looked_at)
             reopen = tuple(one for one in part.batch.member_ids if one not in settled and not part.is_hopeless)
             moves = bool(part.batch.reader and settled)
@@ -177,10 +177,10 @@ class ModelPassRun(PassRun):
             )
             await self.commit(draft)
 
-    async def _proposed(self, part: Answered) -> Proposal:
+    async def _proposed(self, part: Answered, context: ModelContext) -> Proposal:
         if part.refusal is not None:
             return Proposal(refused=(part.refusal,))
-        proposal = await self.model_pass.interpret(await self._context(), part.batch, part.answers)
+        proposal = await self.model_pass.interpret(context, part.batch, part.answers)
         return replace(proposal, refused=(*proposal.refused, part.note)) if part.note else proposal
 
     async def _close(self, left: Sequence[Batch], asking: Asking | None) -> None:

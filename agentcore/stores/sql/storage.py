@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 _READERS = 2
 _SCRUB_PATIENCE_MS = 200
+_SCOPES_KNOWN = 10_000
 FILE_NAME = "agentcore.db"
 
 
@@ -64,6 +65,7 @@ class SqlStorage:
         self._write_thread: ThreadPoolExecutor | None = None
         self._read_threads: ThreadPoolExecutor | None = None
         self._log_holds_forgotten = False
+        self._scope_keys: dict[Scope, int] = {}
 
     @property
     def decay(self) -> Decay:
@@ -154,18 +156,30 @@ class SqlStorage:
             _open_engine(self._reader).begin() as connection,
             barred_from_writing(connection) if self._path is None else nullcontext(),
         ):
-            scope_id = _scope_key(connection, scope) or UNKNOWN_SCOPE
+            scope_id = self._known_scope(connection, scope) or UNKNOWN_SCOPE
             return work(SqlUnit(self._transaction(connection, scope, scope_id)))
 
     def _write(self, scope: Scope, work: Callable[[UnitOfWork], T], origin: Origin) -> T:
         writer = _open_engine(self._writer)
         with storage_faults(self._name), writer.begin() as connection:
-            transaction = self._transaction(connection, scope, _ensure_scope(connection, scope), origin)
+            scope_id = self._known_scope(connection, scope) or _new_scope(connection, scope)
+            transaction = self._transaction(connection, scope, scope_id, origin)
             result = work(SqlUnit(transaction))
             transaction.finish()
         self._log_holds_forgotten |= transaction.forgot
         self._clear_log(writer)
         return result
+
+    def _known_scope(self, connection: Connection, scope: Scope) -> int | None:
+        """Return the key of a scope that exists; once committed it is never taken away, so it is asked for once."""
+        known = self._scope_keys.get(scope)
+        if known is None:
+            known = _scope_key(connection, scope)
+            if known is not None:
+                if len(self._scope_keys) >= _SCOPES_KNOWN:
+                    self._scope_keys.clear()
+                self._scope_keys[scope] = known
+        return known
 
     def _clear_log(self, writer: Engine) -> None:
         """Empty the write-ahead log of forgotten texts, at the next write if a reader still holds it."""
@@ -237,9 +251,6 @@ def _scope_key(connection: Connection, scope: Scope) -> int | None:
     return connection.execute(statement).scalar()
 
 
-def _ensure_scope(connection: Connection, scope: Scope) -> int:
-    found = _scope_key(connection, scope)
-    if found is not None:
-        return found
+def _new_scope(connection: Connection, scope: Scope) -> int:
     row = {"workspace": scope.workspace, "observer": scope.observer, "observed": scope.observed}
     return connection.execute(insert(scopes).values(**row).returning(scopes.c.pk)).scalar_one()
