@@ -8,7 +8,7 @@ leaves a row in the change feed, which the recall index and the triggers follow.
 `agentcore.testing.contracts` is the suite that an implementation has to pass.
 """
 
-from agentcore.stores.protocols.conversation import TurnReader, TurnStore
+from agentcore.stores.protocols.conversation import TurnMaterial, TurnReader, TurnStore
 from agentcore.stores.protocols.entries import EntryReader, EntryStore, Material, Repeated
 from agentcore.stores.protocols.feed import FeedPage, FeedPosition, IndexRow
 from agentcore.stores.protocols.leases import Lease, LeaseReader, LeaseStore
@@ -46,6 +46,7 @@ __all__ = [
     "SkillReader",
     "SkillStore",
     "Storage",
+    "TurnMaterial",
     "TurnReader",
     "TurnStore",
     "UnitOfWork",

@@ -1,10 +1,20 @@
 """The conversation log: what a store of turns can be asked and told."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from agentcore.domain.conversation import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMaterial:
+    """A turn a pass has to read: its id, its place in the order of arrival, and its session."""
+
+    id: str
+    position: int
+    session_id: str
 
 
 class TurnReader(Protocol):
@@ -20,6 +30,26 @@ class TurnReader(Protocol):
 
     def session(self, session_id: str, *, limit: int | None = None) -> list[Turn]:
         """Return the newest *limit* turns of a session, in the order they were said."""
+        ...
+
+    def preceding(self, turn_id: str, *, limit: int) -> list[Turn]:
+        """Return the last *limit* turns said before a turn in its session, in the order they were said."""
+        ...
+
+    def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
+        """Return turns past the position *after*, and turns of *also* before it, in the order of arrival.
+
+        Turns that every enabled reader has consumed are none, nor is what a dream or an undo wrote unless *also* names
+        it.
+        """
+        ...
+
+    def count_material(self, *, after: int, also: Collection[str]) -> int:
+        """Count what `material` would return without a limit."""
+        ...
+
+    def last_position(self) -> int:
+        """Return the position of the newest turn, consumed or not; 0 if there is none."""
         ...
 
     def count(self) -> int:

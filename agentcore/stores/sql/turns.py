@@ -4,15 +4,17 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, select, update
+from sqlalchemy import ColumnElement, Select, delete, func, or_, select, update
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.instants import from_micros, to_micros
+from agentcore.stores.protocols import TurnMaterial
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.transaction import Transaction, chunks
 
 _ROWS = RecordRows(Turn, turns)
+_UNREAD = turns.c.consumed_at.is_(None)
 _CONSUMED_FIRST: tuple[ColumnElement[Any], ...] = (turns.c.consumed_at.is_(None), turns.c.recorded_at, turns.c.pk)
 
 
@@ -42,13 +44,48 @@ class SqlTurnStore:
         newest = newest.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit)
         return self._read(newest)[::-1]
 
+    def preceding(self, turn_id: str, *, limit: int) -> list[Turn]:
+        """Return the last *limit* turns said before a turn in its session, in the order they were said."""
+        place = select(turns.c.session_id, turns.c.occurred_at, turns.c.pk).where(self._mine, turns.c.id == turn_id)
+        turn = self._connection.execute(place).one_or_none()
+        if turn is None:
+            return []
+        earlier = or_(
+            turns.c.occurred_at < turn.occurred_at,
+            (turns.c.occurred_at == turn.occurred_at) & (turns.c.pk < turn.pk),
+        )
+        # The first condition repeats part of the second, so that the index bounds the walk.
+        session = self._all().where(turns.c.session_id == turn.session_id, turns.c.occurred_at <= turn.occurred_at)
+        newest = session.where(earlier).order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit)
+        return self._read(newest)[::-1]
+
+    def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
+        """Return turns past the position *after*, and turns of *also* before it, in the order of arrival."""
+        columns = select(turns.c.id, turns.c.position, turns.c.session_id).where(self._mine, _UNREAD)
+        past = columns.where(turns.c.position > after).order_by(turns.c.position).limit(limit)
+        rows: list[Any] = list(self._connection.execute(past))
+        for chunk in chunks(sorted(also)):
+            rows += self._connection.execute(columns.where(turns.c.position <= after, turns.c.id.in_(chunk)))
+        return sorted((TurnMaterial(*row) for row in rows), key=lambda item: (item.position, item.id))[:limit]
+
+    def count_material(self, *, after: int, also: Collection[str]) -> int:
+        """Count what `material` would return without a limit."""
+        total = self._count(self._mine, _UNREAD, turns.c.position > after)
+        for chunk in chunks(sorted(also)):
+            total += self._count(self._mine, _UNREAD, turns.c.position <= after, turns.c.id.in_(chunk))
+        return total
+
+    def last_position(self) -> int:
+        """Return the position of the newest turn, consumed or not; 0 if there is none."""
+        return self._connection.execute(select(func.max(turns.c.position)).where(self._mine)).scalar() or 0
+
     def count(self) -> int:
         """Count turns."""
         return self._count(self._mine)
 
     def count_unread(self) -> int:
         """Count turns that somebody still has to read."""
-        return self._count(self._mine, turns.c.consumed_at.is_(None))
+        return self._count(self._mine, _UNREAD)
 
     def expired(self, *, recorded_before: datetime, limit: int) -> list[Turn]:
         """Return turns stored before that instant, consumed ones first, then oldest."""

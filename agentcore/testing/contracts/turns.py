@@ -2,7 +2,7 @@
 
 from agentcore.domain.memory import Trust
 from agentcore.errors import InvalidContentError, StaleVersionError
-from agentcore.stores.protocols import Storage
+from agentcore.stores.protocols import Origin, Storage, TurnMaterial
 from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
 from agentcore.testing.contracts.samples import DAY, OTHER_SCOPE, SCOPE, START, a_turn
 
@@ -42,6 +42,50 @@ class TurnContract:
         expect_equal(await _session(storage, None), ["early", "z", "a", "late"])
         expect_equal(await _session(storage, 2), ["a", "late"])
         expect_equal(await storage.read(SCOPE, lambda view: view.turns.session("unknown")), [])
+
+    async def test_what_was_said_before_a_turn_is_found_in_its_session_alone(self, storage: Storage) -> None:
+        """The nearest ones, in the order they were said; turns of one instant keep the order in which they came."""
+        turns = [
+            a_turn("late", occurred_at=START + DAY),
+            a_turn("z"),
+            a_turn("a"),
+            a_turn("early", occurred_at=START - DAY),
+            a_turn("elsewhere", session_id="s2", occurred_at=START - DAY),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.turns.add(turns))
+        expect_equal(await _before(storage, "late", 9), ["early", "z", "a"])
+        expect_equal(await _before(storage, "late", 2), ["z", "a"])
+        expect_equal(await _before(storage, "a", 9), ["early", "z"])
+        expect_equal(await _before(storage, "z", 9), ["early"])
+        expect_equal(await _before(storage, "early", 9), [])
+        expect_equal(await _before(storage, "unknown", 9), [])
+
+    async def test_new_turns_are_read_in_the_order_of_arrival(self, storage: Storage) -> None:
+        """Not of ids or of what was said first; what a reader let lie comes back by its id."""
+        await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("c"), a_turn("a", occurred_at=START - DAY)]))
+        await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("b", session_id="s2")]), origin=Origin.IMPORT)
+        found = await _material(storage)
+        expect_equal([(item.id, item.session_id) for item in found], [("c", "s1"), ("a", "s1"), ("b", "s2")])
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.last_position()), found[-1].position)
+        after = found[1].position
+        expect_equal([item.id for item in await _material(storage, after=after)], ["b"])
+        also = ("c", "b", "unknown")
+        expect_equal([item.id for item in await _material(storage, after=after, also=also)], ["c", "b"])
+        expect_equal([item.id for item in await _material(storage, after=after, also=also, limit=1)], ["c"])
+
+    async def test_consumed_turns_are_read_no_more(self, storage: Storage) -> None:
+        """Evidence and recall still find them, passes do not; their place stays taken."""
+        await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("a"), a_turn("b")]))
+        last = await storage.read(SCOPE, lambda view: view.turns.last_position())
+        await storage.write(SCOPE, lambda unit: unit.turns.mark_consumed(["b"], START))
+        expect_equal([item.id for item in await _material(storage)], ["a"])
+        expect_equal(await _material(storage, after=last, also=("b",)), [])
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.last_position()), last)
+
+    async def test_an_empty_log_has_no_last_position(self, storage: Storage) -> None:
+        """A cursor begins there."""
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.last_position()), 0)
+        expect_equal(await _material(storage), [])
 
     async def test_a_taken_turn_id_is_refused_with_all_that_came_along(self, storage: Storage) -> None:
         """An addition is whole or nothing."""
@@ -105,3 +149,23 @@ class TurnContract:
 async def _session(storage: Storage, limit: int | None) -> list[str]:
     found = await storage.read(SCOPE, lambda view: view.turns.session("s1", limit=limit))
     return [turn.id for turn in found]
+
+
+async def _before(storage: Storage, turn_id: str, limit: int) -> list[str]:
+    found = await storage.read(SCOPE, lambda view: view.turns.preceding(turn_id, limit=limit))
+    return [turn.id for turn in found]
+
+
+async def _material(
+    storage: Storage, *, after: int = 0, also: tuple[str, ...] = (), limit: int = 99
+) -> list[TurnMaterial]:
+    """Return the material, having checked that the count agrees with it."""
+    found, count = await storage.read(
+        SCOPE,
+        lambda view: (
+            view.turns.material(after=after, also=also, limit=limit),
+            view.turns.count_material(after=after, also=also),
+        ),
+    )
+    expect_equal(len(found), min(count, limit))
+    return found

@@ -64,6 +64,19 @@ QUESTIONS: dict[str, tuple[Callable[[ReadView], object], str]] = {
         "entry_sources_1 (scope_id=? AND kind=? AND source_id=?)",
     ),
     "a session": (lambda view: view.turns.session("s1"), "INDEX ix_turns_session (scope_id=? AND session_id=?)"),
+    "what was said before": (
+        lambda view: view.turns.preceding("a", limit=4),
+        "INDEX ix_turns_session (scope_id=? AND session_id=? AND occurred_at<?)",
+    ),
+    "new turns": (
+        lambda view: view.turns.material(after=3, also=(), limit=9),
+        "INDEX ix_turns_position (scope_id=? AND position>?)",
+    ),
+    "how many new turns": (
+        lambda view: view.turns.count_material(after=3, also=()),
+        "INDEX ix_turns_position (scope_id=? AND position>?)",
+    ),
+    "the newest turn": (lambda view: view.turns.last_position(), "COVERING INDEX ix_turns_position"),
     "old turns": (
         lambda view: view.turns.expired(recorded_before=START, limit=9),
         "INDEX ix_turns_recorded (scope_id=? AND recorded_at<?)",
