@@ -10,7 +10,11 @@ class Knowledge:
     Args:
         declined: Fingerprints that a person took back.
         protected: Categories that no pass changes.
+        live_skills: Those names of successors that active skills have.
+        taken_names: Those names of new skills that a skill has or once had.
     """
 
     declined: frozenset[str] = frozenset()
     protected: tuple[str, ...] = ()
+    live_skills: frozenset[str] = frozenset()
+    taken_names: frozenset[str] = frozenset()
