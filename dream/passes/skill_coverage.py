@@ -27,6 +27,8 @@ _HEADING: Final = re.compile(r"\s*#{1,6}\s+")
 _ITEM: Final = re.compile(
     r"\s*(?:[-*+]|\(?\d{1,3}[.):])\s+(?:\[[ xX]\]\s+)?|\s*step\s+\d{1,3}\s*[.):-]\s*", re.IGNORECASE
 )
+_OPENER: Final = re.compile(r"(^|[.!?:;]\s+)([^\W\d_][^\W\d_]+)", re.MULTILINE)
+_INSIDE: Final = re.compile(r"(?<=[\w,)] )[^\W\d_]+")
 _EMPHASIS: Final = re.compile(r"\*\*|__")
 _PROMPT_SIGN: Final = re.compile(r"^[$>%#]\s+")
 
@@ -77,36 +79,61 @@ class _Parts:
     headings: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """Takes the capital from words that have one only because a sentence begins: in procedures most are verbs.
+
+    Args:
+        names: Words that have a capital inside a sentence too.
+    """
+
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "_Plain":
+        """Learn the names from all texts that are compared."""
+        return cls(frozenset(word for text in texts for word in _INSIDE.findall(text) if word[0].isupper()))
+
+    def __call__(self, text: str) -> str:
+        """Return *text* with its openers in small letters."""
+        return _OPENER.sub(self._opener, text)
+
+    def _opener(self, match: "re.Match[str]") -> str:
+        word = match[2]
+        return match[0] if word in self.names or not word.istitle() else f"{match[1]}{word.lower()}"
+
+
 def compare_skills(
     sources: Sequence[str], result: str, vocabulary: Vocabulary, *, backing: Iterable[str] = ()
 ) -> SkillCoverage:
     r"""Compare a procedure with those it is made of, both ways.
 
-        Besides what every merge has to conserve (`dream.guards.coverage`) the result holds each line of a code block, and
-        of each item of a list most words, in one line or in two that follow each other. Headings are free, and so are the
-        numbers of lists.
+    Besides what every merge has to conserve (`dream.guards.coverage`) the result holds each line of a code block, and
+    of each item of a list most words, in one line or in two that follow each other. Headings are free, and so are the
+    numbers of lists.
 
-        Args:
-            sources: Procedures that the result takes the place of.
-            result: The new procedure.
-            vocabulary: Which words are ordinary.
-            backing: Texts that the result may draw on and need not repeat.
+    Args:
+        sources: Procedures that the result takes the place of.
+        result: The new procedure.
+        vocabulary: Which words are ordinary.
+        backing: Texts that the result may draw on and need not repeat.
 
-        Example:
-            >>> from dream.guards.specific import Kind, Specific
-    from dream.guards.vocabulary import builtin
-            >>> found = compare_skills(["1. Run `make test`.\n2. Tell Ana."], "1. Tell Ana.", builtin())
-            >>> [str(detail) for detail in found.lost]
-            ["code '`make test`'", "step 'Run `make test`.'"]
+    Example:
+        >>> from dream.guards.vocabulary import builtin
+        >>> found = compare_skills(["1. Run `make test`.\n2. Tell Ana."], "1. Tell Ana.", builtin())
+        >>> [str(detail) for detail in found.lost]
+        ["code '`make test`'", "step 'Run `make test`.'"]
     """
     wanted = [_taken_apart(source) for source in dict.fromkeys(sources)]
     given, backed = _taken_apart(result), [_taken_apart(text) for text in backing]
     known = [text for parts in (*wanted, *backed) for text in (parts.headings, *parts.commands)]
+    plain = _Plain.of([parts.prose for parts in (*wanted, given, *backed)])
+    behind = (*(plain(parts.prose) for parts in backed), *known)
     against = coverage(
-        [parts.prose for parts in wanted],
-        given.prose,
+        [plain(parts.prose) for parts in wanted],
+        plain(given.prose),
         vocabulary,
-        superseded=[Superseded(content=text, said_at=_LONG_AGO) for text in (*(p.prose for p in backed), *known)],
+        superseded=[Superseded(content=text, said_at=_LONG_AGO) for text in behind],
         merged_at=_LONG_AGO + timedelta(days=1),
     )
     beside = "\n".join((given.headings, *given.commands))
