@@ -146,14 +146,9 @@ def compare_skills(
     return SkillCoverage(tuple(dict.fromkeys(lost)), tuple(dict.fromkeys(invented)))
 
 
-def steps_of(text: str) -> tuple[str, ...]:
-    r"""Return the items of a procedure's lists.
-
-    Example:
-        >>> steps_of("# Mail\n1. Open it.\n- Read it.\nDone.")
-        ('Open it.', 'Read it.')
-    """
-    return _taken_apart(text).steps
+def told_details(details: Iterable[Detail]) -> str:
+    """Return details as a complaint names them; "nothing" for none."""
+    return "; ".join(str(detail) for detail in details) or "nothing"
 
 
 def _taken_apart(text: str) -> _Parts:
