@@ -7,6 +7,9 @@ from dream.passes.importance_decay import ImportanceDecay
 from dream.passes.near_duplicates import NearDuplicates
 from dream.passes.protocol import DreamContext, DreamPass, ModelContext, ModelPass
 from dream.passes.retention import Retention
+from dream.passes.skill_consolidation import SkillConsolidation
+from dream.passes.skill_gaps import SkillGaps
+from dream.passes.skill_optimization import SkillOptimization
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,9 @@ ORDER: tuple[Place, ...] = (
     Place(ExactFold(), "before every search and every model, which would pay for each copy again"),
     Place(NearDuplicates(), "after the fold, so that equal texts do not crowd out the similar ones"),
     Place(ImportanceDecay(), "after the fold, whose merged last-seen dates it counts"),
+    Place(SkillGaps(), "before the other passes on skills, which look at what it writes"),
+    Place(SkillConsolidation(), "after the gaps, so that a new skill that overlaps an old one is merged at once"),
+    Place(SkillOptimization(), "after consolidation, so that what fails is improved where it will stay"),
 )
 """The order of a run; adding a pass is one line here."""
 
