@@ -107,15 +107,14 @@ def _join(fit: list[tuple[Operation, _Text]], operation: Operation, text: _Text)
 def _text(operation: Operation, desk: Desk, judged: Judged) -> _Text | Refusal:
     """Return what the skill says afterwards, or why it must not."""
     draft, target = operation.draft, operation.target
-    if draft is None and target is not None:
-        text = _Text(target.summary, target.content)
-    else:
-        content = draft.content if draft is not None and draft.content is not None else target and target.content
-        storable_content = storable(content)
-        summary = (one_line(draft.summary) if draft is not None else None) or (target.summary if target else None)
-        if storable_content is None or summary is None:
-            return Refusal.of(Refused.INVALID_CONTENT, operation.names())
-        text = _Text(summary, storable_content)
+    content = target.content if target is not None else None
+    summary = target.summary if target is not None else None
+    if draft is not None:
+        content = content if draft.content is None else storable(draft.content)
+        summary = one_line(draft.summary) or summary
+    if content is None or summary is None:
+        return Refusal.of(Refused.INVALID_CONTENT, operation.names())
+    text = _Text(summary, content)
     if target is None and not operation.retired and len(operation.sources) < _FEWEST_SIBLINGS:
         return Refusal.of(Refused.NO_SOURCES, operation.names())
     found = _compared(operation, text, desk)

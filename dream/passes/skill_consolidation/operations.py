@@ -94,12 +94,14 @@ def sort_out(answer: SkillAnswer, sheet: Sheet) -> tuple[list[Operation], list[R
     refused: list[Refusal] = []
     saves: dict[str, Operation] = {}
     asked: dict[str, str] = {}
+    failed: set[str] = set()
     for draft in answer.saves:
         made = _saving(draft, sheet)
         if isinstance(made, Operation) and made.name in saves:
             made = Refusal(Refused.HANDLE_REUSED, f"{quoted_name(made.name)} is saved twice")
         if isinstance(made, Refusal):
             refused.append(made)
+            failed |= {draft.name.strip(), clean_skill_name(draft.name)}
             continue
         saves[made.name] = made
         asked |= {draft.name.strip(): made.name, clean_skill_name(draft.name): made.name}
@@ -110,6 +112,8 @@ def sort_out(answer: SkillAnswer, sheet: Sheet) -> tuple[list[Operation], list[R
         found = _successor(one, sheet, saves, asked, leaving)
         if not isinstance(found, Refusal) and one.handle in gone:
             found = Refusal(Refused.HANDLE_REUSED, f"{found[0].name} goes twice")
+        if not isinstance(found, Refusal) and found[1] not in saves and one.replaced_by in failed:
+            found = Refusal(Refused.NO_REPLACEMENT, f"{found[0].name}: what would take its place is refused")
         if isinstance(found, Refusal):
             refused.append(found)
             continue

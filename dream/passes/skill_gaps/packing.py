@@ -12,8 +12,8 @@ from dream.passes.skill_gaps.question import longest_line
 from dream.passes.skill_gaps.terms import Openings
 
 KIND = "sessions"
-_LONG = 4
-"""A first message that takes more than this share of the room for them is left out."""
+_LONG = 2
+"""A first message that takes more than half of the room for them is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
