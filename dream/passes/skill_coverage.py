@@ -29,6 +29,7 @@ _ITEM: Final = re.compile(
 )
 _OPENER: Final = re.compile(r"(^|[.!?:;]\s+)([^\W\d_][^\W\d_]+)", re.MULTILINE)
 _INSIDE: Final = re.compile(r"(?<=[\w,)] )[^\W\d_]+")
+_CODE_SPAN: Final = re.compile(r"`([^`\n]+)`")
 _EMPHASIS: Final = re.compile(r"\*\*|__")
 _PROMPT_SIGN: Final = re.compile(r"^[$>%#]\s+")
 
@@ -138,6 +139,8 @@ def compare_skills(
     )
     beside = "\n".join((given.headings, *given.commands))
     lost = [Detail(item.kind.value, item.text) for item in against.lost if not _stands_beside(item, beside)]
+    spans = [span for parts in wanted for span in _CODE_SPAN.findall(parts.prose)]
+    lost += [Detail(Kind.CODE.value, f"`{span}`") for span in spans if not _is_in(span, result)]
     lost += [Detail(COMMAND, line) for parts in wanted for line in parts.commands if not _is_in(line, result)]
     lost += [Detail(STEP, step) for step in _lost_steps(wanted, given)]
     spoken = "\n".join((*sources, *known, *(parts.prose for parts in backed)))
