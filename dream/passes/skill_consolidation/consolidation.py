@@ -15,12 +15,13 @@ from dream.domain.reasons import Refused
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
+from dream.passes.run_memo import RunMemo
 from dream.passes.skill_answers import SkillAnswer, read_skills
 from dream.passes.skill_consolidation.judging import Desk, Judged, after_state, judge
 from dream.passes.skill_consolidation.operations import Sheet, sort_out
 from dream.passes.skill_consolidation.question import SOURCES, complaint, question, room_for_skills
 from dream.passes.skill_consolidation.reviewing import Plan, batch_of, planned, settling
-from dream.passes.skill_consolidation.usage import read_usage
+from dream.passes.skill_consolidation.usage import Usage, read_usage
 from dream.passes.skill_lines import handles
 from dream.passes.skill_names import clean_skill_name
 
@@ -39,13 +40,17 @@ class SkillConsolidation:
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.SKILLS, Capability.LLM})
     directives: ClassVar[tuple[str, ...]] = ("skill-dream",)
 
+    def __init__(self) -> None:
+        self._plans = RunMemo[Plan]()
+        self._usage = RunMemo[Usage]()
+
     async def has_work(self, context: ModelContext) -> Work:
         """Skills that are new, changed or due again, and can be shown with another."""
-        return Work((await _plan(context)).count())
+        return Work((await self._plans.of(context, lambda: _plan(context))).count())
 
     async def pack(self, context: ModelContext) -> Packing:
         """Put skills that belong together into one batch, as many as a run reviews."""
-        plan = await _plan(context)
+        plan = await self._plans.of(context, lambda: _plan(context))
         batches: list[Batch] = []
         taken = 0
         for call in plan.calls:
@@ -67,8 +72,8 @@ class SkillConsolidation:
         sheet = await context.read(lambda view: _sheet(view, batch, None))
         if not sheet.shown:
             return None
-        used = await context.read(lambda view: read_usage(view, context, sheet.live.keys()))
-        return await asyncio.to_thread(question, context, sheet.shown, used, self.directives, self.name)
+        used = await self._usage.of(context, lambda: _usage(context))
+        return question(context, sheet.shown, used, self.directives, self.name)
 
     async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of an answer that loses or makes up something, or retires and saves nothing."""
@@ -111,6 +116,13 @@ async def _plan(context: ModelContext) -> Plan:
     return await asyncio.to_thread(planned, skills, settled, context, room)
 
 
+async def _usage(context: ModelContext) -> Usage:
+    def read(view: ReadView) -> Usage:
+        return read_usage(view, context, {skill.name for skill in view.skills.catalogue()})
+
+    return await context.read(read)
+
+
 async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[Judged, Sheet]:
     read = read_skills(answer, sources=SOURCES)
     sheet = await context.read(lambda view: _sheet(view, batch, read))
@@ -134,10 +146,12 @@ async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[
 
 
 def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> Sheet:
-    live = {skill.name: skill for skill in view.skills.catalogue()}
-    by_id: dict[str, Skill] = {skill.id: skill for skill in live.values()}
     versions = dict(batch.members)
     ids = handles(batch.member_ids)
+    by_id = {one: skill for one in batch.member_ids if (skill := view.skills.get(one)) and skill.status == "active"}
+    # An answer that changes nothing needs to know of no other skill.
+    changes = isinstance(read, SkillAnswer) and (read.saves or read.retirements)
+    live = {skill.name: skill for skill in view.skills.catalogue()} if changes else dict[str, Skill]()
     drafts = read.saves if isinstance(read, SkillAnswer) else ()
     names = {draft.name.strip() for draft in drafts} | {clean_skill_name(draft.name) for draft in drafts}
     folded = {name.casefold() for name in names}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from agentcore.domain.capability import Capability
@@ -15,6 +16,7 @@ from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
+from dream.passes.run_memo import RunMemo
 from dream.passes.skill_answers import read_skills
 from dream.passes.skill_gaps import catalogue
 from dream.passes.skill_gaps.judging import Terms, judged
@@ -29,6 +31,14 @@ _SHARE = 5
 _TERM_TOKENS = 24
 
 
+@dataclass(frozen=True, slots=True)
+class _Background:
+    """What every question of a run stands before: how sessions began, and the skills there are."""
+
+    openings: Openings
+    skills: Sequence[Skill]
+
+
 class SkillGaps:
     """Reads what was said since it last looked, beside how earlier sessions began, and has missing skills written.
 
@@ -41,6 +51,7 @@ class SkillGaps:
 
     def __init__(self) -> None:
         self._stems = catalogue.Stems()
+        self._background = RunMemo[_Background]()
 
     async def has_work(self, context: ModelContext) -> Work:
         """Every turn that nobody has consumed and that it has not read is work."""
@@ -48,12 +59,9 @@ class SkillGaps:
 
     async def pack(self, context: ModelContext) -> Packing:
         """Take the oldest new turns, by session, and what other sessions began with."""
-        terms = context.options.skill_gaps
         material, turns, gone = await context.read(lambda view: _next_material(view, context))
-        said = await context.read(lambda view: view.turns.openings(limit=terms.sessions))
         sessions = _sessions(material, turns)
-        # Thousands of first messages are cut into words.
-        openings = await asyncio.to_thread(Openings.of, said, Tokenizer())
+        openings = (await self._background.of(context, lambda: _background(context))).openings
         batches, refused = await asyncio.to_thread(packed, sessions, openings, _room(context))
         asked = {turn_id for batch in batches for turn_id in batch.member_ids}
         return Packing(
@@ -70,11 +78,8 @@ class SkillGaps:
         shown = await _shown(context, batch)
         if not any(one.is_new for one in shown):
             return None
-        terms = context.options.skill_gaps
-        said, skills = await context.read(
-            lambda view: (view.turns.openings(limit=terms.sessions), view.skills.catalogue())
-        )
-        return await asyncio.to_thread(self._question, context, shown, said, skills)
+        known = await self._background.of(context, lambda: _background(context))
+        return await asyncio.to_thread(self._question, context, shown, known)
 
     async def review(self, _context: ModelContext, _batch: Batch, _answer: Answer) -> ChatRequest | None:
         """Ask for no repair: what recurs is asked for again."""
@@ -87,7 +92,8 @@ class SkillGaps:
             return Proposal(refused=(read,))
         shown = await _shown(context, batch)
         names = {clean_skill_name(draft.name) for draft in read.saves} | {draft.name.strip() for draft in read.saves}
-        taken = await context.read(lambda view: view.skills.taken(names) | {s.name for s in view.skills.catalogue()})
+        known = await self._background.of(context, lambda: _background(context))
+        taken = await context.read(lambda view: view.skills.taken(names)) | {skill.name for skill in known.skills}
         terms = Terms(
             shown={one.handle: one for one in shown},
             handles=frozenset(f"t{place}" for place in range(1, len(batch.record_ids) + 1)),
@@ -110,10 +116,8 @@ class SkillGaps:
         """Sum over packing and batches."""
         return summed(notes, "turns", "sessions", "written")
 
-    def _question(
-        self, context: ModelContext, shown: Sequence[Shown], said: Sequence[Turn], skills: Sequence[Skill]
-    ) -> ChatRequest:
-        openings = Openings.of(said, Tokenizer())
+    def _question(self, context: ModelContext, shown: Sequence[Shown], known: "_Background") -> ChatRequest:
+        openings, skills = known.openings, known.skills
         new = {one.turn.session_id for one in shown if one.is_new}
         texts = [one.turn.content for one in shown if one.turn.role == "user"]
         room = context.options.model.prompt_tokens // _SHARE
@@ -128,6 +132,13 @@ class SkillGaps:
             directives=self.directives,
             purpose=self.name,
         )
+
+
+async def _background(context: ModelContext) -> _Background:
+    most = context.options.skill_gaps.sessions
+    said, skills = await context.read(lambda view: (view.turns.openings(limit=most), view.skills.catalogue()))
+    # Thousands of first messages are cut into words.
+    return _Background(await asyncio.to_thread(Openings.of, said, Tokenizer()), skills)
 
 
 def _room(context: ModelContext) -> Room:

@@ -8,7 +8,6 @@ from typing import Final
 from agentcore.domain.memory import Status
 from agentcore.domain.signals import Feedback
 from agentcore.domain.skill import Skill
-from agentcore.stores.protocols import ReadView
 from dream.domain.change import fingerprint
 from dream.passes.protocol import ModelContext
 from dream.passes.skill_lines import is_sparse
@@ -61,16 +60,9 @@ def candidate_of(skill: Skill, outcomes: Outcomes, context: ModelContext) -> Can
     return Candidate(skill, tuple(failures[-terms.max_failures :]), sparse)
 
 
-async def find(context: ModelContext) -> Found:
+async def find(context: ModelContext, outcomes: Outcomes) -> Found:
     """Find what a run has to do, consolidation or no consolidation."""
-
-    def look(view: ReadView) -> tuple[list[Skill], list[Skill], Outcomes | None]:
-        skills = view.skills.catalogue()
-        return skills, view.skills.earlier(), Outcomes.read(view, context.as_of) if skills else None
-
-    skills, earlier, outcomes = await context.read(look)
-    if outcomes is None:
-        return Found((), ())
+    skills, earlier = await context.read(lambda view: (view.skills.catalogue(), view.skills.earlier()))
     least = context.options.skill_optimization.least_uses
     judged = [(trial, verdict(trial, outcomes, least_uses=least)) for trial in trials(skills, earlier)]
     worse = [(trial, why) for trial, why in judged if why is not None]

@@ -14,6 +14,7 @@ from dream.domain.reasons import Refused
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
+from dream.passes.run_memo import RunMemo
 from dream.passes.skill_answers import read_skills
 from dream.passes.skill_lines import handles, tokens_of
 from dream.passes.skill_optimization.candidates import Candidate, Found, candidate_of, find, tried_texts
@@ -36,14 +37,17 @@ class SkillOptimization:
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.SKILLS, Capability.FEEDBACK, Capability.LLM})
     directives: ClassVar[tuple[str, ...]] = ("skill-optimize",)
 
+    def __init__(self) -> None:
+        self._outcomes = RunMemo[Outcomes]()
+
     async def has_work(self, context: ModelContext) -> Work:
         """Skills at risk or sparse that nobody looked at as they are, and rewrites to be taken back."""
-        found = await find(context)
+        found = await find(context, await self._known(context))
         return Work(len(_fitting(context, found)[0]) + len(found.worse))
 
     async def pack(self, context: ModelContext) -> Packing:
         """Take back what made it worse, and put the others into batches, none cut."""
-        found = await find(context)
+        found = await find(context, await self._known(context))
         fitting, too_long = _fitting(context, found)
         chosen = fitting[: context.options.skill_optimization.max_skills]
         return Packing(
@@ -61,12 +65,13 @@ class SkillOptimization:
 
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask about the skills that are as they were packed."""
-        shown = await context.read(lambda view: _shown(view, context, batch))
+        known = await self._known(context)
+        shown = await context.read(lambda view: _shown(view, context, batch, known))
         return question(context, shown, self.directives, self.name) if shown else None
 
     async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of rewrites that lost something, or made up an address."""
-        judged, shown = await _judged(context, batch, answer)
+        judged, shown = await _judged(context, batch, answer, await self._known(context))
         if not isinstance(judged, Judged) or not judged.unfaithful:
             return None
         first = question(context, shown, self.directives, self.name)
@@ -74,12 +79,13 @@ class SkillOptimization:
 
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
         """Rewrite what holds, from the last answer that can be read; one that cannot settles nothing."""
-        tried = [await _judged(context, batch, answer) for answer in answers]
+        known = await self._known(context)
+        tried = [await _judged(context, batch, answer, known) for answer in answers]
         readable = [(judged, shown) for judged, shown in tried if isinstance(judged, Judged)]
         if not readable:
             return Proposal(refused=tuple(judged for judged, _ in tried[-1:] if isinstance(judged, Refusal)))
         judged, shown = readable[-1]
-        settled, unsettled = await _settling(context, judged, shown)
+        settled, unsettled = await _settling(context, judged, shown, known)
         return Proposal(
             change_sets=tuple(judged.change_sets),
             refused=tuple(judged.refused),
@@ -88,6 +94,9 @@ class SkillOptimization:
             settled=settled,
             unsettled=unsettled,
         )
+
+    async def _known(self, context: ModelContext) -> Outcomes:
+        return await self._outcomes.of(context, lambda: context.read(lambda view: Outcomes.read(view, context.as_of)))
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over packing and batches."""
@@ -120,10 +129,9 @@ def _batches(candidates: Sequence[Candidate], room: int) -> list[Batch]:
     ]
 
 
-def _shown(view: ReadView, context: ModelContext, batch: Batch) -> dict[str, Candidate]:
-    outcomes = Outcomes.read(view, context.as_of)
+def _shown(view: ReadView, context: ModelContext, batch: Batch, outcomes: Outcomes) -> dict[str, Candidate]:
     versions = dict(batch.members)
-    by_id = {skill.id: skill for skill in view.skills.catalogue()}
+    by_id = {one: skill for one in batch.member_ids if (skill := view.skills.get(one)) and skill.status == "active"}
     return {
         handle: candidate_of(by_id[record_id], outcomes, context)
         for handle, record_id in handles(batch.member_ids).items()
@@ -132,10 +140,10 @@ def _shown(view: ReadView, context: ModelContext, batch: Batch) -> dict[str, Can
 
 
 async def _judged(
-    context: ModelContext, batch: Batch, answer: Answer
+    context: ModelContext, batch: Batch, answer: Answer, outcomes: Outcomes
 ) -> tuple[Judged | Refusal, Mapping[str, Candidate]]:
     read = read_skills(answer, sources=SOURCES)
-    shown = await context.read(lambda view: _shown(view, context, batch))
+    shown = await context.read(lambda view: _shown(view, context, batch, outcomes))
     if isinstance(read, Refusal):
         return read, shown
     desk = Desk(
@@ -151,10 +159,9 @@ async def _judged(
 
 
 async def _settling(
-    context: ModelContext, judged: Judged, shown: Mapping[str, Candidate]
+    context: ModelContext, judged: Judged, shown: Mapping[str, Candidate], outcomes: Outcomes
 ) -> tuple[tuple[SettledCluster, ...], tuple[str, ...]]:
     """Return the marks to keep of what was looked at, as the answer leaves it, and those it takes the place of."""
-    outcomes = await context.read(lambda view: Outcomes.read(view, context.as_of))
     settled = tuple(
         SettledCluster(
             fingerprint=candidate_of(judged.after(one.skill), outcomes, context).mark(context.directives),
