@@ -108,7 +108,8 @@ def _fitting(context: ModelContext, found: Found) -> tuple[list[Candidate], list
     room = room_for_skills(context.options.model)
     longest = min(room, context.options.model.answer_tokens)
     fitting = [one for one in found.candidates if tokens_of(one.skill) <= longest and weigh(one) <= room]
-    names = [one.skill.name for one in found.candidates if one not in fitting]
+    shown = {one.skill.id for one in fitting}
+    names = [one.skill.name for one in found.candidates if one.skill.id not in shown]
     problem = "is never cut: raise model.prompt_tokens or answer_tokens"
     return fitting, [Refusal(Refused.PROMPT_TOO_LONG, f"{name} {problem}") for name in names]
 

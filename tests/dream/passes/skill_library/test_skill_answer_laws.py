@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from dreaming import World
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from skilled import LONG, Library
 
@@ -26,7 +26,7 @@ CONTENTS = {
 NAMES = [*CONTENTS, "former", "mail/guide", "Mail Digest", "", "s1", "../etc", "ü/ß", "x" * 400]
 
 junk = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
     max_leaves=8,
 )
@@ -70,7 +70,7 @@ async def stocked(world: World) -> tuple[Library, dict[str, Skill]]:
 
 
 @pytest.mark.parametrize("made", [SkillGaps, SkillConsolidation, SkillOptimization])
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=15, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(answer=answers, repaired=answers)
 async def test_no_answer_makes_a_pass_fail_or_delete_without_a_replacement(
     world: World, made: Any, answer: dict[str, Any], repaired: dict[str, Any]
