@@ -70,7 +70,11 @@ async def stocked(world: World) -> tuple[Library, dict[str, Skill]]:
 
 
 @pytest.mark.parametrize("made", [SkillGaps, SkillConsolidation, SkillOptimization])
-@settings(max_examples=15, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=15,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(answer=answers, repaired=answers)
 async def test_no_answer_makes_a_pass_fail_or_delete_without_a_replacement(
     world: World, made: Any, answer: dict[str, Any], repaired: dict[str, Any]
