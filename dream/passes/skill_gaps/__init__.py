@@ -81,7 +81,7 @@ class SkillGaps:
         known = await self._background.of(context, lambda: _background(context))
         return await asyncio.to_thread(self._question, context, shown, known)
 
-    async def review(self, _context: ModelContext, _batch: Batch, _answer: Answer) -> ChatRequest | None:
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:  # noqa: ARG002
         """Ask for no repair: what recurs is asked for again."""
         return None
 
