@@ -9,6 +9,7 @@ from commandline import CommandLine, copies_file
 from agentcore.clock import SystemClock
 from agentcore.domain.scope import Scope
 from agentcore.stores.sql.storage import SqlStorage
+from dream.passes import ORDER
 from dream.passes.exact_fold import ExactFold
 from dream.passes.near_duplicates import NearDuplicates
 
@@ -63,9 +64,7 @@ def test_the_json_of_a_run_is_its_report(filled: CommandLine):
     report = filled.json("run")
     assert report["outcome"] == "completed"
     assert report["scope"] == "default/agent/agent"
-    assert [item["name"] for item in report["passes"]] == [
-        "retention", "exact-fold", "near-duplicates", "importance-decay",
-    ]  # fmt: skip
+    assert [item["name"] for item in report["passes"]] == [place.dream_pass.name for place in ORDER]
     assert {"outcome", "reason", "backlog", "accepted", "refused", "calls", "seconds"} <= report["passes"][1].keys()
     assert filled.json("show", report["run_id"][:8]) == report
 

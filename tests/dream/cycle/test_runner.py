@@ -13,7 +13,7 @@ from dream.domain.proposal import Proposal, Work
 from dream.domain.report import Outcome, PassOutcome, RunKind, RunReport
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
-from dream.passes import DreamContext
+from dream.passes import ORDER, DreamContext
 
 TEA = "Ana drinks green tea from Kyoto every morning before work"
 
@@ -60,6 +60,7 @@ async def test_a_run_reports_every_pass_in_the_order_of_the_table(world: World):
         ("exact-fold", "applied", None),
         ("near-duplicates", "unchanged", "nothing_to_change"),
         ("importance-decay", "unchanged", "nothing_to_change"),
+        *((place.dream_pass.name, "skipped", "missing: llm") for place in ORDER[4:]),
     ]
     assert (report.outcome, report.changes, report.kind) == (Outcome.COMPLETED, 2, RunKind.DREAM)
     assert (report.as_of, report.started_at, report.finished_at) == (NOW, NOW, NOW)
@@ -95,6 +96,7 @@ async def test_a_pass_that_is_switched_off_or_not_asked_for_says_so(world: World
         ("exact-fold", "unchanged", "no_work"),
         ("near-duplicates", "skipped", "disabled"),
         ("importance-decay", "skipped", "not_requested"),
+        *((place.dream_pass.name, "skipped", "not_requested") for place in ORDER[4:]),
     ]
 
 
