@@ -39,6 +39,21 @@ KNOWN: Final[Mapping[str, Known]] = MappingProxyType(
             ("memory-consolidation",),
             ("toDelete", "toSave", "sourceIds", "content", "category"),
         ),
+        "skill-gap": Known(
+            "When requests that recur call for a new skill, and how it is written.",
+            ("skill-gaps",),
+            ("toSave", "name", "summary", "content", "sourceTurns"),
+        ),
+        "skill-dream": Known(
+            "Which skills to merge, link, guide to and prune, and what must not be lost.",
+            ("skill-consolidation",),
+            ("toDelete", "toSave", "name", "summary", "content", "sourceNames", "seeAlso", "replacedBy"),
+        ),
+        "skill-optimize": Known(
+            "How a skill that fails, or says too little, is improved.",
+            ("skill-optimization",),
+            ("toSave", "name", "summary", "content", "sourceNames"),
+        ),
     },
 )
 """Every directive by name, in the order of the passes that send it."""

@@ -9,6 +9,9 @@ from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.near_duplicates import NearDuplicates
 from dream.passes.protocol import DreamContext, DreamPass, ModelContext, ModelPass
 from dream.passes.retention import Retention
+from dream.passes.skill_consolidation import SkillConsolidation
+from dream.passes.skill_gaps import SkillGaps
+from dream.passes.skill_optimization import SkillOptimization
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,9 @@ ORDER: tuple[Place, ...] = (
         MemoryConsolidation(),
         "after mining, so that it judges what was just said; after the fold, which spares it copies",
     ),
+    Place(SkillGaps(), "before the other passes on skills, which look at what it writes"),
+    Place(SkillConsolidation(), "after the gaps, so that a new skill that overlaps an old one is merged at once"),
+    Place(SkillOptimization(), "after consolidation, so that what fails is improved where it will stay"),
 )
 """The order of a run; adding a pass is one line here."""
 

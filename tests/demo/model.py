@@ -16,6 +16,8 @@ _QUESTION = 2
 
 def answer(request: ServedRequest) -> str:
     """Answer a prompt of a dream on the demo's memory."""
+    if '"summary"' in request.prompt:  # the contracts of the passes on skills: the story leaves skills alone
+        return _written({"toSave": [], "toDelete": []})
     shown = list(records_in(request.prompt))
     records = [record for record in shown if record.handle[0] in "tef"]
     kind = records[0].handle[0] if records else ""

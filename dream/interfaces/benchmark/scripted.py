@@ -23,6 +23,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _WORD = re.compile(r"[\w'-]+")
 _OF_ONESELF = frozenset({"i", "i'm", "i've", "i'd", "i'll", "my", "me", "we", "we're", "we've", "our"})
 _FEWEST_WORDS = 6
+_OF_SKILLS = '"summary"'
+"""What only the contracts of the passes on skills name: the rules leave skills alone."""
 _NOT_TO_CHANGE = "context-only"
 _READ_BEFORE = "read-before"
 
@@ -67,6 +69,8 @@ def scripted_answer(prompt: str) -> str:
         >>> scripted_answer(f"Find facts.\n<<<k7\n{turn}\nk7>>>")[:66]
         '{"facts":[{"content":"Marta said: We finally moved to Braga last m'
     """
+    if _OF_SKILLS in prompt:
+        return _written({"toSave": [], "toDelete": []})
     records = list(records_in(prompt))
     turns = [record for record in records if record.handle.startswith("t")]
     if turns:

@@ -9,6 +9,7 @@ from commandline import CommandLine, copies_file
 from agentcore.clock import SystemClock
 from agentcore.domain.scope import Scope
 from agentcore.stores.sql.storage import SqlStorage
+from dream.passes import ORDER
 from dream.passes.exact_fold import ExactFold
 from dream.passes.near_duplicates import NearDuplicates
 
@@ -63,9 +64,7 @@ def test_the_json_of_a_run_is_its_report(filled: CommandLine):
     report = filled.json("run")
     assert report["outcome"] == "completed"
     assert report["scope"] == "default/agent/agent"
-    assert [item["name"] for item in report["passes"]] == [
-        "retention", "exact-fold", "near-duplicates", "importance-decay", "fact-mining", "memory-consolidation",
-    ]  # fmt: skip
+    assert [item["name"] for item in report["passes"]] == [place.dream_pass.name for place in ORDER]
     assert {"outcome", "reason", "backlog", "accepted", "refused", "calls", "seconds"} <= report["passes"][1].keys()
     assert filled.json("show", report["run_id"][:8]) == report
 
@@ -91,6 +90,8 @@ def test_now_simulates_a_later_day(cli: CommandLine):
     cli.good("remember", "Ana likes tea")
     notes = {item["name"]: item["notes"] for item in cli.json("run", "--now", "2099-01-01")["passes"]}
     assert notes["importance-decay"] == {"entries": 1, "faded": 1, "at_floor": 1}
+    notes = [item["notes"] for item in cli.json("run", "--now", "2099-01-01")["passes"]]
+    assert {"entries": 1, "faded": 1, "at_floor": 1} in notes
 
 
 def test_a_plan_changes_nothing_and_is_applied_exactly(cli: CommandLine):

@@ -166,12 +166,11 @@ async def test_a_record_of_another_scope_cannot_be_written(world: World):
     assert (await world.export(), await other.export()) == (before, untouched)
 
 
-async def test_a_name_that_is_taken_fails_the_pass_and_not_the_run(world: World):
+async def test_a_name_that_is_taken_is_refused(world: World):
     await world.write(lambda unit: unit.skills.add(skill(world)))
     rival = replace(skill(world, "other"), name="mail")
     report = await world.run_passes(Wishful(lambda _: Proposal(change_sets=(change(None, rival),))), Zealous(nothing))
-    assert [one.outcome for one in report.passes] == [PassOutcome.FAILED, PassOutcome.UNCHANGED]
-    assert report.outcome is Outcome.PARTIAL
+    assert codes(report.passes[0]) == ["name_taken"]
     assert (await world.dreams.status()).interrupted is None
 
 

@@ -1,0 +1,32 @@
+"""What a pass works out once for a run, however many questions it asks."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Final, Generic, TypeVar
+
+from agentcore.domain.scope import Scope
+from dream.passes.protocol import DreamContext
+
+T = TypeVar("T")
+
+_RUNS_REMEMBERED: Final = 2
+
+
+class RunMemo(Generic[T]):
+    """Keeps one value for each of the latest runs; lives as long as its pass.
+
+    A run resumed by another process works the value out anew, so it must follow from what the run froze: the instant it
+    judges by, and records that its batches name with their versions.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[Scope, str], T] = OrderedDict()
+
+    async def of(self, context: DreamContext, make: Callable[[], Awaitable[T]]) -> T:
+        """Return the value of the run, made by *make* if there is none yet."""
+        key = (context.scope, context.run_id)
+        if key not in self._known:
+            self._known[key] = await make()
+            while len(self._known) > _RUNS_REMEMBERED:
+                self._known.popitem(last=False)
+        return self._known[key]

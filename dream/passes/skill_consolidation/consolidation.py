@@ -1,0 +1,168 @@
+"""The pass: it packs skills that belong together, asks, and keeps what nothing is lost by."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import ClassVar
+
+from agentcore.domain.capability import Capability
+from agentcore.domain.skill import Skill
+from agentcore.llm.chat import ChatRequest
+from agentcore.recall.tokenizer import Tokenizer
+from agentcore.stores.protocols import ReadView
+from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reasons import Refused
+from dream.passes.notes import summed
+from dream.passes.prompting import repair_request
+from dream.passes.protocol import ModelContext
+from dream.passes.run_memo import RunMemo
+from dream.passes.skill_answers import SkillAnswer, read_skills
+from dream.passes.skill_consolidation.judging import Desk, Judged, after_state, judge
+from dream.passes.skill_consolidation.operations import Sheet, sort_out
+from dream.passes.skill_consolidation.question import SOURCES, complaint, question, room_for_skills
+from dream.passes.skill_consolidation.reviewing import Plan, batch_of, planned, settling
+from dream.passes.skill_consolidation.usage import Usage, read_usage
+from dream.passes.skill_lines import handles
+from dream.passes.skill_names import clean_skill_name
+
+_FEWEST = 2
+"""One skill alone has nothing to be consolidated with."""
+
+
+class SkillConsolidation:
+    """Has a model merge, link and prune skills, and write guides to those that belong together.
+
+    Every skill is shown whole, with those it belongs to. A skill that did not change since it was reviewed is shown
+    only beside one that did, until a week has passed (`docs/explanation/skills.md`).
+    """
+
+    name: ClassVar[str] = "skill-consolidation"
+    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.SKILLS, Capability.LLM})
+    directives: ClassVar[tuple[str, ...]] = ("skill-dream",)
+
+    def __init__(self) -> None:
+        self._plans = RunMemo[Plan]()
+        self._usage = RunMemo[Usage]()
+
+    async def has_work(self, context: ModelContext) -> Work:
+        """Skills that are new, changed or due again, and can be shown with another."""
+        return Work((await self._plans.of(context, lambda: _plan(context))).count())
+
+    async def pack(self, context: ModelContext) -> Packing:
+        """Put skills that belong together into one batch, as many as a run reviews."""
+        plan = await self._plans.of(context, lambda: _plan(context))
+        batches: list[Batch] = []
+        taken = 0
+        for call in plan.calls:
+            if taken >= context.options.skill_consolidation.max_skills:
+                break
+            batches.append(batch_of(len(batches) + 1, call))
+            taken += sum(skill.id in plan.due for skill in call)
+        problem = "is never cut: raise model.prompt_tokens or answer_tokens"
+        too_long = [Refusal(Refused.PROMPT_TOO_LONG, f"{skill.name} {problem}") for skill in plan.too_long]
+        return Packing(
+            batches=tuple(batches),
+            looked_at=tuple(sorted(context.reopened)),
+            refused=tuple(too_long),
+            backlog=plan.count() - taken,
+        )
+
+    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+        """Ask about the skills that are as they were packed."""
+        sheet = await context.read(lambda view: _sheet(view, batch, None))
+        if not sheet.shown:
+            return None
+        used = await self._usage.of(context, lambda: _usage(context))
+        return question(context, sheet.shown, used, self.directives, self.name)
+
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+        """Ask for a repair of an answer that loses or makes up something, or retires and saves nothing."""
+        judged, _ = await _judged(context, batch, answer)
+        if not judged.unfaithful and not judged.problem:
+            return None
+        first = await self.request(context, batch)
+        return first and repair_request(first, answer, complaint(context, judged.unfaithful, judged.problem))
+
+    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+        """Make of the last answer that can be used what it is worth; one that cannot settles nothing."""
+        tried = [await _judged(context, batch, answer) for answer in answers]
+        usable = [(judged, sheet) for judged, sheet in tried if not judged.problem]
+        if not usable:
+            return Proposal(refused=tuple(tried[-1][0].refused))
+        judged, sheet = usable[-1]
+        reviewed, gone = after_state(sheet.shown, judged.change_sets)
+        settled, unsettled = settling(reviewed, gone, await context.settled(), context)
+        return Proposal(
+            change_sets=tuple(judged.change_sets),
+            refused=tuple(judged.refused),
+            notes={"reviewed": len(sheet.shown), **judged.notes()},
+            looked_at=tuple(skill.id for skill in sheet.shown.values()),
+            settled=settled,
+            unsettled=unsettled,
+        )
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        """Sum over the batches."""
+        return summed(notes, "reviewed", "retired", "rewritten", "guides")
+
+
+async def _plan(context: ModelContext) -> Plan:
+    skills = await context.read(lambda view: view.skills.catalogue())
+    if len(skills) < _FEWEST:
+        return Plan((), frozenset(), ())
+    settled = await context.settled()
+    room = room_for_skills(context.options.model)
+    # Thousands of skills are cut into words and compared.
+    return await asyncio.to_thread(planned, skills, settled, context, room)
+
+
+async def _usage(context: ModelContext) -> Usage:
+    def read(view: ReadView) -> Usage:
+        return read_usage(view, context, {skill.name for skill in view.skills.catalogue()})
+
+    return await context.read(read)
+
+
+async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[Judged, Sheet]:
+    read = read_skills(answer, sources=SOURCES)
+    sheet = await context.read(lambda view: _sheet(view, batch, read))
+    if isinstance(read, Refusal):
+        return Judged(refused=[read], problem=read.detail), sheet
+    if read.retirements and not answer.get("toSave"):
+        problem = "it retires skills and saves none"
+        return Judged(refused=[Refusal(Refused.NO_REPLACEMENT, problem)], problem=problem), sheet
+    operations, refused = sort_out(read, sheet)
+    tokenizer = Tokenizer()
+    marks = {mark for operation in operations for mark in operation.marks(tokenizer).values()}
+    desk = Desk(
+        sheet=sheet,
+        declined=await context.declined(marks),
+        vocabulary=context.vocabulary,
+        as_of=context.as_of,
+        new_id=context.new_id,
+    )
+    # Comparing procedures takes longer than the event loop may stall.
+    return await asyncio.to_thread(judge, operations, [*read.refused, *refused], desk), sheet
+
+
+def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> Sheet:
+    versions = dict(batch.members)
+    ids = handles(batch.member_ids)
+    by_id = {one: skill for one in batch.member_ids if (skill := view.skills.get(one)) and skill.status == "active"}
+    # An answer that changes nothing needs to know of no other skill.
+    changes = isinstance(read, SkillAnswer) and (read.saves or read.retirements)
+    live = {skill.name: skill for skill in view.skills.catalogue()} if changes else dict[str, Skill]()
+    drafts = read.saves if isinstance(read, SkillAnswer) else ()
+    names = {draft.name.strip() for draft in drafts} | {clean_skill_name(draft.name) for draft in drafts}
+    folded = {name.casefold() for name in names}
+    taken = view.skills.taken(names) | {name for name in live if name.casefold() in folded}
+    return Sheet(
+        shown={
+            handle: by_id[record_id]
+            for handle, record_id in ids.items()
+            if record_id in by_id and by_id[record_id].version == versions[record_id]
+        },
+        handles=frozenset(ids),
+        live=live,
+        taken=frozenset(name.casefold() for name in taken),
+    )

@@ -1,0 +1,265 @@
+"""Operations judged, and turned into changes: nothing goes that its replacement does not say."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from agentcore.domain.memory import Status, Trust
+from agentcore.domain.skill import Skill
+from agentcore.recall.tokenizer import Tokenizer
+from dream.domain.change import Change, ChangeSet
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused
+from dream.guards import Knowledge
+from dream.guards.undone import respects_undo
+from dream.guards.vocabulary import Vocabulary
+from dream.passes.skill_answers import one_line, storable
+from dream.passes.skill_consolidation.operations import GUIDE, MERGE, REWRITE, Operation, Sheet
+from dream.passes.skill_coverage import SkillCoverage, compare_skills
+
+_FEWEST_SIBLINGS = 2
+"""A skill that takes the place of none is a guide to so many others at least."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What operations are judged by.
+
+    Args:
+        sheet: The skills of the batch.
+        declined: Marks of what people took back.
+        vocabulary: Which words are ordinary.
+        as_of: The instant the run judges by.
+        new_id: Returns a fresh record id.
+    """
+
+    sheet: Sheet
+    declined: frozenset[str]
+    vocabulary: Vocabulary
+    as_of: datetime
+    new_id: Callable[[], str]
+
+
+@dataclass(slots=True)
+class Judged:
+    """What becomes of an answer.
+
+    Args:
+        change_sets: What it changes.
+        refused: What it does not, and why.
+        unfaithful: What a repair could save, by the place in the answer.
+        problem: Why the whole answer is refused, if it is.
+    """
+
+    change_sets: list[ChangeSet] = field(default_factory=list[ChangeSet])
+    refused: list[Refusal] = field(default_factory=list[Refusal])
+    unfaithful: dict[str, SkillCoverage] = field(default_factory=dict[str, SkillCoverage])
+    problem: str = ""
+
+    def notes(self) -> dict[str, int]:
+        """Return the counts for the report."""
+        kinds = [one.operation for one in self.change_sets]
+        retired = [
+            change
+            for one in self.change_sets
+            for change in one.changes
+            if isinstance(change.after, Skill) and change.after.status is not Status.ACTIVE
+        ]
+        return {"retired": len(retired), "rewritten": kinds.count(REWRITE), "guides": kinds.count(GUIDE)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What a skill says afterwards."""
+
+    summary: str
+    content: str
+
+
+def judge(operations: Sequence[Operation], refused: Sequence[Refusal], desk: Desk) -> Judged:
+    """Judge what an answer asks for."""
+    judged = Judged(refused=list(refused))
+    fit: list[tuple[Operation, _Text]] = []
+    tokenizer = Tokenizer()
+    for operation in operations:
+        marks = operation.marks(tokenizer)
+        undone = respects_undo(
+            ChangeSet(operation=operation.kind, changes=(), fingerprints=marks), Knowledge(declined=desk.declined)
+        )
+        text = Refusal.of(Refused.UNDONE_BY_PERSON, operation.names()) if undone else _text(operation, desk, judged)
+        if isinstance(text, Refusal):
+            judged.refused.append(text)
+        else:
+            _join(fit, operation, text)
+    judged.change_sets += _Changes(desk, fit, tokenizer).all()
+    return judged
+
+
+def _join(fit: list[tuple[Operation, _Text]], operation: Operation, text: _Text) -> None:
+    """Add an operation; skills that go into the same one, each judged by itself, go together."""
+    for other, _ in fit:
+        if other.name == operation.name and operation.draft is None:
+            other.retired += operation.retired
+            return
+    fit.append((operation, text))
+
+
+def _text(operation: Operation, desk: Desk, judged: Judged) -> _Text | Refusal:
+    """Return what the skill says afterwards, or why it must not."""
+    draft, target = operation.draft, operation.target
+    content = target.content if target is not None else None
+    summary = target.summary if target is not None else None
+    if draft is not None:
+        content = content if draft.content is None else storable(draft.content)
+        summary = one_line(draft.summary) or summary
+    if content is None or summary is None:
+        return Refusal.of(Refused.INVALID_CONTENT, operation.names())
+    text = _Text(summary, content)
+    if target is None and not operation.retired and len(operation.sources) < _FEWEST_SIBLINGS:
+        return Refusal.of(Refused.NO_SOURCES, operation.names())
+    found = _compared(operation, text, desk)
+    if not found.faithful:
+        judged.unfaithful[operation.where] = found
+        code = Refused.LOST_DETAIL if found.lost else Refused.INVENTED_DETAIL
+        return Refusal(code, f"{', '.join(operation.names()[:3])}: {found.counted()}")
+    return text
+
+
+def _compared(operation: Operation, text: _Text, desk: Desk) -> SkillCoverage:
+    target = operation.target
+    is_new_text = target is None or text.content != target.content
+    wanted = [skill.content for skill, _ in operation.retired]
+    if target is not None and is_new_text:
+        wanted.append(target.content)
+    if not wanted and not is_new_text:
+        return SkillCoverage()
+    shown = desk.sheet.shown.values()
+    backing = [
+        operation.name,
+        *(piece for skill in shown for piece in (skill.name, skill.summary)),
+        *(skill.content for skill in operation.sources),
+    ]
+    found = compare_skills(wanted, text.content, desk.vocabulary, backing=backing)
+    return found if is_new_text else replace(found, invented=())
+
+
+class _Changes:
+    """Makes the changes of operations that were judged fit, each record touched by one of them at most."""
+
+    def __init__(self, desk: Desk, fit: Sequence[tuple[Operation, _Text]], tokenizer: Tokenizer) -> None:
+        self._desk = desk
+        self._fit = fit
+        self._tokenizer = tokenizer
+        self._moved = {skill.name: operation.name for operation, _ in fit for skill, _ in operation.retired}
+        new = {operation.name for operation, _ in fit}
+        self._names = (desk.sheet.live.keys() - self._moved.keys()) | new
+        self._touched = {one.id for operation, _ in fit for one in _befores(operation)}
+
+    def all(self) -> list[ChangeSet]:
+        """Return the change sets, in order."""
+        made = [self._change_set(operation, text) for operation, text in self._fit]
+        return [one for one in made if one is not None]
+
+    def _change_set(self, operation: Operation, text: _Text) -> ChangeSet | None:
+        changes: list[Change[Skill]] = []
+        target = operation.target
+        after = self._afterwards(operation, text)
+        if after != target:
+            changes.append(Change(before=target, after=after, reason=_reason(operation)))
+        changes += [
+            Change(before=skill, after=self._retired(skill, operation.name), reason=why or f"{operation.name} says it")
+            for skill, why in operation.retired
+        ]
+        if not changes:
+            return None
+        changes += self._relinked({skill.name for skill, _ in operation.retired})
+        prints = {record_id or after.id: mark for record_id, mark in operation.marks(self._tokenizer).items()}
+        return ChangeSet(operation=operation.kind, changes=tuple(changes), fingerprints=prints)
+
+    def _afterwards(self, operation: Operation, text: _Text) -> Skill:
+        befores = _befores(operation)
+        trust = min((skill.trust for skill in befores), default=Trust.INFERRED)
+        made_of = min((skill.trust for skill in operation.sources), default=Trust.STATED)
+        used = max((skill.last_used_at for skill in befores if skill.last_used_at), default=None)
+        created = min((skill.created_at for skill in befores), default=self._desk.as_of)
+        target, see_also = operation.target, self._links(operation)
+        if target is None:
+            return Skill(
+                id=self._desk.new_id(),
+                scope=next(iter(self._desk.sheet.shown.values())).scope,
+                name=operation.name,
+                summary=text.summary,
+                content=text.content,
+                created_at=created,
+                last_used_at=used,
+                see_also=see_also,
+                trust=min(trust, made_of),
+            )
+        says = (text.summary, text.content)
+        changed = says != (target.summary, target.content)
+        return replace(
+            target,
+            summary=text.summary,
+            content=text.content,
+            created_at=created,
+            updated_at=self._desk.as_of if changed else target.updated_at,
+            last_used_at=used,
+            see_also=see_also,
+            trust=min(trust, made_of) if changed else target.trust,
+        )
+
+    def _links(self, operation: Operation) -> tuple[str, ...]:
+        """Return the related skills that there are: those given, or else those there were; of a merge, both."""
+        given = operation.draft.see_also if operation.draft is not None else ()
+        had = [name for skill in _befores(operation) for name in skill.see_also]
+        shown = {handle: skill.name for handle, skill in self._desk.sheet.shown.items()}
+        wanted = [shown.get(name, name) for name in given]
+        if operation.retired or not wanted:
+            wanted += had
+        names = {self._moved.get(name, name) for name in wanted} & self._names
+        return tuple(sorted(names - {operation.name}))
+
+    def _retired(self, skill: Skill, successor: str) -> Skill:
+        return replace(
+            skill,
+            status=Status.ARCHIVED,
+            status_reason=f"{successor} took its place",
+            successor=successor,
+            status_at=self._desk.as_of,
+        )
+
+    def _relinked(self, retired: set[str]) -> list[Change[Skill]]:
+        """Have skills outside the answer that lead to a retired one lead to what took its place."""
+        changes: list[Change[Skill]] = []
+        for skill in self._desk.sheet.live.values():
+            if skill.id in self._touched or retired.isdisjoint(skill.see_also):
+                continue
+            self._touched.add(skill.id)
+            names = {self._moved.get(name, name) for name in skill.see_also} & self._names
+            after = replace(skill, see_also=tuple(sorted(names - {skill.name})))
+            changes.append(Change(before=skill, after=after, reason="what it led to has a successor"))
+        return changes
+
+
+def _befores(operation: Operation) -> list[Skill]:
+    return [skill for skill, _ in operation.retired] + ([] if operation.target is None else [operation.target])
+
+
+def _reason(operation: Operation) -> str:
+    if operation.retired:
+        return f"took over {', '.join(skill.name for skill, _ in operation.retired)}"
+    return "worded or linked better" if operation.target is not None else "tells which of its relatives to use when"
+
+
+def after_state(shown: Mapping[str, Skill], change_sets: Sequence[ChangeSet]) -> tuple[list[Skill], list[str]]:
+    """Return the active skills that a batch leaves, new ones included, and the ids of those that go."""
+    left = {skill.id: skill for skill in shown.values()}
+    for change in (change for one in change_sets for change in one.changes):
+        # Others, which are only led elsewhere, were not reviewed.
+        if isinstance(change.after, Skill) and (change.before is None or change.record_id in left):
+            left[change.record_id] = change.after
+    gone = [record_id for record_id, skill in left.items() if skill.status is not Status.ACTIVE]
+    return [skill for skill in left.values() if skill.status is Status.ACTIVE], gone
+
+
+__all__ = ["MERGE", "Desk", "Judged", "after_state", "judge"]

@@ -1,0 +1,107 @@
+"""Which skills are shown together: those of a name prefix, and those that share rare words."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import log
+from typing import Final
+
+from agentcore.domain.skill import Skill
+from agentcore.recall.tokenizer import Tokenizer
+from dream.passes.skill_names import prefix_of
+
+_SALIENT: Final = 12
+"""Terms of a skill that are compared: its rarest."""
+_CROWD: Final = 40
+"""A term of more skills than this says nothing about two of them."""
+_SIBLINGS: Final = 0.5
+"""Skills of one prefix are joined after skills that are more alike than this, and before the others."""
+
+
+def packed(
+    skills: Sequence[Skill], weights: Mapping[str, int], *, threshold: float, room: int
+) -> list[tuple[Skill, ...]]:
+    """Partition skills into calls of at most *room* tokens, related skills together, none cut.
+
+    Args:
+        skills: By name; each fits into a call.
+        weights: Tokens of each, by id.
+        threshold: Weighted Jaccard similarity from which two are related.
+        room: Tokens of a call.
+    """
+    groups = _Groups(skills, weights, room)
+    for first, second in _edges(skills, threshold):
+        groups.join(first, second)
+    calls: list[list[Skill]] = []
+    used = room
+    for group in groups.all():
+        weight = sum(weights[skill.id] for skill in group)
+        if used + weight > room:
+            calls.append([])
+            used = 0
+        calls[-1] += group
+        used += weight
+    return [tuple(call) for call in calls]
+
+
+def _edges(skills: Sequence[Skill], threshold: float) -> list[tuple[int, int]]:
+    """Return pairs of places of related skills, the most alike first."""
+    alike = {(first, second): score for first, second, score in _alike(skills) if score >= threshold}
+    for first, second in pairwise(range(len(skills))):
+        prefix = prefix_of(skills[first].name)
+        if prefix and prefix == prefix_of(skills[second].name):
+            alike[first, second] = max(_SIBLINGS, alike.get((first, second), 0.0))
+    return sorted(alike, key=lambda pair: (-alike[pair], pair))
+
+
+def _alike(skills: Sequence[Skill]) -> Iterator[tuple[int, int, float]]:
+    """Yield pairs of places with the weighted Jaccard similarity of their rarest terms."""
+    tokenizer = Tokenizer()
+    terms = [frozenset(tokenizer.tokens(f"{skill.name} {skill.summary} {skill.content}")) for skill in skills]
+    common = Counter(term for found in terms for term in found)
+    weight = {term: log(1 + len(skills) / count) for term, count in common.items()}
+    salient = [sorted(found, key=lambda term: (common[term], term)) for found in terms]
+    # A term that stands in one skill alone tells it from all others, and joins it to none.
+    kept = [frozenset([term for term in found if 1 < common[term] <= _CROWD][:_SALIENT]) for found in salient]
+    postings: defaultdict[str, list[int]] = defaultdict(list)
+    for place, found in enumerate(kept):
+        for term in found:
+            postings[term].append(place)
+    total = [sum(weight[term] for term in found) for found in kept]
+    shared: defaultdict[tuple[int, int], float] = defaultdict(float)
+    for term, places in postings.items():
+        for position, first in enumerate(places):
+            for second in places[position + 1 :]:
+                shared[first, second] += weight[term]
+    for (first, second), both in shared.items():
+        yield first, second, both / (total[first] + total[second] - both)
+
+
+class _Groups:
+    """Skills joined to groups, none heavier than a call."""
+
+    def __init__(self, skills: Sequence[Skill], weights: Mapping[str, int], room: int) -> None:
+        self._skills = skills
+        self._room = room
+        self._root = list(range(len(skills)))
+        self._weight = [weights[skill.id] for skill in skills]
+
+    def join(self, first: int, second: int) -> None:
+        """Make one group of two, if it fits into a call."""
+        one, other = sorted((self._find(first), self._find(second)))
+        if one != other and self._weight[one] + self._weight[other] <= self._room:
+            self._root[other] = one
+            self._weight[one] += self._weight[other]
+
+    def all(self) -> list[list[Skill]]:
+        """Return the groups, each by name, in the order of their first names."""
+        groups: defaultdict[int, list[Skill]] = defaultdict(list)
+        for place, skill in enumerate(self._skills):
+            groups[self._find(place)].append(skill)
+        return list(groups.values())
+
+    def _find(self, place: int) -> int:
+        while self._root[place] != place:
+            self._root[place] = self._root[self._root[place]]
+            place = self._root[place]
+        return place

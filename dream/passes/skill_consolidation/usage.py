@@ -1,0 +1,51 @@
+"""How skills are used: counts, and pairs that are used together."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from agentcore.domain.skill import SkillUse
+from agentcore.stores.protocols import ReadView
+from dream.passes.protocol import ModelContext
+
+MOST_USES: Final = 10_000
+"""The newest so many uses are looked at."""
+_MOST_IN_SESSION: Final = 50
+"""Skills of one session that are paired; more are the mark of a test, not of a task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Uses of a time window.
+
+    Args:
+        counts: By name of the skill.
+        pairs: By two names in order: sessions that used both.
+    """
+
+    counts: Counter[str]
+    pairs: Counter[tuple[str, str]]
+
+    def together(self, names: Collection[str], *, most: int) -> list[tuple[tuple[str, str], int]]:
+        """Return the pairs used together most often of which at least one name is among *names*."""
+        found = [(pair, count) for pair, count in self.pairs.items() if not set(pair).isdisjoint(names)]
+        return sorted(found, key=lambda item: (-item[1], item[0]))[:most]
+
+
+def usage(uses: Sequence[SkillUse], names: Collection[str]) -> Usage:
+    """Count the uses of the skills that have one of *names*."""
+    sessions: dict[str, set[str]] = {}
+    for use in uses:
+        if use.skill_name in names:
+            sessions.setdefault(use.session_id, set()).add(use.skill_name)
+    pairs = Counter(pair for used in sessions.values() for pair in combinations(sorted(used)[:_MOST_IN_SESSION], 2))
+    return Usage(Counter(use.skill_name for use in uses if use.skill_name in names), pairs)
+
+
+def read_usage(view: ReadView, context: ModelContext, names: Collection[str]) -> Usage:
+    """Read the uses of the window that ends with the run."""
+    since = context.as_of - context.options.skill_consolidation.use_window
+    uses = view.skill_uses.newest(limit=MOST_USES, since=since)
+    return usage([use for use in uses if use.occurred_at <= context.as_of], names)

@@ -1,0 +1,186 @@
+"""Skill gaps: what users ask for again and again, and no skill covers, becomes a skill."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agentcore.domain.capability import Capability
+from agentcore.domain.conversation import Turn
+from agentcore.domain.skill import Skill
+from agentcore.llm.chat import ChatRequest
+from agentcore.llm.tokens import estimate_tokens
+from agentcore.recall.tokenizer import Tokenizer
+from agentcore.stores.protocols import ReadView, TurnMaterial
+from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.passes.notes import summed
+from dream.passes.protocol import ModelContext
+from dream.passes.run_memo import RunMemo
+from dream.passes.skill_answers import read_skills
+from dream.passes.skill_gaps import catalogue
+from dream.passes.skill_gaps.judging import Terms, judged
+from dream.passes.skill_gaps.packing import Room, packed
+from dream.passes.skill_gaps.question import SOURCES, Shown, frame, question, shown_turns
+from dream.passes.skill_gaps.terms import Openings
+from dream.passes.skill_names import clean_skill_name
+
+_ROLES = frozenset({"user", "assistant"})
+_SHARE = 5
+"""A fifth of a prompt at most goes to the first messages of other sessions, another to the catalogue."""
+_TERM_TOKENS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class _Background:
+    """What every question of a run stands before: how sessions began, and the skills there are."""
+
+    openings: Openings
+    skills: Sequence[Skill]
+
+
+class SkillGaps:
+    """Reads what was said since it last looked, beside how earlier sessions began, and has missing skills written.
+
+    Lives as long as the process, for all scopes; it remembers into which terms the catalogues are cut.
+    """
+
+    name: ClassVar[str] = "skill-gaps"
+    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.SKILLS, Capability.CONVERSATION, Capability.LLM})
+    directives: ClassVar[tuple[str, ...]] = ("skill-gap",)
+
+    def __init__(self) -> None:
+        self._stems = catalogue.Stems()
+        self._background = RunMemo[_Background]()
+
+    async def has_work(self, context: ModelContext) -> Work:
+        """Every turn that nobody has consumed and that it has not read is work."""
+        return Work(await _pending(context))
+
+    async def pack(self, context: ModelContext) -> Packing:
+        """Take the oldest new turns, by session, and what other sessions began with."""
+        material, turns, gone = await context.read(lambda view: _next_material(view, context))
+        sessions = _sessions(material, turns)
+        openings = (await self._background.of(context, lambda: _background(context))).openings
+        batches, refused = await asyncio.to_thread(packed, sessions, openings, _room(context))
+        asked = {turn_id for batch in batches for turn_id in batch.member_ids}
+        return Packing(
+            batches=batches,
+            cursor=max([context.cursor, *(item.position for item in material)]),
+            looked_at=tuple(sorted(gone | (turns.keys() - asked))),
+            refused=refused,
+            backlog=max(0, await _pending(context) - len(material)),
+            notes={"turns": sum(map(len, sessions)), "sessions": len(sessions)},
+        )
+
+    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+        """Ask for the skills that a batch of sessions misses."""
+        shown = await _shown(context, batch)
+        if not any(one.is_new for one in shown):
+            return None
+        known = await self._background.of(context, lambda: _background(context))
+        return await asyncio.to_thread(self._question, context, shown, known)
+
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:  # noqa: ARG002
+        """Ask for no repair: what recurs is asked for again."""
+        return None
+
+    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+        """Write the skills that hold; each refusal stands for itself."""
+        read = read_skills(answers[-1], sources=SOURCES)
+        if isinstance(read, Refusal):
+            return Proposal(refused=(read,))
+        shown = await _shown(context, batch)
+        names = {clean_skill_name(draft.name) for draft in read.saves} | {draft.name.strip() for draft in read.saves}
+        known = await self._background.of(context, lambda: _background(context))
+        taken = await context.read(lambda view: view.skills.taken(names)) | {skill.name for skill in known.skills}
+        terms = Terms(
+            shown={one.handle: one for one in shown},
+            handles=frozenset(f"t{place}" for place in range(1, len(batch.record_ids) + 1)),
+            taken=frozenset(name.casefold() for name in taken),
+            vocabulary=context.vocabulary,
+            as_of=context.as_of,
+            new_id=context.new_id,
+        )
+        made, refused = await asyncio.to_thread(judged, read.saves, terms)
+        present = {one.turn.id for one in shown}
+        return Proposal(
+            change_sets=tuple(made),
+            refused=(*read.refused, *refused),
+            notes={"written": len(made)},
+            # Of a turn that is gone nothing is left to read.
+            looked_at=await _settled(context, batch, present),
+        )
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        """Sum over packing and batches."""
+        return summed(notes, "turns", "sessions", "written")
+
+    def _question(self, context: ModelContext, shown: Sequence[Shown], known: "_Background") -> ChatRequest:
+        openings, skills = known.openings, known.skills
+        new = {one.turn.session_id for one in shown if one.is_new}
+        texts = [one.turn.content for one in shown if one.turn.role == "user"]
+        room = context.options.model.prompt_tokens // _SHARE
+        listed = catalogue.shown(skills, texts, self._stems, room=room)
+        return question(
+            context,
+            shown,
+            recurring=openings.recurring(new, most=context.options.skill_gaps.terms),
+            openings=openings,
+            skills=listed,
+            hidden=len(skills) - len(listed),
+            directives=self.directives,
+            purpose=self.name,
+        )
+
+
+async def _background(context: ModelContext) -> _Background:
+    most = context.options.skill_gaps.sessions
+    said, skills = await context.read(lambda view: (view.turns.openings(limit=most), view.skills.catalogue()))
+    # Thousands of first messages are cut into words.
+    return _Background(await asyncio.to_thread(Openings.of, said, Tokenizer()), skills)
+
+
+def _room(context: ModelContext) -> Room:
+    terms, prompt = context.options.skill_gaps, context.options.model.prompt_tokens
+    share = prompt // _SHARE
+    taken = estimate_tokens(frame(context.marker)) + terms.terms * _TERM_TOKENS + 2 * share
+    return Room(new=max(0, prompt - taken), earlier=share, most_earlier=terms.earlier)
+
+
+async def _pending(context: ModelContext) -> int:
+    return await context.read(lambda view: view.turns.count_material(after=context.cursor, also=context.reopened))
+
+
+def _next_material(view: ReadView, context: ModelContext) -> tuple[list[TurnMaterial], dict[str, Turn], set[str]]:
+    """Return what to read, those turns, and reopened ids of which nothing is left to read."""
+    limit = context.options.skill_gaps.max_turns
+    material = view.turns.material(after=context.cursor, also=context.reopened, limit=limit)
+    turns = {turn.id: turn for turn in view.turns.get_many([item.id for item in material])}
+    reopened = {turn.id: turn for turn in view.turns.get_many(context.reopened)}
+    gone = {one for one in context.reopened if one not in reopened or reopened[one].consumed_at is not None}
+    return material, turns, gone
+
+
+def _sessions(material: Sequence[TurnMaterial], turns: Mapping[str, Turn]) -> list[list[Turn]]:
+    """Group what was said by session, in the order it was said; sessions in the order of their first arrival."""
+    groups: dict[str, list[Turn]] = {}
+    for item in material:
+        turn = turns[item.id]
+        if turn.role in _ROLES and not turn.generated:
+            groups.setdefault(item.session_id, []).append(turn)
+    return [sorted(group, key=lambda turn: turn.occurred_at) for group in groups.values()]
+
+
+async def _shown(context: ModelContext, batch: Batch) -> list[Shown]:
+    stored = await context.read(lambda view: view.turns.get_many(batch.record_ids))
+    return shown_turns(batch, {turn.id: turn for turn in stored})
+
+
+async def _settled(context: ModelContext, batch: Batch, present: set[str]) -> tuple[str, ...]:
+    """Return the members that need no second look: a turn that changed meanwhile does."""
+    stored = await context.read(lambda view: {turn.id for turn in view.turns.get_many(batch.member_ids)})
+    return tuple(one for one in batch.member_ids if one in present or one not in stored)
+
+
+__all__ = ["SkillGaps"]

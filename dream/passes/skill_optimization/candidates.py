@@ -1,0 +1,91 @@
+"""Which skills are looked at: those at risk with what went wrong, and those that say too little."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+from agentcore.domain.memory import Status
+from agentcore.domain.signals import Feedback
+from agentcore.domain.skill import Skill
+from dream.domain.change import fingerprint
+from dream.passes.protocol import ModelContext
+from dream.passes.skill_lines import is_sparse
+from dream.passes.skill_optimization.outcomes import Outcomes
+from dream.passes.skill_optimization.reverting import Trial, trials, verdict
+
+REWRITE: Final = "skill-optimize"
+_REVIEW: Final = "optimize-review"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A skill to be looked at.
+
+    Args:
+        skill: It.
+        failures: The newest signals against it, in the order of time.
+        sparse: Whether it says too little.
+    """
+
+    skill: Skill
+    failures: tuple[Feedback, ...]
+    sparse: bool
+
+    def mark(self, directives: Mapping[str, str]) -> str:
+        """Return what identifies a look at it: what it says, the newest failure, and what the model was told."""
+        newest = max(((one.recorded_at, one.id) for one in self.failures), default=None)
+        told = "\x1f".join((*directives.values(), newest[1] if newest else ""))
+        return fingerprint(f"{_REVIEW}:{blake2b(told.encode(), digest_size=8).hexdigest()}", self.skill)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What there is to do.
+
+    Args:
+        candidates: Skills that nobody looked at as they are, by name.
+        worse: Rewrites to be taken back, with the reason.
+    """
+
+    candidates: tuple[Candidate, ...]
+    worse: tuple[tuple[Trial, str], ...]
+
+
+def candidate_of(skill: Skill, outcomes: Outcomes, context: ModelContext) -> Candidate:
+    """Return a skill with what speaks against it."""
+    terms = context.options.skill_optimization
+    failures = outcomes.against(skill, since=context.as_of - terms.failure_window)
+    sparse = is_sparse(skill, context.options.skill_consolidation, context.as_of)
+    return Candidate(skill, tuple(failures[-terms.max_failures :]), sparse)
+
+
+async def find(context: ModelContext, outcomes: Outcomes) -> Found:
+    """Find what a run has to do, consolidation or no consolidation."""
+    skills, earlier = await context.read(lambda view: (view.skills.catalogue(), view.skills.earlier()))
+    least = context.options.skill_optimization.least_uses
+    judged = [(trial, verdict(trial, outcomes, least_uses=least)) for trial in trials(skills, earlier)]
+    worse = [(trial, why) for trial, why in judged if why is not None]
+    declined = await context.declined({mark for trial, _ in worse for mark in trial.marks.values()})
+    worse = [(trial, why) for trial, why in worse if declined.isdisjoint(trial.marks.values())]
+    going_back = {trial.skill.id for trial, _ in worse}
+    candidates = [candidate_of(skill, outcomes, context) for skill in skills if skill.id not in going_back]
+    candidates = [one for one in candidates if one.failures or one.sparse]
+    return Found(tuple(await _fresh(context, candidates)), tuple(worse))
+
+
+async def _fresh(context: ModelContext, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return those that were not looked at as they are, and whose rewrite no person took back."""
+    seen = {one.fingerprint for one in await context.settled()}
+    unseen = [one for one in candidates if one.mark(context.directives) not in seen]
+    declined = await context.declined({fingerprint(REWRITE, one.skill) for one in unseen})
+    return [one for one in unseen if fingerprint(REWRITE, one.skill) not in declined]
+
+
+def tried_texts(earlier: Sequence[Skill]) -> dict[str, list[str]]:
+    """Return the texts that were taken back because their skill failed more often, by its name."""
+    tried: dict[str, list[str]] = {}
+    for skill in earlier:
+        if skill.status is Status.ARCHIVED:
+            tried.setdefault(skill.name, []).append(skill.content)
+    return tried
