@@ -19,7 +19,8 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.coverage import coverage
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.fact_mining.fact import Fact, speaker_of
+from dream.passes.conversation.statement import speaker_of
+from dream.passes.fact_mining.fact import Fact
 
 MINE: Final = "mine"
 """Operation of a change set that adds a fact."""
