@@ -23,7 +23,12 @@ _ENTRIES = _Reading(entries, entries.c.position, entries.c.status == Status.ACTI
 _TURNS = _Reading(turns, turns.c.position, turns.c.consumed_at.is_(None))
 _FEEDBACK = _Reading(feedback, feedback.c.recorded_at, feedback.c.id.is_not(None))
 
-_READINGS = {"fact-mining": _TURNS, "memory-consolidation/feedback": _FEEDBACK}
+_READINGS = {
+    "fact-mining": _TURNS,
+    "memory-consolidation/feedback": _FEEDBACK,
+    "episodes": _TURNS,
+    "preferences": _TURNS,
+}
 """Readers of something else than entries."""
 
 

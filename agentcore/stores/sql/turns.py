@@ -14,6 +14,7 @@ from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.transaction import Transaction, chunks
 
 _ROWS = RecordRows(Turn, turns)
+_USER = "user"
 _UNREAD = turns.c.consumed_at.is_(None)
 _CONSUMED_FIRST: tuple[ColumnElement[Any], ...] = (turns.c.consumed_at.is_(None), turns.c.recorded_at, turns.c.pk)
 
@@ -58,6 +59,12 @@ class SqlTurnStore:
         session = self._all().where(turns.c.session_id == turn.session_id, turns.c.occurred_at <= turn.occurred_at)
         newest = session.where(earlier).order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit)
         return self._read(newest)[::-1]
+
+    def said_since(self, since: datetime, *, limit: int) -> list[Turn]:
+        """Return the newest *limit* turns that users said at or after an instant, in the order they were said."""
+        by_users = self._all().where(turns.c.role == _USER, turns.c.generated.is_(False))
+        newest = by_users.where(turns.c.occurred_at >= to_micros(since))
+        return self._read(newest.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit))[::-1]
 
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
         """Return turns past the position *after*, and turns of *also* before it, in the order of arrival."""
