@@ -96,14 +96,14 @@ class Surroundings:
         )
 
     def beside(self, view: ReadView, context: ModelContext, batch: Batch, said: Sequence[str], room: int) -> Batch:
-        """Return *batch* with the nearest earlier turns and preferences and the newest feedback, a third of *room* each.
+        """Return *batch* with the nearest earlier turns and preferences and the newest feedback.
 
         Args:
             view: Where importance is read.
             context: The run's.
             batch: Its turns.
             said: Their texts.
-            room: Tokens that all of it may take.
+            room: Tokens that all of it may take, a third for each kind.
         """
         terms, importance = context.options.preferences, importance_at(view.decay, context.as_of)
         shown = {record_id for record_id, _ in (*batch.members, *batch.beside)}

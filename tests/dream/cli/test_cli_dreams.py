@@ -65,6 +65,7 @@ def test_the_json_of_a_run_is_its_report(filled: CommandLine):
     assert report["scope"] == "default/agent/agent"
     assert [item["name"] for item in report["passes"]] == [
         "retention", "exact-fold", "near-duplicates", "importance-decay", "fact-mining", "memory-consolidation",
+        "episodes", "preferences",
     ]  # fmt: skip
     assert {"outcome", "reason", "backlog", "accepted", "refused", "calls", "seconds"} <= report["passes"][1].keys()
     assert filled.json("show", report["run_id"][:8]) == report

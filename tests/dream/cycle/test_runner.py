@@ -62,6 +62,8 @@ async def test_a_run_reports_every_pass_in_the_order_of_the_table(world: World):
         ("importance-decay", "unchanged", "nothing_to_change"),
         ("fact-mining", "skipped", "missing: llm"),
         ("memory-consolidation", "skipped", "missing: llm"),
+        ("episodes", "skipped", "missing: llm"),
+        ("preferences", "skipped", "missing: llm"),
     ]
     assert (report.outcome, report.changes, report.kind) == (Outcome.COMPLETED, 2, RunKind.DREAM)
     assert (report.as_of, report.started_at, report.finished_at) == (NOW, NOW, NOW)
@@ -99,6 +101,8 @@ async def test_a_pass_that_is_switched_off_or_not_asked_for_says_so(world: World
         ("importance-decay", "skipped", "not_requested"),
         ("fact-mining", "skipped", "not_requested"),
         ("memory-consolidation", "skipped", "not_requested"),
+        ("episodes", "skipped", "not_requested"),
+        ("preferences", "skipped", "not_requested"),
     ]
 
 
