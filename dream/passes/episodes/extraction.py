@@ -80,7 +80,7 @@ class EpisodeExtraction:
 
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the episodes of a batch."""
-        sheet = await context.read(lambda view: _Sheet.of(view, batch))
+        sheet = await context.read(lambda view: Sheet.of(view, batch))
         if not any(one.is_new for one in sheet.turns):
             return None
         importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
@@ -100,11 +100,11 @@ class EpisodeExtraction:
         items, unreadable = read_items(answers[-1])
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in unreadable):
             return Proposal(refused=tuple(unreadable))
-        sheet = await context.read(lambda view: _Sheet.of(view, batch))
+        sheet = await context.read(lambda view: Sheet.of(view, batch))
         texts = [*(item.content for item in items), *(one.turn.content for one in sheet.turns)]
         terms = await terms_for(context, texts)
         # Hundreds of comparisons take longer than the event loop may stall.
-        told, refused = await asyncio.to_thread(_judged, items, sheet, terms)
+        told, refused = await asyncio.to_thread(judge, items, sheet, terms)
         known = await context.read(lambda view: Known.of(view, told))
         declined = await context.declined(marks_of(told, known))
         met = await asyncio.to_thread(_met, context, told, known, declined)
@@ -121,7 +121,7 @@ class EpisodeExtraction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sheet:
+class Sheet:
     """What the handles of a batch stand for, as the records are now.
 
     Args:
@@ -137,7 +137,7 @@ class _Sheet:
     entries: Mapping[str, MemoryEntry]
 
     @classmethod
-    def of(cls, view: ReadView, batch: Batch) -> "_Sheet":
+    def of(cls, view: ReadView, batch: Batch) -> "Sheet":
         turns, entries = stored_beside(view, batch)
         entry_ids = handles_of(batch, "e", without={*turns, *batch.member_ids})
         return cls(
@@ -174,7 +174,7 @@ def _with_known(view: ReadView, context: ModelContext, batch: Batch, said: Seque
     return replace(batch, beside=(*batch.beside, *((entry.id, entry.version) for entry in fit)))
 
 
-def _judged(items: Sequence[Item], sheet: _Sheet, terms: Terms) -> tuple[list[Told], list[Refusal]]:
+def judge(items: Sequence[Item], sheet: Sheet, terms: Terms) -> tuple[list[Told], list[Refusal]]:
     """Return what the turns bear out, and why the rest is refused."""
     by_handle = {one.handle: one for one in sheet.turns}
     told: list[Told] = []
@@ -188,7 +188,7 @@ def _judged(items: Sequence[Item], sheet: _Sheet, terms: Terms) -> tuple[list[To
     return told, refused
 
 
-def _judged_item(item: Item, by_handle: Mapping[str, Shown], sheet: _Sheet, terms: Terms) -> Told | Refusal:
+def _judged_item(item: Item, by_handle: Mapping[str, Shown], sheet: Sheet, terms: Terms) -> Told | Refusal:
     if item.existing and item.existing not in sheet.entry_ids:
         return Refusal(Refused.UNKNOWN_HANDLE, f"{item.label} names {item.existing[:20]!r}, which it was not shown")
     found = evidence_of(item, by_handle, sheet.turn_handles)

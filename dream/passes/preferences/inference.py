@@ -15,7 +15,7 @@ from dream.options import PreferenceOptions
 from dream.passes.conversation.lines import Shown as ShownTurn
 from dream.passes.conversation.lines import line
 from dream.passes.conversation.packing import packed
-from dream.passes.conversation.reading import Reading, pending, read_new, settled_of, terms_for
+from dream.passes.conversation.reading import pending, read_new, settled_of, terms_for
 from dream.passes.conversation.statement import Terms
 from dream.passes.lines import entry_line, feedback_line, importance_at
 from dream.passes.notes import summed
@@ -61,9 +61,15 @@ class PreferenceInference:
         terms = context.options.preferences
         reading = await read_new(context, limit=terms.max_turns, overlap=terms.overlap_turns)
         room = context.options.model.prompt_tokens - estimate_tokens(frame(context.marker))
-        beside = room // _SHARE_BESIDE
+        around, beside = await context.read(lambda view: _around(view, context, room // _SHARE_BESIDE))
         batches, refused = packed(reading.sessions, room=room - beside, overlap=terms.overlap_turns)
-        surrounded = await context.read(lambda view: _surrounded(view, context, reading, batches, beside))
+        texts = texts_of(reading.sessions)
+        surrounded = await context.read(
+            lambda view: tuple(
+                around.beside(view, context, batch, [texts[turn_id] for turn_id in batch.member_ids], beside)
+                for batch in batches
+            )
+        )
         return reading.packing(surrounded, refused)
 
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
@@ -97,7 +103,7 @@ class PreferenceInference:
         sheet = await context.read(lambda view: Sheet.of(view, context, batch))
         terms = await terms_for(context, [*(item.content for item in items), *told_by(sheet)])
         # Hundreds of comparisons take longer than the event loop may stall.
-        shown, refused = await asyncio.to_thread(_judged, items, sheet, terms, context.options.preferences)
+        shown, refused = await asyncio.to_thread(judge, items, sheet, terms, context.options.preferences)
         known = await context.read(lambda view: Known.of(view, shown))
         declined = await context.declined(marks_of(shown, known))
         met = await asyncio.to_thread(_met, context, shown, known, declined)
@@ -114,16 +120,12 @@ class PreferenceInference:
         return {**summed(notes, *_COUNTS), "questions": asked}
 
 
-def _surrounded(
-    view: ReadView, context: ModelContext, reading: Reading, batches: Sequence[Batch], room: int
-) -> tuple[Batch, ...]:
-    texts, around = texts_of(reading.sessions), Surroundings.of(view, context)
-    return tuple(
-        around.beside(view, context, batch, [texts[turn_id] for turn_id in batch.member_ids], room) for batch in batches
-    )
+def _around(view: ReadView, context: ModelContext, room: int) -> tuple[Surroundings, int]:
+    around = Surroundings.of(view, context)
+    return around, around.need(view, context, room)
 
 
-def _judged(
+def judge(
     items: Sequence[Item], sheet: Sheet, terms: Terms, options: PreferenceOptions
 ) -> tuple[list[Shown], list[Refusal]]:
     """Return what the sources bear out, and why the rest is refused."""

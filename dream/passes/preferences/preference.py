@@ -60,7 +60,8 @@ class Preference:
         Args:
             entry_id: Its id.
             as_of: The instant the run judges by.
-            old: The preference that it takes the place of: its mark stays, and its importance is not exceeded.
+            old: The preference that it takes the place of: its mark stays, and neither its importance nor its trust is
+                exceeded.
         """
         said = self.occasions.said
         is_marked = self.asks_permission or (old is not None and PERMISSION in marks_of(old))
@@ -77,7 +78,7 @@ class Preference:
             metadata={"source": TAG, **({PERMISSION: "true"} if is_marked else {})},
             level=Level.DERIVED,
             sources=self.occasions.sources,
-            trust=self.occasions.trust,
+            trust=self.occasions.trust if old is None else min(self.occasions.trust, old.trust),
         )
 
 

@@ -9,6 +9,7 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.signals import Feedback
+from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Batch
 from dream.passes.conversation.beside import fitting, handles_of, nearest, stored_beside
@@ -20,6 +21,8 @@ from dream.passes.protocol import ModelContext
 
 _LOOKED_THROUGH: Final = 1_000
 """The newest so many preferences, and earlier turns, are compared with the new turns."""
+_KINDS: Final = 3
+"""Earlier turns, preferences and feedback have a third of the room each."""
 _WIDEST_ENTRY, _WIDEST_FEEDBACK = "e9999", "f9999"
 
 
@@ -95,6 +98,16 @@ class Surroundings:
             earlier=[turn for turn in earlier[::-1] if turn.occurred_at <= context.as_of],
         )
 
+    def need(self, view: ReadView, context: ModelContext, room: int) -> int:
+        """Return how many of *room* tokens this can take beside any batch: what it cannot is left to new turns."""
+        most, importance = context.options.preferences.beside, importance_at(view.decay, context.as_of)
+        weights = (
+            sorted((_tokens(longest_line(turn)) for turn in self.earlier), reverse=True)[:most],
+            sorted((_tokens(entry_line(_WIDEST_ENTRY, one, importance)) for one in self.known), reverse=True)[:most],
+            [_tokens(feedback_line(_WIDEST_FEEDBACK, one)) for one in self.feedback],
+        )
+        return min(room, _KINDS * max(sum(kind) for kind in weights))
+
     def beside(self, view: ReadView, context: ModelContext, batch: Batch, said: Sequence[str], room: int) -> Batch:
         """Return *batch* with the nearest earlier turns and preferences and the newest feedback.
 
@@ -111,9 +124,9 @@ class Surroundings:
         earlier = nearest(said, free, lambda turn: turn.content, terms.beside)
         alike = nearest(said, self.known, lambda entry: entry.content, terms.beside)
         known = list({entry.id: entry for entry in (*alike, *self.known)}.values())[: terms.beside]
-        turns = fitting(earlier, longest_line, room // 3)
-        entries = fitting(known, lambda entry: entry_line(_WIDEST_ENTRY, entry, importance), room // 3)
-        feedback = fitting(self.feedback, lambda one: feedback_line(_WIDEST_FEEDBACK, one), room // 3)
+        turns = fitting(earlier, longest_line, room // _KINDS)
+        entries = fitting(known, lambda entry: entry_line(_WIDEST_ENTRY, entry, importance), room // _KINDS)
+        feedback = fitting(self.feedback, lambda one: feedback_line(_WIDEST_FEEDBACK, one), room // _KINDS)
         turns.sort(key=lambda turn: (turn.occurred_at, turn.id))
         versions = [*((turn.id, turn.version) for turn in turns), *((entry.id, entry.version) for entry in entries)]
         signals = [(one.id, 1) for one in reversed(feedback)]
@@ -133,6 +146,10 @@ def told_by(sheet: Sheet) -> list[str]:
 def _window(view: ReadView, context: ModelContext, limit: int) -> list[Feedback]:
     """Return the newest feedback of the window, oldest first."""
     return view.feedback.newest(limit=limit, since=_since(context))
+
+
+def _tokens(text: str) -> int:
+    return estimate_tokens(text + "\n")
 
 
 def _since(context: ModelContext) -> datetime:

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 from commandline import EXAMPLES, CommandLine
+from dreaming import of_pass
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.builder import AgentHostBuilder
@@ -156,7 +157,9 @@ def test_lessons_cite_the_corrections_they_are_learned_from(story: Story):
 def test_the_forecast_bounds_what_is_spent(story: Story):
     asked, forecast = story.document["usage"], story.document["forecast"]
     assert (
-        {row["pass"] for row in asked} == {one["name"] for one in forecast} == {"fact-mining", "memory-consolidation"}
+        {row["pass"] for row in asked}
+        == {one["name"] for one in forecast}
+        == {"fact-mining", "memory-consolidation", "episodes", "preferences"}
     )
     assert sum(row["calls"] for row in asked) == len(story.requests)
     assert {row["model"] for row in asked} == {MODEL}
@@ -266,7 +269,7 @@ async def test_what_a_day_has_no_room_for_waits_with_the_answer_that_was_paid(tm
             paid = server.calls
             clock.advance(timedelta(hours=25))
             second = await host.dreams.run()
-    waiting, done = first.passes[-1], second.passes[-1]
+    waiting, done = (of_pass(report, "memory-consolidation") for report in (first, second))
     assert {item.code for item in waiting.refused} >= {"share_cap"}
     assert done.accepted > 0
     assert server.calls == paid
