@@ -169,6 +169,46 @@ class SkillOptimizationOptions(Options):
     """A rewrite is judged when the skill was used so often before it and after it."""
 
 
+class EpisodeOptions(Options):
+    """How episodes are found in conversations."""
+
+    section: ClassVar[str] = "dreaming.episodes"
+    """What its fields are called after in errors."""
+
+    max_turns: int = Field(default=2_000, ge=1)
+    """New turns read in one run; the rest is backlog."""
+    overlap_turns: int = Field(default=4, ge=0, le=50)
+    """Turns before the new ones that are shown again, for what they refer to."""
+    window: timedelta = Field(default=timedelta(days=30), gt=timedelta(0))
+    """Known episodes last met within this time may be shown beside new turns."""
+    beside: int = Field(default=12, ge=0, le=100)
+    """So many of them at most, the nearest first."""
+
+
+class PreferenceOptions(Options):
+    """How preferences are inferred."""
+
+    section: ClassVar[str] = "dreaming.preferences"
+    """What its fields are called after in errors."""
+
+    max_turns: int = Field(default=2_000, ge=1)
+    """New turns read in one run; the rest is backlog."""
+    overlap_turns: int = Field(default=4, ge=0, le=50)
+    """Turns before the new ones that are shown again, for what they refer to."""
+    window: timedelta = Field(default=timedelta(days=7), gt=timedelta(0))
+    """Earlier turns and feedback of this time count as occasions."""
+    max_feedback: int = Field(default=50, ge=0)
+    """The newest so many signals of it are shown."""
+    beside: int = Field(default=12, ge=0, le=100)
+    """Known preferences and earlier turns shown beside new turns, so many of each at most."""
+    when_irritated: int = Field(default=1, ge=1)
+    """Occasions that a preference takes which was voiced with great irritation."""
+    when_frustrated: int = Field(default=2, ge=1)
+    """Occasions that one takes which was voiced with mild frustration."""
+    when_casual: int = Field(default=3, ge=1)
+    """Occasions that any other one takes."""
+
+
 class DreamOptions(Options):
     """Everything a host may tune of its dreams; frozen, validated when the host is built.
 
@@ -194,6 +234,10 @@ class DreamOptions(Options):
     """How facts are mined from conversations."""
     consolidation: ConsolidationOptions = Field(default_factory=ConsolidationOptions)
     """How the model merges and retires entries."""
+    episodes: EpisodeOptions = Field(default_factory=EpisodeOptions)
+    """How episodes are found in conversations."""
+    preferences: PreferenceOptions = Field(default_factory=PreferenceOptions)
+    """How preferences are inferred."""
     skill_gaps: SkillGapOptions = Field(default_factory=SkillGapOptions)
     """How recurring requests become skills."""
     skill_consolidation: SkillConsolidationOptions = Field(default_factory=SkillConsolidationOptions)

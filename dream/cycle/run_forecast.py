@@ -70,8 +70,8 @@ class Forecaster:
             scope=self.scope,
             options=self.options,
             pass_name=model_pass.name,
-            # No run has begun; the fence of the prompts is as long as that of any run.
-            run_id="",
+            # No run has begun, but passes remember what they worked out by the run's id: each forecast has its own.
+            run_id=self.parts.ids.new(),
             as_of=self.as_of,
         )
         texts = {name: directive.text for name, directive in read.items()}

@@ -65,6 +65,7 @@ def readers(name: str) -> str:
 
     Example:
         >>> readers("memory-rules")
-        'fact-mining and memory-consolidation'
+        'fact-mining, memory-consolidation, episodes and preferences'
     """
-    return " and ".join(KNOWN[name].passes)
+    *others, last = KNOWN[name].passes
+    return f"{', '.join(others)} and {last}" if others else last

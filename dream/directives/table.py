@@ -27,7 +27,7 @@ KNOWN: Final[Mapping[str, Known]] = MappingProxyType(
     {
         "memory-rules": Known(
             "What a memory is and how one is written; it stands before the others.",
-            ("fact-mining", "memory-consolidation"),
+            ("fact-mining", "memory-consolidation", "episodes", "preferences"),
         ),
         "memory-mining": Known(
             "Which facts of a conversation are worth keeping, and what proves them.",
@@ -53,6 +53,16 @@ KNOWN: Final[Mapping[str, Known]] = MappingProxyType(
             "How a skill that fails, or says too little, is improved.",
             ("skill-optimization",),
             ("toSave", "name", "summary", "content", "sourceNames"),
+        ),
+        "episode-dream": Known(
+            "Which events of a conversation are worth telling, and when one is met again.",
+            ("episodes",),
+            ("toSave", "content", "eventType", "existing", "sourceTurns", "quote"),
+        ),
+        "pref-dream": Known(
+            "What users show that they want, how strongly, and what a new preference contradicts.",
+            ("preferences",),
+            ("toSave", "content", "sentiment", "existing", "supersedes", "sourceIds", "quote"),
         ),
     },
 )

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+from dream.passes.episodes import EpisodeExtraction
 from dream.passes.exact_fold import ExactFold
 from dream.passes.fact_mining import FactMining
 from dream.passes.importance_decay import ImportanceDecay
 from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.near_duplicates import NearDuplicates
+from dream.passes.preferences import PreferenceInference
 from dream.passes.protocol import DreamContext, DreamPass, ModelContext, ModelPass
 from dream.passes.retention import Retention
 from dream.passes.skill_consolidation import SkillConsolidation
@@ -32,9 +34,11 @@ ORDER: tuple[Place, ...] = (
         MemoryConsolidation(),
         "after mining, so that it judges what was just said; after the fold, which spares it copies",
     ),
+    Place(EpisodeExtraction(), "before anything that consumes the log; after consolidation, which judges facts alone"),
     Place(SkillGaps(), "before the other passes on skills, which look at what it writes"),
     Place(SkillConsolidation(), "after the gaps, so that a new skill that overlaps an old one is merged at once"),
     Place(SkillOptimization(), "after consolidation, so that what fails is improved where it will stay"),
+    Place(PreferenceInference(), "after all that writes down what was said, so that it infers only what was not"),
 )
 """The order of a run; adding a pass is one line here."""
 

@@ -28,7 +28,9 @@ _SKILLS = _Reading(skills, skills.c.position, skills.c.status == Status.ACTIVE.v
 _READINGS = {
     "fact-mining": _TURNS,
     "memory-consolidation/feedback": _FEEDBACK,
+    "episodes": _TURNS,
     "skill-gaps": _TURNS,
+    "preferences": _TURNS,
     "skill-consolidation": _SKILLS,
     "skill-optimization": _SKILLS,
 }

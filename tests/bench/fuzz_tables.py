@@ -314,7 +314,7 @@ def _frozen(
         entries=SimpleNamespace(
             get_many=lambda ids: [entries[one] for one in ids if one in entries],
             with_fold_keys=lambda keys: [entry for key in keys for entry in by_key.get(key, [])],
-            derived_from=lambda _kind, _id: [],
+            derived_from=lambda _kind, *_ids: [],
             material=lambda **_: [],
             last_position=lambda: 0,
         ),

@@ -21,8 +21,9 @@ def answer(request: ServedRequest) -> str:
     shown = list(records_in(request.prompt))
     records = [record for record in shown if record.handle[0] in "tef"]
     kind = records[0].handle[0] if records else ""
-    if kind == "t":
-        return _written({"facts": list(_facts(records))})
+    turns = [record for record in records if record.handle[0] == "t"]
+    if turns:
+        return _written({"facts": list(_facts(turns)), "toSave": []})
     if kind == "f":
         return _written({"toDelete": [], "toSave": list(_lessons(records))})
     return _written(_orders(records, is_repair=len(request.body["messages"]) > _QUESTION))

@@ -36,6 +36,13 @@ class TurnReader(Protocol):
         """Return the last *limit* turns said before a turn in its session, in the order they were said."""
         ...
 
+    def said_since(self, since: datetime, *, limit: int) -> list[Turn]:
+        """Return the newest *limit* turns that users said at or after an instant, in the order they were said.
+
+        Generated turns are not what a user said; consumed ones still are.
+        """
+        ...
+
     def openings(self, *, limit: int) -> list[Turn]:
         """Return the first turn a user said in each of the *limit* sessions begun last, in the order they were said.
 

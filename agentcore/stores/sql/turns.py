@@ -69,6 +69,12 @@ class SqlTurnStore:
         newest = first.order_by(ranked.c.occurred_at.desc(), ranked.c.pk.desc()).limit(limit)
         return self._read(self._all().where(turns.c.pk.in_(newest)).order_by(turns.c.occurred_at, turns.c.pk))
 
+    def said_since(self, since: datetime, *, limit: int) -> list[Turn]:
+        """Return the newest *limit* turns that users said at or after an instant, in the order they were said."""
+        by_users = self._all().where(turns.c.role == _USER, turns.c.generated.is_(False))
+        newest = by_users.where(turns.c.occurred_at >= to_micros(since))
+        return self._read(newest.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit))[::-1]
+
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
         """Return turns past the position *after*, and turns of *also* before it, in the order of arrival."""
         columns = select(turns.c.id, turns.c.position, turns.c.session_id).where(self._mine, _UNREAD)

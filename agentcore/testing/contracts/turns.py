@@ -75,6 +75,20 @@ class TurnContract:
         expect_equal(await _before(storage, "early", 9), [])
         expect_equal(await _before(storage, "unknown", 9), [])
 
+    async def test_what_users_said_lately_is_the_newest_of_it(self, storage: Storage) -> None:
+        """In the order they were said; consumed turns count, generated ones and other roles do not."""
+        turns = [
+            a_turn("late", occurred_at=START + DAY),
+            a_turn("first", session_id="s2", consumed_at=START),
+            a_turn("tool", role="tool"),
+            a_turn("made", generated=True),
+            a_turn("old", occurred_at=START - DAY),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.turns.add(turns))
+        for limit, expected in ((9, ["first", "late"]), (1, ["late"])):
+            found = await storage.read(SCOPE, lambda view, limit=limit: view.turns.said_since(START, limit=limit))
+            expect_equal([turn.id for turn in found], expected)
+
     async def test_new_turns_are_read_in_the_order_of_arrival(self, storage: Storage) -> None:
         """Not of ids or of what was said first; what a reader let lie comes back by its id."""
         await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("c"), a_turn("a", occurred_at=START - DAY)]))

@@ -58,8 +58,9 @@ def scripted_answer(prompt: str) -> str:
     r"""Answer the prompt of a dream by rule; the same prompt always gets the same answer.
 
     Of turns (handles `t1`, `t2`, ...), each user's first statement about themselves becomes a fact that quotes it word
-    for word. Of entries (`e1`, ...), two of one category that share half of their words are merged by joining both
-    texts. Nothing is ever superseded or dropped, and other records are left alone.
+    for word; no episode and no preference is found in them. Of entries (`e1`, ...), two of one category that share half
+    of their words are merged by joining both texts. Nothing is ever superseded or dropped, and other records are left
+    alone.
 
     Args:
         prompt: All messages, as `agentcore.testing.ServedRequest.prompt` gives them.
@@ -74,7 +75,7 @@ def scripted_answer(prompt: str) -> str:
     records = list(records_in(prompt))
     turns = [record for record in records if record.handle.startswith("t")]
     if turns:
-        return _written({"facts": list(_facts(turns))})
+        return _written({"facts": list(_facts(turns)), "toSave": []})
     entries = [record for record in records if record.handle.startswith("e")]
     return _written({"toSave": list(_merges(entries)), "toDelete": []})
 

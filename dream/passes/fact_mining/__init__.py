@@ -5,23 +5,24 @@ not say.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from agentcore.domain.capability import Capability
-from agentcore.domain.conversation import Turn
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView, TurnMaterial
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
+from dream.passes.conversation.evidence import Evidence, evidence_of
+from dream.passes.conversation.lines import Shown
+from dream.passes.conversation.packing import packed
+from dream.passes.conversation.reading import pending, read_new, settled_of, shown_of, terms_for
+from dream.passes.conversation.statement import Terms
 from dream.passes.fact_mining.answer import Item, read_items
-from dream.passes.fact_mining.evidence import Evidence, evidence_of, is_evidence
-from dream.passes.fact_mining.fact import Fact, Terms, fact_of
+from dream.passes.fact_mining.fact import Fact, fact_of
 from dream.passes.fact_mining.known import Known, Meeting, mark_of, meet
-from dream.passes.fact_mining.packing import Session, packed
-from dream.passes.fact_mining.prompt import Shown, frame, question, shown_turns
+from dream.passes.fact_mining.prompt import frame, question
 from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
 
@@ -35,8 +36,6 @@ _COUNTS = (
     "categories_repaired",
     "subject_times_dropped",
 )
-_LOOK_BACK = 4
-"""Turns looked at for each one shown before: between two that were said there may be several of tools."""
 
 
 class FactMining:
@@ -48,29 +47,18 @@ class FactMining:
 
     async def has_work(self, context: ModelContext) -> Work:
         """Every turn that nobody has consumed and that it has not read is work."""
-        return Work(await _pending(context))
+        return Work(await pending(context))
 
     async def pack(self, context: ModelContext) -> Packing:
         """Take the oldest new turns, by session."""
         mining = context.options.mining
-        material, turns, settled = await context.read(lambda view: _next_material(view, context))
-        readable = {turn_id for turn_id, turn in turns.items() if is_evidence(turn)}
-        sessions = await context.read(lambda view: _sessions(view, material, turns, mining.overlap_turns))
+        reading = await read_new(context, limit=mining.max_turns, overlap=mining.overlap_turns)
         room = context.options.model.prompt_tokens - estimate_tokens(frame(context.marker))
-        batches, refused = packed(sessions, room=room, overlap=mining.overlap_turns)
-        asked = {turn_id for batch in batches for turn_id in batch.member_ids}
-        return Packing(
-            batches=batches,
-            cursor=max([context.cursor, *(item.position for item in material)]),
-            looked_at=tuple(sorted(settled | (turns.keys() - asked))),
-            refused=refused,
-            backlog=max(0, await _pending(context) - len(material)),
-            notes={"turns": len(readable), "sessions": len(sessions)},
-        )
+        return reading.packing(*packed(reading.sessions, room=room, overlap=mining.overlap_turns))
 
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the facts of a batch."""
-        shown = await _shown(context, batch)
+        shown = await shown_of(context, batch)
         if not any(one.is_new for one in shown):
             return None
         return question(context, shown, directives=self.directives, purpose=self.name)
@@ -87,8 +75,9 @@ class FactMining:
         items, unreadable = read_items(answers[-1])
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in unreadable):
             return Proposal(refused=tuple(unreadable))
-        shown = await _shown(context, batch)
-        terms = await _terms(context, items, shown)
+        shown = await shown_of(context, batch)
+        texts = [*(item.content for item in items), *(one.turn.content for one in shown)]
+        terms = await terms_for(context, texts)
         # Hundreds of comparisons take longer than the event loop may stall.
         facts, refused = await asyncio.to_thread(_judged, batch, items, shown, terms)
         known = await context.read(lambda view: Known.of(view, facts))
@@ -98,70 +87,12 @@ class FactMining:
             change_sets=met.change_sets,
             refused=(*unreadable, *refused, *met.refused),
             notes=dict(met.counts),
-            looked_at=await _settled(context, batch),
+            looked_at=await settled_of(context, batch),
         )
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over packing and batches."""
         return summed(notes, *_COUNTS)
-
-
-async def _pending(context: ModelContext) -> int:
-    return await context.read(lambda view: view.turns.count_material(after=context.cursor, also=context.reopened))
-
-
-def _next_material(view: ReadView, context: ModelContext) -> tuple[list[TurnMaterial], dict[str, Turn], set[str]]:
-    """Return what to read, those turns, and reopened ids of which nothing is left to read."""
-    limit = context.options.mining.max_turns
-    material = view.turns.material(after=context.cursor, also=context.reopened, limit=limit)
-    turns = {turn.id: turn for turn in view.turns.get_many([item.id for item in material])}
-    reopened = {turn.id: turn for turn in view.turns.get_many(context.reopened)}
-    settled = {
-        turn_id for turn_id in context.reopened if turn_id not in reopened or reopened[turn_id].consumed_at is not None
-    }
-    return material, turns, settled
-
-
-def _sessions(
-    view: ReadView, material: Sequence[TurnMaterial], turns: Mapping[str, Turn], overlap: int
-) -> list[Session]:
-    """Group new turns by session, in the order they were said; sessions in the order of their first arrival."""
-    groups: dict[str, list[Turn]] = {}
-    for item in material:
-        if is_evidence(turns[item.id]):
-            groups.setdefault(item.session_id, []).append(turns[item.id])
-    sessions: list[Session] = []
-    for group in groups.values():
-        said = sorted(group, key=lambda turn: turn.occurred_at)
-        earlier = view.turns.preceding(said[0].id, limit=overlap * _LOOK_BACK) if overlap else []
-        before = [turn for turn in earlier if is_evidence(turn)]
-        sessions.append(Session(tuple(said), tuple(before[-overlap:] if overlap else ())))
-    return sessions
-
-
-async def _shown(context: ModelContext, batch: Batch) -> list[Shown]:
-    stored = await context.read(lambda view: view.turns.get_many(batch.record_ids))
-    return shown_turns(batch, {turn.id: turn for turn in stored})
-
-
-async def _settled(context: ModelContext, batch: Batch) -> tuple[str, ...]:
-    """Return the members that need no second look: a turn that changed meanwhile does."""
-    stored = await context.read(lambda view: view.turns.get_many(batch.member_ids))
-    versions = {turn.id: turn.version for turn in stored}
-    return tuple(turn_id for turn_id, version in batch.members if versions.get(turn_id, version) == version)
-
-
-async def _terms(context: ModelContext, items: Sequence[Item], shown: Sequence[Shown]) -> Terms:
-    # Only scripts without capitals are judged by how rare their terms are.
-    texts = [*(item.content for item in items), *(one.turn.content for one in shown)]
-    counted = [text for text in texts if not text.isascii()]
-    frequencies: Mapping[str, int] = await context.count_documents(counted) if counted else dict[str, int]()
-    return Terms(
-        vocabulary=context.vocabulary,
-        document_frequency=lambda term: frequencies.get(term, 0),
-        protected=context.options.protected_categories,
-        protect_importance=context.options.consolidation.protect_importance,
-    )
 
 
 def _judged(

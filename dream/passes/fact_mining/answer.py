@@ -35,6 +35,11 @@ class Item:
     importance: object = None
     subject_time: object = None
 
+    @property
+    def label(self) -> str:
+        """What refusals call it."""
+        return f"fact {self.number}"
+
 
 def read_items(answer: Mapping[str, Any]) -> tuple[list[Item], list[Refusal]]:
     """Return the facts that can be read, and why others cannot; nothing of an answer in another shape is used."""

@@ -17,9 +17,10 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.coverage import coverage
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.fact_mining.fact import Fact, speaker_of
+from dream.passes.conversation.retelling import fresh_turns, says_the_same
+from dream.passes.conversation.statement import speaker_of
+from dream.passes.fact_mining.fact import Fact
 
 MINE: Final = "mine"
 """Operation of a change set that adds a fact."""
@@ -120,21 +121,6 @@ def mark_of(facts: Sequence[Fact]) -> str:
     return hashlib.blake2b(told, digest_size=16).hexdigest()
 
 
-def says_the_same(one: str, other: str, vocabulary: Vocabulary, tokenizer: Tokenizer) -> bool:
-    """Tell whether two statements of the same turns differ in nothing but little words.
-
-    Example:
-        >>> from dream.guards.vocabulary import builtin
-        >>> says_the_same("Ana moved to Lisbon.", "Ana has moved to Lisbon", builtin(), Tokenizer())
-        True
-        >>> says_the_same("Ana moved to Lisbon.", "Ana has not moved to Lisbon", builtin(), Tokenizer())
-        False
-    """
-    if normalise(one) == normalise(other):
-        return True
-    return tokenizer.tokens(one) == tokenizer.tokens(other) and coverage([one], other, vocabulary).faithful
-
-
 def meet(
     facts: Sequence[Fact],
     known: Known,
@@ -186,8 +172,7 @@ def _seen_again(entry: MemoryEntry, fact: Fact, as_of: datetime) -> MemoryEntry:
 
     One that is trusted more takes nothing from a fact that is trusted less.
     """
-    counted = {source.id for source in entry.sources if source.kind is SourceKind.TURN}
-    fresh = [turn for turn in fact.evidence.heard if turn.id not in counted and turn.trust >= entry.trust]
+    fresh = fresh_turns(entry, fact.evidence.heard)
     if not fresh or fact.trust < entry.trust:
         return entry
     said = [turn.occurred_at for turn in fresh]

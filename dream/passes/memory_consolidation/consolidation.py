@@ -13,6 +13,7 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
+from dream.passes.lines import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at
 from dream.passes.memory_consolidation import feedback as signals
 from dream.passes.memory_consolidation.answer import Broken, Parsed, parse
 from dream.passes.memory_consolidation.candidates import FEEDBACK, SETTLED, count, pack
@@ -24,7 +25,6 @@ from dream.passes.memory_consolidation.judging import (
     judge_entries,
     judge_feedback,
 )
-from dream.passes.memory_consolidation.lines import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at
 from dream.passes.memory_consolidation.question import about_entries, about_feedback, complaint
 from dream.passes.memory_consolidation.settling import settle
 from dream.passes.memory_consolidation.sheet import Sheet

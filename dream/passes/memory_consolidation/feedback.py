@@ -14,10 +14,10 @@ from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.coverage import Coverage, coverage
+from dream.passes.lines import feedback_line, feedback_text, handles
 from dream.passes.memory_consolidation.answer import SaveItem, is_clean
 from dream.passes.memory_consolidation.desk import Desk, is_under
 from dream.passes.memory_consolidation.faithful import unfaithful
-from dream.passes.memory_consolidation.lines import feedback_line, feedback_text, handles
 from dream.passes.memory_consolidation.saving import Unfaithful
 from dream.passes.protocol import ModelContext
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from agentcore.domain.memory import MemoryEntry
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.memory_consolidation.conflicts import Evidence, Verdict, judge
+from dream.passes.conflicts import Evidence, Verdict, judge
 from dream.passes.memory_consolidation.desk import Desk
 
 

@@ -45,7 +45,7 @@ def test_questions_small_talk_and_other_peoples_words_make_no_fact():
         turn(4, "I have booked a table for you at eight.", role="assistant"),
         turn(5, "I have had two cats since the summer of 2019.", mark="read-before"),
     ]
-    assert reply(*lines) == {"facts": []}
+    assert reply(*lines) == {"facts": [], "toSave": []}
 
 
 def test_nearly_equal_entries_are_joined_and_keep_every_word():

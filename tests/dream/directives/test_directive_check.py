@@ -38,7 +38,7 @@ def test_an_unusable_one_says_who_does_nothing(tmp_path: Path):
     found = check(tmp_path, **{"memory-rules.md": " "})
     assert unlike_fine(found) == {"memory-rules": Verdict.WRONG}
     assert "it is empty" in found["memory-rules"].detail
-    assert "fact-mining and memory-consolidation cannot work" in found["memory-rules"].remedy
+    assert "fact-mining, memory-consolidation, episodes and preferences cannot work" in found["memory-rules"].remedy
 
 
 def test_one_that_leaves_out_what_the_answer_needs_is_noted_word_by_word(tmp_path: Path):
@@ -56,7 +56,7 @@ def test_one_that_leaves_out_what_the_answer_needs_is_noted_word_by_word(tmp_pat
         ("dream.md.txt", "dream.md"),
         ("memory_rules.md", "memory-rules.md"),
         ("word.json", "words.json"),
-        ("cooking.md", "directives are memory-rules, memory-mining, dream"),
+        ("cooking.md", "directives are memory-rules, memory-mining, dream, episode-dream, pref-dream"),
     ],
 )
 def test_a_file_that_nothing_reads_is_noted_with_what_was_meant(tmp_path: Path, name: str, meant: str):

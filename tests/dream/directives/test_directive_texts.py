@@ -19,14 +19,20 @@ from dream.directives.library import built_in
 from dream.guards.coverage import coverage
 from dream.guards.vocabulary import builtin
 from dream.passes import ORDER
+from dream.passes.episodes.episode import EventType
+from dream.passes.preferences.answer import Sentiment
 
 _ROOT = Path(__file__).parents[3]
 _FOLDER = _ROOT / "directives"
 _SAVED = {"content", "category", "tags", "importance", "sourceIds"}
 _FACT = {"content", "category", "tags", "importance", "subjectTime", "sourceTurns", "quote"}
+_EPISODE = {"content", "eventType", "actor", "importance", "tags", "subjectTime", "sourceTurns", "quote"}
+_PREFERENCE = {"content", "sentiment", "tags", "importance", "requiresUserPermission", "sourceIds", "quote"}
 _CONTRACT = {
     "dream": {"toDelete", "toSave", "supersededBy", "id", "reason", *_SAVED},
     "memory-mining": {"facts", *_FACT},
+    "episode-dream": {"toSave", "existing", *_EPISODE},
+    "pref-dream": {"toSave", "existing", "supersedes", *_PREFERENCE},
     "memory-rules": {"category", "tags", "importance", "subjectTime"},
 }
 
@@ -94,6 +100,35 @@ def test_each_quote_of_the_example_stands_in_a_cited_turn():
         assert set(fact) <= _FACT
         assert set(fact) >= {"content", "category", "tags", "sourceTurns", "quote"}
         assert any(fact["quote"] in records[handle] for handle in fact["sourceTurns"])
+
+
+def test_the_example_of_an_episode_holds_what_its_turns_say():
+    records, answer = _records("episode-dream"), _answer("episode-dream")
+    met, told = answer["toSave"]
+    assert met.keys() == {"existing", "sourceTurns", "quote"}
+    assert met["existing"] in records
+    assert told.keys() <= _EPISODE
+    assert told["eventType"] in set(EventType)
+    for item in (met, told):
+        assert any(item["quote"] in records[handle] for handle in item["sourceTurns"])
+    said = [f"Ines: {records[handle]}" for handle in told["sourceTurns"]]
+    assert coverage(said, told["content"], builtin()).invented == ()
+
+
+def test_the_example_of_a_preference_cites_as_often_as_its_sentiment_takes():
+    records, answer = _records("pref-dream"), _answer("pref-dream")
+    (item,) = answer["toSave"]
+    assert item.keys() == _PREFERENCE | {"supersedes"}
+    assert item["supersedes"] in records
+    assert (Sentiment(item["sentiment"]), len(set(item["sourceIds"]))) == (Sentiment.FRUSTRATED, 2)
+    assert any(item["quote"] in records[handle] for handle in item["sourceIds"])
+    said = [f"Marta: {records[handle]}" for handle in item["sourceIds"]]
+    assert coverage(said, item["content"], builtin()).invented == ()
+
+
+@pytest.mark.parametrize("name", ["episode-dream", "pref-dream"])
+def test_one_of_its_examples_is_nothing(name: str):
+    assert '`{"toSave": []}`' in built_in(name).text
 
 
 @pytest.mark.parametrize("dream_pass", [place.dream_pass for place in ORDER], ids=lambda dream_pass: dream_pass.name)

@@ -50,6 +50,8 @@ _WORDS = {
     Refused.PROTECTED_ENTRY: "too important, or seen too often, to be dropped",
     Refused.QUOTE_NOT_FOUND: "the quote stands in none of the turns it cites",
     Refused.NOT_EVIDENCE: "it rests on generated text, or on the assistant's words that nobody confirmed",
+    Refused.TOO_FEW_CITATIONS: "it was not said often enough yet, for how strongly it was said",
+    Refused.UNRELATED: "what it cites has no word in common with the entry that it names",
     Refused.CLOSE_CALL: "both sides are about as well founded; it is asked instead",
     Refused.INVALID_CONTENT: "its text, category or tags cannot be stored",
     Refused.SECRET: "it looks like a password, a key, a token or a card number",

@@ -12,10 +12,12 @@ from mining import a_fact, a_turn, mine, talk
 from agentcore.domain.memory import MemoryEntry, Status, Trust
 from agentcore.recall.tokenizer import Tokenizer
 from dream.guards.vocabulary import builtin
+from dream.passes.conversation.evidence import Evidence
+from dream.passes.conversation.retelling import says_the_same
+from dream.passes.conversation.statement import Terms
 from dream.passes.fact_mining.answer import Item
-from dream.passes.fact_mining.evidence import Evidence
-from dream.passes.fact_mining.fact import Fact, Terms, fact_of
-from dream.passes.fact_mining.known import Known, meet, says_the_same
+from dream.passes.fact_mining.fact import Fact, fact_of
+from dream.passes.fact_mining.known import Known, meet
 
 TEA = a_fact("Ana likes tea.", "t1", quote="I like tea", category="people/ana")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.passes.fact_mining.evidence import holds_quote
+from dream.passes.conversation.evidence import holds_quote
 
 HELD = [
     ("I moved to Lisbon.", "moved to Lisbon"),

@@ -12,9 +12,9 @@ from agentcore.llm.chat import Completion, FinishReason, Usage
 from agentcore.llm.tokens import estimate_tokens
 from dream.domain.batch import Batch
 from dream.options import MiningOptions, ModelOptions
+from dream.passes.conversation.lines import line, shown_turns
+from dream.passes.conversation.packing import Session, packed, tokens_of
 from dream.passes.fact_mining import FactMining
-from dream.passes.fact_mining.packing import Session, packed, tokens_of
-from dream.passes.fact_mining.prompt import line, shown_turns
 
 WORLD = World(*[None] * 3)  # type: ignore[arg-type] - only its ids and scope are used
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.passes.fact_mining.dates import nearest_years, relative_dates
+from dream.passes.conversation.dates import nearest_years, relative_dates
 
 SATURDAY = date(2025, 6, 14)
 

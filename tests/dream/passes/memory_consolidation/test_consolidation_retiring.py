@@ -8,7 +8,7 @@ from dreaming import DAY, NOW, World, codes
 
 from agentcore.domain.memory import SourceKind, SourceRef, Status, Trust
 from dream.domain.reasons import Refused
-from dream.passes.memory_consolidation.conflicts import Evidence, Verdict, judge
+from dream.passes.conflicts import Evidence, Verdict, judge
 
 NOISE, TEA = "ok thanks", "Ana likes tea."
 LISBON, PORTO = "Ana lives in Lisbon.", "Ana lives in Porto."

@@ -1,8 +1,8 @@
-"""Evidence: the turns a fact may rest on, and the quote that shows it."""
+"""Evidence: the turns a statement may rest on, and the quote that shows it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 from unicodedata import normalize
 
 import regex
@@ -10,8 +10,7 @@ import regex
 from agentcore.domain.conversation import Turn
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.fact_mining.answer import Item
-from dream.passes.fact_mining.prompt import Shown
+from dream.passes.conversation.lines import Shown
 
 READABLE: Final = frozenset({"user", "assistant"})
 """Roles whose turns are shown: prompts and the output of tools are no conversation."""
@@ -43,9 +42,28 @@ _ADDRESS = regex.compile(
 """Words by which a speaker means whoever they talk with."""
 
 
+class Claim(Protocol):
+    """An item of an answer, as far as its evidence goes."""
+
+    @property
+    def label(self) -> str:
+        """What refusals call it, such as `fact 3`."""
+        ...
+
+    @property
+    def handles(self) -> tuple[str, ...]:
+        """Turns it cites, each once."""
+        ...
+
+    @property
+    def quote(self) -> str:
+        """Words that shall stand in one of them."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a fact rests on.
+    """What a statement rests on.
 
     Args:
         turns: Its sources, in the order they were said.
@@ -70,29 +88,35 @@ def is_evidence(turn: Turn) -> bool:
     return turn.role in READABLE and not turn.generated
 
 
-def evidence_of(item: Item, shown: Mapping[str, Shown], known: frozenset[str]) -> Evidence | Refusal:
-    """Return what a fact rests on, or why it must not.
+def evidence_of(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str]) -> Evidence | Refusal:
+    """Return what a claim rests on, or why it must not.
 
     What a person said is evidence. What an assistant said is evidence only beside a later turn of a user in the same
-    session that the fact cites too; alone it is nothing.
+    session that the claim cites too; alone it is nothing.
 
     Args:
-        item: The fact.
+        claim: The item of the answer.
         shown: Turns of the prompt that are still as they were, by handle.
-        known: All handles of the prompt.
+        known: All handles of turns in the prompt.
     """
-    unknown = [handle for handle in item.handles if handle not in known]
+    valid = cited_turns(claim, shown, known)
+    return valid if isinstance(valid, Refusal) else _quoted(claim, valid, partners_of(valid, shown.values()))
+
+
+def cited_turns(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str]) -> list[Shown] | Refusal:
+    """Return those of the cited turns that count as evidence, one of them new, or why there are none."""
+    unknown = [handle for handle in claim.handles if handle not in known]
     if unknown:
-        return _refused(Refused.UNKNOWN_HANDLE, item, f"cites {unknown[0][:20]!r}, which it was not shown")
-    if any(handle not in shown for handle in item.handles):
-        return _refused(Refused.STALE_SOURCE, item, "cites a turn that changed or is gone")
-    cited = sorted((shown[handle] for handle in item.handles), key=lambda one: one.place)
+        return _refused(Refused.UNKNOWN_HANDLE, claim, f"cites {unknown[0][:20]!r}, which it was not shown")
+    if any(handle not in shown for handle in claim.handles):
+        return _refused(Refused.STALE_SOURCE, claim, "cites a turn that changed or is gone")
+    cited = sorted((shown[handle] for handle in claim.handles), key=lambda one: one.place)
     if not any(one.is_new for one in cited):
-        return _refused(Refused.NO_SOURCES, item, "cites only turns that were read before")
+        return _refused(Refused.NO_SOURCES, claim, "cites only turns that were read before")
     valid = [one for one in cited if is_evidence(one.turn) and (one.turn.role == "user" or _answers(one, cited))]
     if not any(one.is_new for one in valid):
-        return _refused(Refused.NOT_EVIDENCE, item, "rests on words of the assistant that no user confirmed")
-    return _quoted(item, valid, _partners(valid, shown.values()))
+        return _refused(Refused.NOT_EVIDENCE, claim, "rests on words of the assistant that no user confirmed")
+    return valid
 
 
 def holds_quote(text: str, quote: str) -> bool:
@@ -114,21 +138,21 @@ def holds_quote(text: str, quote: str) -> bool:
     return False
 
 
-def _partners(valid: Sequence[Shown], shown: Iterable[Shown]) -> tuple[str, ...]:
+def partners_of(valid: Sequence[Shown], shown: Iterable[Shown]) -> tuple[str, ...]:
     """Return the other speakers of a session in which one of the turns says "you", "we" or "our"."""
     sessions = {one.turn.session_id for one in valid if _ADDRESS.search(one.turn.content)}
     names = {one.turn.speaker for one in shown if one.turn.session_id in sessions}
     return tuple(sorted(name for name in names if name is not None))
 
 
-def _quoted(item: Item, valid: Sequence[Shown], partners: tuple[str, ...]) -> Evidence | Refusal:
-    holders = [one for one in valid if holds_quote(one.turn.content, item.quote)]
+def _quoted(claim: Claim, valid: Sequence[Shown], partners: tuple[str, ...]) -> Evidence | Refusal:
+    holders = [one for one in valid if holds_quote(one.turn.content, claim.quote)]
     if not holders:
-        return _refused(Refused.QUOTE_NOT_FOUND, item, "has a quote that stands in none of its turns")
+        return _refused(Refused.QUOTE_NOT_FOUND, claim, "has a quote that stands in none of its turns")
     said = [one for one in holders if one.turn.role == "user"]
     if not said and any(_denies(one, valid) for one in holders):
-        return _refused(Refused.NOT_EVIDENCE, item, "rests on words of the assistant that the user denied")
-    quote = " ".join(item.quote.split()).strip(" \"'")
+        return _refused(Refused.NOT_EVIDENCE, claim, "rests on words of the assistant that the user denied")
+    quote = " ".join(claim.quote.split()).strip(" \"'")
     return Evidence(tuple(one.turn for one in valid), (said or holders)[0].turn, quote, partners)
 
 
@@ -170,5 +194,5 @@ def _spaced(character: str) -> bool:
     return character.isdigit() or (character.isalpha() and character.lower() != character.upper())
 
 
-def _refused(code: Refused, item: Item, problem: str) -> Refusal:
-    return Refusal(code, f"fact {item.number} {problem}")
+def _refused(code: Refused, claim: Claim, problem: str) -> Refusal:
+    return Refusal(code, f"{claim.label} {problem}")

@@ -15,7 +15,7 @@ from agentcore.domain.subject_time import PartialDate, Precision, Span
 from dream.guards.calendar_words import MONTHS
 from dream.guards.folding import fold, one_form
 from dream.guards.languages import language_of
-from dream.passes.fact_mining.date_words import (
+from dream.passes.conversation.date_words import (
     AFTER,
     AGO,
     AHEAD,

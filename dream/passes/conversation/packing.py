@@ -8,7 +8,7 @@ from agentcore.llm.tokens import estimate_tokens
 from dream.domain.batch import Batch, Version
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.fact_mining.prompt import longest_line
+from dream.passes.conversation.lines import longest_line
 
 KIND = "turns"
 _SHARE_BESIDE = 4

@@ -11,8 +11,8 @@ from dream.guards.dates import Day
 from dream.guards.numerals import Quantity
 from dream.guards.specific import Kind
 from dream.guards.specifics import Specifics, measures_of
-from dream.passes.fact_mining.dates import Mention, Reading, day_of, nearest_years, relative_dates
-from dream.passes.fact_mining.evidence import Evidence
+from dream.passes.conversation.dates import Mention, Reading, day_of, nearest_years, relative_dates
+from dream.passes.conversation.evidence import Evidence
 
 _YEARS = range(1000, 3000)
 _SECONDS_OF_MINUTE = 60

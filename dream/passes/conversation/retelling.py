@@ -1,0 +1,46 @@
+"""Whether two texts of the same turns tell the same, and which turns an entry has not counted."""
+
+from collections.abc import Iterable
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import MemoryEntry, SourceKind
+from agentcore.domain.text import normalise
+from agentcore.recall.tokenizer import Tokenizer
+from dream.guards.coverage import coverage
+from dream.guards.vocabulary import Vocabulary
+
+
+def says_the_same(one: str, other: str, vocabulary: Vocabulary, tokenizer: Tokenizer) -> bool:
+    """Tell whether two statements of the same turns differ in nothing but little words.
+
+    Example:
+        >>> from dream.guards.vocabulary import builtin
+        >>> says_the_same("Ana moved to Lisbon.", "Ana has moved to Lisbon", builtin(), Tokenizer())
+        True
+        >>> says_the_same("Ana moved to Lisbon.", "Ana has not moved to Lisbon", builtin(), Tokenizer())
+        False
+    """
+    if normalise(one) == normalise(other):
+        return True
+    return tokenizer.tokens(one) == tokenizer.tokens(other) and coverage([one], other, vocabulary).faithful
+
+
+def retells(new: str, old: str, vocabulary: Vocabulary) -> bool:
+    """Tell whether *new* says nothing that *old* does not say, of the same turns: nothing is lost without it.
+
+    Example:
+        >>> from dream.guards.vocabulary import builtin
+        >>> retells("The printer at Norte was broken.", "Ana found the printer at Norte broken.", builtin())
+        True
+        >>> retells("Ana wants polite answers.", "Ana wants short answers.", builtin())
+        False
+    """
+    tokenizer = Tokenizer()
+    says_no_more = set(tokenizer.tokens(new)) <= set(tokenizer.tokens(old))
+    return says_no_more and not coverage([old], new, vocabulary).invented
+
+
+def fresh_turns(entry: MemoryEntry, heard: Iterable[Turn]) -> list[Turn]:
+    """Return the turns of people that *entry* has not counted yet; one trusted less than it reinforces nothing."""
+    known = {source.id for source in entry.sources if source.kind is SourceKind.TURN}
+    return [turn for turn in heard if turn.id not in known and turn.trust >= entry.trust]

@@ -1,0 +1,159 @@
+"""What a model writes of turns: cleaned, and held against what was said."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.text import clean_content, clean_tags
+from agentcore.errors import InvalidContentError
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused
+from dream.guards.coverage import coverage
+from dream.guards.rare_terms import DocumentFrequency
+from dream.guards.secrets import secret_in
+from dream.guards.vocabulary import Vocabulary
+from dream.passes.conversation.evidence import Evidence
+from dream.passes.conversation.times import ToldTimes
+
+_LONGEST: Final = 2_000
+"""A statement longer than this is no statement but a transcript."""
+_MOST_TAGS: Final = 12
+_DEFAULT_BASE: Final = 0.5
+_STEP: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What statements are judged by.
+
+    Args:
+        vocabulary: Which words are ordinary.
+        document_frequency: How many entries hold a term.
+        protected: Categories that no pass changes.
+        protect_importance: Importance from which an entry is protected; a statement stays below.
+    """
+
+    vocabulary: Vocabulary
+    document_frequency: DocumentFrequency
+    protected: Sequence[str]
+    protect_importance: float
+
+
+def speaker_of(turn: Turn) -> str:
+    """Return who spoke, in words for people."""
+    return turn.speaker or f"the {turn.role}"
+
+
+def reason_of(evidence: Evidence) -> str:
+    """Return why something is remembered, in words for people."""
+    turn = evidence.quoted
+    day = f"{turn.occurred_at.day} {turn.occurred_at:%B %Y}"
+    return f'said by {speaker_of(turn)} on {day}: "{shortened(evidence.quote)}"'
+
+
+def statement(text: str, label: str) -> str | Refusal:
+    """Return *text* on one line as it can be stored, or why it cannot."""
+    try:
+        content = clean_content(" ".join(text.split()))
+    except InvalidContentError as error:
+        return Refusal(Refused.INVALID_CONTENT, f"{label}: {error}")
+    if len(content) > _LONGEST:
+        return Refusal(Refused.INVALID_CONTENT, f"{label} has {len(content):,} characters, not a statement")
+    return content
+
+
+def secret_told(label: str, source: str, *texts: str) -> Refusal | None:
+    """Return a refusal if one of *texts* holds a secret.
+
+    Args:
+        label: What the refusal calls the item.
+        source: The record it came from, such as `turn 4f00c2`.
+        texts: What would be stored.
+    """
+    secret = next((found for found in map(secret_in, texts) if found is not None), None)
+    # The refusal is kept and shown, so it names the record and never the text.
+    return None if secret is None else Refusal(Refused.SECRET, f"{label} from {source} looks like a {secret}")
+
+
+def protected(label: str, category: str, terms: Terms) -> Refusal | None:
+    """Return a refusal if no pass may write into *category*."""
+    return (
+        Refusal(Refused.PROTECTED_CATEGORY, f"{label} in {category}") if is_under(category, terms.protected) else None
+    )
+
+
+def said_in(turns: Sequence[Turn]) -> list[str]:
+    """Return what each turn says, by whom."""
+    return [f"{turn.speaker or turn.role.title()}: {turn.content}" for turn in turns]
+
+
+def made_up(
+    label: str,
+    content: str,
+    category: str,
+    *,
+    said: Sequence[str],
+    told: ToldTimes,
+    partners: Sequence[str],
+    terms: Terms,
+) -> Refusal | None:
+    """Return a refusal that names the details no source holds; what the statement leaves out is no matter.
+
+    Args:
+        label: What the refusal calls the item.
+        content: The statement.
+        category: Where it goes.
+        said: What the sources say.
+        told: The times they tell.
+        partners: Names of those whom they address.
+        terms: What it is judged by.
+    """
+    found = coverage(
+        [*said, " ".join((told.sentences(), *partners))],
+        content,
+        terms.vocabulary,
+        category=category,
+        document_frequency=terms.document_frequency,
+    )
+    if not found.invented:
+        return None
+    return Refusal(Refused.INVENTED_DETAIL, f"{label}: {', '.join(str(detail) for detail in found.invented)}")
+
+
+def usable_tags(given: object) -> tuple[str, ...]:
+    """Return the words among what stood where tags are due, without secrets."""
+    values = cast("list[object]", given) if isinstance(given, list) else []
+    tags = (value.lower() for value in values if isinstance(value, str) and secret_in(value) is None)
+    return clean_tags(tag.encode("utf-8", "replace").decode() for tag in tags)[:_MOST_TAGS]
+
+
+def base_below(given: object, protect_importance: float, *, least: float = 0.0, most: float = 1.0) -> float:
+    """Return an importance below the one that protects: no model makes its own words undroppable.
+
+    Args:
+        given: Whatever stood there; 0.5 unless it is a number.
+        protect_importance: What it stays below.
+        least: The lower end of the scale.
+        most: The upper end.
+    """
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    wanted = float(cast("float", given)) if is_number else _DEFAULT_BASE
+    return max(0.0, min(max(least, min(wanted, most)), protect_importance - _STEP))
+
+
+def is_under(category: str, prefixes: Sequence[str]) -> bool:
+    """Tell whether a category is one of *prefixes* or below it, whatever the case.
+
+    Example:
+        >>> is_under("Episodes/task", ["episodes"]), is_under("episodes-old", ["episodes"])
+        (True, False)
+    """
+    folded = category.casefold()
+    roots = [prefix.casefold().rstrip("/") for prefix in prefixes]
+    return any(folded == root or folded.startswith(f"{root}/") for root in roots)
+
+
+def shortened(quote: str, most: int = 200) -> str:
+    """Return *quote*, cut where it is long."""
+    return quote if len(quote) <= most else f"{quote[: most - 1].rstrip()}…"

@@ -1,0 +1,206 @@
+"""The pass: it reads what was said, and keeps what happened."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from agentcore.domain.capability import Capability
+from agentcore.domain.conversation import Turn
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import MemoryEntry
+from agentcore.llm.chat import ChatRequest
+from agentcore.llm.tokens import estimate_tokens
+from agentcore.stores.protocols import ReadView
+from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reasons import Refused
+from dream.passes.conversation.beside import fitting, handles_of, nearest, stored_beside
+from dream.passes.conversation.evidence import evidence_of
+from dream.passes.conversation.lines import Shown, line, shown_turns
+from dream.passes.conversation.packing import packed
+from dream.passes.conversation.reading import pending, read_new, settled_of, terms_for
+from dream.passes.conversation.statement import Terms
+from dream.passes.episodes.answer import Item, read_items
+from dream.passes.episodes.episode import EPISODES, TAG, counted, episode_of
+from dream.passes.episodes.meeting import Again, Known, Meeting, Told, marks_of, meet
+from dream.passes.episodes.prompt import frame, question
+from dream.passes.lines import entry_line, importance_at
+from dream.passes.notes import summed
+from dream.passes.protocol import ModelContext
+
+_COUNTS = (
+    "turns",
+    "sessions",
+    "episodes_found",
+    "new",
+    "reinforced",
+    "known",
+    "types_repaired",
+    "actors_repaired",
+    "subject_times_dropped",
+)
+_SHARE_BESIDE: Final = 4
+"""A quarter of a prompt at most goes to episodes that are known."""
+_LOOKED_THROUGH: Final = 1_000
+"""The newest so many known episodes are compared with the turns."""
+_WIDEST_HANDLE: Final = "e9999"
+
+
+class EpisodeExtraction:
+    """Reads what was said since it last looked, and keeps what happened as episodes.
+
+    A known episode that new turns come back to is shown beside them; what meets it again counts once per session
+    (`docs/explanation/episodes-and-preferences.md`).
+    """
+
+    name: ClassVar[str] = "episodes"
+    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.CONVERSATION, Capability.LLM})
+    directives: ClassVar[tuple[str, ...]] = ("memory-rules", "episode-dream")
+
+    async def has_work(self, context: ModelContext) -> Work:
+        """Every turn that nobody has consumed and that it has not read is work."""
+        return Work(await pending(context))
+
+    async def pack(self, context: ModelContext) -> Packing:
+        """Take the oldest new turns, by session, and beside them the known episodes that are nearest."""
+        terms = context.options.episodes
+        reading = await read_new(context, limit=terms.max_turns, overlap=terms.overlap_turns)
+        room = context.options.model.prompt_tokens - estimate_tokens(frame(context.marker))
+        beside = room // _SHARE_BESIDE if terms.beside else 0
+        batches, refused = packed(reading.sessions, room=room - beside, overlap=terms.overlap_turns)
+        said = {turn.id: turn for session in reading.sessions for turn in session.turns}
+        with_known = await context.read(
+            lambda view: [
+                _with_known(view, context, batch, [said[turn_id] for turn_id in batch.member_ids], beside)
+                for batch in batches
+            ]
+        )
+        return reading.packing(tuple(with_known), refused)
+
+    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+        """Ask for the episodes of a batch."""
+        sheet = await context.read(lambda view: Sheet.of(view, batch))
+        if not any(one.is_new for one in sheet.turns):
+            return None
+        importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
+        known = [entry_line(handle, entry, importance) for handle, entry in sheet.as_packed(batch).items()]
+        turns = [line(one.handle, one.turn, is_new=one.is_new) for one in sheet.turns]
+        return question(context, known, turns, directives=self.directives, purpose=self.name)
+
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:  # noqa: ARG002
+        """Ask for no repair: the turns stay, and what matters is come back to."""
+        return None
+
+    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+        """Keep the episodes that hold; each refusal stands for itself.
+
+        An answer of another shape settles nothing: its turns are read again by the next run.
+        """
+        items, unreadable = read_items(answers[-1])
+        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in unreadable):
+            return Proposal(refused=tuple(unreadable))
+        sheet = await context.read(lambda view: Sheet.of(view, batch))
+        texts = [*(item.content for item in items), *(one.turn.content for one in sheet.turns)]
+        terms = await terms_for(context, texts)
+        # Hundreds of comparisons take longer than the event loop may stall.
+        told, refused = await asyncio.to_thread(judge, items, sheet, terms)
+        known = await context.read(lambda view: Known.of(view, told))
+        declined = await context.declined(marks_of(told, known))
+        met = await asyncio.to_thread(_met, context, told, known, declined)
+        return Proposal(
+            change_sets=met.change_sets,
+            refused=(*unreadable, *refused, *met.refused),
+            notes=dict(met.counts),
+            looked_at=await settled_of(context, batch),
+        )
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        """Sum over packing and batches."""
+        return summed(notes, *_COUNTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What the handles of a batch stand for, as the records are now.
+
+    Args:
+        turns: Turns that are as they were packed, in the order of the prompt.
+        turn_handles: All handles that can be a turn's.
+        entry_ids: The id of each handle that can be an episode's.
+        entries: Known episodes that are active, by handle.
+    """
+
+    turns: list[Shown]
+    turn_handles: frozenset[str]
+    entry_ids: Mapping[str, str]
+    entries: Mapping[str, MemoryEntry]
+
+    @classmethod
+    def of(cls, view: ReadView, batch: Batch) -> "Sheet":
+        turns, entries = stored_beside(view, batch)
+        entry_ids = handles_of(batch, "e", without={*turns, *batch.member_ids})
+        return cls(
+            turns=shown_turns(batch, turns),
+            turn_handles=frozenset(handles_of(batch, "t", without=entries)),
+            entry_ids=entry_ids,
+            entries={
+                handle: entries[entry_id]
+                for handle, entry_id in entry_ids.items()
+                if entry_id in entries and entries[entry_id].is_active
+            },
+        )
+
+    def as_packed(self, batch: Batch) -> dict[str, MemoryEntry]:
+        """Return the episodes that are in the version they were packed with, by handle."""
+        versions = dict(batch.beside)
+        return {handle: entry for handle, entry in self.entries.items() if versions[entry.id] == entry.version}
+
+
+def _with_known(view: ReadView, context: ModelContext, batch: Batch, said: Sequence[Turn], room: int) -> Batch:
+    """Return the batch with the known episodes that are nearest to its turns: of their sessions first."""
+    terms = context.options.episodes
+    if not terms.beside:
+        return batch
+    since = context.as_of - terms.window
+    newest = view.entries.select(EntryFilter(category=EPISODES, tags=(TAG,)), limit=_LOOKED_THROUGH)
+    recent = [entry for entry in newest if entry.last_seen_at >= since]
+    sessions = {turn.session_id for turn in said}
+    own = [entry for entry in recent if not sessions.isdisjoint(counted(entry))]
+    alike = nearest([turn.content for turn in said], recent, lambda entry: entry.content, terms.beside)
+    ordered = list({entry.id: entry for entry in (*own, *alike)}.values())[: terms.beside]
+    importance = importance_at(view.decay, context.as_of)
+    fit = fitting(ordered, lambda entry: entry_line(_WIDEST_HANDLE, entry, importance), room)
+    return replace(batch, beside=(*batch.beside, *((entry.id, entry.version) for entry in fit)))
+
+
+def judge(items: Sequence[Item], sheet: Sheet, terms: Terms) -> tuple[list[Told], list[Refusal]]:
+    """Return what the turns bear out, and why the rest is refused."""
+    by_handle = {one.handle: one for one in sheet.turns}
+    told: list[Told] = []
+    refused: list[Refusal] = []
+    for item in items:
+        judged = _judged_item(item, by_handle, sheet, terms)
+        if isinstance(judged, Refusal):
+            refused.append(judged)
+        else:
+            told.append(judged)
+    return told, refused
+
+
+def _judged_item(item: Item, by_handle: Mapping[str, Shown], sheet: Sheet, terms: Terms) -> Told | Refusal:
+    if item.existing and item.existing not in sheet.entry_ids:
+        return Refusal(Refused.UNKNOWN_HANDLE, f"{item.label} names {item.existing[:20]!r}, which it was not shown")
+    found = evidence_of(item, by_handle, sheet.turn_handles)
+    if isinstance(found, Refusal):
+        return found
+    if item.existing:
+        return Again(item.label, sheet.entry_ids[item.existing], found)
+    return episode_of(item, found, terms)
+
+
+def _met(context: ModelContext, told: Sequence[Told], known: Known, declined: frozenset[str]) -> Meeting:
+    return meet(told, known, declined, new_id=context.new_id, as_of=context.as_of, vocabulary=context.vocabulary)
+
+
+__all__ = ["EpisodeExtraction"]

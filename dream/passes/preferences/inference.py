@@ -1,0 +1,176 @@
+"""The pass: it reads what was said, and infers what the user wants."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
+
+from agentcore.domain.capability import Capability
+from agentcore.llm.chat import ChatRequest
+from agentcore.llm.tokens import estimate_tokens
+from agentcore.stores.protocols import ReadView
+from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reasons import Refused
+from dream.options import PreferenceOptions
+from dream.passes.conversation.lines import Shown as ShownTurn
+from dream.passes.conversation.lines import line
+from dream.passes.conversation.packing import packed
+from dream.passes.conversation.reading import pending, read_new, settled_of, terms_for
+from dream.passes.conversation.statement import Terms
+from dream.passes.lines import entry_line, feedback_line, importance_at
+from dream.passes.notes import summed
+from dream.passes.preferences.answer import Item, read_items
+from dream.passes.preferences.meeting import Again, Instead, Known, Meeting, Shown, marks_of
+from dream.passes.preferences.occasions import occasions_of
+from dream.passes.preferences.preference import preference_of
+from dream.passes.preferences.prompt import frame, question
+from dream.passes.preferences.sheet import Sheet, Surroundings, texts_of, told_by
+from dream.passes.protocol import ModelContext
+
+_COUNTS = (
+    "turns",
+    "sessions",
+    "preferences_found",
+    "new",
+    "reinforced",
+    "superseded",
+    "known",
+    "need_permission",
+)
+_SHARE_BESIDE: Final = 2
+"""Half of a prompt at most goes to what is shown beside the new turns."""
+
+
+class PreferenceInference:
+    """Infers what users want from how they react, and counts how often they showed it.
+
+    Beside new turns stand earlier ones of the last days, feedback, and what is known already. How many occasions a
+    preference takes depends on how strongly it was voiced (`docs/explanation/episodes-and-preferences.md`).
+    """
+
+    name: ClassVar[str] = "preferences"
+    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.CONVERSATION, Capability.LLM})
+    directives: ClassVar[tuple[str, ...]] = ("memory-rules", "pref-dream")
+
+    async def has_work(self, context: ModelContext) -> Work:
+        """Every turn that nobody has consumed and that it has not read is work."""
+        return Work(await pending(context))
+
+    async def pack(self, context: ModelContext) -> Packing:
+        """Take the oldest new turns, by session, and what they may be held against."""
+        terms = context.options.preferences
+        reading = await read_new(context, limit=terms.max_turns, overlap=terms.overlap_turns)
+        room = context.options.model.prompt_tokens - estimate_tokens(frame(context.marker))
+        around, beside = await context.read(lambda view: _around(view, context, room // _SHARE_BESIDE))
+        batches, refused = packed(reading.sessions, room=room - beside, overlap=terms.overlap_turns)
+        texts = texts_of(reading.sessions)
+        surrounded = await context.read(
+            lambda view: tuple(
+                around.beside(view, context, batch, [texts[turn_id] for turn_id in batch.member_ids], beside)
+                for batch in batches
+            )
+        )
+        return reading.packing(surrounded, refused)
+
+    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+        """Ask for the preferences that a batch shows."""
+        sheet, importance = await context.read(
+            lambda view: (Sheet.of(view, context, batch), importance_at(view.decay, context.as_of))
+        )
+        if not any(one.is_new for one in sheet.turns):
+            return None
+        return question(
+            context,
+            known=[entry_line(handle, entry, importance) for handle, entry in sheet.as_packed().items()],
+            feedback=[feedback_line(handle, one) for handle, one in sheet.feedback.items()],
+            turns=[line(one.handle, one.turn, is_new=one.is_new) for one in sheet.turns],
+            directives=self.directives,
+            purpose=self.name,
+        )
+
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:  # noqa: ARG002
+        """Ask for no repair: what a user wants is shown again."""
+        return None
+
+    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+        """Keep the preferences that hold; each refusal stands for itself.
+
+        An answer of another shape settles nothing: its turns are read again by the next run.
+        """
+        items, unreadable = read_items(answers[-1])
+        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in unreadable):
+            return Proposal(refused=tuple(unreadable))
+        sheet = await context.read(lambda view: Sheet.of(view, context, batch))
+        terms = await terms_for(context, [*(item.content for item in items), *told_by(sheet)])
+        # Hundreds of comparisons take longer than the event loop may stall.
+        shown, refused = await asyncio.to_thread(judge, items, sheet, terms, context.options.preferences)
+        known = await context.read(lambda view: Known.of(view, shown))
+        declined = await context.declined(marks_of(shown, known))
+        met = await asyncio.to_thread(_met, context, shown, known, declined)
+        return Proposal(
+            change_sets=met.change_sets,
+            refused=(*unreadable, *refused, *met.refused),
+            notes=met.notes(),
+            looked_at=await settled_of(context, batch),
+        )
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        """Sum over packing and batches; questions are kept one by one."""
+        asked = [one for note in notes for one in note.get("questions", ())]
+        return {**summed(notes, *_COUNTS), "questions": asked}
+
+
+def _around(view: ReadView, context: ModelContext, room: int) -> tuple[Surroundings, int]:
+    around = Surroundings.of(view, context)
+    return around, around.need(view, context, room)
+
+
+def judge(
+    items: Sequence[Item], sheet: Sheet, terms: Terms, options: PreferenceOptions
+) -> tuple[list[Shown], list[Refusal]]:
+    """Return what the sources bear out, and why the rest is refused."""
+    by_handle = {one.handle: one for one in sheet.turns}
+    judged = [_judged_item(item, by_handle, sheet, terms, options) for item in items]
+    return (
+        [one for one in judged if not isinstance(one, Refusal)],
+        [one for one in judged if isinstance(one, Refusal)],
+    )
+
+
+def _judged_item(
+    item: Item, by_handle: Mapping[str, ShownTurn], sheet: Sheet, terms: Terms, options: PreferenceOptions
+) -> Shown | Refusal:
+    named = item.existing or item.supersedes
+    if named and named not in sheet.entry_ids:
+        return Refusal(Refused.UNKNOWN_HANDLE, f"{item.label} names {named[:20]!r}, which it was not shown")
+    occasions = occasions_of(
+        item,
+        by_handle,
+        sheet.feedback,
+        turn_handles=sheet.turn_handles,
+        feedback_handles=sheet.feedback_handles,
+    )
+    if isinstance(occasions, Refusal):
+        return occasions
+    if item.existing:
+        return Again(item.label, sheet.entry_ids[item.existing], occasions)
+    preference = preference_of(item, occasions, terms, options)
+    if isinstance(preference, Refusal) or not item.supersedes:
+        return preference
+    return Instead(preference, sheet.entry_ids[item.supersedes], sheet.as_packed().get(item.supersedes))
+
+
+def _met(context: ModelContext, shown: Sequence[Shown], known: Known, declined: frozenset[str]) -> Meeting:
+    meeting = Meeting(
+        known=known,
+        declined=declined,
+        new_id=context.new_id,
+        as_of=context.as_of,
+        vocabulary=context.vocabulary,
+    )
+    for one in shown:
+        meeting.add(one)
+    return meeting
+
+
+__all__ = ["PreferenceInference"]
