@@ -75,7 +75,8 @@ async def test_a_run_that_died_after_an_answer_does_not_pay_for_it_again(world: 
 
 
 async def test_a_run_that_died_between_an_answer_and_its_step_takes_the_stored_answer(world: World):
-    one = talking(world, "the first", "the second", "the third")
+    # The third question may be under way when the process dies: then it is asked again.
+    one = talking(world, "the first", "the second", "the third", "the third")
 
     async def die(place: int) -> None:
         if place == 1:
@@ -86,7 +87,10 @@ async def test_a_run_that_died_between_an_answer_and_its_step_takes_the_stored_a
     await bury(one)
     done = await asked(one)
     assert done.notes == {"answers": ["the first", "the second", "the third"]}
-    assert (done.calls, len(one.chat.requests)) == (3, 3)
+    assert done.calls == 3
+    asked_for = [request.messages[1].content for request in one.chat.requests]
+    assert asked_for[:2] == list(QUESTIONS[:2])
+    assert set(asked_for[2:]) == {QUESTIONS[2]}
 
 
 async def test_the_same_question_in_another_step_is_asked_again_resumed_or_not(world: World):
@@ -115,7 +119,9 @@ async def test_what_a_failing_pass_has_paid_is_in_the_report(world: World):
 
     report = await talking(world).run_passes(Curious(QUESTIONS, stumble), Wishful(nothing))
     failed = report.passes[0]
-    assert (failed.outcome, failed.calls, failed.output_tokens) == (PassOutcome.FAILED, 3, 15)
+    assert failed.outcome is PassOutcome.FAILED
+    assert failed.calls in {2, 3}  # the third may be under way when the second answer ends the pass
+    assert failed.output_tokens == 5 * failed.calls
 
 
 async def test_a_call_that_failed_counts_as_a_call(world: World):

@@ -56,7 +56,7 @@ def test_one_that_leaves_out_what_the_answer_needs_is_noted_word_by_word(tmp_pat
         ("dream.md.txt", "dream.md"),
         ("memory_rules.md", "memory-rules.md"),
         ("word.json", "words.json"),
-        ("cooking.md", "directives are memory-rules, memory-mining, dream, episode-dream, pref-dream"),
+        ("cooking.md", f"directives are {', '.join(KNOWN)}"),
     ],
 )
 def test_a_file_that_nothing_reads_is_noted_with_what_was_meant(tmp_path: Path, name: str, meant: str):

@@ -34,6 +34,9 @@ _CONTRACT = {
     "episode-dream": {"toSave", "existing", *_EPISODE},
     "pref-dream": {"toSave", "existing", "supersedes", *_PREFERENCE},
     "memory-rules": {"category", "tags", "importance", "subjectTime"},
+    "skill-gap": {"toSave", "name", "summary", "content", "sourceTurns"},
+    "skill-dream": {"toDelete", "toSave", "name", "summary", "content", "sourceNames", "seeAlso", "replacedBy"},
+    "skill-optimize": {"toSave", "name", "summary", "content", "sourceNames"},
 }
 
 
