@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -19,6 +19,7 @@ from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.beside import are_related
 from dream.passes.conversation.evidence import Evidence
+from dream.passes.conversation.meeting import Meeting
 from dream.passes.conversation.retelling import fresh_turns, retells
 from dream.passes.conversation.statement import is_under, reason_of
 from dream.passes.episodes.episode import (
@@ -75,15 +76,6 @@ class Known:
         episodes = [entry for entry in found.values() if entry.is_active and is_under(entry.category, (EPISODES,))]
         ordered = sorted(episodes, key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
         return cls(tuple(ordered), frozenset(view.forgotten.contains(keys)))
-
-
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """What becomes of some episodes."""
-
-    change_sets: tuple[ChangeSet, ...]
-    refused: tuple[Refusal, ...]
-    counts: Mapping[str, int]
 
 
 @dataclass(slots=True)

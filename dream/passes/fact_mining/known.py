@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -18,6 +18,7 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
+from dream.passes.conversation.meeting import Meeting
 from dream.passes.conversation.retelling import fresh_turns, says_the_same
 from dream.passes.conversation.statement import speaker_of
 from dream.passes.fact_mining.fact import Fact
@@ -50,15 +51,6 @@ class Known:
         found |= {entry.id: entry for entry in made if entry.is_active and entry.id not in found}
         ordered = sorted(found.values(), key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
         return cls(tuple(ordered), frozenset(view.forgotten.contains(keys)))
-
-
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """What becomes of some facts."""
-
-    change_sets: tuple[ChangeSet, ...]
-    refused: tuple[Refusal, ...]
-    counts: Mapping[str, int]
 
 
 @dataclass(slots=True)
