@@ -36,6 +36,13 @@ class TurnReader(Protocol):
         """Return the last *limit* turns said before a turn in its session, in the order they were said."""
         ...
 
+    def openings(self, *, limit: int) -> list[Turn]:
+        """Return the first turn a user said in each of the *limit* sessions begun last, in the order they were said.
+
+        Generated turns are not what a user said; consumed ones still are.
+        """
+        ...
+
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
         """Return turns past the position *after*, and turns of *also* before it, in the order of arrival.
 

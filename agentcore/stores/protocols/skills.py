@@ -17,6 +17,14 @@ class SkillReader(Protocol):
         """Return the active skill of that name, or None."""
         ...
 
+    def taken(self, names: Collection[str]) -> set[str]:
+        """Return those of *names* that a skill has or once had, in whatever state it is."""
+        ...
+
+    def earlier(self) -> list[Skill]:
+        """Return retired skills that have the name of an active one, by name, longest retired first."""
+        ...
+
     def catalogue(self, *, prefix: str = "") -> list[Skill]:
         """Return active skills whose name starts with *prefix*, by name."""
         ...

@@ -34,6 +34,21 @@ class SqlSkillStore:
         """Return the active skill of that name, or None."""
         return self._one(select(*_ROWS.columns).where(self._mine, self._active, skills.c.name == name))
 
+    def taken(self, names: Collection[str]) -> set[str]:
+        """Return those of *names* that a skill has or once had, in whatever state it is."""
+        found: set[str] = set()
+        for chunk in chunks(sorted(set(names))):
+            statement = select(skills.c.name).where(self._mine, skills.c.name.in_(chunk))
+            found.update(self._connection.execute(statement).scalars())
+        return found
+
+    def earlier(self) -> list[Skill]:
+        """Return retired skills that have the name of an active one, by name, longest retired first."""
+        current = select(skills.c.name).where(self._mine, self._active)
+        retired = select(*_ROWS.columns).where(self._mine, ~self._active, skills.c.name.in_(current))
+        statement = retired.order_by(skills.c.name, skills.c.status_at, skills.c.pk)
+        return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement)]
+
     def catalogue(self, *, prefix: str = "") -> list[Skill]:
         """Return active skills whose name starts with *prefix*, by name."""
         named = starts_with(skills.c.name, prefix)

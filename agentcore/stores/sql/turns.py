@@ -14,6 +14,7 @@ from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.transaction import Transaction, chunks
 
 _ROWS = RecordRows(Turn, turns)
+_USER = "user"
 _UNREAD = turns.c.consumed_at.is_(None)
 _CONSUMED_FIRST: tuple[ColumnElement[Any], ...] = (turns.c.consumed_at.is_(None), turns.c.recorded_at, turns.c.pk)
 
@@ -58,6 +59,15 @@ class SqlTurnStore:
         session = self._all().where(turns.c.session_id == turn.session_id, turns.c.occurred_at <= turn.occurred_at)
         newest = session.where(earlier).order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit)
         return self._read(newest)[::-1]
+
+    def openings(self, *, limit: int) -> list[Turn]:
+        """Return the first turn a user said in each of the *limit* sessions begun last, in the order they were said."""
+        place = func.row_number().over(partition_by=turns.c.session_id, order_by=(turns.c.occurred_at, turns.c.pk))
+        said = select(turns.c.pk, turns.c.occurred_at, place.label("place"))
+        ranked = said.where(self._mine, turns.c.role == _USER, turns.c.generated.is_(False)).subquery()
+        first = select(ranked.c.pk).where(ranked.c.place == 1)
+        newest = first.order_by(ranked.c.occurred_at.desc(), ranked.c.pk.desc()).limit(limit)
+        return self._read(self._all().where(turns.c.pk.in_(newest)).order_by(turns.c.occurred_at, turns.c.pk))
 
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
         """Return turns past the position *after*, and turns of *also* before it, in the order of arrival."""

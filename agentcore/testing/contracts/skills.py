@@ -3,6 +3,7 @@
 import dataclasses
 
 from agentcore.domain.memory import Status, Trust
+from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError, StaleVersionError
 from agentcore.stores.protocols import Storage
 from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
@@ -50,6 +51,25 @@ class SkillContract:
         expect_equal(await _catalogue(storage, ""), sorted(names))
         expect_equal(await _catalogue(storage, "mail"), ["mail", "mail/send", "mailbox"])
         expect_equal(await _catalogue(storage, "ma%"), ["ma%l"])
+
+    async def test_a_name_stays_taken_when_its_skill_is_retired(self, storage: Storage) -> None:
+        """Whoever looks for a fresh name sees every skill there ever was; case tells."""
+        old = a_skill("old", "mail/old", status=Status.ARCHIVED, status_at=START)
+        await storage.write(SCOPE, lambda unit: (unit.skills.add(old), unit.skills.add(a_skill("new", "mail/new"))))
+        names = ["mail/old", "mail/new", "mail/none", "Mail/new"]
+        expect_equal(await storage.read(SCOPE, lambda view: view.skills.taken(names)), {"mail/old", "mail/new"})
+        expect_equal(await storage.read(OTHER_SCOPE, lambda view: view.skills.taken(names)), set[str]())
+
+    async def test_earlier_versions_of_active_skills_are_found(self, storage: Storage) -> None:
+        """Retired ones that share the name of an active one, longest retired first."""
+
+        def former(skill_id: str, name: str, days: int) -> Skill:
+            return a_skill(skill_id, name, status=Status.SUPERSEDED, status_at=START + days * DAY)
+
+        kept = [a_skill("a", "mail"), former("b", "mail", 2), former("c", "mail", 1), former("d", "gone", 1)]
+        await storage.write(SCOPE, lambda unit: [unit.skills.add(skill) for skill in kept])
+        found = await storage.read(SCOPE, lambda view: view.skills.earlier())
+        expect_equal([skill.id for skill in found], ["c", "b"])
 
     async def test_a_taken_name_or_id_is_refused(self, storage: Storage) -> None:
         """Two active skills never share a name."""

@@ -43,6 +43,21 @@ class TurnContract:
         expect_equal(await _session(storage, 2), ["a", "late"])
         expect_equal(await storage.read(SCOPE, lambda view: view.turns.session("unknown")), [])
 
+    async def test_a_session_opens_with_the_first_words_of_a_user(self, storage: Storage) -> None:
+        """Of the sessions begun last; consumed turns count, generated ones and other roles do not."""
+        turns = [
+            a_turn("late", session_id="s1", occurred_at=START + DAY),
+            a_turn("first", session_id="s1", consumed_at=START),
+            a_turn("tool", session_id="s2", role="tool", occurred_at=START - DAY),
+            a_turn("made", session_id="s2", generated=True, occurred_at=START - DAY),
+            a_turn("second", session_id="s2", occurred_at=START + DAY),
+            a_turn("oldest", session_id="s3", occurred_at=START - DAY),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.turns.add(turns))
+        for limit, expected in ((9, ["oldest", "first", "second"]), (2, ["first", "second"])):
+            found = await storage.read(SCOPE, lambda view, limit=limit: view.turns.openings(limit=limit))
+            expect_equal([turn.id for turn in found], expected)
+
     async def test_what_was_said_before_a_turn_is_found_in_its_session_alone(self, storage: Storage) -> None:
         """The nearest ones, in the order they were said; turns of one instant keep the order in which they came."""
         turns = [
