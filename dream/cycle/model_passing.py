@@ -112,6 +112,7 @@ class ModelPassRun(PassRun):
             began = self.parts.clock.now()
             packing = await self.model_pass.pack(await self._context())
             proposal = Proposal(
+                change_sets=packing.change_sets,
                 refused=packing.refused,
                 notes=packing.notes,
                 cursor=packing.cursor,

@@ -12,6 +12,7 @@ from agentcore.errors import InvalidContentError
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.purging import Purging
 from dream.cycle.share_cap import ShareCap
+from dream.cycle.skill_names import after_change, with_skill_names
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Proposal, Refusal
 from dream.domain.reasons import Refused
@@ -134,6 +135,7 @@ class StepWriter:
             turns={turn.id: turn for turn in unit.turns.get_many(_cited_turns(change_sets))},
             protect_importance=self.options.consolidation.protect_importance,
         )
+        knowledge = with_skill_names(unit, change_sets, knowledge)
         present = _present(unit, change_sets)
         judged = _Judgement()
         cap = ShareCap.as_it_stands(unit, books, self.options.consolidation) if _any_capped(change_sets) else None
@@ -150,6 +152,7 @@ class StepWriter:
                 judged.refused.append(refusal)
                 continue
             judged.accepted.append(change_set)
+            knowledge = after_change(change_set, knowledge)
             # A later operation on the same record was proposed on a state that is no more.
             for change in change_set.changes:
                 present.pop((change.kind, change.record_id), None)

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import orjson
 
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import Record, RecordKind, to_image
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
@@ -36,6 +36,23 @@ class Undone:
     purged: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Obstacles:
+    """What keeps a record from coming back.
+
+    Args:
+        forgotten: Fold keys of texts that a person asked to forget.
+        held: Ids of the active skills by name.
+    """
+
+    forgotten: frozenset[str]
+    held: Mapping[str, str]
+
+    def bar(self, skill: Skill) -> bool:
+        """Tell whether another skill has the name that *skill* would need."""
+        return skill.status is Status.ACTIVE and self.held.get(skill.name, skill.id) != skill.id
+
+
 def newest_first(rows: Sequence[JournalRow], size: int) -> list[list[JournalRow]]:
     """Cut the journal into batches of about *size* rows, newest first, change sets whole."""
     batches: list[list[JournalRow]] = [[]]
@@ -50,14 +67,14 @@ def newest_first(rows: Sequence[JournalRow], size: int) -> list[list[JournalRow]
 def undo_batch(unit: UnitOfWork, run_id: str, step: int, rows: Sequence[JournalRow], undone: Undone) -> None:
     """Take back *rows* (newest first) in this transaction, as a step of the undoing run *run_id*."""
     books = bookkeeping(unit)
-    forgotten = _forgotten(unit, rows)
+    obstacles = _Obstacles(_forgotten(unit, rows), _held(unit, rows))
     state = _present(unit, rows)
     stored = dict(state)
     change_sets: list[ChangeSet] = []
     marks: set[str] = set()
     for _, group in groupby(rows, key=lambda row: row.number):
         members = list(group)
-        changes = _taken_back(members, state, forgotten, undone)
+        changes = _taken_back(members, state, obstacles, undone)
         if changes:
             prints = {row.record_id: row.fingerprint for row in members if row.fingerprint is not None}
             state.update({change.record_id: change.after for change in changes})
@@ -109,7 +126,7 @@ def restore_cursor(
 
 
 def _taken_back(
-    rows: Sequence[JournalRow], state: Mapping[str, Record | None], forgotten: frozenset[str], undone: Undone
+    rows: Sequence[JournalRow], state: Mapping[str, Record | None], obstacles: _Obstacles, undone: Undone
 ) -> list[Change[Record]]:
     """Return the changes that take a change set back, and note what stays as it is."""
     gone = [row.record_id for row in rows if row.before and row.after and not state.get(row.record_id)]
@@ -117,19 +134,19 @@ def _taken_back(
         # What the others took over from it stands nowhere else any more.
         undone.refused.append(Refusal(NotUndone.PURGED, f"{', '.join(gone)}; the rest of that change stays too"))
         return []
-    changes = (_inverse(row, state, forgotten, undone) for row in rows)
+    changes = (_inverse(row, state, obstacles, undone) for row in rows)
     return [change for change in changes if change is not None]
 
 
 def _inverse(
-    row: JournalRow, state: Mapping[str, Record | None], forgotten: frozenset[str], undone: Undone
+    row: JournalRow, state: Mapping[str, Record | None], obstacles: _Obstacles, undone: Undone
 ) -> Change[Record] | None:
     """Return the change that takes *row* back, or note why there is none."""
     if row.operation == PURGE:
         undone.purged += 1
         return None
     before = row.record_before
-    if row.scrubbed or (isinstance(before, MemoryEntry) and fold_key(before.content) in forgotten):
+    if row.scrubbed or (isinstance(before, MemoryEntry) and fold_key(before.content) in obstacles.forgotten):
         undone.refused.append(Refusal(NotUndone.FORGOTTEN, row.record_id))
         return None
     present = state.get(row.record_id)
@@ -139,7 +156,17 @@ def _inverse(
     if image != row.after:
         undone.refused.append(Refusal(NotUndone.CHANGED_SINCE, row.record_id))
         return None
+    if isinstance(before, Skill) and obstacles.bar(before):
+        undone.refused.append(Refusal(NotUndone.CHANGED_SINCE, f"{row.record_id}, whose name another skill has now"))
+        return None
     return Change(before=present, after=before, reason=f"undo: {row.reason}")
+
+
+def _held(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, str]:
+    """Return the ids of the active skills whose names the rows' skills had."""
+    names = {row.record_before.name for row in rows if isinstance(row.record_before, Skill)}
+    holders = [unit.skills.named(name) for name in sorted(names)]
+    return {holder.name: holder.id for holder in holders if holder is not None}
 
 
 def _present(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, Record | None]:

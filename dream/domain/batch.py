@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Refusal
 
 Version = tuple[str, int]
@@ -83,6 +84,7 @@ class Packing:
 
     Args:
         batches: In the order in which they are committed.
+        change_sets: What needs no model; it touches no record of a batch.
         cursor: Position up to which the pass has then looked; None if it reads nothing by position.
         looked_at: Ids that need no call: they leave the pass's reopened set.
         refused: What was left out, and why.
@@ -91,6 +93,7 @@ class Packing:
     """
 
     batches: tuple[Batch, ...] = ()
+    change_sets: tuple[ChangeSet, ...] = ()
     cursor: int | None = None
     looked_at: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()

@@ -13,11 +13,21 @@ from dream.guards.knowledge import Knowledge
 from dream.guards.protection import keeps_pins, leaves_protected_categories
 from dream.guards.provenance import raises_nothing
 from dream.guards.purging import PURGER, is_purgeable
+from dream.guards.skills import raises_no_skill, replaces_skills, takes_no_name
 from dream.guards.undone import respects_undo
 
 Guard = Callable[[ChangeSet, Knowledge], Refusal | None]
 
-GUARDS: tuple[Guard, ...] = (keeps_records, raises_nothing, leaves_protected_categories, keeps_pins, respects_undo)
+GUARDS: tuple[Guard, ...] = (
+    keeps_records,
+    raises_nothing,
+    leaves_protected_categories,
+    keeps_pins,
+    replaces_skills,
+    takes_no_name,
+    raises_no_skill,
+    respects_undo,
+)
 
 
 def first_refusal(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:

@@ -15,9 +15,13 @@ class Knowledge:
         protected: Categories that no pass changes.
         turns: Turns that the entries of the change sets cite, by id.
         protect_importance: Base importance that makes an entry undroppable: nothing that a pass heard starts there.
+        live_skills: Those names of successors that active skills have.
+        taken_names: Those names of new skills that a skill has or once had.
     """
 
     declined: frozenset[str] = frozenset()
     protected: tuple[str, ...] = ()
     turns: Mapping[str, Turn] = field(default_factory=dict[str, Turn])
     protect_importance: float = 0.8
+    live_skills: frozenset[str] = frozenset()
+    taken_names: frozenset[str] = frozenset()

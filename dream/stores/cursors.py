@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Column, ColumnElement, Table, delete, insert, select
 
 from agentcore.domain.memory import Status
-from agentcore.stores.sql.schema import cursors, entries, feedback, reopened, turns
+from agentcore.stores.sql.schema import cursors, entries, feedback, reopened, skills, turns
 from agentcore.stores.sql.transaction import Transaction, chunks
 
 
@@ -23,7 +23,15 @@ _ENTRIES = _Reading(entries, entries.c.position, entries.c.status == Status.ACTI
 _TURNS = _Reading(turns, turns.c.position, turns.c.consumed_at.is_(None))
 _FEEDBACK = _Reading(feedback, feedback.c.recorded_at, feedback.c.id.is_not(None))
 
-_READINGS = {"fact-mining": _TURNS, "memory-consolidation/feedback": _FEEDBACK}
+_SKILLS = _Reading(skills, skills.c.position, skills.c.status == Status.ACTIVE.value)
+
+_READINGS = {
+    "fact-mining": _TURNS,
+    "memory-consolidation/feedback": _FEEDBACK,
+    "skill-gaps": _TURNS,
+    "skill-consolidation": _SKILLS,
+    "skill-optimization": _SKILLS,
+}
 """Readers of something else than entries."""
 
 

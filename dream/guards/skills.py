@@ -1,0 +1,63 @@
+"""Skills are procedures people rely on: none goes without one in its place, and none takes another's name."""
+
+from agentcore.domain.memory import Status, Trust
+from agentcore.domain.skill import Skill
+from dream.domain.change import ChangeSet
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused
+from dream.guards.knowledge import Knowledge
+
+
+def replaces_skills(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
+    """Refuse to retire an active skill unless its successor is an active one, kept or written by the set."""
+    kept = {skill.name for skill in _after(change_set) if _is_active(skill)}
+    gone = {skill.name for skill in _before(change_set) if _is_active(skill)} - kept
+    for change in change_set.changes:
+        before, after = change.before, change.after
+        if not (isinstance(before, Skill) and isinstance(after, Skill)):
+            continue
+        retires = _is_active(before) and not _is_active(after)
+        if retires and (after.successor in gone or after.successor not in kept | knowledge.live_skills):
+            return Refusal(Refused.NO_REPLACEMENT, before.name)
+    return None
+
+
+def takes_no_name(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
+    """Refuse to rename a skill, and to give a new one a name that another has or once had."""
+    for change in change_set.changes:
+        before, after = change.before, change.after
+        if not isinstance(after, Skill):
+            continue
+        if isinstance(before, Skill) and before.name != after.name:
+            return Refusal(Refused.MISMATCHED, after.id)
+        if before is None and _is_active(after) and after.name in knowledge.taken_names:
+            return Refusal(Refused.NAME_TAKEN, after.name)
+    return None
+
+
+def raises_no_skill(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | None:
+    """Refuse skills above what went in: more trusted, or used later, than the skills of the set were."""
+    befores = list(_before(change_set))
+    least = min((skill.trust for skill in befores), default=Trust.STATED)
+    used = max((skill.last_used_at for skill in befores if skill.last_used_at is not None), default=None)
+    for change in change_set.changes:
+        after = change.after
+        if not isinstance(after, Skill):
+            continue
+        if after.trust > (change.before.trust if isinstance(change.before, Skill) else least):
+            return Refusal(Refused.TRUST_RAISED, after.id)
+        if after.last_used_at is not None and (used is None or after.last_used_at > used):
+            return Refusal(Refused.REINFORCEMENT_RAISED, after.id)
+    return None
+
+
+def _before(change_set: ChangeSet) -> list[Skill]:
+    return [change.before for change in change_set.changes if isinstance(change.before, Skill)]
+
+
+def _after(change_set: ChangeSet) -> list[Skill]:
+    return [change.after for change in change_set.changes if isinstance(change.after, Skill)]
+
+
+def _is_active(skill: Skill) -> bool:
+    return skill.status is Status.ACTIVE
