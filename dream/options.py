@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar
 
@@ -169,6 +170,27 @@ class SkillOptimizationOptions(Options):
     """A rewrite is judged when the skill was used so often before it and after it."""
 
 
+class ConsumptionPolicy(StrEnum):
+    """When a turn counts as consumed."""
+
+    WHEN_CONSUMED = "when_consumed"
+    """Once every enabled reader has read it."""
+    AFTER_CYCLE = "after_cycle"
+    """After the cycle in which any reader came to it, whatever became of that."""
+
+
+class LogOptions(Options):
+    """When turns of the conversation log are consumed."""
+
+    section: ClassVar[str] = "dreaming.log"
+    """What its fields are called after in errors."""
+
+    policy: ConsumptionPolicy = ConsumptionPolicy.WHEN_CONSUMED
+    """When a turn counts as consumed: `when_consumed` or `after_cycle`."""
+    attempts: int = Field(default=5, ge=1)
+    """A turn on which a reader failed in so many runs is consumed without it, and the report says so."""
+
+
 class DreamOptions(Options):
     """Everything a host may tune of its dreams; frozen, validated when the host is built.
 
@@ -200,6 +222,8 @@ class DreamOptions(Options):
     """How skills are merged, linked and retired."""
     skill_optimization: SkillOptimizationOptions = Field(default_factory=SkillOptimizationOptions)
     """How skills that fail are rewritten."""
+    log: LogOptions = Field(default_factory=LogOptions)
+    """When turns are consumed."""
     directives: Mapping[str, str] = Field(default_factory=dict)
     """Paths of directives by name, relative to the data directory; `directives/NAME.md` by default."""
     alarm_after: int = Field(default=3, ge=1)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from dream.passes.exact_fold import ExactFold
 from dream.passes.fact_mining import FactMining
 from dream.passes.importance_decay import ImportanceDecay
+from dream.passes.log_consumption import LogConsumption
 from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.near_duplicates import NearDuplicates
 from dream.passes.protocol import DreamContext, DreamPass, ModelContext, ModelPass
@@ -29,6 +30,7 @@ ORDER: tuple[Place, ...] = (
         MemoryConsolidation(),
         "after mining, so that it judges what was just said; after the fold, which spares it copies",
     ),
+    Place(LogConsumption(), "after every pass that reads the log, so that it sees what each of them has read"),
 )
 """The order of a run; adding a pass is one line here."""
 

@@ -91,6 +91,10 @@ class TurnStore(TurnReader, Protocol):
         """Set `consumed_at` where it is empty; return how many were set."""
         ...
 
+    def mark_unread(self, turn_ids: Collection[str]) -> int:
+        """Empty `consumed_at`, which an undo does; return how many were emptied."""
+        ...
+
     def delete(self, turn_ids: Collection[str]) -> int:
         """Remove turns for good; return how many there were."""
         ...

@@ -126,18 +126,11 @@ class SqlTurnStore:
 
     def mark_consumed(self, turn_ids: Collection[str], at: datetime) -> int:
         """Set `consumed_at` where it is empty; return how many were set."""
-        unread: list[int] = []
-        for chunk in chunks(sorted(set(turn_ids))):
-            keys = select(turns.c.pk).where(self._mine, turns.c.id.in_(chunk), turns.c.consumed_at.is_(None))
-            unread += self._connection.execute(keys).scalars()
-        for chunk in chunks(unread):
-            values = {
-                "consumed_at": to_micros(at),
-                "version": turns.c.version + 1,
-                "revision": self._transaction.change(),
-            }
-            self._connection.execute(update(turns).where(turns.c.pk.in_(chunk)).values(values))
-        return len(unread)
+        return self._mark(turn_ids, _UNREAD, to_micros(at))
+
+    def mark_unread(self, turn_ids: Collection[str]) -> int:
+        """Empty `consumed_at`, which an undo does; return how many were emptied."""
+        return self._mark(turn_ids, turns.c.consumed_at.is_not(None), None)
 
     def delete(self, turn_ids: Collection[str]) -> int:
         """Remove turns for good; return how many there were."""
@@ -147,6 +140,20 @@ class SqlTurnStore:
         if gone:
             self._transaction.change()
         return gone
+
+    def _mark(self, turn_ids: Collection[str], where: ColumnElement[bool], consumed_at: int | None) -> int:
+        found: list[int] = []
+        for chunk in chunks(sorted(set(turn_ids))):
+            keys = select(turns.c.pk).where(self._mine, turns.c.id.in_(chunk), where)
+            found += self._connection.execute(keys).scalars()
+        for chunk in chunks(found):
+            values = {
+                "consumed_at": consumed_at,
+                "version": turns.c.version + 1,
+                "revision": self._transaction.change(),
+            }
+            self._connection.execute(update(turns).where(turns.c.pk.in_(chunk)).values(values))
+        return len(found)
 
     def _all(self) -> Select[Any]:
         return select(*_ROWS.columns).where(self._mine)

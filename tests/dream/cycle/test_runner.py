@@ -62,6 +62,7 @@ async def test_a_run_reports_every_pass_in_the_order_of_the_table(world: World):
         ("importance-decay", "unchanged", "nothing_to_change"),
         ("fact-mining", "skipped", "missing: llm"),
         ("memory-consolidation", "skipped", "missing: llm"),
+        ("log-consumption", "unchanged", "no_work"),
     ]
     assert (report.outcome, report.changes, report.kind) == (Outcome.COMPLETED, 2, RunKind.DREAM)
     assert (report.as_of, report.started_at, report.finished_at) == (NOW, NOW, NOW)
@@ -99,6 +100,7 @@ async def test_a_pass_that_is_switched_off_or_not_asked_for_says_so(world: World
         ("importance-decay", "skipped", "not_requested"),
         ("fact-mining", "skipped", "not_requested"),
         ("memory-consolidation", "skipped", "not_requested"),
+        ("log-consumption", "skipped", "not_requested"),
     ]
 
 
@@ -113,9 +115,10 @@ async def test_without_a_memory_the_passes_that_need_it_are_skipped(world: World
     report = await world.dreams.run()
     reasons = {one.name: str(one.reason) for one in report.passes}
     assert reasons.pop("retention") == "no_work"
+    assert reasons["log-consumption"] == "missing: conversation"
     assert [
         name for name, reason in reasons.items() if not reason.startswith("missing: ") or "memory" not in reason
-    ] == []
+    ] == ["log-consumption"]
 
 
 @pytest.mark.parametrize("asked", [["nonsense"], ["exact-fold", "nonsense"], "exact-fold"])
