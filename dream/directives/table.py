@@ -39,6 +39,11 @@ KNOWN: Final[Mapping[str, Known]] = MappingProxyType(
             ("memory-consolidation",),
             ("toDelete", "toSave", "sourceIds", "content", "category"),
         ),
+        "wisp-failure-dream": Known(
+            "Why wisps keep failing, and what the skills behind them are to be told.",
+            ("wisp-failures",),
+            ("patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"),
+        ),
     },
 )
 """Every directive by name, in the order of the passes that send it."""

@@ -10,6 +10,7 @@ from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.near_duplicates import NearDuplicates
 from dream.passes.protocol import DreamContext, DreamPass, ModelContext, ModelPass
 from dream.passes.retention import Retention
+from dream.passes.wisp_failures import WispFailures
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ ORDER: tuple[Place, ...] = (
         MemoryConsolidation(),
         "after mining, so that it judges what was just said; after the fold, which spares it copies",
     ),
+    Place(WispFailures(), "after the passes that rewrite skills, so that it annotates what stays"),
     Place(LogConsumption(), "after every pass that reads the log, so that it sees what each of them has read"),
 )
 """The order of a run; adding a pass is one line here."""

@@ -62,6 +62,7 @@ async def test_a_run_reports_every_pass_in_the_order_of_the_table(world: World):
         ("importance-decay", "unchanged", "nothing_to_change"),
         ("fact-mining", "skipped", "missing: llm"),
         ("memory-consolidation", "skipped", "missing: llm"),
+        ("wisp-failures", "skipped", "missing: llm"),
         ("log-consumption", "unchanged", "no_work"),
     ]
     assert (report.outcome, report.changes, report.kind) == (Outcome.COMPLETED, 2, RunKind.DREAM)
@@ -100,6 +101,7 @@ async def test_a_pass_that_is_switched_off_or_not_asked_for_says_so(world: World
         ("importance-decay", "skipped", "not_requested"),
         ("fact-mining", "skipped", "not_requested"),
         ("memory-consolidation", "skipped", "not_requested"),
+        ("wisp-failures", "skipped", "not_requested"),
         ("log-consumption", "skipped", "not_requested"),
     ]
 
@@ -118,7 +120,7 @@ async def test_without_a_memory_the_passes_that_need_it_are_skipped(world: World
     assert reasons["log-consumption"] == "missing: conversation"
     assert [
         name for name, reason in reasons.items() if not reason.startswith("missing: ") or "memory" not in reason
-    ] == ["log-consumption"]
+    ] == ["wisp-failures", "log-consumption"]
 
 
 @pytest.mark.parametrize("asked", [["nonsense"], ["exact-fold", "nonsense"], "exact-fold"])

@@ -27,6 +27,7 @@ _FACT = {"content", "category", "tags", "importance", "subjectTime", "sourceTurn
 _CONTRACT = {
     "dream": {"toDelete", "toSave", "supersededBy", "id", "reason", *_SAVED},
     "memory-mining": {"facts", *_FACT},
+    "wisp-failure-dream": {"patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"},
     "memory-rules": {"category", "tags", "importance", "subjectTime"},
 }
 

@@ -44,6 +44,7 @@ _WORDS = {
     Refused.QUOTE_NOT_FOUND: "the quote stands in none of the turns it cites",
     Refused.NOT_EVIDENCE: "it rests on generated text, or on the assistant's words that nobody confirmed",
     Refused.CLOSE_CALL: "both sides are about as well founded; it is asked instead",
+    Refused.NOT_LEARNABLE: "the failures came from outside; no skill can prevent them",
     Refused.INVALID_CONTENT: "its text, category or tags cannot be stored",
     Refused.SECRET: "it looks like a password, a key, a token or a card number",
     Refused.FORGOTTEN: "a person asked to forget this text",
