@@ -170,6 +170,20 @@ class SkillOptimizationOptions(Options):
     """A rewrite is judged when the skill was used so often before it and after it."""
 
 
+class SessionOptions(Options):
+    """How conversations at rest are evaluated."""
+
+    section: ClassVar[str] = "dreaming.sessions"
+    """What its fields are called after in errors."""
+
+    idle: timedelta = Field(default=timedelta(minutes=30), gt=timedelta(0))
+    """A conversation is at rest when nothing was said for so long."""
+    every: timedelta = Field(default=timedelta(minutes=5), gt=timedelta(0))
+    """How often it is looked for such conversations."""
+    look_back: timedelta = Field(default=timedelta(days=7), gt=timedelta(0))
+    """Conversations that ended before that are left alone, imported ones too."""
+
+
 class ConsumptionPolicy(StrEnum):
     """When a turn counts as consumed."""
 
@@ -259,6 +273,8 @@ class DreamOptions(Options):
     """How skills that fail are rewritten."""
     wisp_failures: WispFailureOptions = Field(default_factory=WispFailureOptions)
     """How failed wisps teach skills."""
+    sessions: SessionOptions = Field(default_factory=SessionOptions)
+    """How conversations at rest are evaluated."""
     log: LogOptions = Field(default_factory=LogOptions)
     """When turns are consumed."""
     directives: Mapping[str, str] = Field(default_factory=dict)

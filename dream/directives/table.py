@@ -44,6 +44,11 @@ KNOWN: Final[Mapping[str, Known]] = MappingProxyType(
             ("wisp-failures",),
             ("patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"),
         ),
+        "session-evaluator": Known(
+            "How a conversation that has come to rest is summed up and rated.",
+            ("session-evaluator",),
+            ("rating", "summary"),
+        ),
     },
 )
 """Every directive by name, in the order of the passes that send it."""

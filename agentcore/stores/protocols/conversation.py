@@ -43,6 +43,13 @@ class TurnReader(Protocol):
         """
         ...
 
+    def silent(self, *, since: datetime, until: datetime, limit: int) -> list[str]:
+        """Return sessions whose last turn was said between two instants, the longest silent first.
+
+        Generated turns are not said by anybody.
+        """
+        ...
+
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
         """Return turns past the position *after*, and turns of *also* before it, in the order of arrival.
 

@@ -69,6 +69,15 @@ class SqlTurnStore:
         newest = first.order_by(ranked.c.occurred_at.desc(), ranked.c.pk.desc()).limit(limit)
         return self._read(self._all().where(turns.c.pk.in_(newest)).order_by(turns.c.occurred_at, turns.c.pk))
 
+    def silent(self, *, since: datetime, until: datetime, limit: int) -> list[str]:
+        """Return sessions whose last turn was said between two instants, the longest silent first."""
+        last = func.max(turns.c.occurred_at)
+        recent = select(turns.c.session_id).where(
+            self._mine, turns.c.generated.is_(False), turns.c.occurred_at >= to_micros(since)
+        )
+        silent = recent.group_by(turns.c.session_id).having(last <= to_micros(until))
+        return list(self._connection.execute(silent.order_by(last, turns.c.session_id).limit(limit)).scalars())
+
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
         """Return turns past the position *after*, and turns of *also* before it, in the order of arrival."""
         columns = select(turns.c.id, turns.c.position, turns.c.session_id).where(self._mine, _UNREAD)

@@ -28,6 +28,7 @@ _CONTRACT = {
     "dream": {"toDelete", "toSave", "supersededBy", "id", "reason", *_SAVED},
     "memory-mining": {"facts", *_FACT},
     "wisp-failure-dream": {"patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"},
+    "session-evaluator": {"rating", "summary"},
     "memory-rules": {"category", "tags", "importance", "subjectTime"},
 }
 
