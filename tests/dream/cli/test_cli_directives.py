@@ -74,7 +74,8 @@ def test_a_bad_text_is_not_shown_but_told(cli: CommandLine):
 def test_an_unknown_name_is_told_with_the_known_ones(cli: CommandLine, command: str):
     told = cli("directives", command, "../secrets")
     assert told.code == 2
-    assert told.complaint == ("There is no directive '../secrets': choose among memory-rules, memory-mining, dream.")
+    known = "memory-rules, memory-mining, dream, wisp-failure-dream, session-evaluator"
+    assert told.complaint == f"There is no directive '../secrets': choose among {known}."
     assert not cli.data.exists()
 
 

@@ -141,7 +141,7 @@ def test_a_file_that_an_option_names_must_be_there(tmp_path: Path):
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(tmp_path: Path):
-    sentence = "There is no directive 'drem': choose among memory-rules, memory-mining, dream."
+    sentence = "There is no directive 'drem': choose among memory-rules, memory-mining, dream, wisp-failure-dream, session-evaluator."
     for ask in (
         lambda: library(tmp_path).read(["drem"]),
         lambda: library(tmp_path).path_of("drem"),
