@@ -1,4 +1,4 @@
-"""Measures and prints: `python -m tests.bench [--quick] [--locomo FILE] [cycle] [decay] [breathing] ...`."""
+"""Measures and prints: `python -m tests.bench [--quick] [--locomo FILE] [cycle] [decay] [breathing] [startup] [model]`."""
 
 import argparse
 import sys

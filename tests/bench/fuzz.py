@@ -1,4 +1,4 @@
-"""Throws random and mutated answers at the passes that ask a model: `python -m tests.bench.fuzz [--answers N]`.
+"""Throws random and mutated answers at both passes that ask a model: `python -m tests.bench.fuzz [--answers N] [--seed S]`.
 
 Each answer goes through extraction, the pass and the step writer of a real store, and is then taken back. Two things
 are counted that must not happen: an exception, and a change that nothing supports (`tests/dream/unsupported.py`).

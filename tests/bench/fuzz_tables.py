@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import count
@@ -12,7 +12,6 @@ from typing import Any
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.decay import Decay
-from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry, Status, Trust
 from agentcore.domain.signals import Feedback, FeedbackKind
 from agentcore.domain.text import fold_key
@@ -30,7 +29,6 @@ from dream.guards.vocabulary import builtin
 from dream.passes import ModelContext, ModelPass
 from dream.passes.fact_mining import FactMining
 from dream.passes.memory_consolidation import MemoryConsolidation
-from dream.stores import bookkeeping
 from tests.bench.fuzz_answers import Answers, Shown
 from tests.dream.dreaming import DAY, NOW, World
 from tests.dream.unsupported import Scene, unsupported
@@ -44,8 +42,7 @@ _KNOWN = (
     "\u0410\u043d\u0430 \u0436\u0438\u0432\u0451\u0442 \u0432 \u041b\u0438\u0441\u0441\u0430\u0431\u043e\u043d\u0435.",
     "\u5b89\u5a1c\u4f4f\u5728\u91cc\u65af\u672c\u3002", "The API of Norte answers on port 8080.",
     "Ana's flight TP1234 leaves at 9:30.", "Rui and Marta married on 14 June 2020.", "Ana's bicycle is blue.",
-    "ana likes walking by the river", "Use `ruff format` before each commit.",
-    "See https://norte.example/v2 for prices.",
+    "ana likes walking by the river", "Use `ruff format` before each commit.", "See https://norte.example/v2 for prices.",
 )  # fmt: skip
 _SAID: tuple[tuple[str, str, str], ...] = (
     ("user", "I moved to Lisbon in 2019.", ""),
@@ -66,7 +63,6 @@ _FELT = (
     (FeedbackKind.CORRECTION, "The price was 120, not 210.", None),
     (FeedbackKind.THUMBS_UP, "Good summary.", None),
 )
-_EVERYTHING = EntryFilter(statuses=frozenset(Status))
 _TIMES = (None, None, None, "2019", "2025-05", "2020..?")
 
 
@@ -147,11 +143,13 @@ class Table:
             )
             step = writer.commit(unit, 1, Draft(proposal=replace(proposal, refused=()), seconds=0.0))
             refused.extend(code for code, _ in step.report["refused"])
-            after.update((entry.id, entry) for entry in unit.entries.select(_EVERYTHING))
+            after.update((entry.id, entry) for entry in unit.entries.select(_everything()))
             raise _TakenBackError
 
-        with suppress(_TakenBackError):
+        try:
             await self.world.storage.write(self.world.scope, apply, origin=Origin.DREAM)
+        except _TakenBackError:
+            pass
         findings.codes.update(refused)
         findings.changes += sum(self.entries.get(entry_id) != entry for entry_id, entry in after.items())
         faults = unsupported(self._scene(after))
@@ -167,6 +165,12 @@ class Table:
             computed=self.computed,
             options=self.context.options,
         )
+
+
+def _everything() -> Any:
+    from agentcore.domain.filters import EntryFilter  # noqa: PLC0415
+
+    return EntryFilter(statuses=frozenset(Status))
 
 
 @asynccontextmanager
@@ -271,7 +275,7 @@ async def _table(
     )
     sent = DirectiveLibrary(None, {}).read(model_pass.directives)
     texts = {name: directive.text for name, directive in sent.items()}
-    context = await contexts.with_model(0, directives=texts, vocabulary=builtin())
+    context = await contexts.with_model(0, directives=texts, directives_mark="built-in", vocabulary=builtin())
     batch = (await model_pass.pack(context)).batches[0]
     lease = await world.write(lambda unit: _begun(unit, world, run_id))
     stored = {entry.id: entry for entry in await world.entries(*Status)}
@@ -291,6 +295,8 @@ async def _table(
 
 
 def _begun(unit: UnitOfWork, world: World, run_id: str) -> Lease:
+    from dream.stores import bookkeeping  # noqa: PLC0415
+
     lease = unit.leases.acquire("dream", holder=run_id, duration=timedelta(hours=1))
     assert lease is not None
     report = RunReport(run_id=run_id, scope=world.scope, outcome=Outcome.PARTIAL, started_at=NOW, as_of=NOW)

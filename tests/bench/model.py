@@ -7,7 +7,6 @@ import re
 import sys
 import time
 from collections.abc import Iterable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import repeat
@@ -104,11 +103,9 @@ async def measure(folder: Path, how: str) -> dict[str, Any]:
     if how == "at-once":
         watched = Watched(ScriptedChatClient(repeat(lambda request: consolidating(request.messages[1].content))))
         return await _at_once(folder, watched)
-    async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(ChatServer(repeat(_served), latency=_LATENCY))
-        options = ChatOptions(model="scripted", base_url=server.base_url)
-        client = await stack.enter_async_context(OpenAIChatClient(options))
-        return await _busy(folder, Watched(client))
+    async with ChatServer(repeat(_served), latency=_LATENCY) as server:
+        async with OpenAIChatClient(ChatOptions(model="scripted", base_url=server.base_url)) as client:
+            return await _busy(folder, Watched(client))
 
 
 def _served(request: ServedRequest) -> str:
