@@ -11,6 +11,7 @@ from agentcore.ids import IdFactory, RandomIds
 
 if TYPE_CHECKING:
     from agentcore.hosting.blueprint import Blueprint
+    from agentcore.hosting.corrections import CorrectionDetector
     from agentcore.hosting.host import Host
     from agentcore.hosting.options import (
         ConversationOptions,
@@ -74,6 +75,7 @@ class AgentHostBuilder:
         self._storage: Storage | None = None
         self._services: list[HostedService] = []
         self._busy_sources: list[BusySource] = []
+        self._corrections: CorrectionDetector | None = None
         self._install: Callable[[Callable[[DreamOptions], DreamOptions]], DreamFactory] | None = None
         self._is_built = False
 
@@ -89,8 +91,17 @@ class AgentHostBuilder:
         """Let the agent look up procedures."""
         return self._with("skills", options)
 
-    def with_feedback(self, options: "_Told[FeedbackOptions]" = None) -> Self:
-        """Keep signals about the agent's work."""
+    def with_feedback(
+        self, options: "_Told[FeedbackOptions]" = None, *, corrections: "CorrectionDetector | None" = None
+    ) -> Self:
+        """Keep signals about the agent's work.
+
+        Args:
+            options: What is kept of them.
+            corrections: Tells of a user's words whether they correct the assistant: then they are feedback, too. By
+                default rules of many languages say so; `lambda text: False` finds none.
+        """
+        self._corrections = corrections or self._corrections
         return self._with("feedback", options)
 
     def with_wisps(self, options: "_Told[WispOptions]" = None) -> Self:
@@ -198,6 +209,7 @@ class AgentHostBuilder:
             skills=settling.options(options.SkillOptions, self._told.get("skills")),
             feedback=settling.options(options.FeedbackOptions, self._told.get("feedback")),
             wisps=settling.options(options.WispOptions, self._told.get("wisps")),
+            corrections=self._corrections and settling.function("with_feedback(corrections)", self._corrections),
             services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),
             busy_sources=tuple(settling.function("with_busy_source", one) for one in self._busy_sources),
             dreaming=self._install and settling.plugin(self._install, self._told["dreaming"]),

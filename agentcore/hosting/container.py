@@ -9,6 +9,7 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.hosting.blueprint import Blueprint
 from agentcore.hosting.conversation import Conversation
+from agentcore.hosting.corrections import is_correction
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.memory import Memory
@@ -57,6 +58,7 @@ class _HostContainer(containers.DeclarativeContainer):
     recall_options: providers.Dependency[Any] = providers.Dependency()
     conversation_options: providers.Dependency[Any] = providers.Dependency()
     skill_options: providers.Dependency[Any] = providers.Dependency()
+    corrections: providers.Dependency[Any] = providers.Dependency()
     feedback_options: providers.Dependency[Any] = providers.Dependency()
     wisp_options: providers.Dependency[Any] = providers.Dependency()
 
@@ -68,7 +70,14 @@ class _HostContainer(containers.DeclarativeContainer):
     watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
 
     memory = providers.Factory(Memory, storage=storage, recall=recall, ids=ids)
-    conversation = providers.Factory(Conversation, storage=storage, ids=ids, options=conversation_options)
+    conversation = providers.Factory(
+        Conversation,
+        storage=storage,
+        ids=ids,
+        options=conversation_options,
+        corrections=corrections,
+        feedback=feedback_options,
+    )
     skills = providers.Factory(Skills, storage=storage, ids=ids, options=skill_options)
     feedback = providers.Factory(FeedbackLog, storage=storage, ids=ids, options=feedback_options)
     wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
@@ -127,6 +136,7 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "decay": memory.decay(),
         "recall_options": memory.recall(),
         "conversation_options": blueprint.conversation,
+        "corrections": blueprint.feedback and (blueprint.corrections or is_correction),
         "skill_options": blueprint.skills,
         "feedback_options": blueprint.feedback,
         "wisp_options": blueprint.wisps,
@@ -151,13 +161,13 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
     return substitutes
 
 
-def _extra_services(blueprint: Blueprint, dreams: object) -> Sequence[Any]:
-    """Return the model, the host's own services and then, as the last to start and the first to stop, the dreams."""
+def _extra_services(blueprint: Blueprint, dreams: "Dreams | None") -> Sequence[Any]:
+    """Return the model, the host's own services and then, last to start and first to stop, what dreams bring."""
     own: list[object] = list(blueprint.services)
     chat: object = blueprint.chat
     # A client that is one of the host's own services has its place among them.
     first = [chat] if _lives(chat) and not any(one is chat for one in own) else []
-    return [*first, *own, *([dreams] if _lives(dreams) else [])]
+    return [*first, *own, *(dreams.services if dreams is not None else ())]
 
 
 def _lives(part: object) -> bool:

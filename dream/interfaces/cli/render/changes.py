@@ -111,9 +111,8 @@ def _texts(before: Image, after: Image, width: int, indent: str) -> Lines:
     if before and after and was != becomes:
         yield from paragraph(clip(f'"{was}"', _MAX_TEXT), width, first=f"{indent}- ", tone=Tone.REMOVED)
         yield from paragraph(clip(f'"{becomes}"', _MAX_TEXT), width, first=f"{indent}+ ", tone=Tone.ADDED)
-    else:
-        text = becomes or was or ""
-        yield from paragraph(clip(f'"{text}"', _MAX_TEXT), width, first=indent)
+    elif becomes or was:
+        yield from paragraph(clip(f'"{becomes or was}"', _MAX_TEXT), width, first=indent)
 
 
 def _changed(before: Image, after: Image) -> Iterator[str]:
