@@ -14,7 +14,7 @@ from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.revision import Reviser
 from dream.cycle.run_forecast import Forecaster
 from dream.cycle.runner import PAUSED_SETTING, Runner
-from dream.cycle.session_evaluator import NEEDS, SessionEvaluator
+from dream.cycle.session_evaluator import NEEDS, SESSION_EVALUATOR, SessionEvaluator
 from dream.cycle.watching import Listener, Unsubscribe, Watch
 from dream.domain.alarm import Alarm
 from dream.domain.forecast import PassForecast
@@ -60,7 +60,8 @@ class Dreams:
     @property
     def services(self) -> tuple[HostedService, ...]:
         """What works beside the dreams as long as the host lives: it evaluates conversations, if there is a model."""
-        return (SessionEvaluator(self._parts, self._options),) if self._parts.capabilities >= NEEDS else ()
+        evaluates = self._parts.capabilities >= NEEDS and SESSION_EVALUATOR not in self._options.disabled
+        return (SessionEvaluator(self._parts, self._options),) if evaluates else ()
 
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""

@@ -30,9 +30,10 @@ from dream.passes.prompting import build_request, fenced, quoted
 from dream.stores import bookkeeping
 from dream.stores.calls import CallKey
 
-NAME: Final = "session-evaluator"
+SESSION_EVALUATOR: Final = "session-evaluator"
 NEEDS: Final = frozenset({Capability.CONVERSATION, Capability.FEEDBACK, Capability.LLM})
 _MOST_FEEDBACK: Final = 50_000
+_MOST_SILENT: Final = 50_000
 _MOST_SESSIONS: Final = 50
 """Conversations evaluated in one look."""
 _LONGEST: Final = 1_000
@@ -63,7 +64,7 @@ class SessionEvaluator(BackgroundService):
     """
 
     def __init__(self, parts: HostParts, options: DreamOptions) -> None:
-        super().__init__(name=NAME, on_failure=WorkerFailure.KEEP_RUNNING)
+        super().__init__(name=SESSION_EVALUATOR, on_failure=WorkerFailure.KEEP_RUNNING)
         self._parts = parts
         self._options = options
         self._hopeless: set[tuple[Scope, str]] = set()
@@ -99,12 +100,12 @@ class SessionEvaluator(BackgroundService):
         if view.settings.get(PAUSED_SETTING):
             return []
         since = now - terms.look_back
-        found = view.turns.silent(since=since, until=now - terms.idle, limit=_MOST_SESSIONS)
+        found = view.turns.silent(since=since, until=now - terms.idle, limit=_MOST_SILENT)
         if not found:
             return []
         rows = view.feedback.newest(limit=_MOST_FEEDBACK, since=since)
         done = {row.session_id for row in rows if row.kind is FeedbackKind.SESSION_SUMMARY}
-        return [one for one in found if one not in done and (scope, one) not in self._hopeless]
+        return [one for one in found if one not in done and (scope, one) not in self._hopeless][:_MOST_SESSIONS]
 
     async def _evaluate(self, scope: Scope, sessions: Sequence[str]) -> int:
         asking = await self._asking(scope)
@@ -112,7 +113,7 @@ class SessionEvaluator(BackgroundService):
         for session_id in sessions:
             request = await self._request(scope, session_id)
             mark = _mark(session_id)
-            key = CallKey(run_id=mark, pass_name=NAME, batch_key="1", attempt=1)
+            key = CallKey(run_id=mark, pass_name=SESSION_EVALUATOR, batch_key="1", attempt=1)
             outcome = None if request is None else await asking.ask(key, request, ())
             if isinstance(asking.stopped, Exception):
                 raise asking.stopped
@@ -134,7 +135,7 @@ class SessionEvaluator(BackgroundService):
 
     async def _request(self, scope: Scope, session_id: str) -> ChatRequest | None:
         library = DirectiveLibrary(self._parts.data_dir, self._options.directives)
-        texts = {name: found.text for name, found in (await asyncio.to_thread(library.read, [NAME])).items()}
+        texts = {name: found.text for name, found in (await asyncio.to_thread(library.read, [SESSION_EVALUATOR])).items()}
         turns = await self._parts.storage.read(scope, lambda view: view.turns.session(session_id))
         lines = _lines(turns, self._options.model.prompt_tokens)
         if not lines:
@@ -144,14 +145,14 @@ class SessionEvaluator(BackgroundService):
             parts=self._parts,
             scope=scope,
             options=self._options,
-            pass_name=NAME,
+            pass_name=SESSION_EVALUATOR,
             # The fence of the prompt is made of it: nothing that was said can know it.
             run_id=self._parts.ids.new(),
             as_of=now,
         )
         context = await contexts.with_model(0, directives=texts, vocabulary=builtin())
         blocks = [fenced(context.marker, "Conversation:", lines), _CONTRACT]
-        return build_request(context, directives=(NAME,), blocks=blocks, answer=_FORM, purpose=NAME)
+        return build_request(context, directives=(SESSION_EVALUATOR,), blocks=blocks, answer=_FORM, purpose=SESSION_EVALUATOR)
 
     async def _keep(self, scope: Scope, session_id: str, rating: Rating, summary: str) -> bool:
         """Store a summary; False if somebody else did."""
@@ -179,7 +180,7 @@ class SessionEvaluator(BackgroundService):
 
 def _mark(session_id: str) -> str:
     """Return the id of a conversation's one summary, and of the call it comes from."""
-    return blake2b(f"{NAME}\x1f{session_id}".encode(), digest_size=16).hexdigest()
+    return blake2b(f"{SESSION_EVALUATOR}\x1f{session_id}".encode(), digest_size=16).hexdigest()
 
 
 def _lines(turns: Sequence[Turn], room: int) -> list[str]:

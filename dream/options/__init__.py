@@ -54,7 +54,7 @@ class DreamOptions(Options):
     """What its fields are called after in errors."""
 
     disabled: frozenset[str] = frozenset()
-    """Names of passes that are switched off."""
+    """Names of passes that are switched off; `session-evaluator` is the service that sums conversations up."""
     protected_categories: tuple[str, ...] = ("active-plans",)
     """Categories (with everything below) that no pass changes."""
     retention: RetentionOptions = Field(default_factory=RetentionOptions)

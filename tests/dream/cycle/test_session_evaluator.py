@@ -179,6 +179,21 @@ async def test_of_a_long_conversation_the_end_is_shown(world: World):
     assert ("part 8" in prompt, "part 0" in prompt) == (True, False)
 
 
+async def test_many_conversations_that_have_their_summary_hide_none_that_has_not(world: World):
+    for number in range(52):
+        await said(world, f"s{number:02}", occurred_at=world.clock.now() + timedelta(seconds=number))
+    world.clock.advance(timedelta(hours=1))
+    service, _ = evaluator(world, *[rated()] * 52)
+    assert [await service.evaluate() for _ in range(3)] == [50, 2, 0]
+
+
+async def test_it_is_not_started_where_it_is_switched_off():
+    made = AgentHostBuilder(None).with_memory().with_conversation_log().with_feedback()
+    off = DreamOptions(disabled=frozenset({"session-evaluator"}))
+    host = made.with_llm(ChatOptions(base_url="http://127.0.0.1:9", model="m")).with_dreaming(off).build()
+    assert host.dreams.services == ()
+
+
 async def test_the_host_starts_it_and_reaches_a_real_client():
     async with ChatServer([rated("poor")] * 3) as server:
         clock = ManualClock(NOW)
