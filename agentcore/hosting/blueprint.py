@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.hosting.corrections import CorrectionDetector
-from agentcore.hosting.options import ConversationOptions, FeedbackOptions, MemoryOptions, SkillOptions, WispOptions
+from agentcore.hosting.options import (
+    ConversationOptions,
+    FeedbackOptions,
+    MemoryOptions,
+    SkillOptions,
+    ToolCallOptions,
+    WispOptions,
+)
 from agentcore.hosting.service import HostedService
 from agentcore.hosting.watching import BusySource
 from agentcore.ids import IdFactory
@@ -54,6 +61,7 @@ class Blueprint:
     skills: SkillOptions | None = None
     feedback: FeedbackOptions | None = None
     wisps: WispOptions | None = None
+    tool_calls: ToolCallOptions | None = None
     corrections: CorrectionDetector | None = None
     services: Sequence[HostedService] = ()
     busy_sources: Sequence[BusySource] = ()
@@ -68,6 +76,7 @@ class Blueprint:
             Capability.SKILLS: self.skills,
             Capability.FEEDBACK: self.feedback,
             Capability.WISPS: self.wisps,
+            Capability.TOOL_CALLS: self.tool_calls,
             Capability.LLM: self.chat,
         }
         return frozenset(capability for capability, part in present.items() if part is not None)

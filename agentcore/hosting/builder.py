@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         MemoryOptions,
         Options,
         SkillOptions,
+        ToolCallOptions,
         WispOptions,
     )
     from agentcore.hosting.service import HostedService
@@ -107,6 +108,10 @@ class AgentHostBuilder:
     def with_wisps(self, options: "_Told[WispOptions]" = None) -> Self:
         """Keep what wisps did."""
         return self._with("wisps", options)
+
+    def with_tool_calls(self, options: "_Told[ToolCallOptions]" = None) -> Self:
+        """Keep what tools were called."""
+        return self._with("tool_calls", options)
 
     def with_dreaming(self, configure: "_Told[DreamOptions]" = None) -> Self:
         """Let dreams tend the memory in idle time."""
@@ -209,6 +214,7 @@ class AgentHostBuilder:
             skills=settling.options(options.SkillOptions, self._told.get("skills")),
             feedback=settling.options(options.FeedbackOptions, self._told.get("feedback")),
             wisps=settling.options(options.WispOptions, self._told.get("wisps")),
+            tool_calls=settling.options(options.ToolCallOptions, self._told.get("tool_calls")),
             corrections=self._corrections and settling.function("with_feedback(corrections)", self._corrections),
             services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),
             busy_sources=tuple(settling.function("with_busy_source", one) for one in self._busy_sources),

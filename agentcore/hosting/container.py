@@ -16,6 +16,7 @@ from agentcore.hosting.memory import Memory
 from agentcore.hosting.options import MemoryOptions
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.skills import Skills
+from agentcore.hosting.tool_calls import ToolCallLog
 from agentcore.hosting.watching import BusyWatch
 from agentcore.hosting.wisps import WispLog
 from agentcore.ids import RandomIds
@@ -61,6 +62,7 @@ class _HostContainer(containers.DeclarativeContainer):
     corrections: providers.Dependency[Any] = providers.Dependency()
     feedback_options: providers.Dependency[Any] = providers.Dependency()
     wisp_options: providers.Dependency[Any] = providers.Dependency()
+    tool_call_options: providers.Dependency[Any] = providers.Dependency()
 
     gate = providers.Singleton(BusyGate)
     storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
@@ -81,6 +83,7 @@ class _HostContainer(containers.DeclarativeContainer):
     skills = providers.Factory(Skills, storage=storage, ids=ids, options=skill_options)
     feedback = providers.Factory(FeedbackLog, storage=storage, ids=ids, options=feedback_options)
     wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
+    tool_calls = providers.Factory(ToolCallLog, storage=storage, ids=ids, options=tool_call_options)
 
     parts = providers.Singleton(
         HostParts,
@@ -105,6 +108,7 @@ class _HostContainer(containers.DeclarativeContainer):
         skills=skills.provider,
         feedback=feedback.provider,
         wisps=wisps.provider,
+        tool_calls=tool_calls.provider,
         dreams=dreams_of.provider,
     )
     services = providers.List(storage, recall, announcer)
@@ -140,6 +144,7 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "skill_options": blueprint.skills,
         "feedback_options": blueprint.feedback,
         "wisp_options": blueprint.wisps,
+        "tool_call_options": blueprint.tool_calls,
     }
     return {name: providers.Object(value) for name, value in values.items()}
 
@@ -152,6 +157,7 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "skills": blueprint.skills,
         "feedback": blueprint.feedback,
         "wisps": blueprint.wisps,
+        "tool_calls": blueprint.tool_calls,
     }
     substitutes: dict[str, providers.Object[Any]] = {
         name: providers.Object(None) for name, options in services.items() if options is None

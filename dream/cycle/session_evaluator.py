@@ -135,7 +135,9 @@ class SessionEvaluator(BackgroundService):
 
     async def _request(self, scope: Scope, session_id: str) -> ChatRequest | None:
         library = DirectiveLibrary(self._parts.data_dir, self._options.directives)
-        texts = {name: found.text for name, found in (await asyncio.to_thread(library.read, [SESSION_EVALUATOR])).items()}
+        texts = {
+            name: found.text for name, found in (await asyncio.to_thread(library.read, [SESSION_EVALUATOR])).items()
+        }
         turns = await self._parts.storage.read(scope, lambda view: view.turns.session(session_id))
         lines = _lines(turns, self._options.model.prompt_tokens)
         if not lines:
@@ -152,7 +154,9 @@ class SessionEvaluator(BackgroundService):
         )
         context = await contexts.with_model(0, directives=texts, vocabulary=builtin())
         blocks = [fenced(context.marker, "Conversation:", lines), _CONTRACT]
-        return build_request(context, directives=(SESSION_EVALUATOR,), blocks=blocks, answer=_FORM, purpose=SESSION_EVALUATOR)
+        return build_request(
+            context, directives=(SESSION_EVALUATOR,), blocks=blocks, answer=_FORM, purpose=SESSION_EVALUATOR
+        )
 
     async def _keep(self, scope: Scope, session_id: str, rating: Rating, summary: str) -> bool:
         """Store a summary; False if somebody else did."""
