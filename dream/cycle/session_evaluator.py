@@ -206,7 +206,7 @@ def _read(completion: Completion) -> tuple[Rating, str] | None:
     if read is None or isinstance(read, Unreadable):
         return None
     rating, summary = read.get("rating"), read.get("summary")
-    if rating not in set(Rating) or not isinstance(summary, str):
+    if not (isinstance(rating, str) and isinstance(summary, str)) or rating not in set(Rating):
         return None
     text = " ".join(summary.split())
-    return (Rating(str(rating)), text) if 0 < len(text) <= _LONGEST and secret_in(text) is None else None
+    return (Rating(rating), text) if 0 < len(text) <= _LONGEST and secret_in(text) is None else None

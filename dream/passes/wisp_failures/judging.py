@@ -97,7 +97,7 @@ def _classify(item: Mapping[str, Any], desk: Desk, judged: Judged) -> Refusal | 
         return Refusal(Refused.UNKNOWN_HANDLE, handle[:_SHOWN])
     if handle in judged.classes:
         return Refusal(Refused.HANDLE_REUSED, handle)
-    if said not in set(FailureCategory):
+    if not isinstance(said, str) or said not in set(FailureCategory):
         return Refusal(Refused.INVALID_CONTENT, f"{handle} is classified as none of {', '.join(FailureCategory)}")
     judged.classes[handle] = FailureCategory(said)
     return None
@@ -149,9 +149,8 @@ def _fault(annotation: str, case: Case, skill: Skill, vocabulary: Vocabulary) ->
     secret = secret_in(annotation)
     if secret is not None:
         return Refusal(Refused.SECRET, f"{secret} in the annotation of {skill.name}")
-    runs = case.pattern.failures
-    shown = [skill.name, skill.summary, skill.content, *(run.description for run in runs)]
-    shown += [text for run in runs for text in (run.error_message, run.failed_tool_name, run.failed_step_id) if text]
+    # What failed tools say came from outside: an address in it is data, and no step of a skill.
+    shown = [skill.name, skill.summary, skill.content, *(run.description for run in case.pattern.failures)]
     invented = [one for one in coverage(shown, annotation, vocabulary).invented if one.kind in _NEVER_INVENTED]
     if invented:
         return Refusal(Refused.INVENTED_DETAIL, f"{skill.name}: {len(invented)} addresses")

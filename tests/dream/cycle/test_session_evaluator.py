@@ -117,6 +117,7 @@ async def test_two_processes_store_one_summary(world: World):
         rated(summary="x" * 1_001),
         rated(summary="The password is hunter2-Zebra!"),
         '{"rating": "good"}',
+        '{"rating": ["good"], "summary": "Fine."}',
     ],
 )
 async def test_an_answer_that_cannot_be_used_is_no_summary_and_is_paid_once(world: World, answer: str):
