@@ -35,24 +35,10 @@ _JSON_TEXT = JSON().with_variant(Text(), "sqlite")
 _MINE = of_my_scope(runs)
 _BY_ID = _MINE & (runs.c.id == bindparam("of_run"))
 _OPEN = insert(runs)
-_CLOSE = (
-    update(runs)
-    .where(_BY_ID)
-    .values(
-        finished=True,
-        outcome=bindparam("new_outcome"),
-        finished_at=bindparam("new_finished_at"),
-        report=bindparam("new_report"),
-    )
-)
-_UNFINISHED = (
-    select(runs).where(_MINE, runs.c.finished.is_(False), runs.c.kind == RunKind.DREAM.value).order_by(runs.c.pk)
-)
-_ABANDON = (
-    update(runs)
-    .where(_MINE, runs.c.finished.is_(False), runs.c.kind.in_(bindparam("kinds", expanding=True)))
-    .values(finished=True, outcome=Outcome.PARTIAL.value, finished_at=bindparam("new_finished_at"))
-)
+_CLOSE = update(runs).where(_BY_ID)
+_IS_OPEN = _MINE & runs.c.finished.is_(False)
+_UNFINISHED = select(runs).where(_IS_OPEN, runs.c.kind == RunKind.DREAM.value).order_by(runs.c.pk)
+_ABANDON = update(runs).where(_IS_OPEN, runs.c.kind.in_(bindparam("kinds", expanding=True)))
 _STEPS_OF_RUN = of_my_scope(steps) & (steps.c.run_id == bindparam("of_run"))
 _LAST_STEP = select(func.max(steps.c.number)).where(_STEPS_OF_RUN)
 _STEPS = select(steps).where(_STEPS_OF_RUN).order_by(steps.c.number)
@@ -145,9 +131,10 @@ class RunStore:
         self._transaction.execute(
             _CLOSE,
             of_run=report.run_id,
-            new_outcome=report.outcome.value,
-            new_finished_at=to_micros(finished),
-            new_report=encode(report.to_json()),
+            finished=True,
+            outcome=report.outcome.value,
+            finished_at=to_micros(finished),
+            report=encode(report.to_json()),
         )
 
     def unfinished(self) -> list[OpenRun]:
@@ -157,7 +144,8 @@ class RunStore:
     def abandon(self, *kinds: RunKind) -> None:
         """Close interrupted runs of these kinds (of all, if none is named); each committed step stands."""
         named = [kind.value for kind in kinds or RunKind]
-        self._transaction.execute(_ABANDON, kinds=named, new_finished_at=to_micros(self._transaction.now))
+        ending = {"outcome": Outcome.PARTIAL.value, "finished_at": to_micros(self._transaction.now)}
+        self._transaction.execute(_ABANDON, kinds=named, finished=True, **ending)
 
     def next_step(self, run_id: str) -> int:
         """Return the number of the run's next step."""
