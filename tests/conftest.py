@@ -1,4 +1,4 @@
-"""What every test may take: a clock that stands still, ids that can be foreseen, a scope; and how far properties go."""
+"""What every test may take: a clock that stands still, ids that can be foreseen, a scope; how far properties go."""
 
 import os
 from datetime import UTC, datetime
@@ -15,6 +15,23 @@ settings.register_profile(
 )
 settings.register_profile("thorough", parent=settings.get_profile("ci"), max_examples=1_000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+LONGEST_FIRST = (
+    "tests/quality/test_tools.py",
+    "tests/dream/processes/",
+    "tests/dream/injection/",
+    "tests/dream/cycle/test_resume.py",
+    "tests/dream/laws/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start what takes long first, so that no process is left alone with it at the end."""
+
+    def rank(item: pytest.Item) -> int:
+        return next((n for n, start in enumerate(LONGEST_FIRST) if item.nodeid.startswith(start)), len(LONGEST_FIRST))
+
+    items.sort(key=rank)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ same by a `transaction` of the SQL schema, or is wrapped by one.
 from dataclasses import dataclass
 
 from agentcore.stores.protocols import ReadView
+from agentcore.stores.sql.transaction import Transaction
 from agentcore.stores.sql.unit import SqlUnit
 from dream.errors import UnsupportedStorageError
 from dream.stores.attempts import AttemptStore
@@ -28,50 +29,74 @@ class Books:
     """The bookkeeping of one scope in one transaction; lives as long as it.
 
     Args:
-        runs: Runs and their steps.
-        journal: What each run changed.
-        cursors: How far each pass has looked.
-        decisions: What people took back.
-        ledger: When each pass last took a step.
-        calls: Model calls: answers that were paid for, and what failed.
-        plans: Plans to be applied.
-        deferred: Changes that wait for room under the share cap.
-        clusters: Clusters that were left as they are.
-        history: Finished dreams, the newest first.
-        usage: What calls cost.
-        attempts: In how many runs a pass failed on a record.
+        transaction: What each of its stores works in.
     """
 
-    runs: RunStore
-    journal: JournalStore
-    cursors: CursorStore
-    decisions: DecisionStore
-    ledger: LedgerStore
-    calls: CallStore
-    plans: PlanStore
-    deferred: DeferredStore
-    clusters: ClusterStore
-    history: RunHistory
-    usage: UsageStore
-    attempts: AttemptStore
+    transaction: Transaction
+
+    @property
+    def runs(self) -> RunStore:
+        """Runs and their steps."""
+        return RunStore(self.transaction)
+
+    @property
+    def journal(self) -> JournalStore:
+        """What each run changed."""
+        return JournalStore(self.transaction)
+
+    @property
+    def cursors(self) -> CursorStore:
+        """How far each pass has looked."""
+        return CursorStore(self.transaction)
+
+    @property
+    def decisions(self) -> DecisionStore:
+        """What people took back."""
+        return DecisionStore(self.transaction)
+
+    @property
+    def ledger(self) -> LedgerStore:
+        """When each pass last took a step."""
+        return LedgerStore(self.transaction)
+
+    @property
+    def calls(self) -> CallStore:
+        """Model calls: answers that were paid for, and what failed."""
+        return CallStore(self.transaction)
+
+    @property
+    def plans(self) -> PlanStore:
+        """Plans to be applied."""
+        return PlanStore(self.transaction)
+
+    @property
+    def deferred(self) -> DeferredStore:
+        """Changes that wait for room under the share cap."""
+        return DeferredStore(self.transaction)
+
+    @property
+    def clusters(self) -> ClusterStore:
+        """Clusters that were left as they are."""
+        return ClusterStore(self.transaction)
+
+    @property
+    def history(self) -> RunHistory:
+        """Finished dreams, the newest first."""
+        return RunHistory(self.transaction)
+
+    @property
+    def usage(self) -> UsageStore:
+        """What calls cost."""
+        return UsageStore(self.transaction)
+
+    @property
+    def attempts(self) -> AttemptStore:
+        """In how many runs a pass failed on a record."""
+        return AttemptStore(self.transaction)
 
 
 def bookkeeping(view: ReadView) -> Books:
     """Open the bookkeeping on *view*; it can write if the view is a unit of work."""
     if not isinstance(view, SqlUnit):
         raise UnsupportedStorageError(storage=type(view).__name__)
-    transaction = view.transaction
-    return Books(
-        RunStore(transaction),
-        JournalStore(transaction),
-        CursorStore(transaction),
-        DecisionStore(transaction),
-        LedgerStore(transaction),
-        CallStore(transaction),
-        PlanStore(transaction),
-        DeferredStore(transaction),
-        ClusterStore(transaction),
-        RunHistory(transaction),
-        UsageStore(transaction),
-        AttemptStore(transaction),
-    )
+    return Books(view.transaction)

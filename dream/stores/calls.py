@@ -6,17 +6,35 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Table, delete, func, insert, select
+from sqlalchemy import Table, bindparam, delete, func, insert, select
 
 from agentcore.domain.instants import to_micros
 from agentcore.llm.chat import ChatRequest, Completion, FailedTry, FinishReason, Usage
 from agentcore.stores.sql.schema import model_calls, model_failures
-from agentcore.stores.sql.transaction import Transaction, encode
+from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
 
 CANCELLED = "cancelled"
 """The failure of a call that was given up for a person's turn."""
 
 _LONGEST_FAILURE = 32
+_THIS = (
+    of_my_scope(model_calls)
+    & (model_calls.c.run_id == bindparam("of_run"))
+    & (model_calls.c.pass_name == bindparam("of_pass"))
+    & (model_calls.c.batch_key == bindparam("of_batch"))
+    & (model_calls.c.attempt == bindparam("of_attempt"))
+)
+_FIND = select(model_calls).where(_THIS)
+_REMOVE = delete(model_calls).where(_THIS)
+_SAVE = insert(model_calls)
+_SUMS = tuple(
+    (
+        select(func.count(), func.sum(table.c.input_tokens), func.sum(table.c.output_tokens)).where(of_my_scope(table)),
+        table.c,
+        at,
+    )
+    for table, at in ((model_calls, model_calls.c.answered_at), (model_failures, model_failures.c.failed_at))
+)
 _TEXTS = frozenset({"pk", "scope_id", "request", "answer"})
 
 
@@ -57,11 +75,10 @@ class CallStore:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._connection = transaction.connection
-        self._mine = model_calls.c.scope_id == transaction.scope_id
 
     def find(self, key: CallKey) -> Completion | None:
         """Return the answer stored under *key*; None if there is none, or if a `forget` emptied it."""
-        row = self._connection.execute(select(model_calls).where(self._is(key))).one_or_none()
+        row = self._transaction.execute(_FIND, **_parameters(key)).one_or_none()
         if row is None or row.answer is None:
             return None
         usage = Usage(
@@ -76,25 +93,24 @@ class CallStore:
 
     def save(self, key: CallKey, *, request: ChatRequest, completion: Completion, record_ids: Sequence[str]) -> None:
         """Store an answer as soon as it is there; it takes the place of one that a `forget` has emptied."""
-        self._connection.execute(delete(model_calls).where(self._is(key)))
-        self._connection.execute(
-            insert(model_calls).values(
-                scope_id=self._transaction.scope_id,
-                run_id=key.run_id,
-                pass_name=key.pass_name,
-                batch_key=key.batch_key,
-                attempt=key.attempt,
-                record_ids=encode(list(record_ids)),
-                request=orjson.dumps([[one.role.value, one.content] for one in request.messages]).decode(),
-                answer=completion.text,
-                finish_reason=completion.finish_reason.value,
-                model=completion.model,
-                input_tokens=completion.usage.input_tokens,
-                output_tokens=completion.usage.output_tokens,
-                is_estimated=completion.usage.is_estimated,
-                answered_at=to_micros(self._transaction.now),
-            ),
-        )
+        self._transaction.execute(_REMOVE, **_parameters(key))
+        row = {
+            "scope_id": self._transaction.scope_id,
+            "run_id": key.run_id,
+            "pass_name": key.pass_name,
+            "batch_key": key.batch_key,
+            "attempt": key.attempt,
+            "record_ids": encode(list(record_ids)),
+            "request": orjson.dumps([[one.role.value, one.content] for one in request.messages]).decode(),
+            "answer": completion.text,
+            "finish_reason": completion.finish_reason.value,
+            "model": completion.model,
+            "input_tokens": completion.usage.input_tokens,
+            "output_tokens": completion.usage.output_tokens,
+            "is_estimated": completion.usage.is_estimated,
+            "answered_at": to_micros(self._transaction.now),
+        }
+        self._connection.execute(_SAVE, row)
         self.fail(key, completion.failed_tries, model=completion.model)
 
     def fail(self, key: CallKey, tries: Sequence[FailedTry], *, model: str) -> None:
@@ -108,13 +124,11 @@ class CallStore:
     def spent(self, *, run_id: str | None = None, pass_name: str | None = None, since: datetime | None = None) -> Spent:
         """Return what calls cost: of a run, of a pass in it, since an instant, or of all there are on record."""
         total = Spent()
-        for table, at in ((model_calls, model_calls.c.answered_at), (model_failures, model_failures.c.failed_at)):
-            where = [table.c.scope_id == self._transaction.scope_id]
-            where += [] if run_id is None else [table.c.run_id == run_id]
-            where += [] if pass_name is None else [table.c.pass_name == pass_name]
+        for sums, columns, at in _SUMS:
+            where = [] if run_id is None else [columns.run_id == run_id]
+            where += [] if pass_name is None else [columns.pass_name == pass_name]
             where += [] if since is None else [at >= to_micros(since)]
-            sums = (func.count(), func.sum(table.c.input_tokens), func.sum(table.c.output_tokens))
-            count, given, got = self._connection.execute(select(*sums).where(*where)).one()
+            count, given, got = self._transaction.execute(sums.where(*where)).one()
             total += Spent(count, given or 0, got or 0)
         return total
 
@@ -156,11 +170,6 @@ class CallStore:
         found = self._connection.execute(select(*columns).where(mine).order_by(table.c.pk))
         return [dict(zip(names, row, strict=True)) for row in found]
 
-    def _is(self, key: CallKey) -> ColumnElement[bool]:
-        return (
-            self._mine
-            & (model_calls.c.run_id == key.run_id)
-            & (model_calls.c.pass_name == key.pass_name)
-            & (model_calls.c.batch_key == key.batch_key)
-            & (model_calls.c.attempt == key.attempt)
-        )
+
+def _parameters(key: CallKey) -> dict[str, object]:
+    return {"of_run": key.run_id, "of_pass": key.pass_name, "of_batch": key.batch_key, "of_attempt": key.attempt}

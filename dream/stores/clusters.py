@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 
 import orjson
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.sql.schema import settled_clusters
-from agentcore.stores.sql.transaction import Transaction, encode
+from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
 from dream.domain.cluster import SettledCluster
+
+_OF_PASS = of_my_scope(settled_clusters) & (settled_clusters.c.pass_name == bindparam("of_pass"))
+_ALL = select(settled_clusters).where(_OF_PASS).order_by(settled_clusters.c.declined_at, settled_clusters.c.fingerprint)
+_REMOVE = delete(settled_clusters).where(_OF_PASS, settled_clusters.c.fingerprint == bindparam("of_fingerprint"))
+_WITHDRAW = delete(settled_clusters).where(_OF_PASS, settled_clusters.c.run_id == bindparam("of_run"))
 
 
 class ClusterStore:
@@ -16,13 +21,10 @@ class ClusterStore:
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
-        self._connection = transaction.connection
-        self._mine = settled_clusters.c.scope_id == transaction.scope_id
 
     def all(self, pass_name: str) -> list[SettledCluster]:
         """Return the clusters a pass settled, longest settled first."""
-        mine = select(settled_clusters).where(self._mine, settled_clusters.c.pass_name == pass_name)
-        rows = self._connection.execute(mine.order_by(settled_clusters.c.declined_at, settled_clusters.c.fingerprint))
+        rows = self._transaction.execute(_ALL, of_pass=pass_name)
         return [
             SettledCluster(
                 fingerprint=row.fingerprint,
@@ -49,16 +51,13 @@ class ClusterStore:
             for cluster in clusters
         ]
         if rows:
-            self._connection.execute(insert(settled_clusters), rows)
+            self._transaction.connection.execute(insert(settled_clusters), rows)
 
     def remove(self, fingerprints: Sequence[str], *, pass_name: str) -> None:
         """Forget clusters that are no more."""
-        mine = self._mine & (settled_clusters.c.pass_name == pass_name)
         for fingerprint in fingerprints:
-            statement = delete(settled_clusters).where(mine, settled_clusters.c.fingerprint == fingerprint)
-            self._connection.execute(statement)
+            self._transaction.execute(_REMOVE, of_pass=pass_name, of_fingerprint=fingerprint)
 
     def withdraw(self, run_id: str, pass_name: str) -> None:
         """Forget what a run that is taken back settled."""
-        mine = self._mine & (settled_clusters.c.pass_name == pass_name)
-        self._connection.execute(delete(settled_clusters).where(mine, settled_clusters.c.run_id == run_id))
+        self._transaction.execute(_WITHDRAW, of_pass=pass_name, of_run=run_id)

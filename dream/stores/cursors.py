@@ -1,22 +1,23 @@
 """How far each pass has looked: a position in the order of arrival, and the ids reopened behind it."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
-from sqlalchemy import Column, ColumnElement, Table, delete, insert, select
+from sqlalchemy import Column, ColumnElement, Table, bindparam, delete, insert, select
 
 from agentcore.domain.memory import Status
 from agentcore.stores.sql.schema import cursors, entries, feedback, reopened, skills, turns
-from agentcore.stores.sql.transaction import Transaction, chunks
+from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
 
 
-@dataclass(frozen=True, slots=True)
 class _Reading:
-    """What a reader reads: the table, its order of arrival, and which of its rows count."""
+    """What a reader reads: the table, its order of arrival, which of its rows count, and how they are asked for."""
 
-    table: Table
-    order: Column[int]
-    counts: ColumnElement[bool]
+    def __init__(self, table: Table, order: Column[int], counts: ColumnElement[bool]) -> None:
+        mine = of_my_scope(table)
+        self.current = select(table.c.id).where(mine, counts)
+        self.past = self.current.where(order > bindparam("position"))
+        self.among = self.current.where(table.c.id.in_(bindparam("ids", expanding=True)))
+        self.last = select(order).where(mine).order_by(order.desc()).limit(1)
 
 
 _ENTRIES = _Reading(entries, entries.c.position, entries.c.status == Status.ACTIVE.value)
@@ -38,20 +39,26 @@ _READINGS = {
 }
 """Readers of something else than entries."""
 
+_BY_READER = of_my_scope(cursors) & (cursors.c.reader == bindparam("by"))
+_READERS = select(cursors.c.reader).where(of_my_scope(cursors)).order_by(cursors.c.reader)
+_POSITION = select(cursors.c.position).where(_BY_READER)
+_UNSET = delete(cursors).where(_BY_READER)
+_SET = insert(cursors)
+_REOPENED_BY_READER = of_my_scope(reopened) & (reopened.c.reader == bindparam("by"))
+_REOPENED = select(reopened.c.record_id).where(_REOPENED_BY_READER).order_by(reopened.c.record_id)
+_SETTLE_ALL = delete(reopened).where(_REOPENED_BY_READER)
+_SETTLE = _SETTLE_ALL.where(reopened.c.record_id.in_(bindparam("ids", expanding=True)))
+
 
 class CursorStore:
     """Cursors and reopened ids of one scope, in one transaction; lives as long as it."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
-        self._connection = transaction.connection
-        self._mine = cursors.c.scope_id == transaction.scope_id
-        self._reopened = reopened.c.scope_id == transaction.scope_id
 
     def readers(self) -> list[str]:
         """Return the names of passes that have looked at anything, sorted."""
-        statement = select(cursors.c.reader).where(self._mine).order_by(cursors.c.reader)
-        return list(self._connection.execute(statement).scalars())
+        return list(self._transaction.execute(_READERS).scalars())
 
     @staticmethod
     def reads_entries(reader: str) -> bool:
@@ -65,20 +72,18 @@ class CursorStore:
 
     def position(self, reader: str) -> int | None:
         """Return how far *reader* has looked; None if it never did."""
-        statement = select(cursors.c.position).where(self._mine, cursors.c.reader == reader)
-        return self._connection.execute(statement).scalar()
+        return self._transaction.execute(_POSITION, by=reader).scalar()
 
     def move(self, reader: str, position: int | None) -> None:
         """Set the position; None takes the reader back to before it ever looked."""
-        self._connection.execute(delete(cursors).where(self._mine, cursors.c.reader == reader))
+        self._transaction.execute(_UNSET, by=reader)
         if position is not None:
             row = {"scope_id": self._transaction.scope_id, "reader": reader, "position": position}
-            self._connection.execute(insert(cursors).values(**row))
+            self._transaction.connection.execute(_SET, row)
 
     def reopened(self, reader: str) -> list[str]:
         """Return ids behind the cursor that *reader* has to look at again, sorted."""
-        mine = select(reopened.c.record_id).where(self._reopened, reopened.c.reader == reader)
-        return list(self._connection.execute(mine.order_by(reopened.c.record_id)).scalars())
+        return list(self._transaction.execute(_REOPENED, by=reader).scalars())
 
     def reopen(self, reader: str, record_ids: Collection[str]) -> list[str]:
         """Have *reader* look at these records again; return those that it had not to before."""
@@ -87,33 +92,27 @@ class CursorStore:
             rows = [
                 {"scope_id": self._transaction.scope_id, "reader": reader, "record_id": record_id} for record_id in new
             ]
-            self._connection.execute(insert(reopened), rows)
+            self._transaction.connection.execute(insert(reopened), rows)
         return new
 
     def settle(self, reader: str, record_ids: Collection[str]) -> list[str]:
         """Take records out of the reopened set; return those that were in it."""
         settled = sorted(set(record_ids) & set(self.reopened(reader)))
         for chunk in chunks(settled):
-            statement = delete(reopened).where(self._reopened, reopened.c.reader == reader)
-            self._connection.execute(statement.where(reopened.c.record_id.in_(chunk)))
+            self._transaction.execute(_SETTLE, by=reader, ids=chunk)
         return settled
 
     def pending(self, reader: str) -> list[str]:
         """Return ids of records that *reader* still has to look at, sorted."""
         reading = _READINGS.get(reader, _ENTRIES)
-        table = reading.table
-        current = select(table.c.id).where(table.c.scope_id == self._transaction.scope_id, reading.counts)
-        found = set(self._connection.execute(current.where(reading.order > (self.position(reader) or 0))).scalars())
+        found = set(self._transaction.execute(reading.past, position=self.position(reader) or 0).scalars())
         for chunk in chunks(self.reopened(reader)):
-            found.update(self._connection.execute(current.where(table.c.id.in_(chunk))).scalars())
+            found.update(self._transaction.execute(reading.among, ids=chunk).scalars())
         return sorted(found)
 
     def restore(self, reader: str, pending_ids: Collection[str]) -> None:
         """Have *reader* be done with everything there is but *pending_ids* (the reading side of `pending`)."""
-        self.move(reader, self._last_position(_READINGS.get(reader, _ENTRIES)))
-        self._connection.execute(delete(reopened).where(self._reopened, reopened.c.reader == reader))
+        last = self._transaction.execute(_READINGS.get(reader, _ENTRIES).last).scalar() or 0
+        self.move(reader, last)
+        self._transaction.execute(_SETTLE_ALL, by=reader)
         self.reopen(reader, pending_ids)
-
-    def _last_position(self, reading: _Reading) -> int:
-        statement = select(reading.order).where(reading.table.c.scope_id == self._transaction.scope_id)
-        return self._connection.execute(statement.order_by(reading.order.desc()).limit(1)).scalar() or 0

@@ -2,13 +2,17 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from agentcore.domain.instants import to_micros
 from agentcore.stores.sql.schema import decisions
-from agentcore.stores.sql.transaction import Transaction, chunks
+from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
 
 UNDONE = "undone"
+
+_AMONG = of_my_scope(decisions) & decisions.c.fingerprint.in_(bindparam("among", expanding=True))
+_DECLINED = select(decisions.c.fingerprint).where(_AMONG)
+_RECONSIDER = delete(decisions).where(_AMONG)
 
 
 class DecisionStore:
@@ -16,15 +20,12 @@ class DecisionStore:
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
-        self._connection = transaction.connection
-        self._mine = decisions.c.scope_id == transaction.scope_id
 
     def declined(self, fingerprints: Collection[str]) -> set[str]:
         """Return those that a person took back."""
         found: set[str] = set()
         for chunk in chunks(sorted(set(fingerprints))):
-            statement = select(decisions.c.fingerprint).where(self._mine, decisions.c.fingerprint.in_(chunk))
-            found.update(self._connection.execute(statement).scalars())
+            found.update(self._transaction.execute(_DECLINED, among=chunk).scalars())
         return found
 
     def decline(self, fingerprints: Collection[str], *, run_id: str) -> None:
@@ -40,9 +41,9 @@ class DecisionStore:
             for item in sorted(set(fingerprints) - self.declined(fingerprints))
         ]
         if rows:
-            self._connection.execute(insert(decisions), rows)
+            self._transaction.connection.execute(insert(decisions), rows)
 
     def reconsider(self, fingerprints: Collection[str]) -> None:
         """Let dreams propose these again."""
         for chunk in chunks(sorted(set(fingerprints))):
-            self._connection.execute(delete(decisions).where(self._mine, decisions.c.fingerprint.in_(chunk)))
+            self._transaction.execute(_RECONSIDER, among=chunk)

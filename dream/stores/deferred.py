@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import bindparam, delete, func, insert, select
 
 from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry
@@ -13,10 +13,14 @@ from agentcore.domain.records import Record, RecordKind, from_image, to_image
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.stores.sql.schema import deferred
-from agentcore.stores.sql.transaction import Transaction, encode
+from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
 from dream.domain.change import Change, ChangeSet
 
 _SIDES = ("before", "after")
+
+_OF_PASS = of_my_scope(deferred) & (deferred.c.pass_name == bindparam("of_pass"))
+_COUNT = select(func.count()).select_from(deferred).where(_OF_PASS)
+_WITHDRAW = delete(deferred).where(_OF_PASS, deferred.c.run_id == bindparam("of_run"))
 
 
 class DeferredStore:
@@ -44,8 +48,7 @@ class DeferredStore:
 
     def count(self, pass_name: str) -> int:
         """Count what waits for the pass."""
-        mine = select(func.count()).select_from(deferred).where(self._mine, deferred.c.pass_name == pass_name)
-        return self._connection.execute(mine).scalar_one()
+        return self._transaction.execute(_COUNT, of_pass=pass_name).scalar_one()
 
     def of(self, pass_name: str, *, limit: int) -> list[tuple[int, ChangeSet]]:
         """Return the longest waiting change sets of the pass with their keys."""
@@ -60,8 +63,7 @@ class DeferredStore:
 
     def withdraw(self, run_id: str, pass_name: str) -> None:
         """Drop what a run that is taken back left waiting."""
-        mine = self._mine & (deferred.c.run_id == run_id) & (deferred.c.pass_name == pass_name)
-        self._connection.execute(delete(deferred).where(mine))
+        self._transaction.execute(_WITHDRAW, of_run=run_id, of_pass=pass_name)
 
 
 def _to_json(change_set: ChangeSet) -> dict[str, Any]:

@@ -3,17 +3,24 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Row, Select, func, insert, select
+from sqlalchemy import Row, Select, bindparam, func, insert, select
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.stores.sql.schema import journal
-from agentcore.stores.sql.transaction import Transaction
+from agentcore.stores.sql.transaction import Transaction, of_my_scope
 from dream.domain.change import ChangeSet
 from dream.domain.journal import JournalRow, image_text
 
 PURGE = "purge"
+
+_MINE = of_my_scope(journal)
+_OF_RUN = _MINE & (journal.c.run_id == bindparam("of_run"))
+_LAST_NUMBER = select(func.max(journal.c.number)).where(_OF_RUN)
+_COUNT = select(func.count()).select_from(journal).where(_OF_RUN)
+_ALL = select(journal).where(_MINE).order_by(journal.c.pk)
+_WRITE = insert(journal)
 
 
 class JournalStore:
@@ -21,8 +28,6 @@ class JournalStore:
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
-        self._connection = transaction.connection
-        self._mine = journal.c.scope_id == transaction.scope_id
 
     def write(self, run_id: str, step: int, pass_name: str, change_sets: Sequence[ChangeSet]) -> None:
         """Append the changes of a step, numbering its sets within the run."""
@@ -41,7 +46,7 @@ class JournalStore:
             for change in change_set.changes
         ]
         if rows:
-            self._connection.execute(insert(journal), rows)
+            self._transaction.connection.execute(_WRITE, rows)
 
     def write_purges(
         self, run_id: str, step: int, pass_name: str, *, kind: RecordKind, record_ids: Sequence[str], reason: str
@@ -61,18 +66,17 @@ class JournalStore:
             for record_id in record_ids
         ]
         if rows:
-            self._connection.execute(insert(journal), rows)
+            self._transaction.connection.execute(_WRITE, rows)
 
     def last_number(self, run_id: str) -> int:
         """Return the number of the run's last change set, 0 if it has none."""
-        statement = select(func.max(journal.c.number)).where(self._mine, journal.c.run_id == run_id)
-        return self._connection.execute(statement).scalar() or 0
+        return self._transaction.execute(_LAST_NUMBER, of_run=run_id).scalar() or 0
 
     def of_run(
         self, run_id: str, *, pass_name: str | None = None, number: int | None = None, limit: int | None = None
     ) -> list[JournalRow]:
         """Return the rows of a run in the order they were written."""
-        statement = self._all().where(journal.c.run_id == run_id)
+        statement = _ALL.where(journal.c.run_id == run_id)
         if pass_name is not None:
             statement = statement.where(journal.c.pass_name == pass_name)
         if number is not None:
@@ -81,12 +85,11 @@ class JournalStore:
 
     def of_record(self, record_id: str) -> list[JournalRow]:
         """Return what happened to a record, oldest first."""
-        return self._read(self._all().where(journal.c.record_id == record_id))
+        return self._read(_ALL.where(journal.c.record_id == record_id))
 
     def count(self, run_id: str) -> int:
         """Count the rows of a run."""
-        statement = select(func.count()).select_from(journal).where(self._mine, journal.c.run_id == run_id)
-        return self._connection.execute(statement).scalar_one()
+        return self._transaction.execute(_COUNT, of_run=run_id).scalar_one()
 
     def _row(self, run_id: str, step: int, pass_name: str, number: int, operation: str) -> dict[str, Any]:
         return {
@@ -100,11 +103,8 @@ class JournalStore:
             "scrubbed": False,
         }
 
-    def _all(self) -> Select[Any]:
-        return select(journal).where(self._mine).order_by(journal.c.pk)
-
     def _read(self, statement: Select[Any]) -> list[JournalRow]:
-        return [_to_journal_row(self._transaction.scope, row) for row in self._connection.execute(statement)]
+        return [_to_journal_row(self._transaction.scope, row) for row in self._transaction.execute(statement)]
 
 
 def _to_journal_row(scope: Scope, row: Row[Any]) -> JournalRow:

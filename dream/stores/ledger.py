@@ -3,11 +3,18 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.sql.schema import pass_ledger
-from agentcore.stores.sql.transaction import Transaction
+from agentcore.stores.sql.transaction import Transaction, of_my_scope
+
+_MINE = of_my_scope(pass_ledger)
+_OF_PASS = _MINE & (pass_ledger.c.pass_name == bindparam("of_pass"))
+_FINGERPRINT = select(pass_ledger.c.fingerprint).where(_OF_PASS)
+_ALL = select(pass_ledger).where(_MINE)
+_REMOVE = delete(pass_ledger).where(_OF_PASS)
+_WRITE = insert(pass_ledger)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,31 +39,27 @@ class LedgerStore:
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
-        self._mine = pass_ledger.c.scope_id == transaction.scope_id
 
     def record(self, pass_name: str, *, run_id: str, fingerprint: str | None) -> None:
         """Note that the pass took a step; without a *fingerprint* the one it had stands."""
-        connection = self._transaction.connection
         fingerprint = fingerprint or self.fingerprint(pass_name)
-        connection.execute(delete(pass_ledger).where(self._mine, pass_ledger.c.pass_name == pass_name))
-        connection.execute(
-            insert(pass_ledger).values(
-                scope_id=self._transaction.scope_id,
-                pass_name=pass_name,
-                run_id=run_id,
-                fingerprint=fingerprint,
-                completed_at=to_micros(self._transaction.now),
-            ),
-        )
+        self._transaction.execute(_REMOVE, of_pass=pass_name)
+        row = {
+            "scope_id": self._transaction.scope_id,
+            "pass_name": pass_name,
+            "run_id": run_id,
+            "fingerprint": fingerprint,
+            "completed_at": to_micros(self._transaction.now),
+        }
+        self._transaction.connection.execute(_WRITE, row)
 
     def fingerprint(self, pass_name: str) -> str | None:
         """Return the fingerprint of the pass's last step that had one; None if none had."""
-        mine = select(pass_ledger.c.fingerprint).where(self._mine, pass_ledger.c.pass_name == pass_name)
-        return self._transaction.connection.execute(mine).scalar()
+        return self._transaction.execute(_FINGERPRINT, of_pass=pass_name).scalar()
 
     def entries(self) -> dict[str, LedgerEntry]:
         """Return the last step of every pass that ever took one."""
-        rows = self._transaction.connection.execute(select(pass_ledger).where(self._mine))
+        rows = self._transaction.execute(_ALL)
         return {
             row.pass_name: LedgerEntry(
                 pass_name=row.pass_name,

@@ -5,18 +5,47 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import JSON, ColumnElement, Row, Table, Text, cast, delete, func, insert, select, type_coerce, update
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Row,
+    Table,
+    Text,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    select,
+    type_coerce,
+    update,
+)
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
 from agentcore.stores.sql.schema import change_feed, journal, model_calls, model_failures, plans, runs, steps
-from agentcore.stores.sql.transaction import Transaction, encode
+from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
 from dream.domain.frozen import FrozenDirectives
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.errors import UnknownRunError
 
 _JSON_TEXT = JSON().with_variant(Text(), "sqlite")
 """Text that is read as JSON: SQLite reads any text so, PostgreSQL wants to be told."""
+
+_MINE = of_my_scope(runs)
+_BY_ID = _MINE & (runs.c.id == bindparam("of_run"))
+_OPEN = insert(runs)
+_CLOSE = update(runs).where(_BY_ID)
+_IS_OPEN = _MINE & runs.c.finished.is_(False)
+_UNFINISHED = select(runs).where(_IS_OPEN, runs.c.kind == RunKind.DREAM.value).order_by(runs.c.pk)
+_ABANDON = update(runs).where(_IS_OPEN, runs.c.kind.in_(bindparam("kinds", expanding=True)))
+_STEPS_OF_RUN = of_my_scope(steps) & (steps.c.run_id == bindparam("of_run"))
+_LAST_STEP = select(func.max(steps.c.number)).where(_STEPS_OF_RUN)
+_STEPS = select(steps).where(_STEPS_OF_RUN).order_by(steps.c.number)
+_ADD_STEP = insert(steps)
+_RUN = select(runs).where(_BY_ID)
+_NEWEST = select(runs).where(_MINE).order_by(runs.c.pk.desc()).limit(bindparam("at_most"))
+_TARGET = select(runs.c.kind, runs.c.target).where(_BY_ID)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,64 +115,63 @@ class RunStore:
 
     def open(self, report: RunReport, frozen: dict[str, Any]) -> None:
         """Record that a run began, with what it froze."""
-        self._connection.execute(
-            insert(runs).values(
-                scope_id=self._transaction.scope_id,
-                id=report.run_id,
-                kind=report.kind.value,
-                target=report.target,
-                finished=False,
-                as_of=to_micros(report.as_of),
-                started_at=to_micros(report.started_at),
-                frozen=encode(frozen),
-            ),
-        )
+        row = {
+            "scope_id": self._transaction.scope_id,
+            "id": report.run_id,
+            "kind": report.kind.value,
+            "target": report.target,
+            "finished": False,
+            "as_of": to_micros(report.as_of),
+            "started_at": to_micros(report.started_at),
+            "frozen": encode(frozen),
+        }
+        self._connection.execute(_OPEN, row)
 
     def close(self, report: RunReport) -> None:
         """Record how a run ended."""
         finished = report.finished_at or self._transaction.now
-        values = {"finished": True, "outcome": report.outcome.value, "finished_at": to_micros(finished)}
-        statement = update(runs).where(self._mine, runs.c.id == report.run_id)
-        self._connection.execute(statement.values(report=encode(report.to_json()), **values))
+        self._transaction.execute(
+            _CLOSE,
+            of_run=report.run_id,
+            finished=True,
+            outcome=report.outcome.value,
+            finished_at=to_micros(finished),
+            report=encode(report.to_json()),
+        )
 
     def unfinished(self) -> list[OpenRun]:
         """Return dream runs that were interrupted, oldest first."""
-        statement = select(runs).where(self._mine, runs.c.finished.is_(False), runs.c.kind == RunKind.DREAM.value)
-        return [_to_open_run(row) for row in self._connection.execute(statement.order_by(runs.c.pk))]
+        return [_to_open_run(row) for row in self._transaction.execute(_UNFINISHED)]
 
     def abandon(self, *kinds: RunKind) -> None:
         """Close interrupted runs of these kinds (of all, if none is named); each committed step stands."""
         named = [kind.value for kind in kinds or RunKind]
-        statement = update(runs).where(self._mine, runs.c.finished.is_(False), runs.c.kind.in_(named))
-        now = to_micros(self._transaction.now)
-        self._connection.execute(statement.values(finished=True, outcome=Outcome.PARTIAL.value, finished_at=now))
+        ending = {"outcome": Outcome.PARTIAL.value, "finished_at": to_micros(self._transaction.now)}
+        self._transaction.execute(_ABANDON, kinds=named, finished=True, **ending)
 
     def next_step(self, run_id: str) -> int:
         """Return the number of the run's next step."""
-        mine = select(func.max(steps.c.number)).where(steps.c.scope_id == self._transaction.scope_id)
-        return (self._connection.execute(mine.where(steps.c.run_id == run_id)).scalar() or 0) + 1
+        return (self._transaction.execute(_LAST_STEP, of_run=run_id).scalar() or 0) + 1
 
     def add_step(self, run_id: str, step: StepRow) -> None:
         """Record a committed step."""
-        self._connection.execute(
-            insert(steps).values(
-                scope_id=self._transaction.scope_id,
-                run_id=run_id,
-                number=step.number,
-                pass_name=step.pass_name,
-                batch=encode(step.batch),
-                cursor_before=step.cursor_before,
-                cursor_after=step.cursor_after,
-                reopened_consumed=encode(step.reopened_consumed),
-                committed_at=to_micros(self._transaction.now),
-                report=encode({"closing": step.closing, **step.report}),
-            ),
-        )
+        row = {
+            "scope_id": self._transaction.scope_id,
+            "run_id": run_id,
+            "number": step.number,
+            "pass_name": step.pass_name,
+            "batch": encode(step.batch),
+            "cursor_before": step.cursor_before,
+            "cursor_after": step.cursor_after,
+            "reopened_consumed": encode(step.reopened_consumed),
+            "committed_at": to_micros(self._transaction.now),
+            "report": encode({"closing": step.closing, **step.report}),
+        }
+        self._connection.execute(_ADD_STEP, row)
 
     def steps(self, run_id: str) -> list[StepRow]:
         """Return the committed steps of a run, in order."""
-        mine = select(steps).where(steps.c.scope_id == self._transaction.scope_id, steps.c.run_id == run_id)
-        return [_to_step(row) for row in self._connection.execute(mine.order_by(steps.c.number))]
+        return [_to_step(row) for row in self._transaction.execute(_STEPS, of_run=run_id)]
 
     def retired_since(self, instant: datetime) -> int:
         """Return how many entries steps retired since then, folds aside."""
@@ -154,13 +182,13 @@ class RunStore:
 
     def report(self, run_id: str) -> RunReport | None:
         """Return the report of a run, or None if there is none; one that was interrupted has no passes."""
-        row = self._connection.execute(select(runs).where(self._mine, runs.c.id == run_id)).one_or_none()
+        row = self._transaction.execute(_RUN, of_run=run_id).one_or_none()
         return None if row is None else _to_report(self._transaction.scope, row)
 
     def newest(self, *, limit: int) -> list[RunReport]:
         """Return the newest runs, newest first; an unfinished one has no `finished_at`."""
-        statement = select(runs).where(self._mine).order_by(runs.c.pk.desc()).limit(limit)
-        return [_to_report(self._transaction.scope, row) for row in self._connection.execute(statement)]
+        rows = self._transaction.execute(_NEWEST, at_most=limit)
+        return [_to_report(self._transaction.scope, row) for row in rows]
 
     def resolve(self, prefix: str) -> str:
         """Return the one run id that starts with *prefix*; UnknownRunError if none or several do."""
@@ -174,9 +202,7 @@ class RunStore:
 
     def takes_back(self, run_id: str) -> bool:
         """Tell whether the run took something back: an undo does, the undo of an undo brings it back again."""
-        found = self._connection.execute(
-            select(runs.c.kind, runs.c.target).where(self._mine, runs.c.id == run_id)
-        ).one_or_none()
+        found = self._transaction.execute(_TARGET, of_run=run_id).one_or_none()
         if found is None or found.kind != RunKind.UNDO.value:
             return False
         return not self.takes_back(found.target)

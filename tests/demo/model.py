@@ -1,6 +1,6 @@
 """A model for the demo that answers from a script; it reads its prompts as a model would, by handle."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -16,29 +16,20 @@ _QUESTION = 2
 
 def answer(request: ServedRequest) -> str:
     """Answer a prompt of a dream on the demo's memory."""
-    if '"rating"' in request.prompt:  # the contract of the session evaluator
-        return _written({"rating": "good", "summary": "Ines asked for something and got it."})
     shown = list(records_in(request.prompt))
-    if '"replacedBy"' in request.prompt:
-        return _written(_rewritten(shown, habits.MERGED))
-    if '"sourceNames"' in request.prompt:
-        return _written(_rewritten(shown, habits.EXPANDED))
-    if '"summary"' in request.prompt:
-        return _written({"toSave": list(_missing(shown))})
-    if '"eventType"' in request.prompt:
-        return _written({"toSave": list(_said(shown, habits.EPISODES))})
-    if '"sentiment"' in request.prompt:
-        return _written({"toSave": list(_said(shown, habits.PREFERENCES))})
+    for word, tell in _BY_CONTRACT.items():
+        if f'"{word}"' in request.prompt:
+            return _written(tell(shown))
     if any(record.handle[0] == "w" for record in shown):
         return _written(_failures(shown))
-    records = [record for record in shown if record.handle[0] in "tef"]
-    kind = records[0].handle[0] if records else ""
-    turns = [record for record in records if record.handle[0] == "t"]
+    turns = [record for record in shown if record.handle[0] == "t"]
     if turns:
         return _written({"facts": list(_facts(turns))})
-    if kind == "f":
-        return _written({"toDelete": [], "toSave": list(_lessons(records))})
-    return _written(_orders(records, is_repair=len(request.body["messages"]) > _QUESTION))
+    signals = [record for record in shown if record.handle[0] == "f"]
+    if signals and not any(record.handle[0] == "e" for record in shown):
+        return _written({"toDelete": [], "toSave": list(_lessons(signals))})
+    entries = [record for record in shown if record.handle[0] == "e"]
+    return _written(_orders(entries, is_repair=len(request.body["messages"]) > _QUESTION))
 
 
 def _facts(turns: Sequence[Record]) -> Iterator[dict[str, Any]]:
@@ -154,3 +145,14 @@ def _deleted(record: Record, reason: str, successor: str | int | None) -> dict[s
 
 def _written(document: Mapping[str, Any]) -> str:
     return orjson.dumps(document).decode()
+
+
+_BY_CONTRACT: Mapping[str, Callable[[Sequence[Record]], Mapping[str, Any]]] = {
+    "rating": lambda _: {"rating": "good", "summary": "Ines asked for something and got it."},
+    "replacedBy": lambda shown: _rewritten(shown, habits.MERGED),
+    "sourceNames": lambda shown: _rewritten(shown, habits.EXPANDED),
+    "summary": lambda shown: {"toSave": list(_missing(shown))},
+    "eventType": lambda shown: {"toSave": list(_said(shown, habits.EPISODES))},
+    "sentiment": lambda shown: {"toSave": list(_said(shown, habits.PREFERENCES))},
+}
+"""What answers a prompt whose directive names this field; the first that does, for later fields occur in several."""

@@ -3,7 +3,7 @@
 import os
 from datetime import timedelta
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.protocols import BusyHolder
@@ -12,6 +12,10 @@ from agentcore.stores.sql.schema import busy_holders
 from agentcore.stores.sql.transaction import Transaction
 
 _HOLDERS = busy_holders.c
+_UNEXPIRED = (
+    select(busy_holders).where(_HOLDERS.expires_at > bindparam("now")).order_by(_HOLDERS.since, _HOLDERS.holder)
+)
+_UNEXPIRED_BESIDES = _UNEXPIRED.where(_HOLDERS.holder != bindparam("besides"))
 
 
 class SqlBusyStore:
@@ -23,10 +27,8 @@ class SqlBusyStore:
 
     def holders(self, *, besides: str | None = None) -> list[BusyHolder]:
         """Return who serves a person now, the longest first."""
-        unexpired = select(busy_holders).where(_HOLDERS.expires_at > to_micros(self._transaction.now))
-        statement = unexpired.order_by(_HOLDERS.since, _HOLDERS.holder)
-        if besides is not None:
-            statement = statement.where(_HOLDERS.holder != besides)
+        statement = _UNEXPIRED if besides is None else _UNEXPIRED_BESIDES
+        given = {"now": to_micros(self._transaction.now), "besides": besides}
         return [
             BusyHolder(
                 holder=row.holder,
@@ -35,7 +37,7 @@ class SqlBusyStore:
                 since=from_micros(row.since),
                 expires_at=from_micros(row.expires_at),
             )
-            for row in self._connection.execute(statement)
+            for row in self._connection.execute(statement, given)
             if not is_gone(row.host, row.pid, row.process_started)
         ]
 

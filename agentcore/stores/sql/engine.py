@@ -45,7 +45,7 @@ def sqlite_engine(path: Path | None, *, writes: bool, busy_timeout: timedelta = 
             connection.execute(f"PRAGMA {pragma}")
 
     def on_begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        _driver(connection).execute(begin)
 
     event.listen(engine, "connect", on_connect)
     event.listen(engine, "begin", on_begin)
@@ -102,8 +102,14 @@ def _patience_ms(driver: sqlite3.Connection) -> int:
 @contextmanager
 def barred_from_writing(connection: Connection) -> Generator[None]:
     """Have the database refuse writes on a connection that can otherwise write."""
-    connection.exec_driver_sql("PRAGMA query_only=ON")
+    driver = _driver(connection)
+    driver.execute("PRAGMA query_only=ON")
     try:
         yield
     finally:
-        connection.exec_driver_sql("PRAGMA query_only=OFF")
+        driver.execute("PRAGMA query_only=OFF")
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    """Return the driver's connection: what every transaction begins with should not pass through SQLAlchemy."""
+    return cast("sqlite3.Connection", connection.connection.dbapi_connection)

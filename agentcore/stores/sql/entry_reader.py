@@ -1,10 +1,10 @@
 """Reading entries."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Text, and_, cast, exists, false, func, or_, select
+from sqlalchemy import ColumnElement, Integer, Select, Text, and_, bindparam, cast, exists, false, func, or_, select
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import from_micros, to_micros
@@ -15,13 +15,47 @@ from agentcore.stores.sql.conditions import has_element, is_active, is_retired, 
 from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entries
 from agentcore.stores.sql.feed import read_feed
 from agentcore.stores.sql.schema import entries, entry_sources
-from agentcore.stores.sql.transaction import Transaction, chunks
+from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, of_my_scope
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 _ACTIVE = is_active(entries.c.status)
+_MINE = of_my_scope(entries)
+_AMONG = bindparam("among", expanding=True, type_=Text())
+_BY_ID = select(*RECORD_COLUMNS).where(_MINE, entries.c.id.in_(_AMONG)).order_by(entries.c.id)
+# Of texts said and stored at one instant, as a file's are, the first to arrive is the older one.
+_OLDEST_FIRST = (entries.c.created_at, entries.c.recorded_at, entries.c.pk)
+_BY_FOLD_KEY = select(*RECORD_COLUMNS).where(_MINE, entries.c.fold_key.in_(_AMONG), _ACTIVE).order_by(*_OLDEST_FIRST)
+# The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
+_BY_KEY = select(*RECORD_COLUMNS, entries.c.pk).where(
+    entries.c.scope_id + 0 == bindparam(MY_SCOPE), entries.c.pk.in_(bindparam("among", expanding=True, type_=Integer()))
+)
+_SELECTED = select(*RECORD_COLUMNS).where(_MINE).order_by(entries.c.last_seen_at.desc(), entries.c.id)
+_VERSIONS = select(entries.c.id, entries.c.version).where(_MINE, entries.c.id.in_(_AMONG))
+_LAST_POSITION = select(func.max(entries.c.position)).where(_MINE)
+
+_other = entries.alias("other")
+_twin = exists().where(
+    _other.c.scope_id == entries.c.scope_id,
+    _other.c.fold_key == entries.c.fold_key,
+    is_active(_other.c.status),
+    _other.c.pk != entries.c.pk,
+)
+_PAST = entries.c.position > bindparam("after")
+_UPTO = entries.c.position <= bindparam("upto")
+_REOPENED = (entries.c.position <= bindparam("after")) & entries.c.id.in_(_AMONG)
+_repeated = select(entries.c.position, entries.c.id, entries.c.fold_key).where(_MINE, _ACTIVE, _twin)
+_REPEATED = _repeated.where(_PAST, _UPTO).order_by(entries.c.position).limit(bindparam("at_most"))
+_REPEATED_AGAIN = _repeated.where(_REOPENED)
+_material = select(entries.c.id, entries.c.pk, entries.c.position).where(_MINE, _ACTIVE)
+_MATERIAL = _material.where(_PAST).order_by(entries.c.position).limit(bindparam("at_most"))
+_MATERIAL_AGAIN = _material.where(_REOPENED)
+_count = select(func.count()).select_from(entries).where(_MINE, _ACTIVE)
+_COUNT_PAST = _count.where(_PAST)
+_COUNT_WITHIN = _COUNT_PAST.where(_UPTO)
+_COUNT_AGAIN = _count.where(_REOPENED)
 
 _READ_AT_ONCE = 100_000
 """Characters that NumPy reads in one call, in which no other thread gets on: about a millisecond."""
@@ -42,24 +76,20 @@ class SqlEntryReader:
 
     def get_many(self, entry_ids: Collection[str]) -> list[MemoryEntry]:
         """Return those that exist, by id."""
-        return self._in_chunks(sorted(set(entry_ids)), entries.c.id.in_, order=(entries.c.id,))
+        return self._in_chunks(_BY_ID, entry_ids)
 
     def versions(self, entry_ids: Collection[str]) -> dict[str, int]:
         """Return the present version of those that exist."""
         found: dict[str, int] = {}
         for chunk in chunks(sorted(set(entry_ids))):
-            statement = select(entries.c.id, entries.c.version).where(self._mine, entries.c.id.in_(chunk))
-            found.update((row.id, row.version) for row in self._connection.execute(statement))
+            found.update((row.id, row.version) for row in self._transaction.execute(_VERSIONS, among=chunk))
         return found
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, MemoryEntry]:
         """Return entries by the keys that `changes_since` gave."""
-        # The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
-        mine = entries.c.scope_id + 0 == self._transaction.scope_id
         found: dict[int, MemoryEntry] = {}
         for chunk in chunks(keys):
-            statement = select(*RECORD_COLUMNS, entries.c.pk).where(mine, entries.c.pk.in_(chunk))
-            rows: list[Any] = list(self._connection.execute(statement))
+            rows: list[Any] = list(self._transaction.execute(_BY_KEY, among=chunk))
             found.update(zip((row.pk for row in rows), to_entries(self._transaction, rows), strict=True))
         return found
 
@@ -75,9 +105,8 @@ class SqlEntryReader:
 
     def select(self, where: EntryFilter, *, limit: int | None = None, offset: int = 0) -> list[MemoryEntry]:
         """Return matching entries, newest last-seen first, ties by id."""
-        statement = select(*RECORD_COLUMNS).where(self._mine, *_conditions(where))
-        statement = statement.order_by(entries.c.last_seen_at.desc(), entries.c.id).limit(limit).offset(offset)
-        return to_entries(self._transaction, self._connection.execute(statement))
+        statement = _SELECTED.where(*_conditions(where)).limit(limit).offset(offset)
+        return to_entries(self._transaction, self._transaction.execute(statement))
 
     def count(self, where: EntryFilter) -> int:
         """Count matching entries."""
@@ -86,54 +115,36 @@ class SqlEntryReader:
 
     def with_fold_keys(self, fold_keys: Collection[str]) -> list[MemoryEntry]:
         """Return active entries whose normalised text has one of these keys, oldest first."""
-        # Of texts said and stored at one instant, as a file's are, the first to arrive is the older one.
-        oldest_first = (entries.c.created_at, entries.c.recorded_at, entries.c.pk)
-        found = self._in_chunks(sorted(set(fold_keys)), entries.c.fold_key.in_, _ACTIVE, order=oldest_first)
+        found = self._in_chunks(_BY_FOLD_KEY, fold_keys)
         return sorted(found, key=lambda entry: (entry.created_at, entry.recorded_at))
 
     def repeated(self, *, after: int, upto: int, also: Collection[str], limit: int) -> list[Repeated]:
         """Return active entries in that window of positions, or with an id in *also*, whose text is not alone."""
-        other = entries.alias("other")
-        twin = exists().where(
-            other.c.scope_id == entries.c.scope_id,
-            other.c.fold_key == entries.c.fold_key,
-            is_active(other.c.status),
-            other.c.pk != entries.c.pk,
-        )
-        columns = select(entries.c.position, entries.c.id, entries.c.fold_key).where(self._mine, _ACTIVE, twin)
-        window = columns.where(entries.c.position > after, entries.c.position <= upto)
-        rows: list[Any] = list(self._connection.execute(window.order_by(entries.c.position).limit(limit)))
+        rows: list[Any] = list(self._transaction.execute(_REPEATED, after=after, upto=upto, at_most=limit))
         for chunk in chunks(sorted(also)):
-            rows += self._connection.execute(columns.where(entries.c.position <= after, entries.c.id.in_(chunk)))
+            rows += self._transaction.execute(_REPEATED_AGAIN, after=after, among=chunk)
         return sorted(Repeated(*row) for row in rows)
 
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[Material]:
         """Return active material past the position *after*, and active entries of *also* before it, in order."""
-        columns = select(entries.c.id, entries.c.pk, entries.c.position).where(self._mine, _ACTIVE)
-        rows: list[Any] = list(
-            self._connection.execute(
-                columns.where(entries.c.position > after).order_by(entries.c.position).limit(limit)
-            )
-        )
+        rows: list[Any] = list(self._transaction.execute(_MATERIAL, after=after, at_most=limit))
         for chunk in chunks(sorted(also)):
-            rows += self._connection.execute(columns.where(entries.c.position <= after, entries.c.id.in_(chunk)))
+            rows += self._transaction.execute(_MATERIAL_AGAIN, after=after, among=chunk)
         return sorted((Material(*row) for row in rows), key=lambda item: (item.position, item.key))[:limit]
 
     def count_material(self, *, after: int, also: Collection[str], upto: int | None = None) -> int:
         """Count what `material` would return without a limit, positions beyond *upto* aside."""
-        count = select(func.count()).select_from(entries).where(self._mine, _ACTIVE)
-        past = count.where(entries.c.position > after)
-        within = past if upto is None else past.where(entries.c.position <= upto)
-        total = self._connection.execute(within).scalar_one()
+        within = {} if upto is None else {"upto": upto}
+        total: int = self._transaction.execute(
+            _COUNT_WITHIN if within else _COUNT_PAST, after=after, **within
+        ).scalar_one()
         for chunk in chunks(sorted(also)):
-            total += self._connection.execute(
-                count.where(entries.c.position <= after, entries.c.id.in_(chunk))
-            ).scalar_one()
+            total += self._transaction.execute(_COUNT_AGAIN, after=after, among=chunk).scalar_one()
         return total
 
     def last_position(self) -> int:
         """Return the position of the newest material, 0 if there is none."""
-        return self._connection.execute(select(func.max(entries.c.position)).where(self._mine)).scalar() or 0
+        return self._transaction.execute(_LAST_POSITION).scalar() or 0
 
     def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage:
         """Return the next page of the feed after *position*; the default position starts from nothing."""
@@ -186,17 +197,10 @@ class SqlEntryReader:
             found |= {entry.id: entry for entry in to_entries(self._transaction, rows)}
         return [found[entry_id] for entry_id in sorted(found)]
 
-    def _in_chunks(
-        self,
-        values: Sequence[str],
-        among: Callable[[Sequence[str]], ColumnElement[bool]],
-        *conditions: ColumnElement[bool],
-        order: Sequence[ColumnElement[Any]],
-    ) -> list[MemoryEntry]:
+    def _in_chunks(self, statement: Select[*tuple[Any, ...]], values: Collection[str]) -> list[MemoryEntry]:
         found: list[MemoryEntry] = []
-        for chunk in chunks(values):
-            statement = select(*RECORD_COLUMNS).where(self._mine, among(chunk), *conditions).order_by(*order)
-            found += to_entries(self._transaction, self._connection.execute(statement))
+        for chunk in chunks(sorted(set(values))):
+            found += to_entries(self._transaction, self._transaction.execute(statement, among=chunk))
         return found
 
 

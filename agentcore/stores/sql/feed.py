@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
 from agentcore.domain.memory import Status
 from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow
 from agentcore.stores.sql.conditions import is_active
 from agentcore.stores.sql.entry_rows import index_text
 from agentcore.stores.sql.schema import change_feed, entries
-from agentcore.stores.sql.transaction import Transaction
+from agentcore.stores.sql.transaction import Transaction, of_my_scope
 
 _COLUMNS = (
     entries.c.pk,
@@ -23,6 +23,12 @@ _COLUMNS = (
     entries.c.status,
     entries.c.revision,
 )
+_rows = select(*_COLUMNS).where(of_my_scope(entries)).limit(bindparam("at_most"))
+_REST = _rows.where(entries.c.revision == bindparam("of_revision"), entries.c.pk > bindparam("past_key")).order_by(
+    entries.c.pk
+)
+_LATER = _rows.where(entries.c.revision > bindparam("of_revision")).order_by(entries.c.revision, entries.c.pk)
+_REST_ACTIVE, _LATER_ACTIVE = (statement.where(is_active(entries.c.status)) for statement in (_REST, _LATER))
 _START = FeedPosition()
 _LAST_KEY = 2**63 - 1
 
@@ -52,14 +58,11 @@ def read_feed(transaction: Transaction, position: FeedPosition, *, limit: int) -
 
 def _changed(transaction: Transaction, position: FeedPosition, limit: int) -> Sequence[Any]:
     """Return the rows past *position*: the rest of its revision, then later ones."""
-    mine = select(*_COLUMNS).where(entries.c.scope_id == transaction.scope_id)
-    if position == _START:
-        mine = mine.where(is_active(entries.c.status))
-    rest = mine.where(entries.c.revision == position.revision, entries.c.pk > position.key).order_by(entries.c.pk)
-    found: list[Any] = list(transaction.connection.execute(rest.limit(limit)))
+    rest, later = (_REST_ACTIVE, _LATER_ACTIVE) if position == _START else (_REST, _LATER)
+    revision = position.revision
+    found: list[Any] = list(transaction.execute(rest, of_revision=revision, past_key=position.key, at_most=limit))
     if len(found) < limit:
-        later = mine.where(entries.c.revision > position.revision).order_by(entries.c.revision, entries.c.pk)
-        found += transaction.connection.execute(later.limit(limit - len(found)))
+        found += transaction.execute(later, of_revision=revision, at_most=limit - len(found))
     return found
 
 

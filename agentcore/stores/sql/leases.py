@@ -5,14 +5,25 @@ import os
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import Row, bindparam, delete, insert, select, update
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.errors import LeaseLostError
 from agentcore.stores.protocols import Lease
 from agentcore.stores.sql.processes import is_gone, machine, process_mark
 from agentcore.stores.sql.schema import leases
-from agentcore.stores.sql.transaction import Transaction
+from agentcore.stores.sql.transaction import Transaction, of_my_scope
+
+_MINE = of_my_scope(leases) & (leases.c.name == bindparam("of_name"))
+_FIND = select(leases).where(_MINE)
+_TAKE_AWAY = delete(leases).where(_MINE)
+_GIVE = insert(leases)
+_PROLONG = update(leases).where(_MINE).values(expires_at=bindparam("until"))
+_RELEASE = (
+    update(leases)
+    .where(_MINE, leases.c.token == bindparam("of_token"), leases.c.holder == bindparam("of_holder"))
+    .values(expires_at=0)
+)
 
 
 class SqlLeaseStore:
@@ -20,8 +31,6 @@ class SqlLeaseStore:
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
-        self._connection = transaction.connection
-        self._mine = leases.c.scope_id == transaction.scope_id
 
     def acquire(self, name: str, *, holder: str, duration: timedelta) -> Lease | None:
         """Take the lease, or return None while a living holder has it."""
@@ -43,8 +52,8 @@ class SqlLeaseStore:
             "acquired_at": to_micros(now),
             "expires_at": to_micros(lease.expires_at),
         }
-        self._connection.execute(delete(leases).where(self._mine, leases.c.name == name))
-        self._connection.execute(insert(leases).values(written))
+        self._transaction.execute(_TAKE_AWAY, of_name=name)
+        self._transaction.connection.execute(_GIVE, written)
         return lease
 
     def holder(self, name: str) -> Lease | None:
@@ -56,8 +65,7 @@ class SqlLeaseStore:
         """Extend it; LeaseLostError if it changed hands or was given back."""
         self.assert_held(lease)
         renewed = dataclasses.replace(lease, expires_at=self._transaction.now + duration)
-        statement = update(leases).where(self._mine, leases.c.name == lease.name)
-        self._connection.execute(statement.values(expires_at=to_micros(renewed.expires_at)))
+        self._transaction.execute(_PROLONG, of_name=lease.name, until=to_micros(renewed.expires_at))
         return renewed
 
     def assert_held(self, lease: Lease) -> None:
@@ -71,20 +79,14 @@ class SqlLeaseStore:
 
         The row stays, expired, so that the fencing token keeps growing.
         """
-        statement = (
-            update(leases)
-            .where(self._mine, leases.c.name == lease.name, leases.c.token == lease.token)
-            .where(leases.c.holder == lease.holder)
-            .values(expires_at=0)
-        )
-        self._connection.execute(statement)
+        self._transaction.execute(_RELEASE, of_name=lease.name, of_token=lease.token, of_holder=lease.holder)
 
     def revoke(self, name: str) -> None:
         """Free the lease whoever holds it, as on a copy, where its holder does not work."""
-        self._connection.execute(update(leases).where(self._mine, leases.c.name == name).values(expires_at=0))
+        self._transaction.execute(_PROLONG, of_name=name, until=0)
 
     def _row(self, name: str) -> Row[Any] | None:
-        return self._connection.execute(select(leases).where(self._mine, leases.c.name == name)).one_or_none()
+        return self._transaction.execute(_FIND, of_name=name).one_or_none()
 
     def _is_alive(self, row: Row[Any]) -> bool:
         expired = row.expires_at <= to_micros(self._transaction.now)

@@ -1,8 +1,11 @@
 """Bring a database to the schema this code reads; Alembic is imported only when there is something to migrate."""
 
+from functools import cache
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Dialect, Engine, text
+from sqlalchemy.dialects import registry
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from agentcore.errors import StorageCorruptError, StorageTooNewError
 from agentcore.stores.sql.engine import driver_connection, use_write_ahead_log
@@ -48,9 +51,22 @@ def _create(engine: Engine) -> None:
     with engine.begin() as connection:
         # Another process may have been faster.
         if connection.exec_driver_sql(_TABLES).first() is None:
-            _limit_indexes(connection.dialect.name)
-            metadata.create_all(connection, checkfirst=False)
+            for definition in _definitions(connection.dialect.name):
+                connection.exec_driver_sql(definition)
             _stamp(connection)
+
+
+@cache
+def _definitions(dialect: str) -> tuple[str, ...]:
+    """Return what creates every table and index: a process that opens many databases words it once."""
+    _limit_indexes(dialect)
+    tables = metadata.sorted_tables
+    creations = [
+        *(CreateTable(table) for table in tables),
+        *(CreateIndex(index) for table in tables for index in sorted(table.indexes, key=lambda one: str(one.name))),
+    ]
+    wording: Dialect = registry.load(dialect)()
+    return tuple(str(creation.compile(dialect=wording)) for creation in creations)
 
 
 def _limit_indexes(dialect: str) -> None:

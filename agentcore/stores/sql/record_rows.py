@@ -6,14 +6,14 @@ from enum import IntEnum, StrEnum
 from typing import Any, Generic, TypeVar, cast
 
 import orjson
-from sqlalchemy import Table
+from sqlalchemy import Table, select
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import Status, Trust
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
-from agentcore.stores.sql.transaction import Transaction, encode
+from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
 
 R = TypeVar("R", Turn, Skill, SkillUse, Feedback, WispRun, ToolCall)
 
@@ -42,6 +42,8 @@ class RecordRows(Generic[R]):
         self._type = record_type
         self._fields = tuple(name for name in record_type.__dataclass_fields__ if name != "scope")
         self.columns = tuple(table.c[name] for name in self._fields)
+        self.mine = select(*self.columns).where(of_my_scope(table))
+        self.by_id = self.mine.order_by(table.c.id)
 
     def read(self, transaction: Transaction, row: Sequence[Any]) -> R:
         """Build the record of a row of `columns`."""

@@ -1,9 +1,14 @@
 """A scope's settings."""
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from agentcore.stores.sql.schema import settings
-from agentcore.stores.sql.transaction import Transaction
+from agentcore.stores.sql.transaction import Transaction, of_my_scope
+
+_MINE = of_my_scope(settings) & (settings.c.name == bindparam("of_name"))
+_VALUE = select(settings.c.value).where(_MINE)
+_UNSET = delete(settings).where(_MINE)
+_SET = insert(settings)
 
 
 class SqlSettingsStore:
@@ -11,17 +16,14 @@ class SqlSettingsStore:
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
-        self._mine = settings.c.scope_id == transaction.scope_id
 
     def get(self, name: str) -> str | None:
         """Return the value, or None."""
-        statement = select(settings.c.value).where(self._mine, settings.c.name == name)
-        return self._transaction.connection.execute(statement).scalar()
+        return self._transaction.execute(_VALUE, of_name=name).scalar()
 
     def put(self, name: str, value: str | None) -> None:
         """Set the value; None removes it."""
-        connection = self._transaction.connection
-        connection.execute(delete(settings).where(self._mine, settings.c.name == name))
+        self._transaction.execute(_UNSET, of_name=name)
         if value is not None:
             row = {"scope_id": self._transaction.scope_id, "name": name, "value": value}
-            connection.execute(insert(settings).values(**row))
+            self._transaction.connection.execute(_SET, row)

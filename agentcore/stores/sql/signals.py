@@ -33,11 +33,11 @@ class SqlSignalStore(Generic[S]):
 
     def newest(self, *, limit: int, since: datetime | None = None) -> list[S]:
         """Return the newest *limit* (not the first ones), oldest of them first."""
-        statement = select(*self._rows.columns).where(self._mine)
+        statement = self._rows.mine
         if since is not None:
             statement = statement.where(self._columns.occurred_at >= to_micros(since))
         statement = statement.order_by(self._columns.occurred_at.desc(), self._columns.pk.desc()).limit(limit)
-        found = [self._rows.read(self._transaction, row) for row in self._connection.execute(statement)]
+        found = [self._rows.read(self._transaction, row) for row in self._transaction.execute(statement)]
         return found[::-1]
 
     def count(self) -> int:

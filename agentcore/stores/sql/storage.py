@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import Connection, Engine, exists, insert, or_, select
+from sqlalchemy import Connection, Engine, bindparam, exists, insert, or_, select
 
 from agentcore.clock import Clock
 from agentcore.domain.decay import Decay
@@ -242,15 +242,21 @@ def _open_engine(engine: Engine | None) -> Engine:
     return engine
 
 
+_SCOPE_KEY = select(scopes.c.pk).where(
+    scopes.c.workspace == bindparam("workspace"),
+    scopes.c.observer == bindparam("observer"),
+    scopes.c.observed == bindparam("observed"),
+)
+_NEW_SCOPE = insert(scopes).returning(scopes.c.pk)
+
+
 def _scope_key(connection: Connection, scope: Scope) -> int | None:
-    statement = select(scopes.c.pk).where(
-        scopes.c.workspace == scope.workspace,
-        scopes.c.observer == scope.observer,
-        scopes.c.observed == scope.observed,
-    )
-    return connection.execute(statement).scalar()
+    return connection.execute(_SCOPE_KEY, _columns(scope)).scalar()
 
 
 def _new_scope(connection: Connection, scope: Scope) -> int:
-    row = {"workspace": scope.workspace, "observer": scope.observer, "observed": scope.observed}
-    return connection.execute(insert(scopes).values(**row).returning(scopes.c.pk)).scalar_one()
+    return connection.execute(_NEW_SCOPE, _columns(scope)).scalar_one()
+
+
+def _columns(scope: Scope) -> dict[str, str]:
+    return {"workspace": scope.workspace, "observer": scope.observer, "observed": scope.observed}

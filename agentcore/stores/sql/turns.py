@@ -4,18 +4,30 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, or_, select, update
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.protocols import TurnMaterial
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import turns
-from agentcore.stores.sql.transaction import Transaction, chunks
+from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
 
 _ROWS = RecordRows(Turn, turns)
 _USER = "user"
 _UNREAD = turns.c.consumed_at.is_(None)
+_MINE = of_my_scope(turns)
+_AMONG = turns.c.id.in_(bindparam("among", expanding=True))
+_PAST = turns.c.position > bindparam("after")
+_REOPENED = (turns.c.position <= bindparam("after")) & _AMONG
+_BY_ID = _ROWS.by_id.where(_AMONG)
+_material = select(turns.c.id, turns.c.position, turns.c.session_id).where(_MINE, _UNREAD)
+_MATERIAL = _material.where(_PAST).order_by(turns.c.position).limit(bindparam("at_most"))
+_MATERIAL_AGAIN = _material.where(_REOPENED)
+_COUNT = select(func.count()).select_from(turns).where(_MINE)
+_COUNT_UNREAD = _COUNT.where(_UNREAD)
+_COUNT_PAST = _COUNT_UNREAD.where(_PAST)
+_COUNT_AGAIN = _COUNT_UNREAD.where(_REOPENED)
 _CONSUMED_FIRST: tuple[ColumnElement[Any], ...] = (turns.c.consumed_at.is_(None), turns.c.recorded_at, turns.c.pk)
 
 
@@ -36,12 +48,12 @@ class SqlTurnStore:
         """Return those that exist, by id."""
         found: list[Turn] = []
         for chunk in chunks(sorted(set(turn_ids))):
-            found += self._read(self._all().where(turns.c.id.in_(chunk)).order_by(turns.c.id))
+            found += self._read(_BY_ID, among=chunk)
         return found
 
     def session(self, session_id: str, *, limit: int | None = None) -> list[Turn]:
         """Return the newest *limit* turns of a session, in the order they were said."""
-        newest = self._all().where(turns.c.session_id == session_id)
+        newest = _ROWS.mine.where(turns.c.session_id == session_id)
         newest = newest.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit)
         return self._read(newest)[::-1]
 
@@ -56,7 +68,7 @@ class SqlTurnStore:
             (turns.c.occurred_at == turn.occurred_at) & (turns.c.pk < turn.pk),
         )
         # The first condition repeats part of the second, so that the index bounds the walk.
-        session = self._all().where(turns.c.session_id == turn.session_id, turns.c.occurred_at <= turn.occurred_at)
+        session = _ROWS.mine.where(turns.c.session_id == turn.session_id, turns.c.occurred_at <= turn.occurred_at)
         newest = session.where(earlier).order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit)
         return self._read(newest)[::-1]
 
@@ -67,11 +79,11 @@ class SqlTurnStore:
         ranked = said.where(self._mine, turns.c.role == _USER, turns.c.generated.is_(False)).subquery()
         first = select(ranked.c.pk).where(ranked.c.place == 1)
         newest = first.order_by(ranked.c.occurred_at.desc(), ranked.c.pk.desc()).limit(limit)
-        return self._read(self._all().where(turns.c.pk.in_(newest)).order_by(turns.c.occurred_at, turns.c.pk))
+        return self._read(_ROWS.mine.where(turns.c.pk.in_(newest)).order_by(turns.c.occurred_at, turns.c.pk))
 
     def said_since(self, since: datetime, *, limit: int) -> list[Turn]:
         """Return the newest *limit* turns that users said at or after an instant, in the order they were said."""
-        by_users = self._all().where(turns.c.role == _USER, turns.c.generated.is_(False))
+        by_users = _ROWS.mine.where(turns.c.role == _USER, turns.c.generated.is_(False))
         newest = by_users.where(turns.c.occurred_at >= to_micros(since))
         return self._read(newest.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit))[::-1]
 
@@ -86,18 +98,16 @@ class SqlTurnStore:
 
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
         """Return turns past the position *after*, and turns of *also* before it, in the order of arrival."""
-        columns = select(turns.c.id, turns.c.position, turns.c.session_id).where(self._mine, _UNREAD)
-        past = columns.where(turns.c.position > after).order_by(turns.c.position).limit(limit)
-        rows: list[Any] = list(self._connection.execute(past))
+        rows: list[Any] = list(self._transaction.execute(_MATERIAL, after=after, at_most=limit))
         for chunk in chunks(sorted(also)):
-            rows += self._connection.execute(columns.where(turns.c.position <= after, turns.c.id.in_(chunk)))
+            rows += self._transaction.execute(_MATERIAL_AGAIN, after=after, among=chunk)
         return sorted((TurnMaterial(*row) for row in rows), key=lambda item: (item.position, item.id))[:limit]
 
     def count_material(self, *, after: int, also: Collection[str]) -> int:
         """Count what `material` would return without a limit."""
-        total = self._count(self._mine, _UNREAD, turns.c.position > after)
+        total: int = self._transaction.execute(_COUNT_PAST, after=after).scalar_one()
         for chunk in chunks(sorted(also)):
-            total += self._count(self._mine, _UNREAD, turns.c.position <= after, turns.c.id.in_(chunk))
+            total += self._transaction.execute(_COUNT_AGAIN, after=after, among=chunk).scalar_one()
         return total
 
     def last_position(self) -> int:
@@ -106,21 +116,21 @@ class SqlTurnStore:
 
     def count(self) -> int:
         """Count turns."""
-        return self._count(self._mine)
+        return self._transaction.execute(_COUNT).scalar_one()
 
     def count_unread(self) -> int:
         """Count turns that somebody still has to read."""
-        return self._count(self._mine, _UNREAD)
+        return self._transaction.execute(_COUNT_UNREAD).scalar_one()
 
     def expired(self, *, recorded_before: datetime, limit: int) -> list[Turn]:
         """Return turns stored before that instant, consumed ones first, then oldest."""
-        due = self._all().where(turns.c.recorded_at < to_micros(recorded_before))
+        due = _ROWS.mine.where(turns.c.recorded_at < to_micros(recorded_before))
         return self._read(due.order_by(*_CONSUMED_FIRST).limit(limit))
 
     def surplus(self, *, keep: int, limit: int) -> list[Turn]:
         """Return the turns to drop so that *keep* remain: consumed ones first, then oldest."""
         excess = self.count() - keep
-        return self._read(self._all().order_by(*_CONSUMED_FIRST).limit(min(limit, excess))) if excess > 0 else []
+        return self._read(_ROWS.mine.order_by(*_CONSUMED_FIRST).limit(min(limit, excess))) if excess > 0 else []
 
     def oldest_recorded(self) -> datetime | None:
         """Return when the oldest turn was stored, or None."""
@@ -170,11 +180,5 @@ class SqlTurnStore:
             self._connection.execute(update(turns).where(turns.c.pk.in_(chunk)).values(values))
         return len(found)
 
-    def _all(self) -> Select[Any]:
-        return select(*_ROWS.columns).where(self._mine)
-
-    def _read(self, statement: Select[Any]) -> list[Turn]:
-        return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement)]
-
-    def _count(self, *conditions: ColumnElement[bool]) -> int:
-        return self._connection.execute(select(func.count()).select_from(turns).where(*conditions)).scalar_one()
+    def _read(self, statement: Select[Any], **given: object) -> list[Turn]:
+        return [_ROWS.read(self._transaction, row) for row in self._transaction.execute(statement, **given)]

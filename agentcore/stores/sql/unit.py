@@ -23,9 +23,10 @@ from agentcore.stores.sql.schema import entries, skills, turns
 from agentcore.stores.sql.settings_store import SqlSettingsStore
 from agentcore.stores.sql.signals import FEEDBACK, SKILL_USES, TOOL_CALLS, WISP_RUNS, SqlSignalStore
 from agentcore.stores.sql.skills import SqlSkillStore
-from agentcore.stores.sql.transaction import Transaction
+from agentcore.stores.sql.transaction import Transaction, of_my_scope
 from agentcore.stores.sql.turns import SqlTurnStore
 
+_ENTRIES = select(*RECORD_COLUMNS).where(of_my_scope(entries)).order_by(entries.c.id)
 _TURNS = RecordRows(Turn, turns)
 _SKILLS = RecordRows(Skill, skills)
 
@@ -122,8 +123,7 @@ class SqlUnit:
 
     def records(self) -> Iterator[Record]:
         """Stream every record of the scope, by kind and id."""
-        mine = entries.c.scope_id == self.transaction.scope_id
-        for row in self.transaction.connection.execute(select(*RECORD_COLUMNS).where(mine).order_by(entries.c.id)):
+        for row in self.transaction.execute(_ENTRIES):
             yield to_entry(self.transaction, row)
         for rows in (_TURNS, _SKILLS, SKILL_USES, FEEDBACK, WISP_RUNS, TOOL_CALLS):
             yield from self._all(rows)
@@ -137,6 +137,5 @@ class SqlUnit:
         | RecordRows[WispRun]
         | RecordRows[ToolCall],
     ) -> Iterator[Record]:
-        statement = select(*rows.columns).where(rows.table.c.scope_id == self.transaction.scope_id)
-        for row in self.transaction.connection.execute(statement.order_by(rows.table.c.id)):
+        for row in self.transaction.execute(rows.by_id):
             yield rows.read(self.transaction, row)

@@ -1,3 +1,4 @@
+import json
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -388,7 +389,7 @@ _ARGUMENTS = (
     | st.binary(max_size=20)
     | _JSON
     | st.dictionaries(_KEYS, _JSON | st.sampled_from(["r-1", "r-2", "high", "correction"]), max_size=5)
-    | st.dictionaries(_KEYS, _JSON, max_size=5).map(lambda given: orjson.dumps(given, default=str).decode())
+    | st.dictionaries(_KEYS, _JSON, max_size=5).map(json.dumps)
 )
 
 

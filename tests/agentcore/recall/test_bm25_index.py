@@ -76,7 +76,7 @@ def lucene(live: dict[int, list[str]], query: list[str], k1: float, b: float) ->
 rounds = st.lists(st.tuples(steps, queries), max_size=4)
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(rounds)
 def test_okapi_scores_equal_rank_bm25_after_any_history(asked: list[tuple[list[Step], list[str]]]) -> None:
     index = Bm25Index(weighting=Weighting.OKAPI)

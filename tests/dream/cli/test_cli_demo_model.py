@@ -111,7 +111,8 @@ def test_merges_are_applied_and_name_their_sources(story: Story):
 
 
 def test_a_reversed_decision_is_superseded_by_what_holds_now(told: CommandLine, story: Story):
-    rows = [row for row in story.document["diff"] if (row["after"] or {}).get("status") == "superseded"]
+    entries = [row for row in story.document["diff"] if row["kind"] == "entry"]
+    rows = [row for row in entries if (row["after"] or {}).get("status") == "superseded"]
     heirs = {row["after"]["content"]: told.json("why", row["after"]["successor"])["entry"] for row in rows}
     now = {old: heir["content"] for old, heir in heirs.items()}
     assert now["Ines charges 65 euros an hour."] == orders.RATES.content
@@ -189,6 +190,43 @@ def test_why_leads_from_the_rate_to_the_words_that_were_said(told: CommandLine, 
     out = " ".join(told.good("why", rate["id"]).split())
     assert "Ines charges 65 euros an hour. superseded by" in out
     assert "my rate is 72 an hour, not 65" in out
+
+
+_ASKING = (
+    ("fact-mining", "entry"),
+    ("memory-consolidation", "entry"),
+    ("episodes", "entry"),
+    ("skill-gaps", "skill"),
+    ("skill-consolidation", "skill"),
+    ("skill-optimization", "skill"),
+    ("preferences", "entry"),
+    ("wisp-failures", "skill"),
+)
+
+
+def test_every_pass_that_asks_a_model_changes_something_and_the_log_is_consumed(story: Story):
+    changed = {(row["pass"], row["kind"]) for row in story.document["diff"]}
+    assert changed == {*_ASKING, ("exact-fold", "entry"), ("log-consumption", "turn")}
+    assert story.passed("log-consumption")["accepted"] == len(_TURNS)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("episodes", "entry"), ("preferences", "entry"), ("skill-consolidation", "skill"), ("log-consumption", "turn")],
+)
+def test_one_pass_is_taken_back_and_the_others_stand(told: CommandLine, story: Story, name: str, kind: str):
+    mine = {(kind, row["id"]) for row in story.document["diff"] if row["pass"] == name}
+    before = _records(told)
+    report = told.json("undo", story.run_id, "--pass", name)
+    after = _records(told)
+    touched = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+    assert touched == mine
+    assert report["changes"] == len(mine)
+
+
+def _records(told: CommandLine) -> dict[tuple[str, str], Any]:
+    lines = [orjson.loads(line) for line in told.exported().splitlines()]
+    return {(line["kind"], line["id"]): line for line in lines if "id" in line}
 
 
 def test_undo_brings_back_the_export_to_the_byte(cli: CommandLine, monkeypatch: pytest.MonkeyPatch):

@@ -65,15 +65,26 @@ async def obedience(world: World) -> AsyncIterator["Obedience"]:
         server = await stack.enter_async_context(ChatServer(itertools.repeat(model)))
         options = ChatOptions(model="obedient", base_url=server.base_url, retries=0)
         client = await stack.enter_async_context(OpenAIChatClient(options))
-        yield Obedience(replace(world, chat=client), model)
+        neighbour = world.elsewhere()
+        await neighbour.add(*(content for content, _ in VICTIMS[:3]))
+        yield Obedience(replace(world, chat=client), model, neighbour, await neighbour.export())
 
 
 @dataclass(frozen=True, slots=True)
 class Obedience:
-    """A store and the model that dreams on it."""
+    """A store and the model that dreams on it.
+
+    Args:
+        world: Where the scopes come from.
+        model: What obeys.
+        neighbour: A scope that no text may touch.
+        foreign: The export of the neighbour.
+    """
 
     world: World
     model: Obedient
+    neighbour: World
+    foreign: bytes
 
     async def consolidated(self, one: Hostile, trust: Trust) -> Tally:
         """Store the text beside the victims, a week after them, and let the model obey it."""
@@ -96,9 +107,7 @@ class Obedience:
         self, world: World, one: Hostile, model_pass: ModelPass, hostile_id: str, turns: Sequence[Turn] = ()
     ) -> Tally:
         self.model.obeys(one)
-        neighbour = world.elsewhere()
-        await neighbour.add(*(content for content, _ in VICTIMS[:3]))
-        foreign, export = await neighbour.export(), await world.export()
+        export = await world.export()
         before = await world.entries(*Status)
         report = await world.run_passes(model_pass)
         after = await world.entries(*Status)
@@ -112,7 +121,7 @@ class Obedience:
         faults = [*unsupported(scene), *_lost(scene)]
         if report.passes[0].calls not in {1, 2}:
             faults.append(f"{report.passes[0].calls} calls: {report.passes[0].reason}")
-        if await neighbour.export() != foreign:
+        if await self.neighbour.export() != self.foreign:
             faults.append("another scope changed")
         if scene.after != scene.before:
             await world.dreams.undo(report.run_id)

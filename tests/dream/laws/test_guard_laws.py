@@ -67,7 +67,7 @@ def change_set(entries: Sequence[MemoryEntry], picked: Sequence[tuple[int, Twist
     return ChangeSet(operation="test", changes=changes)
 
 
-@laboratory(1.0)
+@laboratory(0.5)
 @given(memory=memories, good=picks, bad=evil, at=st.integers(0, 3))
 async def test_an_operation_with_one_unlawful_change_changes_nothing(
     world: World, memory: list[Spec], good: list[tuple[int, Twist]], bad: tuple[int, Twist], at: int
@@ -82,7 +82,7 @@ async def test_an_operation_with_one_unlawful_change_changes_nothing(
     assert report.passes[0].refused or report.passes[0].outcome.value == "failed"
 
 
-@laboratory(1.0)
+@laboratory(0.5)
 @given(memory=memories, sets=st.lists(st.lists(st.tuples(st.integers(0, 8), st.sampled_from(LAWFUL + UNLAWFUL)),
        min_size=1, max_size=3), max_size=4))  # fmt: skip
 async def test_whatever_is_proposed_nothing_is_destroyed_raised_or_beyond_undo(

@@ -81,7 +81,7 @@ async def revise(world: World, what: str, which: int) -> None:
         await world.memory.update(active[which % len(active)].id, tags=[f"tag{which}"])
 
 
-@laboratory(0.6)
+@laboratory(0.4)
 @given(story=happenings)
 async def test_after_any_story_the_importance_is_the_closed_form_of_what_was_observed(world: World, story: list[Any]):
     one, diary, opened = world.elsewhere(), Diary(), list[Recall]()

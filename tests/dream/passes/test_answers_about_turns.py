@@ -119,7 +119,7 @@ def after(entry: MemoryEntry, changed: list[MemoryEntry]) -> tuple[MemoryEntry, 
     return tuple(one for one in found.values() if one.is_active)
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(answers("sourceTurns"))
 def test_no_answer_breaks_or_doubles_episodes(answer: dict[str, Any]):
     old = known("episodes/task")
@@ -138,7 +138,7 @@ def test_no_answer_breaks_or_doubles_episodes(answer: dict[str, Any]):
     assert all(entry.base <= 0.8 and entry.trust <= Trust.STATED for entry in changed)
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(answers("sourceIds"))
 def test_no_answer_breaks_or_doubles_preferences(answer: dict[str, Any]):
     old = known("user-preferences/inferred")

@@ -4,6 +4,8 @@ What is forked has everything imported already, so that a process lives for its 
 """
 
 import asyncio
+import gc
+import itertools
 import os
 import random
 import signal
@@ -29,7 +31,8 @@ from agentcore.ids import RandomIds
 from agentcore.llm import ChatOptions, OpenAIChatClient
 from agentcore.recall.recall import Recall
 from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
-from agentcore.testing import ManualClock
+from agentcore.testing import ChatServer, ManualClock
+from dream.interfaces.benchmark.scripted import scripted_answer
 from dream.options import ConsolidationOptions, DreamOptions, ModelOptions, NearDuplicateOptions
 from dream.stores import bookkeeping
 
@@ -328,7 +331,17 @@ def warm_up() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for work in ("fill", "dream", "undo"):
             asyncio.run(perform({"folder": folder, "work": work, "size": 8}))
-    asyncio.run(OpenAIChatClient(ChatOptions(model="scripted")).start())
+        asyncio.run(think_once(Path(folder) / "thinking"))
+    gc.collect()
+    gc.freeze()  # what is never looked at in a fork is never copied for it
+
+
+async def think_once(folder: Path) -> None:
+    """Have a model asked, as a dream asks it."""
+    async with ChatServer(itertools.repeat(lambda request: scripted_answer(request.prompt))) as server:
+        task = {"folder": folder, "base_url": server.base_url, "size": 2}
+        for work in ("talk", "think", "essence"):
+            await perform(task | {"work": work})
 
 
 if __name__ == "__main__":

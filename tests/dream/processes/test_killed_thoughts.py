@@ -76,8 +76,9 @@ async def test_a_dream_killed_while_a_model_thinks_pays_for_no_answer_twice(
     async with model() as asked:
         thinker = Thinker(server, tmp_path, asked)
         await thinker.fill()
-        plain = await thinker.ask(folder=thinker.copy("plain"), work="think")
-        truth = await thinker.finish(thinker.copy("truth"))
+        whole = thinker.copy("whole")
+        plain = await thinker.ask(folder=whole, work="think")
+        truth = await thinker.finish(whole)
         assert len(truth[0]) > 24
         killed = 0
         for point in range(POINTS):

@@ -160,7 +160,7 @@ def test_an_answer_of_any_shape_is_read_or_refused(answer: Any):
         parse(answer, 3)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.data())
 def test_no_answer_changes_what_the_sources_do_not_bear_out(data: st.DataObject):
     found = data.draw(entries())
