@@ -19,7 +19,7 @@ from dream.domain.frozen import FrozenDirectives
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.errors import InvalidDirectiveError, UnknownPassError
-from dream.options import DreamOptions
+from dream.options import DreamOptions, PassMode
 from dream.passes import ORDER, DreamPass, ModelPass, Place
 from dream.stores import bookkeeping
 from dream.stores.runs import OpenRun, StepRow
@@ -67,9 +67,9 @@ class Runner:
         Raises:
             UnknownPassError: a pass was named that does not exist.
         """
-        names = set(self._selected(passes)) - self._options.disabled
+        names = self._selected(passes)
         found = (place.dream_pass for place in self._order)
-        return [one for one in found if isinstance(one, ModelPass) and one.name in names]
+        return [one for one in found if isinstance(one, ModelPass) and one.name in names and self._is_on(one.name)]
 
     async def run(
         self,
@@ -112,6 +112,9 @@ class Runner:
         if unknown:
             raise UnknownPassError(name=unknown[0], known=self.pass_names)
         return tuple(name for name in self.pass_names if passes is None or name in passes)
+
+    def _is_on(self, name: str) -> bool:
+        return self._options.mode(name) is not PassMode.OFF
 
     async def _paused(self, scope: Scope) -> bool:
         return bool(await self._parts.storage.read(scope, lambda view: view.settings.get(PAUSED_SETTING)))
@@ -173,7 +176,7 @@ class Runner:
         sent: set[str] = set()
         for place in self._order:
             one = place.dream_pass
-            runs = one.name in names and one.name not in self._options.disabled
+            runs = one.name in names and self._is_on(one.name)
             if runs and isinstance(one, ModelPass) and one.requires <= self._parts.capabilities:
                 sent.update(one.directives)
         return sent
@@ -183,8 +186,8 @@ class Runner:
         number = max((step.number for step in start.steps), default=0) + 1
         for place in self._order:
             name = place.dream_pass.name
-            if name not in start.names or name in self._options.disabled:
-                why = Skip.DISABLED if name in self._options.disabled else Skip.NOT_REQUESTED
+            if name not in start.names or not self._is_on(name):
+                why = Skip.NOT_REQUESTED if self._is_on(name) else Skip.DISABLED
                 reports.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
                 continue
             steps = [step for step in start.steps if step.pass_name.partition("/")[0] == name]

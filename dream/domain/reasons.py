@@ -7,7 +7,7 @@ class Skip(StrEnum):
     """Why a pass did not run or had nothing to do."""
 
     DISABLED = "disabled"
-    """Switched off by the options."""
+    """Switched off by the option `modes`."""
     NOT_REQUESTED = "not_requested"
     """The run was asked for other passes."""
     MISSING = "missing"

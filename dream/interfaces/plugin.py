@@ -6,7 +6,7 @@ from agentcore.hosting.parts import HostParts
 from dream.cycle.dreams import Dreams
 from dream.directives.library import require_known
 from dream.errors import UnknownPassError
-from dream.options import DreamOptions
+from dream.options import OTHERS, DreamOptions
 from dream.passes import ORDER
 
 Configure = Callable[[DreamOptions], DreamOptions] | DreamOptions | None
@@ -25,11 +25,11 @@ def install_dreaming(configure: Configure = None) -> DreamFactory:
         UnknownDirectiveError: a directive was named that does not exist.
 
     Example:
-        >>> make = install_dreaming(lambda options: options.replace(disabled={"near-duplicates"}))
+        >>> make = install_dreaming(lambda options: options.replace(modes={"near-duplicates": "off"}))
     """
     options = configure(DreamOptions()) if callable(configure) else configure or DreamOptions()
     known = tuple(place.dream_pass.name for place in ORDER)
-    for name in sorted(options.disabled - set(known)):
+    for name in sorted(options.modes.keys() - {*known, OTHERS}):
         raise UnknownPassError(name=name, known=known)
     require_known(options.directives)
     return lambda parts: Dreams(parts, options)

@@ -18,6 +18,7 @@ from dream.options.memories import (
     NearDuplicateOptions,
     PreferenceOptions,
 )
+from dream.options.reviewing import PassMode, ReviewOptions
 from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, SkillOptimizationOptions
 
 __all__ = [
@@ -27,12 +28,20 @@ __all__ = [
     "MiningOptions",
     "ModelOptions",
     "NearDuplicateOptions",
+    "PassMode",
     "PreferenceOptions",
     "RetentionOptions",
+    "ReviewOptions",
     "SkillConsolidationOptions",
     "SkillGapOptions",
     "SkillOptimizationOptions",
 ]
+
+
+OTHERS = "*"
+"""What stands in `DreamOptions.modes` for every pass that is not named there."""
+PURGER = "retention"
+"""The one pass that removes records for good, and so proposes nothing that could be approved later."""
 
 
 class DreamOptions(Options):
@@ -46,8 +55,10 @@ class DreamOptions(Options):
     section: ClassVar[str] = "dreaming"
     """What its fields are called after in errors."""
 
-    disabled: frozenset[str] = frozenset()
-    """Names of passes that are switched off."""
+    modes: Mapping[str, PassMode] = Field(default_factory=dict)
+    """What becomes of the changes of each pass, by its name; `*` stands for all others, which apply theirs otherwise."""
+    review: ReviewOptions = Field(default_factory=ReviewOptions)
+    """How much may wait for a person, and how long."""
     protected_categories: tuple[str, ...] = ("active-plans",)
     """Categories (with everything below) that no pass changes."""
     retention: RetentionOptions = Field(default_factory=RetentionOptions)
@@ -80,6 +91,24 @@ class DreamOptions(Options):
     """An interrupted run younger than this is resumed; an older one is closed as partial."""
     lease: timedelta = Field(default=timedelta(seconds=60), ge=timedelta(seconds=3))
     """How long a silent holder keeps the right to dream; it is renewed six times as often."""
+
+    def mode(self, pass_name: str) -> PassMode:
+        """Return what becomes of the changes of a pass; what retention removes is never proposed.
+
+        Example:
+            >>> DreamOptions(modes={"*": "propose", "preferences": "off"}).mode("preferences")
+            <PassMode.OFF: 'off'>
+        """
+        mode = self.modes.get(pass_name, self.modes.get(OTHERS, PassMode.APPLY))
+        return PassMode.APPLY if pass_name == PURGER and mode is PassMode.PROPOSE else mode
+
+    @field_validator("modes")
+    @classmethod
+    def _propose_what_can_wait(cls, modes: Mapping[str, PassMode]) -> Mapping[str, PassMode]:
+        if modes.get(PURGER) is PassMode.PROPOSE:
+            remedy = "what its time has run out for cannot wait for a person; give apply or off"
+            raise InvalidOptionsError(field=f"{cls.section}.modes[{PURGER!r}]", value="propose", allowed=remedy)
+        return modes
 
     @field_validator("directives")
     @classmethod
