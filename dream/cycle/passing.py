@@ -126,6 +126,7 @@ class PassRun:
             as_of=self.as_of,
             lease=self.lease,
             options=self.options,
+            asks_model=isinstance(self.dream_pass, ModelPass),
         )
         number = self.next_number
         step = await self.parts.storage.write(

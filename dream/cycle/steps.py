@@ -68,6 +68,7 @@ class StepWriter:
         as_of: The instant the run judges by.
         lease: The right to dream, checked in every transaction.
         options: The host's options.
+        asks_model: Whether what the pass proposes was paid for.
     """
 
     run_id: str
@@ -75,6 +76,7 @@ class StepWriter:
     as_of: datetime
     lease: Lease
     options: DreamOptions
+    asks_model: bool = False
 
     def commit(self, unit: UnitOfWork, number: int, draft: Draft) -> StepRow:
         """Write what the guards let pass; LeaseLostError if another process took over."""
@@ -84,7 +86,7 @@ class StepWriter:
         apply_changes(unit, [change for change_set in judged.accepted for change in change_set.changes])
         books.journal.write(self.run_id, number, self.pass_name, judged.accepted)
         books.deferred.remove(draft.waited)
-        books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
+        again = self._defer(books, judged)
         books.clusters.remove(proposal.unsettled, pass_name=self.pass_name)
         books.clusters.put(proposal.settled, pass_name=self.pass_name, run_id=self.run_id)
         purging = self._purging(unit, number)
@@ -97,16 +99,34 @@ class StepWriter:
             "looked_at": max(len(proposal.looked_at), int(proposal.notes.get("compared", 0))),
             "refused": [[item.code, item.detail] for item in refused],
             "notes": dict(proposal.notes),
-            "backlog": proposal.backlog,
+            "backlog": proposal.backlog + len(again),
             "seconds": draft.seconds,
             **draft.extra,
         }
-        step = self._row(books, number, draft, [*_to_look_at_again(judged.stale, draft), *draft.reopen], report)
+        reopen = [*_to_look_at_again(judged.stale, draft), *again, *draft.reopen]
+        # A plain pass would find the same again at once: what has no room now has to wait for another run.
+        step = self._row(books, number, draft, reopen, report, closing=proposal.done or bool(again))
         books.runs.add_step(self.run_id, step)
         books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
         return step
 
-    def _row(self, books: Books, number: int, draft: Draft, reopen: Sequence[str], report: dict[str, Any]) -> StepRow:
+    def _defer(self, books: Books, judged: _Judgement) -> list[str]:
+        """Keep what has no room yet if it was paid for; else return the ids to look at again, which costs nothing."""
+        if self.asks_model:
+            books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
+            return []
+        return [record.id for record in _sources(judged.deferred)]
+
+    def _row(
+        self,
+        books: Books,
+        number: int,
+        draft: Draft,
+        reopen: Sequence[str],
+        report: dict[str, Any],
+        *,
+        closing: bool,
+    ) -> StepRow:
         """Move the cursor, settle and reopen what the step dealt with, and return its row."""
         proposal = draft.proposal
         reader = f"{self.pass_name}/{draft.reader}" if draft.reader else self.pass_name
@@ -122,7 +142,7 @@ class StepWriter:
             cursor_before=None if proposal.cursor is None else before,
             cursor_after=proposal.cursor,
             reopened_consumed=consumed,
-            closing=proposal.done,
+            closing=closing,
             report=report | {"reopened": books.cursors.reopen(reader, reopen)},
         )
 

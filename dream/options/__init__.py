@@ -56,7 +56,7 @@ class DreamOptions(Options):
     """What its fields are called after in errors."""
 
     modes: Mapping[str, PassMode] = Field(default_factory=dict)
-    """What becomes of the changes of each pass, by its name; `*` stands for all others, which apply theirs otherwise."""
+    """What becomes of the changes of each pass, by its name; `*` stands for all others. They are made by default."""
     review: ReviewOptions = Field(default_factory=ReviewOptions)
     """How much may wait for a person, and how long."""
     protected_categories: tuple[str, ...] = ("active-plans",)
