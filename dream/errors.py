@@ -9,6 +9,7 @@ AgentcoreError
     ├── UnknownRunError             (also InvalidInputError)
     ├── UnknownPlanError            (also InvalidInputError)
     ├── UnknownChangeError          (also InvalidInputError)
+    ├── UnknownProposalError        (also InvalidInputError)
     ├── UnknownDirectiveError       (also InvalidInputError)
     ├── InvalidDirectiveError       (also InvalidInputError)
     ├── InvalidVocabularyError      (also InvalidInputError)
@@ -75,6 +76,14 @@ class UnknownChangeError(DreamError, InvalidInputError):
 
     def __init__(self, *, run_id: str, number: int) -> None:
         super().__init__(f"Run {run_id} has no change {number}: `dream diff {run_id}` numbers them.")
+
+
+class UnknownProposalError(DreamError, InvalidInputError):
+    """A proposal was named that does not wait in the scope, or more than one."""
+
+    def __init__(self, *, value: str, matches: int = 0) -> None:
+        what = "several: give more characters" if matches > 1 else "none that waits: `dream review list` shows them"
+        super().__init__(f"The proposal id {value[:80]!r} fits {what}.")
 
 
 class UnknownDirectiveError(DreamError, InvalidInputError):

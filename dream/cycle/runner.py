@@ -125,7 +125,7 @@ class Runner:
 
         def look(unit: UnitOfWork) -> _Start | None:
             runs = bookkeeping(unit).runs
-            runs.abandon(RunKind.PLAN, RunKind.UNDO, RunKind.RESTORE)
+            runs.abandon(RunKind.PLAN, RunKind.UNDO, RunKind.RESTORE, RunKind.REVIEW)
             found = runs.unfinished()
             young = [run for run in found if run.started_at >= oldest]
             for run in found:

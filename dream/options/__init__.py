@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from pydantic import Field, field_validator
 
@@ -101,6 +101,10 @@ class DreamOptions(Options):
         """
         mode = self.modes.get(pass_name, self.modes.get(OTHERS, PassMode.APPLY))
         return PassMode.APPLY if pass_name == PURGER and mode is PassMode.PROPOSE else mode
+
+    def applying(self) -> Self:
+        """Return the same options with all that would be proposed being applied instead."""
+        return self.replace(modes={name: mode for name, mode in self.modes.items() if mode is not PassMode.PROPOSE})
 
     @field_validator("modes")
     @classmethod

@@ -17,6 +17,7 @@ from dream.stores.deferred import DeferredStore
 from dream.stores.journal import JournalStore
 from dream.stores.ledger import LedgerStore
 from dream.stores.plans import PlanStore
+from dream.stores.proposals import ProposalStore
 from dream.stores.run_history import RunHistory
 from dream.stores.runs import RunStore
 from dream.stores.usage import UsageStore
@@ -35,6 +36,7 @@ class Books:
         calls: Model calls: answers that were paid for, and what failed.
         plans: Plans to be applied.
         deferred: Changes that wait for room under the share cap.
+        proposals: Changes that wait for a person.
         clusters: Clusters that were left as they are.
         history: Finished dreams, the newest first.
         usage: What calls cost.
@@ -48,6 +50,7 @@ class Books:
     calls: CallStore
     plans: PlanStore
     deferred: DeferredStore
+    proposals: ProposalStore
     clusters: ClusterStore
     history: RunHistory
     usage: UsageStore
@@ -67,6 +70,7 @@ def bookkeeping(view: ReadView) -> Books:
         CallStore(transaction),
         PlanStore(transaction),
         DeferredStore(transaction),
+        ProposalStore(transaction),
         ClusterStore(transaction),
         RunHistory(transaction),
         UsageStore(transaction),

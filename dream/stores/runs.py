@@ -9,7 +9,7 @@ from sqlalchemy import JSON, ColumnElement, Row, Table, Text, cast, delete, func
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
-from agentcore.stores.sql.schema import change_feed, journal, model_calls, model_failures, plans, runs, steps
+from agentcore.stores.sql.schema import change_feed, journal, model_calls, model_failures, plans, proposals, runs, steps
 from agentcore.stores.sql.transaction import Transaction, encode
 from dream.domain.frozen import FrozenDirectives
 from dream.domain.report import Outcome, RunKind, RunReport
@@ -145,10 +145,17 @@ class RunStore:
 
     def retired_since(self, instant: datetime) -> int:
         """Return how many entries steps retired since then, folds aside."""
+        return self._summed("retired", instant)
+
+    def proposed_since(self, instant: datetime) -> int:
+        """Return how many proposals steps made since then, whatever became of them."""
+        return self._summed("proposed", instant)
+
+    def _summed(self, number: str, instant: datetime) -> int:
         mine = (steps.c.scope_id == self._transaction.scope_id) & (steps.c.committed_at > to_micros(instant))
         # The database picks the one number out of each report: notes and refusals make reports long.
         report = type_coerce(cast(steps.c.report, _JSON_TEXT), JSON)
-        return int(self._connection.execute(select(func.sum(report["retired"].as_integer())).where(mine)).scalar() or 0)
+        return int(self._connection.execute(select(func.sum(report[number].as_integer())).where(mine)).scalar() or 0)
 
     def report(self, run_id: str) -> RunReport | None:
         """Return the report of a run, or None if there is none; one that was interrupted has no passes."""
@@ -223,7 +230,10 @@ class RunStore:
             for table, at in ((model_calls, model_calls.c.answered_at), (model_failures, model_failures.c.failed_at))
         ]
         old_plans = (plans.c.scope_id == scope_id) & (plans.c.created_at < to_micros(before))
-        return [*of_runs, (plans, old_plans), (runs, ended)]
+        # One that still waits expires by its own date, which is told; this is about what was rejected.
+        old_proposals = (proposals.c.scope_id == scope_id) & (proposals.c.proposed_at < to_micros(before))
+        decided = old_proposals & (proposals.c.state != "waiting")
+        return [*of_runs, (plans, old_plans), (proposals, decided), (runs, ended)]
 
     def _old_feed(self, before: datetime) -> Any:
         mine = change_feed.c.scope_id == self._transaction.scope_id
