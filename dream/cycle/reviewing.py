@@ -80,6 +80,8 @@ class Reviewer:
 
         found, paused = await self._parts.storage.read(scope, look)
         report = self._opening(scope, found)
+        if not found:
+            return replace(report, run_id="", finished_at=report.started_at)
         if is_approved and paused:
             return replace(report, run_id="", outcome=Outcome.DEFERRED, reason=PAUSED, finished_at=report.started_at)
         async with dream_lease(self._parts, scope, self._options.lease) as lease:
