@@ -6,6 +6,8 @@ AgentcoreError
     ├── NoModelError
     ├── StalledPassError
     ├── UnknownPassError            (also InvalidInputError)
+    ├── InvalidPassError            (also InvalidInputError)
+    ├── InvalidEntryPointError      (also InvalidInputError)
     ├── UnknownRunError             (also InvalidInputError)
     ├── UnknownPlanError            (also InvalidInputError)
     ├── UnknownChangeError          (also InvalidInputError)
@@ -54,6 +56,23 @@ class UnknownPassError(DreamError, InvalidInputError):
 
     def __init__(self, *, name: str, known: Iterable[str]) -> None:
         super().__init__(f"There is no pass {name!r}: choose among {', '.join(known)}.")
+
+
+class InvalidPassError(DreamError, InvalidInputError):
+    """A pass of the host's own cannot join the run."""
+
+    def __init__(self, *, name: str, problem: str) -> None:
+        super().__init__(f"The pass {name} cannot join: {problem}.")
+
+
+class InvalidEntryPointError(DreamError, InvalidInputError):
+    """An installed package brings passes that cannot be used."""
+
+    def __init__(self, *, group: str, name: str, package: str, problem: str) -> None:
+        cause = " ".join(problem.split()).rstrip(".")[:400]
+        super().__init__(
+            f"The entry point {name} of {group} cannot be used ({cause}): upgrade or uninstall the package {package}."
+        )
 
 
 class UnknownRunError(DreamError, InvalidInputError):

@@ -20,7 +20,8 @@ from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.errors import InvalidDirectiveError, UnknownPassError
 from dream.options import DreamOptions, PassMode
-from dream.passes import ORDER, DreamPass, ModelPass, Place
+from dream.passes import DreamPass, ModelPass, Place
+from dream.passes.arrangement import arranged, brought
 from dream.stores import bookkeeping
 from dream.stores.runs import OpenRun, StepRow
 
@@ -44,14 +45,14 @@ class Runner:
     Args:
         parts: What the host offers.
         options: The host's options.
-        order: The passes in their order; the built-in table unless a host changed it.
+        order: The passes in their order; by default the built-in table with those of the options.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions, order: Sequence[Place] = ORDER) -> None:
+    def __init__(self, parts: HostParts, options: DreamOptions, order: Sequence[Place] | None = None) -> None:
         self._parts = parts
         self._options = options
-        self._order = order
-        self._library = DirectiveLibrary(parts.data_dir, options.directives)
+        self._order = arranged(options.passes) if order is None else order
+        self._library = DirectiveLibrary(parts.data_dir, options.directives, brought(options.passes))
 
     @property
     def pass_names(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, InstanceOf, field_serializer, field_validator
 
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
@@ -18,6 +18,7 @@ from dream.options.memories import (
     NearDuplicateOptions,
     PreferenceOptions,
 )
+from dream.options.own_passes import Insertion, OwnPass, OwnPasses, Side
 from dream.options.reviewing import PassMode, ReviewOptions
 from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, SkillOptimizationOptions
 
@@ -25,13 +26,17 @@ __all__ = [
     "ConsolidationOptions",
     "DreamOptions",
     "EpisodeOptions",
+    "Insertion",
     "MiningOptions",
     "ModelOptions",
     "NearDuplicateOptions",
+    "OwnPass",
+    "OwnPasses",
     "PassMode",
     "PreferenceOptions",
     "RetentionOptions",
     "ReviewOptions",
+    "Side",
     "SkillConsolidationOptions",
     "SkillGapOptions",
     "SkillOptimizationOptions",
@@ -55,6 +60,8 @@ class DreamOptions(Options):
     section: ClassVar[str] = "dreaming"
     """What its fields are called after in errors."""
 
+    passes: InstanceOf[OwnPasses] = Field(default_factory=OwnPasses)
+    """Passes of the host's own, and where they stand among the built-in ones."""
     modes: Mapping[str, PassMode] = Field(default_factory=dict)
     """What becomes of the changes of each pass, by its name; `*` stands for all others. They are made by default."""
     review: ReviewOptions = Field(default_factory=ReviewOptions)
@@ -105,6 +112,10 @@ class DreamOptions(Options):
     def applying(self) -> Self:
         """Return the same options with all that would be proposed being applied instead."""
         return self.replace(modes={name: mode for name, mode in self.modes.items() if mode is not PassMode.PROPOSE})
+
+    @field_serializer("passes")
+    def _names(self, passes: OwnPasses) -> list[str]:
+        return list(passes.names)
 
     @field_validator("modes")
     @classmethod
