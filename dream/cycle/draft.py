@@ -40,3 +40,8 @@ class Draft:
     reopen: tuple[str, ...] = ()
     waited: tuple[int, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Ids of what the question was about, if it is an answered batch."""
+        return tuple(str(record_id) for record_id, _ in self.batch or ()) if "batch" in self.extra else ()

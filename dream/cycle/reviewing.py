@@ -152,7 +152,9 @@ class _Step:
         refused += judged.refused
         accepted = sum(len(change_set.changes) for change_set in judged.accepted)
         told = {"accepted": accepted, "retired": judged.retired}
-        self._close(books, number, len(batch), refused, told, reopened=judged.stale)
+        moved = frozenset(judged.stale)
+        reopened = [one for waits in timely for one in _reopened(books, waits, moved)]
+        self._close(books, number, len(batch), refused, told, reopened=reopened)
 
     def reject(self, unit: UnitOfWork, batch: Sequence[WaitingProposal]) -> None:
         """Drop them, and remember what a person did not want."""
@@ -183,7 +185,7 @@ class _Step:
         *,
         reopened: Sequence[str],
     ) -> None:
-        """Write the step's row, and have the pass look again at what moved under its proposals."""
+        """Write the step's row."""
         self.decided.accepted += told.get("accepted", 0)
         self.decided.looked_at += looked_at
         self.decided.refused += refused
@@ -196,10 +198,16 @@ class _Step:
                 cursor_before=None,
                 cursor_after=None,
                 reopened_consumed=[],
-                report={**told, "reopened": books.cursors.reopen(self.writer.pass_name, reopened)},
+                report={**told, "reopened": list(reopened)},
                 closing=True,
             ),
         )
+
+
+def _reopened(books: Books, waits: WaitingProposal, moved: frozenset[str]) -> list[str]:
+    """Have the pass look again at what moved under its proposal; return what it had not to look at before."""
+    reader, again = waits.to_look_at_again(moved)
+    return books.cursors.reopen(reader, again)
 
 
 def _ids(batch: Sequence[WaitingProposal]) -> list[str]:

@@ -18,6 +18,7 @@ from dream.cycle.skill_names import after_change, with_skill_names
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.waiting import WaitingProposal
 from dream.guards import Knowledge, first_refusal
 from dream.options import DreamOptions, PassMode
 from dream.stores import Books, bookkeeping
@@ -53,7 +54,7 @@ class StepWriter:
         unit.leases.assert_held(self.lease)
         books, proposal = bookkeeping(unit), draft.proposal
         judged = self.judge(unit, books, proposal.change_sets)
-        proposed = self._propose(unit, books, judged) if self._only_proposes else 0
+        proposed = self._propose(unit, books, judged, draft) if self._only_proposes else 0
         apply_changes(unit, [change for change_set in judged.accepted for change in change_set.changes])
         books.journal.write(self.run_id, number, self.pass_name, judged.accepted)
         books.deferred.remove(draft.waited)
@@ -122,18 +123,23 @@ class StepWriter:
     def _only_proposes(self) -> bool:
         return self.options.mode(self.pass_name) is PassMode.PROPOSE
 
-    def _propose(self, unit: UnitOfWork, books: Books, judged: Judgement) -> int:
+    def _propose(self, unit: UnitOfWork, books: Books, judged: Judgement, draft: Draft) -> int:
         """Have what was accepted wait for a person, as far as there is room; return how many."""
         queue = Queue.as_it_stands(unit, books, self.options.review)
-        expires_at = unit.now + self.options.review.expire_after
         admitted = queue.admitted(judged)
         for change_set in admitted:
             books.proposals.add(
-                change_set,
-                proposal_id=self.new_id(),
-                run_id=self.run_id,
-                pass_name=self.pass_name,
-                expires_at=expires_at,
+                WaitingProposal(
+                    proposal_id=self.new_id(),
+                    scope=unit.scope,
+                    run_id=self.run_id,
+                    pass_name=self.pass_name,
+                    proposed_at=unit.now,
+                    expires_at=unit.now + self.options.review.expire_after,
+                    change_set=change_set,
+                    reader=draft.reader,
+                    members=draft.members,
+                )
             )
         return len(admitted)
 
@@ -192,8 +198,7 @@ def _to_look_at_again(stale: Sequence[str], draft: Draft) -> list[str]:
     """Return what to reopen for records that moved: of a batch the members, if what moved is none of them."""
     if "batch" not in draft.extra or not stale:
         return list(stale)
-    members = [str(record_id) for record_id, _ in draft.batch or ()]
-    return list(stale) if set(stale) <= set(members) else members
+    return list(stale) if set(stale) <= set(draft.members) else list(draft.members)
 
 
 def _any_capped(change_sets: Sequence[ChangeSet]) -> bool:

@@ -1,5 +1,6 @@
 """A change set that waits until a person approves it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -25,6 +26,8 @@ class WaitingProposal:
         proposed_at: When.
         expires_at: When it is dropped unless somebody decides.
         change_set: What it would change, on the records as the pass read them.
+        reader: The pass's own other reader that found it; empty for the pass itself.
+        members: What the pass would have to look at again, should a record move; empty for the records themselves.
     """
 
     proposal_id: str
@@ -34,6 +37,16 @@ class WaitingProposal:
     proposed_at: datetime
     expires_at: datetime
     change_set: ChangeSet
+    reader: str = ""
+    members: tuple[str, ...] = ()
+
+    def to_look_at_again(self, moved: Collection[str]) -> tuple[str, list[str]]:
+        """Return the reader that has to look again, and at what, now that the records *moved*."""
+        mine = [change.record_id for change in self.change_set.changes if change.before is not None]
+        stale = [record_id for record_id in mine if record_id in moved]
+        reader = f"{self.pass_name}/{self.reader}" if self.reader else self.pass_name
+        is_member = not self.members or set(stale) <= set(self.members)
+        return reader, stale if is_member else list(self.members) if stale else []
 
     @property
     def rows(self) -> tuple[JournalRow, ...]:

@@ -11,7 +11,6 @@ from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
 from agentcore.stores.sql.schema import proposals
 from agentcore.stores.sql.transaction import Transaction, chunks, encode
-from dream.domain.change import ChangeSet
 from dream.domain.waiting import WaitingProposal
 from dream.errors import UnknownProposalError
 from dream.stores.change_sets import from_json, to_json
@@ -30,22 +29,22 @@ class ProposalStore:
         self._connection = transaction.connection
         self._mine = proposals.c.scope_id == transaction.scope_id
 
-    def add(
-        self, change_set: ChangeSet, *, proposal_id: str, run_id: str, pass_name: str, expires_at: datetime
-    ) -> None:
+    def add(self, proposal: WaitingProposal) -> None:
         """Have a change set wait."""
+        change_set = proposal.change_set
         marks = [[change.record_id, change_set.fingerprints.get(change.record_id)] for change in change_set.changes]
         self._connection.execute(
             insert(proposals).values(
                 scope_id=self._transaction.scope_id,
-                id=proposal_id,
-                run_id=run_id,
-                pass_name=pass_name,
+                id=proposal.proposal_id,
+                run_id=proposal.run_id,
+                pass_name=proposal.pass_name,
                 state=_WAITING,
                 changes=encode(to_json(change_set)),
                 marks=encode(marks),
-                proposed_at=to_micros(self._transaction.now),
-                expires_at=to_micros(expires_at),
+                looks_again=encode([proposal.reader, proposal.members]),
+                proposed_at=to_micros(proposal.proposed_at),
+                expires_at=to_micros(proposal.expires_at),
             )
         )
 
@@ -123,6 +122,7 @@ class ProposalStore:
 
 
 def _to_proposal(scope: Scope, row: Row[Any]) -> WaitingProposal:
+    reader, members = orjson.loads(row.looks_again)
     return WaitingProposal(
         proposal_id=row.id,
         scope=scope,
@@ -131,4 +131,6 @@ def _to_proposal(scope: Scope, row: Row[Any]) -> WaitingProposal:
         proposed_at=from_micros(row.proposed_at),
         expires_at=from_micros(row.expires_at),
         change_set=from_json(scope, orjson.loads(row.changes)),
+        reader=reader,
+        members=tuple(members),
     )

@@ -10,6 +10,7 @@ import pytest
 from dreaming import DAY, World, codes, of_pass
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from interrupting import Killed, bury, count_writes, dying
 from sqlalchemy import select
 from wishing import Curious, Wishful
 
@@ -251,19 +252,26 @@ def _content(entries: Sequence[MemoryEntry]) -> list[dict[str, Any]]:
     return [to_image(entry) for entry in entries]
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(texts=st.lists(st.sampled_from([TEA, RYE, "Cem plays chess", "Dia sings"]), max_size=10), size=st.integers(2, 6))
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(st.sampled_from([TEA, RYE, "Cem plays chess"]), min_size=1, max_size=9), size=st.integers(2, 6))
 async def test_approving_all_of_a_run_ends_where_applying_would_have(world: World, texts: list[str], size: int):
-    ends: list[Any] = []
-    for mode in (PassMode.APPLY, PassMode.PROPOSE):
+    async def folded(options: DreamOptions) -> World:
         one = world.elsewhere()
-        one.options = DreamOptions(modes={FOLD: mode}, step_size=250 if mode is PassMode.PROPOSE else 250 // size * 2)
+        one.options = options
         await one.add(*(one.entry(text, id=f"e{place}") for place, text in enumerate(texts)))
         await one.dreams.run(passes=[FOLD])
-        if mode is PassMode.PROPOSE and texts:
-            await approve_all(one)
-        ends.append(_content(await one.entries()))
-    assert ends[0] == ends[1]
+        return one
+
+    expected = _content(await (await folded(DreamOptions(step_size=size))).entries())
+    whole = await folded(proposing())
+    await approve_all(whole)
+    assert _content(await whole.entries()) == expected
+    # Where steps are so small that they cut a fold in two, the second half waits for the first to be decided.
+    cut = await folded(proposing().replace(step_size=size))
+    while await cut.dreams.proposals():
+        await approve_all(cut)
+        await cut.dreams.run(passes=[FOLD])
+    assert _content(await cut.entries()) == expected
 
 
 def dropping(*texts: str) -> Curious:
@@ -300,3 +308,53 @@ async def test_a_model_is_not_asked_again_about_what_waits_or_had_no_room(world:
     assert (second.proposed, codes(second)) == (1, ["stale_source"])
     await approve_all(world)
     assert await world.active() == []
+
+
+async def test_the_question_behind_a_stale_proposal_is_asked_again(world: World):
+    world.options = DreamOptions(modes={"curious": PassMode.PROPOSE})
+    world.chat = ScriptedChatClient([f'{{"text": "{TEA}"}}'] * 2)
+    (entry,) = await world.add(TEA)
+    asked = dropping("one")
+    await world.run_passes(asked)
+    await world.change(entry, tags=("drinks",))
+    assert codes(of_pass(await approve_all(world), "curious")) == ["stale_source"]
+    assert of_pass(await world.run_passes(asked), "curious").proposed == 1
+    await approve_all(world)
+    assert (await world.get(entry)).status is Status.ARCHIVED
+
+
+async def test_a_run_killed_at_any_write_goes_on_and_proposes_each_fold_once(world: World):
+    async def filled(one: World) -> World:
+        one.options = proposing().replace(step_size=2)
+        await one.add(TEA, TEA, RYE, RYE)
+        return one
+
+    async def dream(one: World) -> None:
+        await one.dreams.run(passes=[FOLD])
+
+    writes = await count_writes(await filled(world.elsewhere()), dream)
+    for write in range(writes - 1):
+        one = await filled(world.elsewhere())
+        with pytest.raises(Killed):
+            await dream(dying(one, write, committed=True))
+        await bury(one)
+        await dream(one)
+        assert len(await one.dreams.proposals()) == 2, write
+
+
+@pytest.mark.parametrize("committed", [False, True])
+async def test_an_approval_killed_at_any_write_leaves_each_proposal_decided_or_waiting(world: World, committed: bool):
+    async def filled(one: World) -> World:
+        one.options = proposing().replace(step_size=2)
+        await proposed(one, TEA, TEA, RYE, RYE)
+        return one
+
+    writes = await count_writes(await filled(world.elsewhere()), approve_all)
+    for write in range(writes):
+        one = await filled(world.elsewhere())
+        with pytest.raises(Killed):
+            await approve_all(dying(one, write, committed=committed))
+        await bury(one)
+        assert len(await one.active()) == 2 + len(await one.dreams.proposals())
+        await approve_all(one)
+        assert len(await one.active()) == 2

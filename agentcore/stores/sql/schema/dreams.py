@@ -155,6 +155,7 @@ proposals = Table(
     Column("state", String(16), nullable=False),
     Column("changes", Text, nullable=True),
     Column("marks", Text, nullable=False),
+    Column("looks_again", Text, nullable=False),
     instant("proposed_at"),
     instant("expires_at"),
     UniqueConstraint("scope_id", "id"),

@@ -30,9 +30,7 @@ def _cells(proposal: WaitingProposal) -> tuple[str, ...]:
 def proposal_lines(session: Session, proposal: WaitingProposal, entries: Mapping[str, MemoryEntry]) -> Lines:
     """Yield what a proposal would change, and how to decide."""
     width = session.screen.width
-    title = (
-        f"Proposal {proposal.proposal_id} of run {proposal.run_id}; nothing was changed yet"
-    )
+    title = f"Proposal {proposal.proposal_id} of run {proposal.run_id}; nothing was changed yet"
     yield from paragraph(title, width, rest="  ", tone=Tone.TITLE)
     yield Line(f"Proposed on {when(proposal.proposed_at)}; dropped on {when(proposal.expires_at)} unless you decide.")
     yield Line()

@@ -17,7 +17,7 @@ def upgrade() -> None:
         *columns(sa.String(64), "run_id", "pass_name"),
         *columns(sa.String(16), "state"),
         *columns(sa.Text, "changes", nullable=True),
-        *columns(sa.Text, "marks"),
+        *columns(sa.Text, "marks", "looks_again"),
         *columns(sa.BigInteger, "proposed_at", "expires_at"),
     )
     op.create_index("ix_proposals_state", "proposals", ["scope_id", "state", "expires_at"])
