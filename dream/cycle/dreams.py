@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
+from agentcore.hosting.service import HostedService
 from agentcore.stores.protocols import ReadView
 from dream.cycle.history import History, Status, read_history, read_status
 from dream.cycle.planning import make_plan
@@ -13,6 +14,7 @@ from dream.cycle.reviewing import Reviewer
 from dream.cycle.revision import Reviser
 from dream.cycle.run_forecast import Forecaster
 from dream.cycle.runner import PAUSED_SETTING, Runner
+from dream.cycle.session_evaluator import NEEDS, SESSION_EVALUATOR, SessionEvaluator
 from dream.cycle.watching import Listener, Unsubscribe, Watch
 from dream.domain.alarm import Alarm
 from dream.domain.forecast import PassForecast
@@ -56,6 +58,12 @@ class Dreams:
     def pass_names(self) -> tuple[str, ...]:
         """The passes of a run, in order."""
         return self._runner.pass_names
+
+    @property
+    def services(self) -> tuple[HostedService, ...]:
+        """What works beside the dreams as long as the host lives: it evaluates conversations, if there is a model."""
+        evaluates = self._parts.capabilities >= NEEDS and self._options.is_on(SESSION_EVALUATOR)
+        return (SessionEvaluator(self._parts, self._options),) if evaluates else ()
 
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""

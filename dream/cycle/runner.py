@@ -11,6 +11,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
+from dream.cycle.consuming import log_readers
 from dream.cycle.lease import DREAM_LEASE, dream_lease
 from dream.cycle.model_passing import ModelPassRun, reopen_unfinished
 from dream.cycle.passing import PassRun
@@ -19,7 +20,7 @@ from dream.domain.frozen import FrozenDirectives
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.errors import InvalidDirectiveError, UnknownPassError
-from dream.options import DreamOptions, PassMode
+from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, Place
 from dream.passes.arrangement import arranged, brought
 from dream.stores import bookkeeping
@@ -37,6 +38,7 @@ class _Start:
     names: tuple[str, ...]
     steps: tuple[StepRow, ...]
     directives: FrozenDirectives
+    log_end: int
 
 
 class Runner:
@@ -70,7 +72,9 @@ class Runner:
         """
         names = self._selected(passes)
         found = (place.dream_pass for place in self._order)
-        return [one for one in found if isinstance(one, ModelPass) and one.name in names and self._is_on(one.name)]
+        return [
+            one for one in found if isinstance(one, ModelPass) and one.name in names and self._options.is_on(one.name)
+        ]
 
     async def run(
         self,
@@ -114,9 +118,6 @@ class Runner:
             raise UnknownPassError(name=unknown[0], known=self.pass_names)
         return tuple(name for name in self.pass_names if passes is None or name in passes)
 
-    def _is_on(self, name: str) -> bool:
-        return self._options.mode(name) is not PassMode.OFF
-
     async def _paused(self, scope: Scope) -> bool:
         return bool(await self._parts.storage.read(scope, lambda view: view.settings.get(PAUSED_SETTING)))
 
@@ -138,7 +139,7 @@ class Runner:
                 return None
             run = young[-1]
             report = _opening(scope, run, resumed=True)
-            return _Start(report, run.passes, tuple(runs.steps(run.run_id)), run.directives)
+            return _Start(report, run.passes, tuple(runs.steps(run.run_id)), run.directives, run.log_end)
 
         return await self._parts.storage.write(scope, look)
 
@@ -155,8 +156,13 @@ class Runner:
         report = _opening(scope, run, resumed=False)
         options = self._options.model_dump(mode="json")
         frozen = {"passes": list(names), "options": options, "directives": directives.to_json()}
-        await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.open(report, frozen))
-        return _Start(report, names, (), directives)
+
+        def begin(unit: UnitOfWork) -> int:
+            end = unit.turns.last_position()
+            bookkeeping(unit).runs.open(report, {**frozen, "log_end": end})
+            return end
+
+        return _Start(report, names, (), directives, await self._parts.storage.write(scope, begin))
 
     def _frozen(self, names: Sequence[str]) -> FrozenDirectives:
         """Read the directives that the run's model passes will send, as they are now."""
@@ -177,7 +183,7 @@ class Runner:
         sent: set[str] = set()
         for place in self._order:
             one = place.dream_pass
-            runs = one.name in names and self._is_on(one.name)
+            runs = one.name in names and self._options.is_on(one.name)
             if runs and isinstance(one, ModelPass) and one.requires <= self._parts.capabilities:
                 sent.update(one.directives)
         return sent
@@ -187,8 +193,8 @@ class Runner:
         number = max((step.number for step in start.steps), default=0) + 1
         for place in self._order:
             name = place.dream_pass.name
-            if name not in start.names or not self._is_on(name):
-                why = Skip.NOT_REQUESTED if self._is_on(name) else Skip.DISABLED
+            if name not in start.names or not self._options.is_on(name):
+                why = Skip.NOT_REQUESTED if self._options.is_on(name) else Skip.DISABLED
                 reports.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
                 continue
             steps = [step for step in start.steps if step.pass_name.partition("/")[0] == name]
@@ -218,6 +224,8 @@ class Runner:
             "lease": lease,
             "steps": steps,
             "next_number": number,
+            "log_readers": log_readers(self._order, self._options, self._parts.capabilities),
+            "log_end": start.log_end,
         }
         if isinstance(dream_pass, ModelPass):
             frozen = start.directives

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from agentcore.hosting.parts import HostParts
 from dream.cycle.dreams import Dreams
+from dream.cycle.session_evaluator import SESSION_EVALUATOR
 from dream.directives import KNOWN
 from dream.directives.library import require_known
 from dream.errors import UnknownPassError
@@ -33,7 +34,7 @@ def install_dreaming(configure: Configure = None) -> DreamFactory:
     """
     options = configure(DreamOptions()) if callable(configure) else configure or DreamOptions()
     options = options.replace(passes=OwnPasses((*installed_passes(), *options.passes)))
-    known = tuple(place.dream_pass.name for place in arranged(options.passes))
+    known = (*(place.dream_pass.name for place in arranged(options.passes)), SESSION_EVALUATOR)
     for name in sorted(options.modes.keys() - {*known, OTHERS}):
         raise UnknownPassError(name=name, known=known)
     require_known(options.directives, {**KNOWN, **brought(options.passes)})

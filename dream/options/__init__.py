@@ -10,7 +10,9 @@ from pydantic import Field, InstanceOf, field_serializer, field_validator
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
 from dream.options.asking import ModelOptions
+from dream.options.failures import PromotionPolicy, WispFailureOptions
 from dream.options.keeping import RetentionOptions
+from dream.options.log import ConsumptionPolicy, LogOptions, SessionOptions
 from dream.options.memories import (
     ConsolidationOptions,
     EpisodeOptions,
@@ -24,9 +26,11 @@ from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, Ski
 
 __all__ = [
     "ConsolidationOptions",
+    "ConsumptionPolicy",
     "DreamOptions",
     "EpisodeOptions",
     "Insertion",
+    "LogOptions",
     "MiningOptions",
     "ModelOptions",
     "NearDuplicateOptions",
@@ -34,19 +38,24 @@ __all__ = [
     "OwnPasses",
     "PassMode",
     "PreferenceOptions",
+    "PromotionPolicy",
     "RetentionOptions",
     "ReviewOptions",
+    "SessionOptions",
     "Side",
     "SkillConsolidationOptions",
     "SkillGapOptions",
     "SkillOptimizationOptions",
+    "WispFailureOptions",
 ]
 
 
 OTHERS = "*"
 """What stands in `DreamOptions.modes` for every pass that is not named there."""
 PURGER = "retention"
-"""The one pass that removes records for good, and so proposes nothing that could be approved later."""
+"""The one pass that removes records for good."""
+_KEEPERS = frozenset({PURGER, "log-consumption"})
+"""Passes that keep house without changing what the memory says: what they do cannot wait for a person."""
 
 
 class DreamOptions(Options):
@@ -63,7 +72,10 @@ class DreamOptions(Options):
     passes: InstanceOf[OwnPasses] = Field(default_factory=OwnPasses)
     """Passes of the host's own, and where they stand among the built-in ones."""
     modes: Mapping[str, PassMode] = Field(default_factory=dict)
-    """What becomes of the changes of each pass, by its name; `*` stands for all others. They are made by default."""
+    """What becomes of the changes of each pass, by its name; `*` stands for all others. They are made by default.
+
+    `session-evaluator` is the service that sums conversations up, which can only be switched off.
+    """
     review: ReviewOptions = Field(default_factory=ReviewOptions)
     """How much may wait for a person, and how long."""
     protected_categories: tuple[str, ...] = ("active-plans",)
@@ -88,6 +100,12 @@ class DreamOptions(Options):
     """How skills are merged, linked and retired."""
     skill_optimization: SkillOptimizationOptions = Field(default_factory=SkillOptimizationOptions)
     """How skills that fail are rewritten."""
+    wisp_failures: WispFailureOptions = Field(default_factory=WispFailureOptions)
+    """How failed wisps teach skills."""
+    sessions: SessionOptions = Field(default_factory=SessionOptions)
+    """How conversations at rest are evaluated."""
+    log: LogOptions = Field(default_factory=LogOptions)
+    """When turns are consumed."""
     directives: Mapping[str, str] = Field(default_factory=dict)
     """Paths of directives by name, relative to the data directory; `directives/NAME.md` by default."""
     alarm_after: int = Field(default=3, ge=1)
@@ -100,14 +118,18 @@ class DreamOptions(Options):
     """How long a silent holder keeps the right to dream; it is renewed six times as often."""
 
     def mode(self, pass_name: str) -> PassMode:
-        """Return what becomes of the changes of a pass; what retention removes is never proposed.
+        """Return what becomes of the changes of a pass; retention and log consumption never propose theirs.
 
         Example:
             >>> DreamOptions(modes={"*": "propose", "preferences": "off"}).mode("preferences")
             <PassMode.OFF: 'off'>
         """
         mode = self.modes.get(pass_name, self.modes.get(OTHERS, PassMode.APPLY))
-        return PassMode.APPLY if pass_name == PURGER and mode is PassMode.PROPOSE else mode
+        return PassMode.APPLY if pass_name in _KEEPERS and mode is PassMode.PROPOSE else mode
+
+    def is_on(self, pass_name: str) -> bool:
+        """Tell whether a pass runs at all."""
+        return self.mode(pass_name) is not PassMode.OFF
 
     def applying(self) -> Self:
         """Return the same options with all that would be proposed being applied instead."""
@@ -120,9 +142,10 @@ class DreamOptions(Options):
     @field_validator("modes")
     @classmethod
     def _propose_what_can_wait(cls, modes: Mapping[str, PassMode]) -> Mapping[str, PassMode]:
-        if modes.get(PURGER) is PassMode.PROPOSE:
-            remedy = "what its time has run out for cannot wait for a person; give apply or off"
-            raise InvalidOptionsError(field=f"{cls.section}.modes[{PURGER!r}]", value="propose", allowed=remedy)
+        for name in sorted(_KEEPERS):
+            if modes.get(name) is PassMode.PROPOSE:
+                remedy = "what it does cannot wait for a person; give apply or off"
+                raise InvalidOptionsError(field=f"{cls.section}.modes[{name!r}]", value="propose", allowed=remedy)
         return modes
 
     @field_validator("directives")

@@ -35,6 +35,7 @@ from agentcore.stores.sql.schema.records import (
     settings,
     skill_uses,
     skills,
+    tool_calls,
     turns,
     wisp_runs,
 )
@@ -42,7 +43,7 @@ from agentcore.stores.sql.schema.records import (
 REVISION = "0004"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0004")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0004")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -75,6 +76,7 @@ __all__ = [
     "skill_uses",
     "skills",
     "steps",
+    "tool_calls",
     "turns",
     "wisp_runs",
 ]
