@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from dream.domain.forecast import PassForecast
     from dream.domain.report import PassReport, RunReport
     from dream.domain.usage import UsageKey, UsageRow
+    from dream.domain.waiting import WaitingProposal
     from dream.errors import DreamError
     from dream.options import DreamOptions
 
@@ -21,6 +22,7 @@ __all__ = [
     "RunReport",
     "UsageKey",
     "UsageRow",
+    "WaitingProposal",
 ]
 
 _HOMES = {
@@ -33,6 +35,7 @@ _HOMES = {
     "RunReport": "dream.domain.report",
     "UsageKey": "dream.domain.usage",
     "UsageRow": "dream.domain.usage",
+    "WaitingProposal": "dream.domain.waiting",
 }
 
 

@@ -6,9 +6,12 @@ AgentcoreError
     ├── NoModelError
     ├── StalledPassError
     ├── UnknownPassError            (also InvalidInputError)
+    ├── InvalidPassError            (also InvalidInputError)
+    ├── InvalidEntryPointError      (also InvalidInputError)
     ├── UnknownRunError             (also InvalidInputError)
     ├── UnknownPlanError            (also InvalidInputError)
     ├── UnknownChangeError          (also InvalidInputError)
+    ├── UnknownProposalError        (also InvalidInputError)
     ├── UnknownDirectiveError       (also InvalidInputError)
     ├── InvalidDirectiveError       (also InvalidInputError)
     ├── InvalidVocabularyError      (also InvalidInputError)
@@ -55,6 +58,23 @@ class UnknownPassError(DreamError, InvalidInputError):
         super().__init__(f"There is no pass {name!r}: choose among {', '.join(known)}.")
 
 
+class InvalidPassError(DreamError, InvalidInputError):
+    """A pass of the host's own cannot join the run."""
+
+    def __init__(self, *, name: str, problem: str) -> None:
+        super().__init__(f"The pass {name} cannot join: {problem}.")
+
+
+class InvalidEntryPointError(DreamError, InvalidInputError):
+    """An installed package brings passes that cannot be used."""
+
+    def __init__(self, *, group: str, name: str, package: str, problem: str) -> None:
+        cause = " ".join(problem.split()).rstrip(".")[:400]
+        super().__init__(
+            f"The entry point {name} of {group} cannot be used ({cause}): upgrade or uninstall the package {package}."
+        )
+
+
 class UnknownRunError(DreamError, InvalidInputError):
     """A run id names no run of the scope, or more than one."""
 
@@ -75,6 +95,14 @@ class UnknownChangeError(DreamError, InvalidInputError):
 
     def __init__(self, *, run_id: str, number: int) -> None:
         super().__init__(f"Run {run_id} has no change {number}: `dream diff {run_id}` numbers them.")
+
+
+class UnknownProposalError(DreamError, InvalidInputError):
+    """A proposal was named that does not wait in the scope, or more than one."""
+
+    def __init__(self, *, value: str, matches: int = 0) -> None:
+        what = "several: give more characters" if matches > 1 else "none that waits: `dream review list` shows them"
+        super().__init__(f"The proposal id {value[:80]!r} fits {what}.")
 
 
 class UnknownDirectiveError(DreamError, InvalidInputError):

@@ -23,6 +23,7 @@ CATCHES_EVERYTHING = {
     "dream/cycle/asking.py": "a client's failure is judged, recorded and reported by the pass that asked",
     "dream/cycle/runner.py": "the pass boundary: one pass's failure must not end the run",
     "dream/cycle/watching.py": "a listener: its failure must not look like the failure of the run it is told of",
+    "dream/interfaces/installed.py": "a stranger's package that cannot be loaded is told in one sentence",
     "dream/interfaces/cli/entry.py": "the edge of the program: a person gets a sentence instead of a traceback",
 }
 

@@ -7,16 +7,15 @@ from datetime import datetime
 from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.stores.protocols import UnitOfWork
+from dream.options import DreamOptions
 from dream.passes import Place
 from dream.stores.cursors import CursorStore
 
 
-def log_readers(
-    order: Sequence[Place], disabled: Collection[str], capabilities: Collection[Capability]
-) -> tuple[str, ...]:
+def log_readers(order: Sequence[Place], options: DreamOptions, capabilities: Collection[Capability]) -> tuple[str, ...]:
     """Return the passes that read turns to learn from them, are enabled and have what they require."""
     passes = [place.dream_pass for place in order if CursorStore.reads_turns(place.dream_pass.name)]
-    return tuple(one.name for one in passes if one.name not in disabled and one.requires.issubset(capabilities))
+    return tuple(one.name for one in passes if options.is_on(one.name) and one.requires.issubset(capabilities))
 
 
 def mark_turns(unit: UnitOfWork, turns: Sequence[Turn]) -> None:

@@ -13,6 +13,7 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogReading, LogStanding
 from dream.domain.proposal import History
+from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
 from dream.passes import DreamContext, ModelContext
@@ -64,7 +65,7 @@ class Contexts:
             looked_at=looked_at,
             read=views.read,
             similar=views.similar,
-            declined=views.declined,
+            declined=views.withheld,
             count_history=views.count_history,
             read_log=self._read_log,
         )
@@ -96,6 +97,7 @@ class Contexts:
         plain = await self.plain(looked_at)
         views = _Views(self.parts, self.scope, self.pass_name)
         known = {field.name: getattr(plain, field.name) for field in fields(plain)}
+        known["declined"] = views.declined
         if await views.reviewed_otherwise(directives_mark(directives)):
             known["cursor"] = 0
         return ModelContext(
@@ -139,15 +141,26 @@ class _Views:
     async def similar(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
         return await self.parts.recall.similar(self.scope, keys, threshold=threshold, limit=limit)
 
-    async def declined(self, fingerprints: Collection[str]) -> frozenset[str]:
+    async def declined(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
         if not fingerprints:
-            return frozenset()
-        return frozenset(await self.read(lambda view: bookkeeping(view).decisions.declined(fingerprints)))
+            return {}
+        found = await self.read(lambda view: bookkeeping(view).decisions.declined(fingerprints))
+        return dict.fromkeys(found, Refused.UNDONE_BY_PERSON)
+
+    async def withheld(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
+        """Return besides what waits for a person: who asks no model would find it again at each step."""
+        if not fingerprints:
+            return {}
+        marks = await self.read(lambda view: bookkeeping(view).proposals.marks())
+        waiting = set(fingerprints).intersection(mark for _, mark in marks if mark is not None)
+        return {**dict.fromkeys(waiting, Refused.AWAITS_REVIEW), **await self.declined(fingerprints)}
 
     async def count_history(self, what: History, before: datetime) -> int:
         def count(view: ReadView) -> int:
-            runs = bookkeeping(view).runs
-            return runs.count_expired(before) if what is History.RUNS else runs.count_feed(before)
+            expiry = bookkeeping(view).expiry
+            if what is History.PROPOSALS:
+                return bookkeeping(view).proposals.count_expired(before)
+            return expiry.count_expired(before) if what is History.RUNS else expiry.count_feed(before)
 
         return await self.read(count)
 

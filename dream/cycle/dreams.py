@@ -1,16 +1,16 @@
 """Dreams: what a host and its users hold."""
 
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import HostedService
-from agentcore.stores.protocols import ReadView, UnitOfWork
+from agentcore.stores.protocols import ReadView
 from dream.cycle.history import History, Status, read_history, read_status
-from dream.cycle.lease import DREAM_LEASE
+from dream.cycle.planning import make_plan
+from dream.cycle.reviewing import Reviewer
 from dream.cycle.revision import Reviser
 from dream.cycle.run_forecast import Forecaster
 from dream.cycle.runner import PAUSED_SETTING, Runner
@@ -22,6 +22,7 @@ from dream.domain.journal import JournalRow
 from dream.domain.plan import Plan
 from dream.domain.report import RunReport
 from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
+from dream.domain.waiting import WaitingProposal
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
 from dream.stores import bookkeeping
@@ -46,6 +47,7 @@ class Dreams:
         self._watch = watch or Watch(parts, options)
         self._runner = Runner(parts, options)
         self._reviser = Reviser(parts, options)
+        self._reviewer = Reviewer(parts, options)
 
     @property
     def scope(self) -> Scope:
@@ -60,7 +62,7 @@ class Dreams:
     @property
     def services(self) -> tuple[HostedService, ...]:
         """What works beside the dreams as long as the host lives: it evaluates conversations, if there is a model."""
-        evaluates = self._parts.capabilities >= NEEDS and SESSION_EVALUATOR not in self._options.disabled
+        evaluates = self._parts.capabilities >= NEEDS and self._options.is_on(SESSION_EVALUATOR)
         return (SessionEvaluator(self._parts, self._options),) if evaluates else ()
 
     def for_scope(self, scope: Scope) -> "Dreams":
@@ -94,31 +96,10 @@ class Dreams:
     async def plan(self, *, passes: Collection[str] | None = None, now: datetime | None = None) -> Plan:
         """Show what a run would change: the real runner on a copy of the database; nothing of the memory is written.
 
-        The plan itself is kept, so that `run(plan=plan.plan_id)` can apply it.
+        The plan itself is kept, so that `run(plan=plan.plan_id)` can apply it. What a pass would only propose is shown
+        as a change too: to apply a plan is to approve it.
         """
-        created_at, now = self._parts.clock.now(), clean_instant(now)
-        async with self._parts.storage.snapshot() as copy:
-            recall = self._parts.recall.on(copy)
-            await recall.start()
-            try:
-                trial = replace(self._parts, storage=copy, recall=recall)
-                await copy.write(self._scope, _clear_the_way)
-                report = await Runner(trial, self._options).run(self._scope, passes=passes, now=now)
-                plan = await copy.read(
-                    self._scope,
-                    lambda view: _planned(view, self._parts.ids.new(), created_at, report),
-                )
-                taken = await copy.read(self._scope, lambda view: bookkeeping(view).calls.taken(report.run_id))
-            finally:
-                await recall.stop()
-
-        def keep(unit: UnitOfWork) -> None:
-            books = bookkeeping(unit)
-            books.plans.save(plan)
-            books.calls.count(taken)
-
-        await self._parts.storage.write(self._scope, keep)
-        return plan
+        return await make_plan(self._parts, self._options, self._scope, passes=passes, now=clean_instant(now))
 
     async def forecast(
         self, *, passes: Collection[str] | None = None, now: datetime | None = None
@@ -151,10 +132,60 @@ class Dreams:
             UnknownPassError: no such pass.
             UnknownChangeError: no such change in the run.
         """
-        if pass_name is not None and pass_name not in self.pass_names:
-            raise UnknownPassError(name=pass_name, known=self.pass_names)
+        self._require(pass_name)
         report = await self._reviser.undo(self._scope, run_id, pass_name=pass_name, number=change)
         return await self._watch.told(report)
+
+    async def proposals(self, *, pass_name: str | None = None) -> list[WaitingProposal]:
+        """Return what waits for a person, in the order it was proposed.
+
+        Args:
+            pass_name: Only what this pass proposed.
+
+        Raises:
+            UnknownPassError: no such pass.
+        """
+        self._require(pass_name)
+        return await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).proposals.waiting(pass_name))
+
+    async def proposal(self, proposal_id: str) -> WaitingProposal:
+        """Return one proposal that waits, by its id or the beginning of it.
+
+        Raises:
+            UnknownProposalError: none that waits, or several.
+        """
+
+        def find(view: ReadView) -> WaitingProposal:
+            proposals = bookkeeping(view).proposals
+            return proposals.get_many([proposals.resolve(proposal_id)])[0]
+
+        return await self._parts.storage.read(self._scope, find)
+
+    async def approve(self, proposal_ids: Collection[str]) -> RunReport:
+        """Make the changes of these proposals; it is a run of its own, which can be undone.
+
+        Each is held against the records and the guards as they are now. One whose records moved since is refused
+        (`stale_source`) and leaves the queue; the next dream of its pass looks at them again. What today's share cap
+        has no room for goes on waiting.
+
+        Args:
+            proposal_ids: Ids, or beginnings of them.
+
+        Raises:
+            UnknownProposalError: one of them names none that waits, or several.
+        """
+        return await self._watch.told(await self._reviewer.approve(self._scope, proposal_ids))
+
+    async def reject(self, proposal_ids: Collection[str]) -> RunReport:
+        """Drop these proposals; no dream proposes or does the same again (`undone_by_person`).
+
+        Args:
+            proposal_ids: Ids, or beginnings of them.
+
+        Raises:
+            UnknownProposalError: one of them names none that waits, or several.
+        """
+        return await self._watch.told(await self._reviewer.reject(self._scope, proposal_ids))
 
     async def restore(self, entry_id: str) -> RunReport:
         """Bring a retired entry back; no dream retires it for the same reason again."""
@@ -246,6 +277,10 @@ class Dreams:
         names, after = self._runner.pass_names, self._options.alarm_after
         return await self._parts.storage.read(self._scope, lambda view: read_status(view, names, after))
 
+    def _require(self, pass_name: str | None) -> None:
+        if pass_name is not None and pass_name not in self.pass_names:
+            raise UnknownPassError(name=pass_name, known=self.pass_names)
+
     async def pause(self) -> None:
         """Stop dreams of the scope, in every process, until `resume`."""
         await self._parts.storage.write(self._scope, lambda unit: unit.settings.put(PAUSED_SETTING, "true"))
@@ -253,27 +288,3 @@ class Dreams:
     async def resume(self) -> None:
         """Let dreams of the scope run again."""
         await self._parts.storage.write(self._scope, lambda unit: unit.settings.put(PAUSED_SETTING, None))
-
-
-def _clear_the_way(unit: UnitOfWork) -> None:
-    """Free the copy of leases, interrupted runs and the pause, which are about the original."""
-    unit.leases.revoke(DREAM_LEASE)
-    unit.settings.put(PAUSED_SETTING, None)
-    bookkeeping(unit).runs.abandon()
-
-
-def _planned(view: ReadView, plan_id: str, created_at: datetime, report: RunReport) -> Plan:
-    books = bookkeeping(view)
-    steps = books.runs.steps(report.run_id)
-    names = sorted({step.pass_name for step in steps if step.moved_cursor})
-    return Plan(
-        plan_id=plan_id,
-        created_at=created_at,
-        report=report,
-        rows=tuple(books.journal.of_run(report.run_id)),
-        cursors={name: books.cursors.position(name) or 0 for name in names},
-        settled={
-            name: tuple(record for step in steps if step.pass_name == name for record in step.reopened_consumed)
-            for name in names
-        },
-    )

@@ -66,6 +66,7 @@ class Status:
         skills: Active skills.
         revision: The scope's revision.
         backlog: Entries each pass still has to look at.
+        proposals: How many proposals of each pass wait for a person.
         last_steps: When each pass last took a step.
         last_run: The newest finished dream, by a plan or without one.
         interrupted: Id of a dream that was interrupted and waits to be resumed.
@@ -80,6 +81,7 @@ class Status:
     skills: int
     revision: int
     backlog: dict[str, int]
+    proposals: dict[str, int]
     last_steps: dict[str, datetime]
     last_run: RunReport | None
     interrupted: str | None
@@ -97,6 +99,7 @@ class Status:
             "skills": self.skills,
             "revision": self.revision,
             "backlog": self.backlog,
+            "proposals": self.proposals,
             "last_steps": {name: to_text(instant) for name, instant in self.last_steps.items()},
             "last_run": None if self.last_run is None else self.last_run.to_json(),
             "interrupted": self.interrupted,
@@ -161,6 +164,7 @@ def read_status(view: ReadView, pass_names: Sequence[str], alarm_after: int) -> 
         skills=len(view.skills.catalogue()),
         revision=view.revision,
         backlog=backlog,
+        proposals=books.proposals.counts(),
         last_steps={name: entry.completed_at for name, entry in sorted(books.ledger.entries().items())},
         last_run=next((run for run in runs if run.kind in _DREAMS and run.finished_at), None),
         interrupted=interrupted[-1].run_id if interrupted and lease is None else None,

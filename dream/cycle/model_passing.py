@@ -10,15 +10,16 @@ from agentcore.stores.protocols import ReadView
 from dream.cycle.asking import Asking
 from dream.cycle.budget import Budget
 from dream.cycle.contexts import directives_mark
+from dream.cycle.draft import Draft
 from dream.cycle.passing import PassRun, elapsed
 from dream.cycle.questions import Answered, Questions
 from dream.cycle.share_cap import ShareCap
-from dream.cycle.steps import Draft
 from dream.domain.batch import Batch
 from dream.domain.proposal import Proposal, Work
 from dream.domain.reasons import Stop
 from dream.errors import InvalidDirectiveError
 from dream.guards.vocabulary import FILE_NAME, Vocabulary, load_or_builtin
+from dream.options import PassMode
 from dream.passes import ModelContext, ModelPass
 from dream.stores import Books, bookkeeping
 from dream.stores.calls import Spent
@@ -56,9 +57,11 @@ class ModelPassRun(PassRun):
         return Work(work.pending + waiting, reports=work.reports)
 
     def _waiting(self, view: ReadView) -> int:
-        """Return how many deferred change sets there are, if one day's cap has room for any."""
+        """Return how many deferred change sets there are, if there is room for any."""
         books = bookkeeping(view)
         waiting = books.deferred.count(self.name)
+        if self.options.mode(self.name) is PassMode.PROPOSE:
+            return waiting  # with no room in the queue, the pass does not run at all
         has_room = waiting and ShareCap.as_it_stands(view, books, self.options.consolidation).room
         return waiting if has_room else 0
 

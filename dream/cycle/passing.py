@@ -7,14 +7,16 @@ from typing import Any
 from agentcore.clock import Clock
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import Lease, Origin
+from agentcore.stores.protocols import Lease, Origin, ReadView
 from dream.cycle.contexts import Contexts
-from dream.cycle.steps import Draft, StepWriter
+from dream.cycle.draft import Draft
+from dream.cycle.proposing import Queue
+from dream.cycle.steps import StepWriter
 from dream.domain.proposal import Refusal, Work
 from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport
 from dream.errors import StalledPassError
-from dream.options import DreamOptions
+from dream.options import DreamOptions, PassMode
 from dream.passes import DreamPass, ModelPass
 from dream.stores import bookkeeping
 from dream.stores.calls import Spent
@@ -23,7 +25,7 @@ from dream.stores.runs import StepRow
 _PATIENCE = 10
 """Steps in a row without any progress, as a busy writer can cause; beyond them the pass turns in circles."""
 
-_COUNTS = ("accepted", "purged", "looked_at")
+_COUNTS = ("accepted", "proposed", "purged", "looked_at")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -99,6 +101,9 @@ class PassRun:
         if missing:
             return self._report(PassOutcome.SKIPPED, f"{Skip.MISSING}: {', '.join(missing)}")
         if not self.steps:
+            full = await self.parts.storage.read(self.scope, self._full)
+            if full is not None:
+                return self._report(PassOutcome.SKIPPED, full)
             work = await self._has_work()
             if not work.pending and not work.reports:
                 return self._report(PassOutcome.UNCHANGED, Skip.NO_WORK)
@@ -121,7 +126,16 @@ class PassRun:
         stopped = next((report["stopped"] for report in reports if report.get("stopped")), None)
         if any(report.get("accepted") or report.get("purged") for report in reports):
             return self._summed(PassOutcome.APPLIED, stopped)
+        if any(report.get("proposed") for report in reports):
+            return self._summed(PassOutcome.PROPOSED, stopped)
         return self._summed(PassOutcome.UNCHANGED, stopped or Skip.NOTHING_TO_CHANGE)
+
+    def _full(self, view: ReadView) -> Skip | None:
+        """Return why there is no use in looking: what it found could not even be proposed."""
+        if self.options.mode(self.name) is not PassMode.PROPOSE:
+            return None
+        full = Queue.as_it_stands(view, bookkeeping(view), self.options.review).full
+        return None if full is None else Skip(full.value)
 
     async def commit(self, draft: Draft) -> None:
         """Write a step."""
@@ -132,6 +146,8 @@ class PassRun:
             as_of=self.as_of,
             lease=self.lease,
             options=self.options,
+            asks_model=isinstance(self.dream_pass, ModelPass),
+            new_id=self.parts.ids.new,
         )
         number = self.next_number
         step = await self.parts.storage.write(

@@ -53,14 +53,25 @@ class Purging:
 
     def _purge(self, purge: Purge) -> int:
         if isinstance(purge, PurgeHistory):
-            runs = bookkeeping(self.unit).runs
+            if purge.what is History.PROPOSALS:
+                return self._expire(purge)
+            expiry = bookkeeping(self.unit).expiry
             if purge.what is History.RUNS:
-                return runs.purge(purge.before, limit=purge.limit)
-            return runs.purge_feed(purge.before, limit=purge.limit)
+                return expiry.purge(purge.before, limit=purge.limit)
+            return expiry.purge_feed(purge.before, limit=purge.limit)
         if isinstance(purge, PurgeSignals):
             store = _signals(self.unit)[purge.kind]
             return store.drop_expired(recorded_before=purge.recorded_before, keep=purge.keep, limit=purge.limit)
         return self._purge_records(purge)
+
+    def _expire(self, purge: PurgeHistory) -> int:
+        """Drop what nobody decided; it is no record, so it is told among what was refused."""
+        expired = bookkeeping(self.unit).proposals.expire(purge.before, limit=purge.limit)
+        self.refused += [
+            Refusal(Refused.EXPIRED, f"{one.proposal_id}: {one.change_set.operation} of {one.pass_name}")
+            for one in expired
+        ]
+        return 0
 
     def _purge_records(self, purge: PurgeRecords) -> int:
         ids = [record.id for record in purge.records]

@@ -75,6 +75,7 @@ class Reviser:
                     restore_cursor(books, report.run_id, name, steps, touched, wholly=wholly)
                     if wholly:
                         books.deferred.withdraw(target, name)
+                        books.proposals.withdraw(target, name)
                         books.clusters.withdraw(target, name)
 
             await self._parts.storage.write(scope, settle, origin=Origin.UNDO)

@@ -17,6 +17,7 @@ from dream.errors import InvalidDirectiveError
 from dream.guards.vocabulary import FILE_NAME, load_or_builtin
 from dream.options import DreamOptions
 from dream.passes import ModelContext, ModelPass
+from dream.passes.arrangement import brought
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class Forecaster:
 
     async def _context(self, model_pass: ModelPass) -> ModelContext:
         folder = self.parts.data_dir
-        library = DirectiveLibrary(folder, self.options.directives)
+        library = DirectiveLibrary(folder, self.options.directives, brought(self.options.passes))
         read = await asyncio.to_thread(library.read, model_pass.directives)
         loaded = load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME)
         contexts = Contexts(

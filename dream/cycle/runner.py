@@ -21,7 +21,8 @@ from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.errors import InvalidDirectiveError, UnknownPassError
 from dream.options import DreamOptions
-from dream.passes import ORDER, DreamPass, ModelPass, Place
+from dream.passes import DreamPass, ModelPass, Place
+from dream.passes.arrangement import arranged, brought
 from dream.stores import bookkeeping
 from dream.stores.runs import OpenRun, StepRow
 
@@ -46,14 +47,14 @@ class Runner:
     Args:
         parts: What the host offers.
         options: The host's options.
-        order: The passes in their order; the built-in table unless a host changed it.
+        order: The passes in their order; by default the built-in table with those of the options.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions, order: Sequence[Place] = ORDER) -> None:
+    def __init__(self, parts: HostParts, options: DreamOptions, order: Sequence[Place] | None = None) -> None:
         self._parts = parts
         self._options = options
-        self._order = order
-        self._library = DirectiveLibrary(parts.data_dir, options.directives)
+        self._order = arranged(options.passes) if order is None else order
+        self._library = DirectiveLibrary(parts.data_dir, options.directives, brought(options.passes))
 
     @property
     def pass_names(self) -> tuple[str, ...]:
@@ -69,9 +70,11 @@ class Runner:
         Raises:
             UnknownPassError: a pass was named that does not exist.
         """
-        names = set(self._selected(passes)) - self._options.disabled
+        names = self._selected(passes)
         found = (place.dream_pass for place in self._order)
-        return [one for one in found if isinstance(one, ModelPass) and one.name in names]
+        return [
+            one for one in found if isinstance(one, ModelPass) and one.name in names and self._options.is_on(one.name)
+        ]
 
     async def run(
         self,
@@ -124,7 +127,7 @@ class Runner:
 
         def look(unit: UnitOfWork) -> _Start | None:
             runs = bookkeeping(unit).runs
-            runs.abandon(RunKind.PLAN, RunKind.UNDO, RunKind.RESTORE)
+            runs.abandon(RunKind.PLAN, RunKind.UNDO, RunKind.RESTORE, RunKind.REVIEW)
             found = runs.unfinished()
             young = [run for run in found if run.started_at >= oldest]
             for run in found:
@@ -180,7 +183,7 @@ class Runner:
         sent: set[str] = set()
         for place in self._order:
             one = place.dream_pass
-            runs = one.name in names and one.name not in self._options.disabled
+            runs = one.name in names and self._options.is_on(one.name)
             if runs and isinstance(one, ModelPass) and one.requires <= self._parts.capabilities:
                 sent.update(one.directives)
         return sent
@@ -190,8 +193,8 @@ class Runner:
         number = max((step.number for step in start.steps), default=0) + 1
         for place in self._order:
             name = place.dream_pass.name
-            if name not in start.names or name in self._options.disabled:
-                why = Skip.DISABLED if name in self._options.disabled else Skip.NOT_REQUESTED
+            if name not in start.names or not self._options.is_on(name):
+                why = Skip.NOT_REQUESTED if self._options.is_on(name) else Skip.DISABLED
                 reports.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
                 continue
             steps = [step for step in start.steps if step.pass_name.partition("/")[0] == name]
@@ -221,7 +224,7 @@ class Runner:
             "lease": lease,
             "steps": steps,
             "next_number": number,
-            "log_readers": log_readers(self._order, self._options.disabled, self._parts.capabilities),
+            "log_readers": log_readers(self._order, self._options, self._parts.capabilities),
             "log_end": start.log_end,
         }
         if isinstance(dream_pass, ModelPass):

@@ -1,7 +1,7 @@
 """One step, committed: guards, changes, purges, journal, cursor and report in one transaction."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,52 +12,21 @@ from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.consuming import mark_turns
+from dream.cycle.draft import Draft, Judgement
+from dream.cycle.proposing import Queue
 from dream.cycle.purging import Purging
 from dream.cycle.share_cap import ShareCap
 from dream.cycle.skill_names import after_change, with_skill_names
 from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import Proposal, Refusal
+from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.waiting import WaitingProposal
 from dream.guards import Knowledge, first_refusal
-from dream.options import DreamOptions
+from dream.options import DreamOptions, PassMode
 from dream.stores import Books, bookkeeping
 from dream.stores.runs import StepRow
 
 Key = tuple[RecordKind, str]
-
-
-@dataclass(slots=True)
-class _Judgement:
-    """What of a proposal may happen, what may not and why, and the ids to look at again."""
-
-    accepted: list[ChangeSet] = field(default_factory=list[ChangeSet])
-    refused: list[Refusal] = field(default_factory=list[Refusal])
-    stale: list[str] = field(default_factory=list[str])
-    deferred: list[ChangeSet] = field(default_factory=list[ChangeSet])
-    retired: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """A step that is about to be committed.
-
-    Args:
-        proposal: What to do.
-        seconds: How long it took so far.
-        batch: What its row keeps: for a packing the batches, else ids and versions; those of its changes if None.
-        reader: The cursor it moves, if it is not the pass's own: the name after the pass's.
-        reopen: Ids that the next run has to look at again.
-        waited: Keys of deferred change sets it settles one way or the other.
-        extra: More for its report.
-    """
-
-    proposal: Proposal
-    seconds: float
-    batch: list[list[Any]] | None = None
-    reader: str = ""
-    reopen: tuple[str, ...] = ()
-    waited: tuple[int, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +39,8 @@ class StepWriter:
         as_of: The instant the run judges by.
         lease: The right to dream, checked in every transaction.
         options: The host's options.
+        asks_model: Whether what the pass proposes was paid for.
+        new_id: Returns a fresh id.
     """
 
     run_id: str
@@ -77,16 +48,19 @@ class StepWriter:
     as_of: datetime
     lease: Lease
     options: DreamOptions
+    asks_model: bool
+    new_id: Callable[[], str]
 
     def commit(self, unit: UnitOfWork, number: int, draft: Draft) -> StepRow:
         """Write what the guards let pass; LeaseLostError if another process took over."""
         unit.leases.assert_held(self.lease)
         books, proposal = bookkeeping(unit), draft.proposal
-        judged = self._judge(unit, books, proposal.change_sets)
+        judged = self.judge(unit, books, proposal.change_sets)
+        proposed = self._propose(unit, books, judged, draft) if self._only_proposes else 0
         apply_changes(unit, [change for change_set in judged.accepted for change in change_set.changes])
         books.journal.write(self.run_id, number, self.pass_name, judged.accepted)
         books.deferred.remove(draft.waited)
-        books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
+        again = self._defer(books, judged)
         books.clusters.remove(proposal.unsettled, pass_name=self.pass_name)
         books.clusters.put(proposal.settled, pass_name=self.pass_name, run_id=self.run_id)
         purging = self._purging(unit, number)
@@ -94,23 +68,40 @@ class StepWriter:
         refused = [*proposal.refused, *judged.refused, *purging.refused]
         report: dict[str, Any] = {
             "accepted": sum(len(change_set.changes) for change_set in judged.accepted),
+            "proposed": proposed,
             "retired": judged.retired,
             "purged": purged,
             "looked_at": max(len(proposal.looked_at), int(proposal.notes.get("compared", 0))),
             "refused": [[item.code, item.detail] for item in refused],
             "notes": dict(proposal.notes),
-            "backlog": proposal.backlog,
+            "backlog": proposal.backlog + len(again),
             "seconds": draft.seconds,
             **draft.extra,
         }
-        step = self._row(
-            books, number, draft, [*_to_look_at_again(judged.stale, draft), *draft.reopen, *proposal.reopen], report
-        )
+        reopen = [*_to_look_at_again(judged.stale, draft), *again, *draft.reopen, *proposal.reopen]
+        # A plain pass would find the same again at once: what has no room now has to wait for another run.
+        step = self._row(books, number, draft, reopen, report, closing=proposal.done or bool(again))
         books.runs.add_step(self.run_id, step)
         books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
         return step
 
-    def _row(self, books: Books, number: int, draft: Draft, reopen: Sequence[str], report: dict[str, Any]) -> StepRow:
+    def _defer(self, books: Books, judged: Judgement) -> list[str]:
+        """Keep what has no room yet if it was paid for; else return the ids to look at again, which costs nothing."""
+        if self.asks_model:
+            books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
+            return []
+        return [record.id for record in _sources(judged.deferred)]
+
+    def _row(
+        self,
+        books: Books,
+        number: int,
+        draft: Draft,
+        reopen: Sequence[str],
+        report: dict[str, Any],
+        *,
+        closing: bool,
+    ) -> StepRow:
         """Move the cursor, settle and reopen what the step dealt with, and return its row."""
         proposal = draft.proposal
         reader = f"{self.pass_name}/{draft.reader}" if draft.reader else self.pass_name
@@ -126,11 +117,41 @@ class StepWriter:
             cursor_before=None if proposal.cursor is None else before,
             cursor_after=proposal.cursor,
             reopened_consumed=consumed,
-            closing=proposal.done,
+            closing=closing,
             report=report | {"reopened": books.cursors.reopen(reader, reopen)},
         )
 
-    def _judge(self, unit: UnitOfWork, books: Books, change_sets: Sequence[ChangeSet]) -> _Judgement:
+    @property
+    def _only_proposes(self) -> bool:
+        return self.options.mode(self.pass_name) is PassMode.PROPOSE
+
+    def _propose(self, unit: UnitOfWork, books: Books, judged: Judgement, draft: Draft) -> int:
+        """Have what was accepted wait for a person, as far as there is room; return how many."""
+        queue = Queue.as_it_stands(unit, books, self.options.review)
+        admitted = queue.admitted(judged)
+        for change_set in admitted:
+            books.proposals.add(
+                WaitingProposal(
+                    proposal_id=self.new_id(),
+                    scope=unit.scope,
+                    run_id=self.run_id,
+                    pass_name=self.pass_name,
+                    proposed_at=unit.now,
+                    expires_at=unit.now + self.options.review.expire_after,
+                    change_set=change_set,
+                    reader=draft.reader,
+                    members=draft.members,
+                )
+            )
+        return len(admitted)
+
+    def judge(
+        self, unit: UnitOfWork, books: Books, change_sets: Sequence[ChangeSet], *, is_approved: bool = False
+    ) -> Judgement:
+        """Hold change sets against the guards, the stored records and the cap on what one day may retire.
+
+        What only waits for a person retires nothing yet; the cap is asked once that person *is_approved* it.
+        """
         marks = {mark for change_set in change_sets for mark in change_set.fingerprints.values()}
         declined = frozenset(books.decisions.declined(marks))
         knowledge = Knowledge(
@@ -141,8 +162,9 @@ class StepWriter:
         )
         knowledge = with_skill_names(unit, change_sets, knowledge)
         present = _present(unit, change_sets)
-        judged = _Judgement()
-        cap = ShareCap.as_it_stands(unit, books, self.options.consolidation) if _any_capped(change_sets) else None
+        judged = Judgement()
+        is_capped = (is_approved or not self._only_proposes) and _any_capped(change_sets)
+        cap = ShareCap.as_it_stands(unit, books, self.options.consolidation) if is_capped else None
         for change_set in change_sets:
             refusal = first_refusal(change_set, knowledge)
             moved = [] if refusal else _moved(change_set, present)
@@ -178,8 +200,7 @@ def _to_look_at_again(stale: Sequence[str], draft: Draft) -> list[str]:
     """Return what to reopen for records that moved: of a batch the members, if what moved is none of them."""
     if "batch" not in draft.extra or not stale:
         return list(stale)
-    members = [str(record_id) for record_id, _ in draft.batch or ()]
-    return list(stale) if set(stale) <= set(members) else members
+    return list(stale) if set(stale) <= set(draft.members) else list(draft.members)
 
 
 def _any_capped(change_sets: Sequence[ChangeSet]) -> bool:

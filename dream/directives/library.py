@@ -12,7 +12,7 @@ from typing import Final
 
 from agentcore.errors import InvalidOptionsError
 from dream.directives.standing import readers, standing, unread_files
-from dream.directives.table import FILE_SUFFIX, KNOWN
+from dream.directives.table import FILE_SUFFIX, KNOWN, Known
 from dream.domain.finding import Finding, Verdict
 from dream.errors import InvalidDirectiveError, UnknownDirectiveError
 
@@ -58,14 +58,16 @@ class DirectiveLibrary:
     Args:
         data_dir: The host's data directory; None has the built-in texts alone.
         paths: The option `directives`: paths by name, relative to *data_dir*.
+        own: What passes of the host's own bring, by name.
 
     Raises:
         UnknownDirectiveError: the option names a directive that does not exist.
         InvalidOptionsError: the option names a file, but there is no data directory.
     """
 
-    def __init__(self, data_dir: Path | None, paths: Mapping[str, str]) -> None:
-        require_known(paths)
+    def __init__(self, data_dir: Path | None, paths: Mapping[str, str], own: Mapping[str, Known] | None = None) -> None:
+        self.known: Mapping[str, Known] = {**KNOWN, **(own or {})}
+        require_known(paths, self.known)
         if paths and data_dir is None:
             remedy = "this host keeps everything in memory, give it a data directory or leave the option out"
             raise InvalidOptionsError(field=_OPTION, value=dict(paths), allowed=remedy)
@@ -83,7 +85,7 @@ class DirectiveLibrary:
         Raises:
             UnknownDirectiveError: there is none of that name.
         """
-        require_known([name])
+        require_known([name], self.known)
         if self._data_dir is None:
             return None
         return self._data_dir / self._paths.get(name, f"{FOLDER}/{name}{FILE_SUFFIX}")
@@ -101,32 +103,46 @@ class DirectiveLibrary:
         """
         return {name: self._read(name) for name in names}
 
+    def original(self, name: str) -> Directive:
+        """Return the directive in the words it came with, whatever stands in the data directory.
+
+        Raises:
+            UnknownDirectiveError: there is none of that name.
+        """
+        require_known([name], self.known)
+        text = self.known[name].text
+        return built_in(name) if text is None else Directive(name=name, text=text.strip())
+
     def check(self, *, beside: Collection[str] = ()) -> list[Finding]:
         """Return how each directive stands, and what lies in the folder that nothing reads.
 
         Args:
             beside: Names of files that belong in the folder and are no directives.
         """
-        strangers = () if self.folder is None else unread_files(self.folder, beside=beside, read=self._expected())
-        return [*map(self._finding, KNOWN), *strangers]
+        strangers = (
+            ()
+            if self.folder is None
+            else unread_files(self.folder, beside=beside, read=self._expected(), known=self.known)
+        )
+        return [*map(self._finding, self.known), *strangers]
 
     def _finding(self, name: str) -> Finding:
         try:
             directive = self._read(name)
         except InvalidDirectiveError as error:
             detail = f"{self.path_of(name)} cannot be used, {error.problem}"
-            remedy = f"put it right, or take it away; until then {readers(name)} cannot work"
+            remedy = f"put it right, or take it away; until then {readers(self.known[name])} cannot work"
             return Finding(name, Verdict.WRONG, detail, remedy)
-        return standing(directive.name, directive.text, directive.path)
+        return standing(directive, self.known[name])
 
     def _expected(self) -> list[Path]:
-        return [path for name in KNOWN if (path := self.path_of(name)) is not None]
+        return [path for name in self.known if (path := self.path_of(name)) is not None]
 
     def _read(self, name: str) -> Directive:
         path = self.path_of(name)
         data = None if path is None else _content(path, must_exist=name in self._paths)
         if path is None or data is None:
-            return built_in(name)
+            return self.original(name)
         return Directive(name=name, text=_text(data, path), path=path)
 
 
@@ -145,15 +161,19 @@ def built_in(name: str) -> Directive:
     return Directive(name=name, text=_text(path.read_bytes(), path))
 
 
-def require_known(names: Iterable[str]) -> None:
+def require_known(names: Iterable[str], known: Mapping[str, Known] = KNOWN) -> None:
     """Check that there are directives of these names.
+
+    Args:
+        names: The names.
+        known: The directives there are; the built-in ones by default.
 
     Raises:
         UnknownDirectiveError: there is none of a name.
     """
     for name in names:
-        if name not in KNOWN:
-            raise UnknownDirectiveError(name=name, known=KNOWN)
+        if name not in known:
+            raise UnknownDirectiveError(name=name, known=known)
 
 
 def _content(path: Path, *, must_exist: bool) -> bytes | None:

@@ -16,11 +16,13 @@ class Known:
         purpose: What it tells the model, for people who look for the right one.
         passes: Names of the passes that send it.
         relies_on: Words of the answer that those passes read; a text without them explains the answer badly.
+        text: What a pass of the host's own brings; None where the text comes with dream.
     """
 
     purpose: str
     passes: tuple[str, ...]
     relies_on: tuple[str, ...] = ()
+    text: str | None = None
 
 
 KNOWN: Final[Mapping[str, Known]] = MappingProxyType(

@@ -106,7 +106,7 @@ def _is_stuck(item: PassReport) -> bool:
 
     Looking at entries and finding nothing to change is getting on, as long as there is less to look at afterwards.
     """
-    if item.outcome is PassOutcome.SKIPPED or item.accepted or item.purged:
+    if item.outcome is PassOutcome.SKIPPED or item.accepted or item.proposed or item.purged:
         return False
     all_was_refused = bool(item.calls and item.refused)
     nothing_was_looked_at = bool(item.backlog and not item.looked_at)

@@ -52,6 +52,8 @@ class History(StrEnum):
     """Finished runs with their steps, journal and answers, and plans."""
     FEED = "feed_rows"
     """The change feed."""
+    PROPOSALS = "expired_proposals"
+    """Changes that waited for a person, and nobody decided in time."""
 
 
 @dataclass(frozen=True, slots=True)

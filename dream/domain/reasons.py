@@ -7,7 +7,7 @@ class Skip(StrEnum):
     """Why a pass did not run or had nothing to do."""
 
     DISABLED = "disabled"
-    """Switched off by the options."""
+    """Switched off by the option `modes`."""
     NOT_REQUESTED = "not_requested"
     """The run was asked for other passes."""
     MISSING = "missing"
@@ -16,6 +16,10 @@ class Skip(StrEnum):
     """Nothing new since it last looked, no backlog, nothing due."""
     NOTHING_TO_CHANGE = "nothing_to_change"
     """It looked, and found nothing that it may change."""
+    QUEUE_FULL = "queue_full"
+    """As many of its and other proposals wait for a person as the options allow."""
+    REVIEW_BUDGET = "review_budget"
+    """As many proposals as the options allow were made today."""
 
 
 class Stop(StrEnum):
@@ -76,6 +80,18 @@ class Refused(StrEnum):
     """The text says something specific that no source says."""
     SHARE_CAP = "share_cap"
     """As many entries as one day allows were retired already; it is done once the cap has room."""
+    AWAITS_REVIEW = "awaits_review"
+    """A proposal about the same waits for a person; this one is taken up again once that is decided."""
+    QUEUE_FULL = "queue_full"
+    """As many proposals wait for a person as the options allow; it is taken up again once there is room."""
+    REVIEW_BUDGET = "review_budget"
+    """As many proposals as the options allow were made today; it is taken up again on another day."""
+    REJECTED = "rejected"
+    """A person rejected it; it is not proposed again."""
+    DECIDED = "decided"
+    """Somebody else approved or rejected it meanwhile."""
+    EXPIRED = "expired"
+    """Nobody approved it in time."""
     PROTECTED_ENTRY = "protected_entry"
     """The entry is too important, or was seen too often, to be dropped."""
     QUOTE_NOT_FOUND = "quote_not_found"

@@ -30,6 +30,8 @@ class PassOutcome(StrEnum):
     """How a pass ended."""
 
     APPLIED = "applied"
+    PROPOSED = "proposed"
+    """It changed nothing itself; what it would change waits for a person."""
     UNCHANGED = "unchanged"
     SKIPPED = "skipped"
     FAILED = "failed"
@@ -43,6 +45,8 @@ class RunKind(StrEnum):
     """It applied a stored plan."""
     UNDO = "undo"
     RESTORE = "restore"
+    REVIEW = "review"
+    """A person approved or rejected what passes had proposed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +59,7 @@ class PassReport:
         reason: Why it was skipped, unchanged or failed; None when applied.
         backlog: Items left for later runs.
         accepted: Changes made.
+        proposed: Change sets that wait for a person.
         purged: Records removed for good by retention.
         looked_at: Items it dealt with.
         refused: Changes not made, with reason codes.
@@ -70,6 +75,7 @@ class PassReport:
     reason: str | None = None
     backlog: int = 0
     accepted: int = 0
+    proposed: int = 0
     purged: int = 0
     looked_at: int = 0
     refused: tuple[Refusal, ...] = ()
@@ -87,6 +93,7 @@ class PassReport:
             "reason": self.reason,
             "backlog": self.backlog,
             "accepted": self.accepted,
+            "proposed": self.proposed,
             "purged": self.purged,
             "looked_at": self.looked_at,
             "refused": [{"code": item.code, "detail": item.detail} for item in self.refused],
@@ -194,7 +201,7 @@ def _outcome(passes: tuple[PassReport, ...]) -> Outcome:
         return Outcome.FAILED if len(failed) == len(ran) else Outcome.PARTIAL
     if _spent(passes):
         return Outcome.PARTIAL
-    busy = any(item.accepted or item.purged or item.looked_at for item in ran)
+    busy = any(item.accepted or item.proposed or item.purged or item.looked_at for item in ran)
     return Outcome.COMPLETED if busy else Outcome.UNCHANGED
 
 

@@ -3,10 +3,9 @@
 from datetime import datetime
 
 from agentcore.domain.memory import MemoryEntry
-from dream.options import RetentionOptions
+from dream.options import PURGER, RetentionOptions
 
-PURGER = "retention"
-"""The one pass whose purges are carried out."""
+__all__ = ["PURGER", "is_purgeable"]
 
 
 def is_purgeable(entry: MemoryEntry, terms: RetentionOptions, as_of: datetime) -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, InstanceOf, field_serializer, field_validator
 
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
@@ -20,6 +20,8 @@ from dream.options.memories import (
     NearDuplicateOptions,
     PreferenceOptions,
 )
+from dream.options.own_passes import Insertion, OwnPass, OwnPasses, Side
+from dream.options.reviewing import PassMode, ReviewOptions
 from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, SkillOptimizationOptions
 
 __all__ = [
@@ -27,19 +29,33 @@ __all__ = [
     "ConsumptionPolicy",
     "DreamOptions",
     "EpisodeOptions",
+    "Insertion",
     "LogOptions",
     "MiningOptions",
     "ModelOptions",
     "NearDuplicateOptions",
+    "OwnPass",
+    "OwnPasses",
+    "PassMode",
     "PreferenceOptions",
     "PromotionPolicy",
     "RetentionOptions",
+    "ReviewOptions",
     "SessionOptions",
+    "Side",
     "SkillConsolidationOptions",
     "SkillGapOptions",
     "SkillOptimizationOptions",
     "WispFailureOptions",
 ]
+
+
+OTHERS = "*"
+"""What stands in `DreamOptions.modes` for every pass that is not named there."""
+PURGER = "retention"
+"""The one pass that removes records for good."""
+_KEEPERS = frozenset({PURGER, "log-consumption"})
+"""Passes that keep house without changing what the memory says: what they do cannot wait for a person."""
 
 
 class DreamOptions(Options):
@@ -53,8 +69,15 @@ class DreamOptions(Options):
     section: ClassVar[str] = "dreaming"
     """What its fields are called after in errors."""
 
-    disabled: frozenset[str] = frozenset()
-    """Names of passes that are switched off; `session-evaluator` is the service that sums conversations up."""
+    passes: InstanceOf[OwnPasses] = Field(default_factory=OwnPasses)
+    """Passes of the host's own, and where they stand among the built-in ones."""
+    modes: Mapping[str, PassMode] = Field(default_factory=dict)
+    """What becomes of the changes of each pass, by its name; `*` stands for all others. They are made by default.
+
+    `session-evaluator` is the service that sums conversations up, which can only be switched off.
+    """
+    review: ReviewOptions = Field(default_factory=ReviewOptions)
+    """How much may wait for a person, and how long."""
     protected_categories: tuple[str, ...] = ("active-plans",)
     """Categories (with everything below) that no pass changes."""
     retention: RetentionOptions = Field(default_factory=RetentionOptions)
@@ -93,6 +116,37 @@ class DreamOptions(Options):
     """An interrupted run younger than this is resumed; an older one is closed as partial."""
     lease: timedelta = Field(default=timedelta(seconds=60), ge=timedelta(seconds=3))
     """How long a silent holder keeps the right to dream; it is renewed six times as often."""
+
+    def mode(self, pass_name: str) -> PassMode:
+        """Return what becomes of the changes of a pass; retention and log consumption never propose theirs.
+
+        Example:
+            >>> DreamOptions(modes={"*": "propose", "preferences": "off"}).mode("preferences")
+            <PassMode.OFF: 'off'>
+        """
+        mode = self.modes.get(pass_name, self.modes.get(OTHERS, PassMode.APPLY))
+        return PassMode.APPLY if pass_name in _KEEPERS and mode is PassMode.PROPOSE else mode
+
+    def is_on(self, pass_name: str) -> bool:
+        """Tell whether a pass runs at all."""
+        return self.mode(pass_name) is not PassMode.OFF
+
+    def applying(self) -> Self:
+        """Return the same options with all that would be proposed being applied instead."""
+        return self.replace(modes={name: mode for name, mode in self.modes.items() if mode is not PassMode.PROPOSE})
+
+    @field_serializer("passes")
+    def _names(self, passes: OwnPasses) -> list[str]:
+        return list(passes.names)
+
+    @field_validator("modes")
+    @classmethod
+    def _propose_what_can_wait(cls, modes: Mapping[str, PassMode]) -> Mapping[str, PassMode]:
+        for name in sorted(_KEEPERS):
+            if modes.get(name) is PassMode.PROPOSE:
+                remedy = "what it does cannot wait for a person; give apply or off"
+                raise InvalidOptionsError(field=f"{cls.section}.modes[{name!r}]", value="propose", allowed=remedy)
+        return modes
 
     @field_validator("directives")
     @classmethod

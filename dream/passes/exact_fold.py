@@ -1,7 +1,7 @@
 """Exact-duplicate fold: equal texts become one entry, the older one."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
@@ -79,7 +79,7 @@ class ExactFold:
         return summed(notes, "compared", "folded")
 
 
-def _proposed(window: _Window, declined: frozenset[str], context: DreamContext) -> Proposal:
+def _proposed(window: _Window, declined: Mapping[str, Refused], context: DreamContext) -> Proposal:
     folds, refused = _judged(window, declined, context.options.protected_categories)
     fitting, truncated = _fitting(folds, context.options.step_size)
     end = context.cursor if truncated else window.end
@@ -114,8 +114,10 @@ def _next_window(view: ReadView, context: DreamContext) -> _Window:
     return _Window(groups, marks, frozenset(item.id for item in found), end, last, compared)
 
 
-def _judged(window: _Window, declined: frozenset[str], protected: Sequence[str]) -> tuple[list[_Fold], list[Refusal]]:
-    """Return the folds no person declined, and what was refused; members of an undone fold never join again."""
+def _judged(
+    window: _Window, declined: Mapping[str, Refused], protected: Sequence[str]
+) -> tuple[list[_Fold], list[Refusal]]:
+    """Return the folds that may be, and what was refused; members of an undone fold never join again."""
     refused: list[Refusal] = []
     folds = [fold for group in window.groups for fold in _folds(group, protected, window.fresh, declined, refused)]
     return folds, refused
@@ -125,7 +127,7 @@ def _folds(
     group: Sequence[MemoryEntry],
     protected: Sequence[str],
     fresh: frozenset[str],
-    declined: frozenset[str],
+    declined: Mapping[str, Refused],
     refused: list[Refusal],
 ) -> list[_Fold]:
     """Fold each copy into the oldest entry it fits; a pair of which neither is new was judged by an earlier run."""
@@ -142,7 +144,7 @@ def _folds(
             if not (new and foldable(reached, other, protected)):
                 left.append(other)
             elif kept_apart and _mark(other) in declined:
-                refused.append(Refusal(Refused.UNDONE_BY_PERSON, f"{other.id} into {survivor.id}"))
+                refused.append(Refusal(declined[_mark(other)], f"{other.id} into {survivor.id}"))
             else:
                 copies.append(other)
                 kept_apart = kept_apart or _mark(other) in declined

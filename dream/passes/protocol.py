@@ -14,6 +14,7 @@ from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogStanding
 from dream.domain.proposal import History, Notes, Proposal, Work
+from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
 
@@ -37,10 +38,10 @@ class Similar(Protocol):
 
 
 class Declined(Protocol):
-    """Look up what people took back."""
+    """Look up what people took back, and, for passes that ask no model, what they have yet to decide."""
 
-    async def __call__(self, fingerprints: Collection[str]) -> frozenset[str]:
-        """Return those of *fingerprints* that a person declined."""
+    async def __call__(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
+        """Return those of *fingerprints* that must not be proposed, each with the reason."""
         ...
 
 
@@ -90,7 +91,7 @@ class DreamContext:
         looked_at: Items it dealt with so far in this run.
         read: Reads the stores.
         similar: Finds lexical neighbours.
-        declined: Looks up what people took back.
+        declined: Looks up what people took back, or have yet to decide.
         count_history: Counts bookkeeping that is old enough to go.
         read_log: Looks up how far the conversation log was read.
     """

@@ -127,12 +127,14 @@ def _signals(kind: RecordKind) -> _Find:
 async def _history(context: DreamContext) -> _Due | None:
     """Return the bookkeeping whose window has passed; the books are counted for the pass, which cannot open them."""
     terms = context.options.retention
-    before = context.as_of - terms.history
     for what in History:
+        # A proposal carries the date of its end itself.
+        before = context.as_of if what is History.PROPOSALS else context.as_of - terms.history
         count = await context.count_history(what, before)
         if count:
             limit = _HISTORY_PER_CHANGE * context.options.step_size
-            purge = PurgeHistory(what, before, limit, f"ended more than {terms.history.days} days ago")
+            reason = "nobody decided" if what is History.PROPOSALS else f"ended more than {terms.history.days} days ago"
+            purge = PurgeHistory(what, before, limit, reason)
             return _Due(count, Proposal(purges=(purge,), notes={what.value: min(count, limit)}, done=False))
     return None
 

@@ -16,9 +16,11 @@ from dream.stores.clusters import ClusterStore
 from dream.stores.cursors import CursorStore
 from dream.stores.decisions import DecisionStore
 from dream.stores.deferred import DeferredStore
+from dream.stores.expiry import ExpiryStore
 from dream.stores.journal import JournalStore
 from dream.stores.ledger import LedgerStore
 from dream.stores.plans import PlanStore
+from dream.stores.proposals import ProposalStore
 from dream.stores.run_history import RunHistory
 from dream.stores.runs import RunStore
 from dream.stores.usage import UsageStore
@@ -75,9 +77,19 @@ class Books:
         return DeferredStore(self.transaction)
 
     @property
+    def proposals(self) -> ProposalStore:
+        """Changes that wait for a person."""
+        return ProposalStore(self.transaction)
+
+    @property
     def clusters(self) -> ClusterStore:
         """Clusters that were left as they are."""
         return ClusterStore(self.transaction)
+
+    @property
+    def expiry(self) -> ExpiryStore:
+        """What is too old to be kept."""
+        return ExpiryStore(self.transaction)
 
     @property
     def history(self) -> RunHistory:

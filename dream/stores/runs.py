@@ -7,13 +7,10 @@ from typing import Any
 import orjson
 from sqlalchemy import (
     JSON,
-    ColumnElement,
     Row,
-    Table,
     Text,
     bindparam,
     cast,
-    delete,
     func,
     insert,
     select,
@@ -23,7 +20,7 @@ from sqlalchemy import (
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
-from agentcore.stores.sql.schema import change_feed, journal, model_calls, model_failures, plans, runs, steps
+from agentcore.stores.sql.schema import runs, steps
 from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
 from dream.domain.frozen import FrozenDirectives
 from dream.domain.report import Outcome, RunKind, RunReport
@@ -175,10 +172,17 @@ class RunStore:
 
     def retired_since(self, instant: datetime) -> int:
         """Return how many entries steps retired since then, folds aside."""
+        return self._summed("retired", instant)
+
+    def proposed_since(self, instant: datetime) -> int:
+        """Return how many proposals steps made since then, whatever became of them."""
+        return self._summed("proposed", instant)
+
+    def _summed(self, number: str, instant: datetime) -> int:
         mine = (steps.c.scope_id == self._transaction.scope_id) & (steps.c.committed_at > to_micros(instant))
         # The database picks the one number out of each report: notes and refusals make reports long.
         report = type_coerce(cast(steps.c.report, _JSON_TEXT), JSON)
-        return int(self._connection.execute(select(func.sum(report["retired"].as_integer())).where(mine)).scalar() or 0)
+        return int(self._connection.execute(select(func.sum(report[number].as_integer())).where(mine)).scalar() or 0)
 
     def report(self, run_id: str) -> RunReport | None:
         """Return the report of a run, or None if there is none; one that was interrupted has no passes."""
@@ -206,57 +210,6 @@ class RunStore:
         if found is None or found.kind != RunKind.UNDO.value:
             return False
         return not self.takes_back(found.target)
-
-    def count_expired(self, before: datetime) -> int:
-        """Count the rows of runs that ended before that instant, and plans as old."""
-        return sum(
-            self._connection.execute(select(func.count()).select_from(table).where(due)).scalar_one()
-            for table, due in self._expired(before)
-        )
-
-    def purge(self, before: datetime, *, limit: int) -> int:
-        """Remove about *limit* of what `count_expired` counts, a run after all that belongs to it; return how much."""
-        gone = 0
-        for table, due in self._expired(before):
-            if gone < limit:
-                gone += self._delete(table, due, limit - gone)
-        return gone
-
-    def count_feed(self, before: datetime) -> int:
-        """Count feed rows written before that instant, the newest aside."""
-        return self._connection.execute(
-            select(func.count()).select_from(change_feed).where(self._old_feed(before))
-        ).scalar_one()
-
-    def purge_feed(self, before: datetime, *, limit: int) -> int:
-        """Remove at most *limit* feed rows written before that instant, oldest first, the newest aside."""
-        mine = change_feed.c.scope_id == self._transaction.scope_id
-        oldest = select(change_feed.c.revision).where(self._old_feed(before)).order_by(change_feed.c.revision)
-        doomed = change_feed.c.revision.in_(oldest.limit(limit))
-        return self._connection.execute(delete(change_feed).where(mine, doomed)).rowcount
-
-    def _delete(self, table: Table, due: ColumnElement[bool], limit: int) -> int:
-        if "pk" in table.c:
-            due = table.c.pk.in_(select(table.c.pk).where(due).limit(limit))
-        return self._connection.execute(delete(table).where(due)).rowcount
-
-    def _expired(self, before: datetime) -> list[tuple[Table, ColumnElement[bool]]]:
-        scope_id = self._transaction.scope_id
-        ended = self._mine & (runs.c.finished_at < to_micros(before))
-        theirs = select(runs.c.id).where(ended)
-        of_runs = [(table, (table.c.scope_id == scope_id) & table.c.run_id.in_(theirs)) for table in (journal, steps)]
-        # A plan's calls belong to no run here, so calls go by their own age.
-        of_runs += [
-            (table, (table.c.scope_id == scope_id) & (at < to_micros(before)))
-            for table, at in ((model_calls, model_calls.c.answered_at), (model_failures, model_failures.c.failed_at))
-        ]
-        old_plans = (plans.c.scope_id == scope_id) & (plans.c.created_at < to_micros(before))
-        return [*of_runs, (plans, old_plans), (runs, ended)]
-
-    def _old_feed(self, before: datetime) -> Any:
-        mine = change_feed.c.scope_id == self._transaction.scope_id
-        newest = select(func.max(change_feed.c.revision)).where(mine).scalar_subquery()
-        return mine & (change_feed.c.recorded_at < to_micros(before)) & (change_feed.c.revision < newest)
 
 
 def _to_report(scope: Scope, row: Row[Any]) -> RunReport:

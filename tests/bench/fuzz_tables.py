@@ -351,8 +351,8 @@ def _frozen(
     async def nothing(*_: Any, **__: Any) -> Any:
         return {}
 
-    async def none_declined(_: Any) -> frozenset[str]:
-        return frozenset()
+    async def none_declined(_: Any) -> dict[str, Any]:
+        return {}
 
     async def no_clusters() -> list[Any]:
         return []

@@ -18,6 +18,7 @@ from agentcore.stores.sql.schema import (
     journal,
     model_calls,
     plans,
+    proposals,
     reopened,
     runs,
     settled_clusters,
@@ -40,6 +41,7 @@ _QUOTING = (journal.c.reason, runs.c.report, steps.c.report, entries.c.status_re
 _ANSWERS = (model_calls.c.request, model_calls.c.answer)
 _PLANS = (plans.c.changes, plans.c.report)
 _DEFERRED = (deferred.c.changes,)
+_PROPOSALS = (proposals.c.changes, proposals.c.marks)
 _IMAGES = (journal.c.before, journal.c.after)
 
 
@@ -56,6 +58,7 @@ def scrub(transaction: Transaction, gone: Mapping[str, str]) -> None:
         _forget_answers(transaction, _mentions((model_calls.c.record_ids,), ids))
         _delete(transaction, plans, _mentions(_PLANS, [*ids, *map(_reference, chunk)]))
         _delete(transaction, deferred, _mentions(_DEFERRED, [*ids, *map(_reference, chunk)]))
+        _forget_proposals(transaction, _mentions(_PROPOSALS, [*ids, *map(_reference, chunk)]))
         _delete(transaction, settled_clusters, _mentions((settled_clusters.c.record_ids,), ids))
         _delete(transaction, reopened, reopened.c.record_id.in_(chunk))
     for text in sorted({text for text in gone.values() if _is_telling(text)}):
@@ -63,6 +66,7 @@ def scrub(transaction: Transaction, gone: Mapping[str, str]) -> None:
         _forget_answers(transaction, _mentions(_ANSWERS, forms))
         _delete(transaction, plans, _mentions(_PLANS, forms))
         _delete(transaction, deferred, _mentions(_DEFERRED, forms))
+        _forget_proposals(transaction, _mentions(_PROPOSALS, forms))
         for column in _QUOTING:
             for form in forms:
                 _replace(transaction, column, form)
@@ -112,6 +116,15 @@ def _scrub_rows(transaction: Transaction, keys: Collection[int]) -> None:
 def _forget_answers(transaction: Transaction, condition: ColumnElement[bool]) -> None:
     mine = model_calls.c.scope_id == transaction.scope_id
     transaction.connection.execute(update(model_calls).where(mine, condition).values(request=None, answer=None))
+
+
+def _forget_proposals(transaction: Transaction, condition: ColumnElement[bool]) -> None:
+    mine = select(proposals.c.marks).where(proposals.c.scope_id == transaction.scope_id, condition)
+    # The marks of a rejected one are unsalted hashes of texts, as in the journal.
+    marks = {mark for row in transaction.connection.execute(mine).scalars() for _, mark in orjson.loads(row) if mark}
+    for chunk in chunks(sorted(marks)):
+        _delete(transaction, decisions, decisions.c.fingerprint.in_(chunk))
+    _delete(transaction, proposals, condition)
 
 
 def _delete(transaction: Transaction, table: Table, condition: ColumnElement[bool]) -> None:

@@ -35,6 +35,10 @@ COMMANDS = {
     "show": ("journal:show", "Show the report of a run."),
     "diff": ("journal:diff", "Show what a run changed, record by record."),
     "undo": ("journal:undo", "Take back a run, one of its passes, or one change."),
+    "review list": ("review:list_", "List what passes proposed and you have yet to decide."),
+    "review show": ("review:show", "Show what a proposal would change, record by record."),
+    "review approve": ("review:approve", "Make the changes of proposals."),
+    "review reject": ("review:reject", "Drop proposals, and have none like them again."),
     "directives list": ("directives:list_", "List what the model is told, and whose words that are."),
     "directives show": ("directives:show", "Print the text of a directive that is in force."),
     "directives eject": ("directives:eject", "Write a built-in directive to the data directory, to be edited there."),
@@ -46,7 +50,10 @@ COMMANDS = {
 }
 """Each command: the function that is it, imported only when it is called, and what the list of commands says."""
 
-GROUPS = {"directives": "See, change and check what the model is told."}
+GROUPS = {
+    "review": "Decide what becomes of changes that passes only propose.",
+    "directives": "See, change and check what the model is told.",
+}
 """What the list of commands says of those whose names begin with the same word."""
 
 _QUIET: dict[str, Any] = {

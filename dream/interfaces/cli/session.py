@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.host import Host
     from agentcore.llm.settings import ChatOptions
     from agentcore.stores.protocols import Storage
+    from dream.options import PassMode
 
 DATA_VARIABLE = "AGENTCORE_DATA"
 _DATABASE = "agentcore.db"
@@ -93,12 +94,15 @@ class Session:
         return from_environment(self.data_dir)
 
     @asynccontextmanager
-    async def host(self, access: Access, *, chat: "ChatOptions | None" = None) -> AsyncGenerator["Host"]:
+    async def host(
+        self, access: Access, *, chat: "ChatOptions | None" = None, modes: "Mapping[str, PassMode] | None" = None
+    ) -> AsyncGenerator["Host"]:
         """Open the memory with all its services and dreams.
 
         Args:
             access: What is done to it.
             chat: Which model dreams ask; None for none.
+            modes: What becomes of the changes of passes; all are made by default.
 
         Raises:
             UnknownScopeError: nothing was ever stored in the scope, and the command is none that makes it.
@@ -109,7 +113,8 @@ class Session:
         is_there = access is not Access.LOOK or self.database.exists() or self.data_dir.is_file()
         builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
         builder.with_memory().with_skills().with_conversation_log().with_feedback()
-        builder.with_wisps().with_tool_calls().with_dreaming()
+        builder.with_wisps().with_tool_calls()
+        builder.with_dreaming(lambda options: options.replace(modes=modes or {}))
         if chat is not None:
             builder.with_llm(chat)
         if is_there and self.busy_timeout is not None:

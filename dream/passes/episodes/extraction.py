@@ -106,7 +106,7 @@ class EpisodeExtraction:
         # Hundreds of comparisons take longer than the event loop may stall.
         told, refused = await asyncio.to_thread(judge, items, sheet, terms)
         known = await context.read(lambda view: Known.of(view, told))
-        declined = await context.declined(marks_of(told, known))
+        declined = frozenset(await context.declined(marks_of(told, known)))
         met = await asyncio.to_thread(_met, context, told, known, declined)
         return Proposal(
             change_sets=met.change_sets,

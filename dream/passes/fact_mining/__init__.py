@@ -81,7 +81,7 @@ class FactMining:
         # Hundreds of comparisons take longer than the event loop may stall.
         facts, refused = await asyncio.to_thread(_judged, batch, items, shown, terms)
         known = await context.read(lambda view: Known.of(view, facts))
-        declined = await context.declined({mark_of([fact]) for fact in facts})
+        declined = frozenset(await context.declined({mark_of([fact]) for fact in facts}))
         met = await asyncio.to_thread(_met, context, facts, known, declined)
         return Proposal(
             change_sets=met.change_sets,

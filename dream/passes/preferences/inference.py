@@ -105,7 +105,7 @@ class PreferenceInference:
         # Hundreds of comparisons take longer than the event loop may stall.
         shown, refused = await asyncio.to_thread(judge, items, sheet, terms, context.options.preferences)
         known = await context.read(lambda view: Known.of(view, shown))
-        declined = await context.declined(marks_of(shown, known))
+        declined = frozenset(await context.declined(marks_of(shown, known)))
         met = await asyncio.to_thread(_met, context, shown, known, declined)
         return Proposal(
             change_sets=met.change_sets,

@@ -136,7 +136,7 @@ async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[
     marks = {mark for operation in operations for mark in operation.marks(tokenizer).values()}
     desk = Desk(
         sheet=sheet,
-        declined=await context.declined(marks),
+        declined=frozenset(await context.declined(marks)),
         vocabulary=context.vocabulary,
         as_of=context.as_of,
         new_id=context.new_id,

@@ -66,7 +66,7 @@ async def find(context: ModelContext, outcomes: Outcomes) -> Found:
     least = context.options.skill_optimization.least_uses
     judged = [(trial, verdict(trial, outcomes, least_uses=least)) for trial in trials(skills, earlier)]
     worse = [(trial, why) for trial, why in judged if why is not None]
-    declined = await context.declined({mark for trial, _ in worse for mark in trial.marks.values()})
+    declined = frozenset(await context.declined({mark for trial, _ in worse for mark in trial.marks.values()}))
     worse = [(trial, why) for trial, why in worse if declined.isdisjoint(trial.marks.values())]
     going_back = {trial.skill.id for trial, _ in worse}
     candidates = [candidate_of(skill, outcomes, context) for skill in skills if skill.id not in going_back]
@@ -78,7 +78,7 @@ async def _fresh(context: ModelContext, candidates: Sequence[Candidate]) -> list
     """Return those that were not looked at as they are, and whose rewrite no person took back."""
     seen = {one.fingerprint for one in await context.settled()}
     unseen = [one for one in candidates if one.mark(context.directives) not in seen]
-    declined = await context.declined({fingerprint(REWRITE, one.skill) for one in unseen})
+    declined = frozenset(await context.declined({fingerprint(REWRITE, one.skill) for one in unseen}))
     return [one for one in unseen if fingerprint(REWRITE, one.skill) not in declined]
 
 

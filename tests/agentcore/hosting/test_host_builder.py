@@ -234,7 +234,7 @@ def test_dreams_come_with_their_options_checked():
     host = AgentHostBuilder(None).with_memory().with_dreaming(DreamOptions(step_size=7)).build()
     assert host.dreams.scope == Scope.default()
     assert host.for_scope(Scope.parse("a/b/c")).dreams.scope == Scope.parse("a/b/c")
-    assert "no-such-pass" in refused(AgentHostBuilder(None).with_dreaming(DreamOptions(disabled={"no-such-pass"})))
+    assert "no-such-pass" in refused(AgentHostBuilder(None).with_dreaming(DreamOptions(modes={"no-such-pass": "off"})))
     assert "give DreamOptions" in refused(AgentHostBuilder(None).with_dreaming(lambda _: None))
 
 

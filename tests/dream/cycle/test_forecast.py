@@ -94,7 +94,7 @@ async def test_passes_that_are_switched_off_or_not_asked_for_are_left_out(world:
     class Other(Instructed):
         name = "other"
 
-    off = replace(world, options=world.options.replace(disabled=frozenset({"other"})))
+    off = replace(world, options=world.options.replace(modes={"other": "off"}))
     assert [one.name for one in await dreams_of(off, Instructed(QUESTIONS), Other(QUESTIONS)).forecast()] == ["curious"]
     both = dreams_of(world, Instructed(QUESTIONS), Other(QUESTIONS))
     assert [one.name for one in await both.forecast(passes=["other"])] == ["other"]

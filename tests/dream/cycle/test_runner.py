@@ -90,7 +90,7 @@ async def test_an_empty_scope_is_unchanged(world: World):
 
 
 async def test_a_pass_that_is_switched_off_or_not_asked_for_says_so(world: World):
-    world.options = DreamOptions(disabled=frozenset({"near-duplicates"}))
+    world.options = DreamOptions(modes={"near-duplicates": "off"})
     report = await world.dreams.run(passes=["exact-fold", "near-duplicates"])
     assert outcomes(report) == [
         ("retention", "skipped", "not_requested"),

@@ -114,7 +114,7 @@ async def test_it_needs_no_model_and_is_on_by_default(world: World):
 
 
 async def test_it_can_be_switched_off(world: World):
-    world.options = DreamOptions(disabled=frozenset({FOLD}))
+    world.options = DreamOptions(modes={FOLD: "off"})
     await world.add("Ana likes tea", "Ana likes tea")
     assert of_pass(await world.dreams.run(), FOLD).reason == "disabled"
     assert len(await world.active()) == 2

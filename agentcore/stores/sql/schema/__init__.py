@@ -17,6 +17,7 @@ from agentcore.stores.sql.schema.dreams import (
     model_failures,
     pass_ledger,
     plans,
+    proposals,
     reopened,
     runs,
     settled_clusters,
@@ -39,10 +40,10 @@ from agentcore.stores.sql.schema.records import (
     wisp_runs,
 )
 
-REVISION = "0003"
+REVISION = "0004"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0003")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0004")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "model_failures",
     "pass_ledger",
     "plans",
+    "proposals",
     "reopened",
     "runs",
     "scopes",

@@ -144,6 +144,24 @@ deferred = Table(
     instant("deferred_at"),
 )
 
+proposals = Table(
+    "proposals",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("run_id", String(64), nullable=False),
+    Column("pass_name", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("changes", Text, nullable=True),
+    Column("marks", Text, nullable=False),
+    Column("looks_again", Text, nullable=False),
+    instant("proposed_at"),
+    instant("expires_at"),
+    UniqueConstraint("scope_id", "id"),
+    Index("ix_proposals_state", "scope_id", "state", "expires_at"),
+)
+
 settled_clusters = Table(
     "settled_clusters",
     metadata,

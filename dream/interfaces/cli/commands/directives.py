@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from dream.cycle.forecast import Forecast, read_forecast
 from dream.directives import KNOWN, Directive, DirectiveLibrary
-from dream.directives.library import FOLDER, built_in
+from dream.directives.library import FOLDER
 from dream.directives.table import FILE_SUFFIX
 from dream.domain.finding import Finding, Verdict
 from dream.errors import UnwritableFileError
@@ -26,7 +26,9 @@ from dream.interfaces.cli.render.directives import (
 from dream.interfaces.cli.render.text import encodable
 from dream.interfaces.cli.session import Access, CliSession, Session
 from dream.interfaces.exchange.replacing import replacing
+from dream.interfaces.installed import installed_passes
 from dream.options import DreamOptions
+from dream.passes.arrangement import brought
 
 Flag = Annotated[bool, Parameter(negative="")]
 
@@ -51,7 +53,8 @@ async def show(
         original: The text that comes with dream, even if you have your own.
         session: Whose data directory.
     """
-    directive = built_in(name) if original else _library(session).read([name])[name]
+    library = _library(session)
+    directive = library.original(name) if original else library.read([name])[name]
     session.screen.show(lambda: directive_json(directive), lambda: text_lines(directive))
 
 
@@ -63,7 +66,7 @@ async def eject(name: str, /, *, force: Flag = False, session: CliSession) -> No
         force: Replace what stands there.
         session: Whose data directory.
     """
-    directive = built_in(name)
+    directive = _library(session).original(name)
     path = _written(directive, session.data_dir / FOLDER, force=force)
     session.screen.show(
         lambda: {**directive_json(directive), "path": encodable(str(path))},
@@ -109,7 +112,7 @@ async def check(*, session: CliSession) -> Exit:
 
 
 def _library(session: Session) -> DirectiveLibrary:
-    return DirectiveLibrary(session.data_dir, DreamOptions().directives)
+    return DirectiveLibrary(session.data_dir, DreamOptions().directives, brought(installed_passes()))
 
 
 def _vocabulary(session: Session) -> Finding:

@@ -25,6 +25,7 @@ from dream.interfaces.cli.render.reasons import refused_about
 from dream.interfaces.cli.render.reports import run_lines
 from dream.interfaces.cli.render.standing import paused_lines
 from dream.interfaces.cli.session import Access, CliSession
+from dream.options import OTHERS, PassMode
 
 Passes = Annotated[list[str] | None, Parameter(name="--pass", negative="")]
 
@@ -76,6 +77,7 @@ async def run(
     passes: Passes = None,
     plan: Annotated[str | None, Parameter(name="--plan")] = None,
     now: str | None = None,
+    propose: Annotated[bool, Parameter(negative="")] = False,
     model: bool = True,
     session: CliSession,
 ) -> int:
@@ -85,14 +87,16 @@ async def run(
         passes: Only this pass; give the option once for each.
         plan: Id of a plan that `dream plan` made.
         now: Judge as of this instant, as in 2025-10-12T20:00:00Z or 2025-10-12.
+        propose: Have all changes wait until you approve them, `dream review` shows them; retention removes at once.
         model: Let passes ask the model that is configured; else those that need one are skipped.
         session: Whose memory.
     """
-    for name, value in (("--pass", passes), ("--now", now)):
+    for name, value in (("--pass", passes), ("--now", now), ("--propose", propose or None)):
         if plan is not None and value is not None:
             raise ConflictingOptionsError(first="--plan", second=name)
     as_of = instant(now)
-    async with session.host(Access.CHANGE, chat=session.chat() if model else None) as host:
+    modes = {OTHERS: PassMode.PROPOSE} if propose else {}
+    async with session.host(Access.CHANGE, chat=session.chat() if model else None, modes=modes) as host:
         dreams = host.for_scope(session.scope).dreams
         dreams.on_alarm(lambda alarm: session.screen.warn(alarm.sentence))
         report = await dreams.run(passes=passes, plan=plan, now=as_of)
@@ -136,17 +140,23 @@ def instant(text: str | None) -> datetime | None:
 
 
 async def named_entries(
-    host: Host, session: CliSession, report: RunReport, rows: Iterable[JournalRow] = ()
+    host: Host, session: CliSession, report: RunReport | None, rows: Iterable[JournalRow] = ()
 ) -> dict[str, MemoryEntry]:
     """Return the entries that will be shown by what they say.
 
     Args:
         host: Where they are.
         session: Whose memory.
-        report: Names them in its clusters, questions and refusals.
+        report: Names them in its clusters, questions and refusals; None if there is none.
         rows: Name them as successors.
     """
-    refused = [word for item in report.passes for word in refused_about(item.refused)]
-    ids = sorted({*shown_ids(report), *asked_about(report), *refused, *successors_of(rows)})
+    told = set[str]() if report is None else _named(report)
+    ids = sorted({*told, *successors_of(rows)})
     found = await host.storage.read(session.scope, lambda view: view.entries.get_many(ids)) if ids else []
     return {entry.id: entry for entry in found}
+
+
+def _named(report: RunReport) -> set[str]:
+    """Return what may be ids of entries in what is shown of a report."""
+    refused = [word for item in report.passes for word in refused_about(item.refused)]
+    return {*shown_ids(report), *asked_about(report), *refused}

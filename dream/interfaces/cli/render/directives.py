@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agentcore.llm.tokens import estimate_tokens
 from dream.cycle.forecast import Forecast
-from dream.directives import KNOWN, Directive, DirectiveLibrary
+from dream.directives import Directive, DirectiveLibrary, Known
 from dream.domain.finding import Finding
 from dream.errors import InvalidDirectiveError
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
@@ -20,12 +20,13 @@ class Listed:
     """A directive in the list: its text in force, or why there is none."""
 
     name: str
+    known: Known
     directive: Directive | None
     problem: str | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return plain JSON values."""
-        known = KNOWN[self.name]
+        known = self.known
         text = directive_json(self.directive) if self.directive else {"path": None, "hash": None, "tokens": None}
         text.pop("text", None)
         return {
@@ -39,14 +40,15 @@ class Listed:
 
 def listed(library: DirectiveLibrary) -> list[Listed]:
     """Return every directive of a library."""
-    return [_listed(library, name) for name in KNOWN]
+    return [_listed(library, name) for name in library.known]
 
 
 def _listed(library: DirectiveLibrary, name: str) -> Listed:
+    known = library.known[name]
     try:
-        return Listed(name, library.read([name])[name])
+        return Listed(name, known, library.read([name])[name])
     except InvalidDirectiveError as error:
-        return Listed(name, None, str(error))
+        return Listed(name, known, None, str(error))
 
 
 def directive_json(directive: Directive) -> dict[str, object]:
@@ -64,7 +66,7 @@ def list_lines(session: Session, found: Sequence[Listed]) -> Lines:
     """Yield each directive with whose words it has, and its readers."""
     width = session.screen.width
     for one in found:
-        known = KNOWN[one.name]
+        known = one.known
         yield Line(one.name, Tone.TITLE)
         yield from paragraph(f"{known.purpose} Sent by {', '.join(known.passes)}.", width, first="  ")
         if one.directive is None:

@@ -15,6 +15,7 @@ from dream.interfaces.cli.session import Session
 
 _TONES = {
     PassOutcome.APPLIED: Tone.ADDED,
+    PassOutcome.PROPOSED: Tone.WARNING,
     PassOutcome.UNCHANGED: Tone.PLAIN,
     PassOutcome.SKIPPED: Tone.FAINT,
     PassOutcome.FAILED: Tone.REMOVED,
@@ -40,7 +41,8 @@ def run_lines(session: Session, report: RunReport, entries: Mapping[str, MemoryE
 
 
 def _head(report: RunReport, width: int) -> Lines:
-    what = {RunKind.DREAM: "Run"}.get(report.kind, f"Run ({report.kind.value} of {report.target})")
+    target = f" of {report.target}" if report.target else ""
+    what = {RunKind.DREAM: "Run"}.get(report.kind, f"Run ({report.kind.value}{target})")
     reason = f" ({explained(report.reason)})" if report.reason else ""
     resumed = "; it went on after an interruption" if report.resumed else ""
     title = f"{what} {report.run_id} on {report.scope}: {report.outcome.value}{reason}{resumed}"
@@ -87,6 +89,7 @@ def _numbers(item: PassReport) -> str:
     counts = {name: value for name, value in item.notes.items() if value or isinstance(value, str)}
     parts = [
         counted(item.accepted, "record") + " changed" if item.accepted else "",
+        counted(item.proposed, "proposal") + " to review" if item.proposed else "",
         counted(item.purged, "record") + " removed for good" if item.purged else "",
         # What it counted none of is told only where it counted nothing at all.
         *(_note(name, value) for name, value in (counts or item.notes).items()),
@@ -116,6 +119,8 @@ def _next_steps(session: Session, report: RunReport) -> Lines:
         yield Line(f"{backlog:,} entries are left for later runs: {session.command('run')}")
     if report.finished_at is None:
         yield Line(f"It was interrupted; go on with it: {session.command('run')}", Tone.WARNING)
+    if any(item.proposed for item in report.passes):
+        yield Line(f"Decide what waits: {session.command('review', 'list')}")
     if report.changes:
         yield Line(f"See every change:  {session.command('diff', report.run_id)}")
         yield Line(f"Take it all back:  {session.command('undo', report.run_id)}")

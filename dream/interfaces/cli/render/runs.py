@@ -21,6 +21,9 @@ def _cells(report: RunReport) -> tuple[str, ...]:
     outcome = report.outcome.value if report.finished_at else "interrupted"
     refused = sum(len(item.refused) for item in report.passes)
     parts = [f"{counted(report.changes, 'record')} changed"]
+    proposed = sum(item.proposed for item in report.passes)
+    if proposed:
+        parts.append(f"{proposed:,} proposed")
     if report.purged:
         parts.append(f"{report.purged:,} purged")
     if refused:

@@ -43,12 +43,20 @@ def _rows(session: Session, status: Status) -> list[tuple[str, str]]:
         ("turns", f"{status.turns:,}, {status.unread_turns:,} unread"),
         ("skills", f"{status.skills:,}"),
         ("to look at", backlog),
+        ("to review", _waiting(session, status)),
         ("last dream", last),
         ("interrupted", "none" if lease else interrupted),
         ("dreaming", f"process {lease.pid} on {one_line(lease.host)}" if lease else "nobody"),
         ("paused", f"yes; {session.command('resume')} lifts it" if status.paused else "no"),
         ("revision", f"{status.revision:,}"),
     ]
+
+
+def _waiting(session: Session, status: Status) -> str:
+    if not status.proposals:
+        return "none"
+    waiting = ", ".join(f"{name} {count:,}" for name, count in status.proposals.items())
+    return f"{waiting}; {session.command('review', 'list')} shows them"
 
 
 def paused_lines(session: Session, *, is_paused: bool) -> Lines:

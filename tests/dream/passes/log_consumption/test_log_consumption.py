@@ -130,7 +130,7 @@ async def test_a_turn_waits_for_the_slowest_reader(world: World):
 
 async def test_a_reader_that_is_switched_off_or_lacks_something_is_not_waited_for(world: World):
     await said(world, "one")
-    await night(world, passes=[SecondReader(reads=0)], disabled=frozenset({"skill-gaps"}))
+    await night(world, passes=[SecondReader(reads=0)], modes={"skill-gaps": "off"})
     assert await unread(world) == set()
     await said(world, "two")
     poor = replace(world, capabilities=frozenset({Capability.MEMORY, Capability.CONVERSATION}))
@@ -280,7 +280,7 @@ async def test_the_journal_keeps_no_second_copy_of_what_was_said(world: World):
 
 async def test_a_plan_consumes_what_it_said(world: World):
     await said(world, "one", "two")
-    heard = hearing(world, *(NOTHING,) * 9, disabled=frozenset({"episodes", "skill-gaps", "preferences"}))
+    heard = hearing(world, *(NOTHING,) * 9, modes=dict.fromkeys(["episodes", "skill-gaps", "preferences"], "off"))
     order = await heard.dreams.plan(passes=["fact-mining", "log-consumption"])
     assert await unread(world) == {"one", "two"}
     applied = await heard.dreams.run(plan=order.plan_id)

@@ -1,0 +1,77 @@
+"""The queue of proposals, as one transaction finds it: what waits there already, and what else may."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentcore.stores.protocols import ReadView
+from dream.cycle.draft import Judgement
+from dream.domain.change import ChangeSet
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused
+from dream.options import ReviewOptions
+from dream.stores import Books
+
+
+@dataclass(slots=True)
+class Queue:
+    """Room for proposals; lives as long as one transaction.
+
+    Args:
+        left: How many more may be made, by each bound; None where there is none.
+        records: Records that a waiting proposal would change.
+        marks: What a person declines by rejecting what waits.
+    """
+
+    left: dict[Refused, int | None]
+    records: set[str]
+    marks: set[str]
+
+    @classmethod
+    def as_it_stands(cls, view: ReadView, books: Books, options: ReviewOptions) -> "Queue":
+        """Return the queue as the transaction finds it."""
+        waiting = sum(books.proposals.counts().values())
+        midnight = view.now.replace(hour=0, minute=0, second=0, microsecond=0)
+        left = {
+            Refused.QUEUE_FULL: None if options.max_waiting is None else options.max_waiting - waiting,
+            Refused.REVIEW_BUDGET: None
+            if options.per_day is None
+            else options.per_day - books.runs.proposed_since(midnight),
+        }
+        marks = books.proposals.marks()
+        return cls(left, {record for record, _ in marks}, {mark for _, mark in marks if mark is not None})
+
+    @property
+    def full(self) -> Refused | None:
+        """The bound that lets nothing more in; None if there is room."""
+        return next((code for code, left in self.left.items() if left is not None and left <= 0), None)
+
+    def admitted(self, judged: Judgement) -> list[ChangeSet]:
+        """Take what was accepted out of *judged*, and return what of it may wait here; the rest is deferred there."""
+        accepted, judged.accepted = judged.accepted, []
+        admitted: list[ChangeSet] = []
+        for change_set in accepted:
+            refusal = self._admit(change_set)
+            if refusal is None:
+                admitted.append(change_set)
+            else:
+                judged.refused.append(refusal)
+                judged.deferred.append(change_set)
+        return admitted
+
+    def _admit(self, change_set: ChangeSet) -> Refusal | None:
+        """Take the place that *change_set* needs; where there is none, return why."""
+        touched = [change.record_id for change in change_set.changes if change.before is not None]
+        held = sorted(self.records.intersection(touched)) or self._same(change_set)
+        if held:
+            return Refusal.of(Refused.AWAITS_REVIEW, held)
+        if self.full is not None:
+            return Refusal.of(self.full, [change.record_id for change in change_set.changes])
+        self.left = {code: None if left is None else left - 1 for code, left in self.left.items()}
+        self.records.update(touched)
+        self.marks.update(change_set.fingerprints.values())
+        return None
+
+    def _same(self, change_set: ChangeSet) -> Sequence[str]:
+        """Return the records of an operation that waits already, if by other ids: all its marks are there."""
+        marks = set(change_set.fingerprints.values())
+        return sorted(change_set.fingerprints) if marks and marks <= self.marks else ()

@@ -1,0 +1,89 @@
+"""A change set that waits until a person approves it."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from agentcore.domain.instants import to_text
+from agentcore.domain.records import Record, to_image
+from agentcore.domain.scope import Scope
+from dream.domain.change import ChangeSet
+from dream.domain.journal import JournalRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingProposal:
+    """One operation that a pass proposed and nobody decided yet.
+
+    Args:
+        proposal_id: What `approve` and `reject` take.
+        scope: Whose memory.
+        run_id: The run that proposed it.
+        pass_name: The pass that did.
+        proposed_at: When.
+        expires_at: When it is dropped unless somebody decides.
+        change_set: What it would change, on the records as the pass read them.
+        reader: The pass's own other reader that found it; empty for the pass itself.
+        members: What the pass would have to look at again, should a record move; empty for the records themselves.
+    """
+
+    proposal_id: str
+    scope: Scope
+    run_id: str
+    pass_name: str
+    proposed_at: datetime
+    expires_at: datetime
+    change_set: ChangeSet
+    reader: str = ""
+    members: tuple[str, ...] = ()
+
+    def to_look_at_again(self, moved: Collection[str]) -> tuple[str, list[str]]:
+        """Return the reader that has to look again, and at what, now that the records *moved*."""
+        mine = [change.record_id for change in self.change_set.changes if change.before is not None]
+        stale = [record_id for record_id in mine if record_id in moved]
+        reader = f"{self.pass_name}/{self.reader}" if self.reader else self.pass_name
+        is_member = not self.members or set(stale) <= set(self.members)
+        return reader, stale if is_member else list(self.members) if stale else []
+
+    @property
+    def rows(self) -> tuple[JournalRow, ...]:
+        """What the journal would say of it, were it approved: its diff."""
+        return tuple(
+            JournalRow(
+                scope=self.scope,
+                run_id=self.run_id,
+                step=0,
+                pass_name=self.pass_name,
+                number=1,
+                operation=self.change_set.operation,
+                kind=change.kind,
+                record_id=change.record_id,
+                before=_image(change.before),
+                after=_image(change.after),
+                reason=change.reason,
+                fingerprint=self.change_set.fingerprints.get(change.record_id),
+                recorded_at=self.proposed_at,
+                scrubbed=False,
+            )
+            for change in self.change_set.changes
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `dream review show --json` prints."""
+        told = ("kind", "id", "reason", "before", "after")
+        return {
+            "proposal_id": self.proposal_id,
+            "run_id": self.run_id,
+            "pass": self.pass_name,
+            "operation": self.change_set.operation,
+            "proposed_at": to_text(self.proposed_at),
+            "expires_at": to_text(self.expires_at),
+            "changes": [{name: row.to_json()[name] for name in told} for row in self.rows],
+        }
+
+
+def _image(record: Record | None) -> str | None:
+    return None if record is None else orjson.dumps(to_image(record), option=orjson.OPT_SORT_KEYS).decode()

@@ -1,0 +1,136 @@
+"""Proposals: changes that wait until a person approves them."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Row, delete, func, insert, select, update
+
+from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.scope import Scope
+from agentcore.stores.sql.schema import proposals
+from agentcore.stores.sql.transaction import Transaction, chunks, encode
+from dream.domain.waiting import WaitingProposal
+from dream.errors import UnknownProposalError
+from dream.stores.change_sets import from_json, to_json
+
+_WAITING, _REJECTED = "waiting", "rejected"
+
+
+class ProposalStore:
+    """Proposals of one scope, in one transaction; lives as long as it.
+
+    What was approved or has expired is gone. Of what was rejected the marks stay, so that a `forget` finds them.
+    """
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+        self._mine = proposals.c.scope_id == transaction.scope_id
+
+    def add(self, proposal: WaitingProposal) -> None:
+        """Have a change set wait."""
+        change_set = proposal.change_set
+        marks = [[change.record_id, change_set.fingerprints.get(change.record_id)] for change in change_set.changes]
+        self._connection.execute(
+            insert(proposals).values(
+                scope_id=self._transaction.scope_id,
+                id=proposal.proposal_id,
+                run_id=proposal.run_id,
+                pass_name=proposal.pass_name,
+                state=_WAITING,
+                changes=encode(to_json(change_set)),
+                marks=encode(marks),
+                looks_again=encode([proposal.reader, proposal.members]),
+                proposed_at=to_micros(proposal.proposed_at),
+                expires_at=to_micros(proposal.expires_at),
+            )
+        )
+
+    def waiting(self, pass_name: str | None = None) -> list[WaitingProposal]:
+        """Return what waits, of one pass or of all, in the order it was proposed."""
+        statement = select(proposals).where(self._open())
+        if pass_name is not None:
+            statement = statement.where(proposals.c.pass_name == pass_name)
+        return self._read(statement.order_by(proposals.c.pk))
+
+    def get_many(self, ids: Collection[str]) -> list[WaitingProposal]:
+        """Return those of *ids* that nobody decided, expired ones too, in the order they were proposed."""
+        found: list[Row[Any]] = []
+        for chunk in chunks(sorted(set(ids))):
+            undecided = self._mine & (proposals.c.state == _WAITING) & proposals.c.id.in_(chunk)
+            found += self._connection.execute(select(proposals).where(undecided))
+        scope = self._transaction.scope
+        return [_to_proposal(scope, row) for row in sorted(found, key=lambda row: row.pk)]
+
+    def resolve(self, prefix: str) -> str:
+        """Return the one undecided proposal whose id starts with *prefix*; UnknownProposalError if none or several."""
+        begins = proposals.c.id.startswith(prefix, autoescape=True)
+        undecided = self._mine & (proposals.c.state == _WAITING)
+        found = self._connection.execute(select(proposals.c.id).where(undecided, begins).limit(2)).scalars().all()
+        if not prefix or len(found) != 1:
+            raise UnknownProposalError(value=prefix, matches=len(found))
+        return found[0]
+
+    def marks(self) -> list[tuple[str, str | None]]:
+        """Return which records wait, each with what a person declines by a rejection."""
+        rows = self._connection.execute(select(proposals.c.marks).where(self._open())).scalars()
+        return [(record_id, mark) for row in rows for record_id, mark in orjson.loads(row)]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many proposals of each pass wait."""
+        counted = select(proposals.c.pass_name, func.count()).where(self._open()).group_by(proposals.c.pass_name)
+        return {row[0]: row[1] for row in self._connection.execute(counted.order_by(proposals.c.pass_name))}
+
+    def remove(self, ids: Collection[str]) -> None:
+        """Drop proposals that wait no longer."""
+        for chunk in chunks(sorted(ids)):
+            self._connection.execute(delete(proposals).where(self._mine, proposals.c.id.in_(chunk)))
+
+    def reject(self, ids: Collection[str]) -> None:
+        """Keep of these the marks alone."""
+        for chunk in chunks(sorted(ids)):
+            mine = self._mine & proposals.c.id.in_(chunk)
+            self._connection.execute(update(proposals).where(mine).values(state=_REJECTED, changes=None))
+
+    def withdraw(self, run_id: str, pass_name: str) -> None:
+        """Drop what a run that is taken back proposed and nobody decided."""
+        mine = self._mine & (proposals.c.run_id == run_id) & (proposals.c.pass_name == pass_name)
+        self._connection.execute(delete(proposals).where(mine, proposals.c.state == _WAITING))
+
+    def count_expired(self, at: datetime) -> int:
+        """Count what nobody decided in time."""
+        return self._connection.execute(select(func.count()).select_from(proposals).where(self._late(at))).scalar_one()
+
+    def expire(self, at: datetime, *, limit: int) -> list[WaitingProposal]:
+        """Drop at most *limit* that nobody decided in time, oldest first, and return them."""
+        late = self._read(select(proposals).where(self._late(at)).order_by(proposals.c.pk).limit(limit))
+        self.remove([one.proposal_id for one in late])
+        return late
+
+    def _open(self) -> ColumnElement[bool]:
+        unexpired = proposals.c.expires_at > to_micros(self._transaction.now)
+        return self._mine & (proposals.c.state == _WAITING) & unexpired
+
+    def _late(self, at: datetime) -> ColumnElement[bool]:
+        return self._mine & (proposals.c.state == _WAITING) & (proposals.c.expires_at <= to_micros(at))
+
+    def _read(self, statement: Any) -> list[WaitingProposal]:
+        rows: Sequence[Row[Any]] = self._connection.execute(statement).all()
+        return [_to_proposal(self._transaction.scope, row) for row in rows]
+
+
+def _to_proposal(scope: Scope, row: Row[Any]) -> WaitingProposal:
+    reader, members = orjson.loads(row.looks_again)
+    return WaitingProposal(
+        proposal_id=row.id,
+        scope=scope,
+        run_id=row.run_id,
+        pass_name=row.pass_name,
+        proposed_at=from_micros(row.proposed_at),
+        expires_at=from_micros(row.expires_at),
+        change_set=from_json(scope, orjson.loads(row.changes)),
+        reader=reader,
+        members=tuple(members),
+    )

@@ -1,0 +1,40 @@
+"""What a pass without a model may retire in a day."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+from dreaming import DAY, NOW, World, codes, of_pass
+from wishing import Wishful
+
+from agentcore.domain.memory import MemoryEntry, Status
+from dream.domain.change import Change, ChangeSet
+from dream.domain.proposal import Proposal
+from dream.options import ConsolidationOptions, DreamOptions
+
+
+class Sweeping(Wishful):
+    """Archives all it sees, and is not done before nothing is left."""
+
+    name: ClassVar[str] = "sweeping"
+
+
+def sweep(entries: list[MemoryEntry]) -> Proposal:
+    gone = [replace(entry, status=Status.ARCHIVED, status_reason="swept", status_at=NOW) for entry in entries]
+    sets = [
+        ChangeSet(operation="sweep", changes=(Change(before=entry, after=after, reason="swept"),))
+        for entry, after in zip(entries, gone, strict=True)
+    ]
+    return Proposal(change_sets=tuple(sets), looked_at=tuple(entry.id for entry in entries), done=not entries)
+
+
+async def test_what_has_no_room_today_is_found_again_by_a_later_run(world: World):
+    world.options = DreamOptions(consolidation=ConsolidationOptions(share_cap=0.0, share_cap_least=2))
+    await world.add(*(f"note {place}" for place in range(5)))
+    first = of_pass(await world.run_passes(Sweeping(sweep)), "sweeping")
+    assert (first.accepted, codes(first), first.backlog) == (2, ["share_cap"] * 3, 3)
+    world.clock.advance(DAY * 1.1)
+    second = of_pass(await world.run_passes(Sweeping(sweep)), "sweeping")
+    assert (second.accepted, codes(second)) == (2, ["share_cap"])
+    world.clock.advance(DAY * 1.1)
+    last = of_pass(await world.run_passes(Sweeping(sweep)), "sweeping")
+    assert (last.accepted, codes(last), await world.active()) == (1, [], [])
