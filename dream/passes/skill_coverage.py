@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from agentcore.recall.tokenizer import Tokenizer
 from dream.guards.coverage import Superseded, coverage
 from dream.guards.specific import Kind, Specific
 from dream.guards.vocabulary import Vocabulary
+from dream.passes.words import terms_of
 
 STEP: Final = "step"
 COMMAND: Final = "command"
@@ -177,12 +177,11 @@ def _taken_apart(text: str) -> _Parts:
 
 def _lost_steps(wanted: Sequence[_Parts], given: _Parts) -> list[str]:
     """Return the steps that stand nowhere in the new text, in whatever words."""
-    tokenizer = Tokenizer()
-    units = [set(tokenizer.tokens(line)) for line in (*given.prose.splitlines(), *given.commands) if line.strip()]
+    units = [set(terms_of(line)) for line in (*given.prose.splitlines(), *given.commands) if line.strip()]
     units += [first | second for first, second in pairwise(units)]
     lost: list[str] = []
     for step in dict.fromkeys(step for parts in wanted for step in parts.steps):
-        words = set(tokenizer.tokens(step))
+        words = set(terms_of(step))
         best = max((len(words & unit) for unit in units), default=0)
         if len(words) >= _FEWEST_WORDS and best < _STEP_STANDS * len(words):
             lost.append(step)

@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from agentcore.domain.capability import Capability
-from agentcore.domain.skill import Skill
 from agentcore.llm.chat import ChatRequest
-from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
+from dream.passes.judgements import Judgements
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
@@ -24,6 +24,9 @@ from dream.passes.skill_consolidation.reviewing import Plan, batch_of, planned, 
 from dream.passes.skill_consolidation.usage import Usage, read_usage
 from dream.passes.skill_lines import handles
 from dream.passes.skill_names import clean_skill_name
+
+_Question = tuple[SkillAnswer, Sheet, frozenset[str]]
+"""All that a judgement of an answer rests on: it, the skills as they are, and what people declined."""
 
 _FEWEST = 2
 """One skill alone has nothing to be consolidated with."""
@@ -43,6 +46,7 @@ class SkillConsolidation:
     def __init__(self) -> None:
         self._plans = RunMemo[Plan]()
         self._usage = RunMemo[Usage]()
+        self._judgements = Judgements[_Question, Judged]()
 
     async def has_work(self, context: ModelContext) -> Work:
         """Skills that are new, changed or due again, and can be shown with another."""
@@ -77,7 +81,7 @@ class SkillConsolidation:
 
     async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of an answer that loses or makes up something, or retires and saves nothing."""
-        judged, _ = await _judged(context, batch, answer)
+        judged, _ = await _judged(context, batch, answer, self._judgements)
         if not judged.unfaithful and not judged.problem:
             return None
         first = await self.request(context, batch)
@@ -85,7 +89,7 @@ class SkillConsolidation:
 
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
         """Make of the last answer that can be used what it is worth; one that cannot settles nothing."""
-        tried = [await _judged(context, batch, answer) for answer in answers]
+        tried = [await _judged(context, batch, answer, self._judgements) for answer in answers]
         usable = [(judged, sheet) for judged, sheet in tried if not judged.problem]
         if not usable:
             return Proposal(refused=tuple(tried[-1][0].refused))
@@ -117,13 +121,12 @@ async def _plan(context: ModelContext) -> Plan:
 
 
 async def _usage(context: ModelContext) -> Usage:
-    def read(view: ReadView) -> Usage:
-        return read_usage(view, context, {skill.name for skill in view.skills.catalogue()})
-
-    return await context.read(read)
+    return await context.read(lambda view: read_usage(view, context, view.skills.names()))
 
 
-async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[Judged, Sheet]:
+async def _judged(
+    context: ModelContext, batch: Batch, answer: Answer, judgements: Judgements[_Question, Judged]
+) -> tuple[Judged, Sheet]:
     read = read_skills(answer, sources=SOURCES)
     sheet = await context.read(lambda view: _sheet(view, batch, read))
     if isinstance(read, Refusal):
@@ -132,37 +135,51 @@ async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[
         problem = "it retires skills and saves none"
         return Judged(refused=[Refusal(Refused.NO_REPLACEMENT, problem)], problem=problem), sheet
     operations, refused = sort_out(read, sheet)
-    tokenizer = Tokenizer()
-    marks = {mark for operation in operations for mark in operation.marks(tokenizer).values()}
-    desk = Desk(
-        sheet=sheet,
-        declined=await context.declined(marks),
-        vocabulary=context.vocabulary,
-        as_of=context.as_of,
-        new_id=context.new_id,
-    )
-    # Comparing procedures takes longer than the event loop may stall.
-    return await asyncio.to_thread(judge, operations, [*read.refused, *refused], desk), sheet
+    marks = {mark for operation in operations for mark in operation.marks().values()}
+    declined = await context.declined(marks)
+    question = (read, sheet, declined)
+    judged = judgements.take(context, batch, question)
+    if judged is None:
+        desk = Desk(
+            sheet=sheet,
+            declined=declined,
+            vocabulary=context.vocabulary,
+            as_of=context.as_of,
+            new_id=context.new_id,
+        )
+        # Comparing procedures takes longer than the event loop may stall.
+        judged = await asyncio.to_thread(judge, operations, [*read.refused, *refused], desk)
+        judgements.keep(context, batch, question, judged)
+    return judged, sheet
 
 
 def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> Sheet:
     versions = dict(batch.members)
     ids = handles(batch.member_ids)
-    by_id = {one: skill for one in batch.member_ids if (skill := view.skills.get(one)) and skill.status == "active"}
+    by_id = {skill.id: skill for skill in view.skills.get_many(batch.member_ids) if skill.status == "active"}
+    shown = {
+        handle: by_id[record_id]
+        for handle, record_id in ids.items()
+        if record_id in by_id and by_id[record_id].version == versions[record_id]
+    }
+    sheet = Sheet(shown=shown, handles=frozenset(ids))
     # An answer that changes nothing needs to know of no other skill.
     changes = isinstance(read, SkillAnswer) and (read.saves or read.retirements)
-    live = {skill.name: skill for skill in view.skills.catalogue()} if changes else dict[str, Skill]()
-    drafts = read.saves if isinstance(read, SkillAnswer) else ()
-    names = {draft.name.strip() for draft in drafts} | {clean_skill_name(draft.name) for draft in drafts}
+    return _with_others(view, sheet, read) if changes else sheet
+
+
+def _with_others(view: ReadView, sheet: Sheet, read: SkillAnswer) -> Sheet:
+    """Return the sheet with what an answer has to know of other skills."""
+    live = view.skills.names()
+    names = {draft.name.strip() for draft in read.saves} | {clean_skill_name(draft.name) for draft in read.saves}
     folded = {name.casefold() for name in names}
     taken = view.skills.taken(names) | {name for name in live if name.casefold() in folded}
-    return Sheet(
-        shown={
-            handle: by_id[record_id]
-            for handle, record_id in ids.items()
-            if record_id in by_id and by_id[record_id].version == versions[record_id]
-        },
-        handles=frozenset(ids),
-        live=live,
+    successors = {one.replaced_by for one in read.retirements} & live
+    going = {sheet.shown[one.handle].name for one in read.retirements if one.handle in sheet.shown}
+    return replace(
+        sheet,
+        live=frozenset(live),
+        successors={name: found for name in sorted(successors) if (found := view.skills.named(name))},
+        leading=tuple(view.skills.leading_to(going)),
         taken=frozenset(name.casefold() for name in taken),
     )

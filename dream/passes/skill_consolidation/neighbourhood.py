@@ -7,8 +7,8 @@ from math import log
 from typing import Final
 
 from agentcore.domain.skill import Skill
-from agentcore.recall.tokenizer import Tokenizer
 from dream.passes.skill_names import prefix_of
+from dream.passes.words import terms_of
 
 _SALIENT: Final = 12
 """Terms of a skill that are compared: its rarest."""
@@ -56,8 +56,7 @@ def _edges(skills: Sequence[Skill], threshold: float) -> list[tuple[int, int]]:
 
 def _alike(skills: Sequence[Skill]) -> Iterator[tuple[int, int, float]]:
     """Yield pairs of places with the weighted Jaccard similarity of their rarest terms."""
-    tokenizer = Tokenizer()
-    terms = [frozenset(tokenizer.tokens(f"{skill.name} {skill.summary} {skill.content}")) for skill in skills]
+    terms = [frozenset(terms_of(f"{skill.name} {skill.summary} {skill.content}")) for skill in skills]
     common = Counter(term for found in terms for term in found)
     weight = {term: log(1 + len(skills) / count) for term, count in common.items()}
     salient = [sorted(found, key=lambda term: (common[term], term)) for found in terms]
