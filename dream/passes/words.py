@@ -1,19 +1,11 @@
 """The words of texts as the recall index knows them, for passes that ask whether two texts have any in common."""
 
-from threading import local
 from typing import Final
 
 from agentcore.recall.tokenizer import Tokenizer
 
-
-class _OfThread(local):
-    """The tokenizer of one thread: it is none that threads may share, and it remembers every word it has cut."""
-
-    def __init__(self) -> None:
-        self.tokenizer = Tokenizer()
-
-
-_OWN: Final = _OfThread()
+CUTTER: Final = Tokenizer()
+"""Shared by all passes: it remembers the words it has cut."""
 
 
 def terms_of(text: str) -> list[str]:
@@ -23,4 +15,4 @@ def terms_of(text: str) -> list[str]:
         >>> terms_of("Ana moved to Lisbon.")
         ['ana', 'move', 'lisbon']
     """
-    return _OWN.tokenizer.tokens(text)
+    return CUTTER.tokens(text)

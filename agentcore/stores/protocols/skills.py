@@ -25,8 +25,8 @@ class SkillReader(Protocol):
         """Return those of *names* that a skill has or once had, in whatever state it is."""
         ...
 
-    def names(self) -> set[str]:
-        """Return the names of all active skills."""
+    def names(self, among: Collection[str] | None = None) -> set[str]:
+        """Return the names of active skills: of all, or those among *among*."""
         ...
 
     def leading_to(self, names: Collection[str]) -> list[Skill]:

@@ -36,7 +36,7 @@ class SqlSignalStore(Generic[S]):
         if since is not None:
             statement = statement.where(self._columns.occurred_at >= to_micros(since))
         statement = statement.order_by(self._columns.occurred_at.desc(), self._columns.pk.desc()).limit(limit)
-        found = [self._rows.read(self._transaction, row) for row in self._connection.execute(statement)]
+        found = [self._rows.read(self._transaction, row) for row in self._connection.execute(statement).all()]
         return found[::-1]
 
     def get_many(self, signal_ids: Collection[str]) -> list[S]:
@@ -45,7 +45,7 @@ class SqlSignalStore(Generic[S]):
         for chunk in chunks(sorted(set(signal_ids))):
             statement = select(*self._rows.columns).where(self._mine, self._columns.id.in_(chunk))
             rows = self._connection.execute(statement.order_by(self._columns.id))
-            found += [self._rows.read(self._transaction, row) for row in rows]
+            found += [self._rows.read(self._transaction, row) for row in rows.all()]
         return found
 
     def count(self) -> int:

@@ -158,7 +158,7 @@ class SqlTurnStore:
         return select(*_ROWS.columns).where(self._mine)
 
     def _read(self, statement: Select[Any]) -> list[Turn]:
-        return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement)]
+        return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
 
     def _count(self, *conditions: ColumnElement[bool]) -> int:
         return self._connection.execute(select(func.count()).select_from(turns).where(*conditions)).scalar_one()

@@ -61,6 +61,9 @@ class SkillContract:
         kept = [a_skill("a", "mail"), a_skill("b", "Mail"), retired]
         await storage.write(SCOPE, lambda unit: [unit.skills.add(skill) for skill in kept])
         expect_equal(await storage.read(SCOPE, lambda view: view.skills.names()), {"mail", "Mail"})
+        among = ["Mail", "mail/old", "mail/none", "Mail"]
+        expect_equal(await storage.read(SCOPE, lambda view: view.skills.names(among)), {"Mail"})
+        expect_equal(await storage.read(SCOPE, lambda view: view.skills.names([])), set[str]())
         expect_equal(await storage.read(OTHER_SCOPE, lambda view: view.skills.names()), set[str]())
 
     async def test_skills_that_lead_to_others_are_found(self, storage: Storage) -> None:

@@ -13,7 +13,6 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
-from dream.passes.judgements import Judgements
 from dream.passes.lines import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at
 from dream.passes.memory_consolidation import feedback as signals
 from dream.passes.memory_consolidation.answer import Broken, Parsed, parse
@@ -34,6 +33,7 @@ from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
 
 _RUNS_REMEMBERED: Final = 64
+_JUDGEMENTS_REMEMBERED: Final = 64
 
 _Question = tuple[Parsed, Sheet, Twins]
 """All that a judgement of an answer about entries rests on."""
@@ -55,7 +55,7 @@ class MemoryConsolidation:
 
     def __init__(self) -> None:
         self._repaired: OrderedDict[str, set[str]] = OrderedDict()
-        self._judgements = Judgements[_Question, Judged]()
+        self._judgements: OrderedDict[tuple[str, str], tuple[_Question, Judged]] = OrderedDict()
 
     async def has_work(self, context: ModelContext) -> Work:
         """Entries to review, clusters whose time has come, or feedback to learn from."""
@@ -113,6 +113,13 @@ class MemoryConsolidation:
             "questions": [question for note in notes for question in note.get("questions", ())],
         }
 
+    def _remembered(self, key: tuple[str, str], question: _Question) -> Judged | None:
+        """Return what `review` found of the very same answer on the very same entries, for `interpret` to use."""
+        asked, judged = self._judgements.pop(key, (None, None))
+        while len(self._judgements) >= _JUDGEMENTS_REMEMBERED:
+            self._judgements.popitem(last=False)
+        return judged if asked == question else None
+
     def _may_repair(self, context: ModelContext, batch: Batch) -> bool:
         repaired = self._repaired.setdefault(context.run_id, set())
         self._repaired.move_to_end(context.run_id)
@@ -130,12 +137,12 @@ class MemoryConsolidation:
         sheet, twins = await context.read(lambda view: (_sheet(view, batch), find_twins(view, parsed)))
         texts = [entry.content for entry in sheet.entries.values()]
         question = (parsed, sheet, twins)
-        judged = self._judgements.take(context, batch, question)
+        judged = self._remembered((context.run_id, batch.number), question)
         if judged is None:
             desk = await desk_for(context, parsed, texts, twins, merge_only=batch.kind == SETTLED)
             # Comparing texts takes longer than the event loop may stall.
             judged = await asyncio.to_thread(judge_entries, parsed, sheet, desk)
-            self._judgements.keep(context, batch, question, judged)
+            self._judgements[context.run_id, batch.number] = (question, judged)
         return judged, [sheet.entries[handle] for handle in sheet.entries if handle in sheet.members]
 
 

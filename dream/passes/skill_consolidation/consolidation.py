@@ -11,7 +11,6 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
-from dream.passes.judgements import Judgements
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
@@ -24,9 +23,6 @@ from dream.passes.skill_consolidation.reviewing import Plan, batch_of, planned, 
 from dream.passes.skill_consolidation.usage import Usage, read_usage
 from dream.passes.skill_lines import handles
 from dream.passes.skill_names import clean_skill_name
-
-_Question = tuple[SkillAnswer, Sheet, frozenset[str]]
-"""All that a judgement of an answer rests on: it, the skills as they are, and what people declined."""
 
 _FEWEST = 2
 """One skill alone has nothing to be consolidated with."""
@@ -46,7 +42,6 @@ class SkillConsolidation:
     def __init__(self) -> None:
         self._plans = RunMemo[Plan]()
         self._usage = RunMemo[Usage]()
-        self._judgements = Judgements[_Question, Judged]()
 
     async def has_work(self, context: ModelContext) -> Work:
         """Skills that are new, changed or due again, and can be shown with another."""
@@ -81,7 +76,7 @@ class SkillConsolidation:
 
     async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of an answer that loses or makes up something, or retires and saves nothing."""
-        judged, _ = await _judged(context, batch, answer, self._judgements)
+        judged, _ = await _judged(context, batch, answer)
         if not judged.unfaithful and not judged.problem:
             return None
         first = await self.request(context, batch)
@@ -89,7 +84,7 @@ class SkillConsolidation:
 
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
         """Make of the last answer that can be used what it is worth; one that cannot settles nothing."""
-        tried = [await _judged(context, batch, answer, self._judgements) for answer in answers]
+        tried = [await _judged(context, batch, answer) for answer in answers]
         usable = [(judged, sheet) for judged, sheet in tried if not judged.problem]
         if not usable:
             return Proposal(refused=tuple(tried[-1][0].refused))
@@ -124,9 +119,7 @@ async def _usage(context: ModelContext) -> Usage:
     return await context.read(lambda view: read_usage(view, context, view.skills.names()))
 
 
-async def _judged(
-    context: ModelContext, batch: Batch, answer: Answer, judgements: Judgements[_Question, Judged]
-) -> tuple[Judged, Sheet]:
+async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[Judged, Sheet]:
     read = read_skills(answer, sources=SOURCES)
     sheet = await context.read(lambda view: _sheet(view, batch, read))
     if isinstance(read, Refusal):
@@ -136,21 +129,15 @@ async def _judged(
         return Judged(refused=[Refusal(Refused.NO_REPLACEMENT, problem)], problem=problem), sheet
     operations, refused = sort_out(read, sheet)
     marks = {mark for operation in operations for mark in operation.marks().values()}
-    declined = await context.declined(marks)
-    question = (read, sheet, declined)
-    judged = judgements.take(context, batch, question)
-    if judged is None:
-        desk = Desk(
-            sheet=sheet,
-            declined=declined,
-            vocabulary=context.vocabulary,
-            as_of=context.as_of,
-            new_id=context.new_id,
-        )
-        # Comparing procedures takes longer than the event loop may stall.
-        judged = await asyncio.to_thread(judge, operations, [*read.refused, *refused], desk)
-        judgements.keep(context, batch, question, judged)
-    return judged, sheet
+    desk = Desk(
+        sheet=sheet,
+        declined=await context.declined(marks),
+        vocabulary=context.vocabulary,
+        as_of=context.as_of,
+        new_id=context.new_id,
+    )
+    # Comparing procedures takes longer than the event loop may stall.
+    return await asyncio.to_thread(judge, operations, [*read.refused, *refused], desk), sheet
 
 
 def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> Sheet:
@@ -170,16 +157,25 @@ def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> 
 
 def _with_others(view: ReadView, sheet: Sheet, read: SkillAnswer) -> Sheet:
     """Return the sheet with what an answer has to know of other skills."""
-    live = view.skills.names()
-    names = {draft.name.strip() for draft in read.saves} | {clean_skill_name(draft.name) for draft in read.saves}
-    folded = {name.casefold() for name in names}
-    taken = view.skills.taken(names) | {name for name in live if name.casefold() in folded}
-    successors = {one.replaced_by for one in read.retirements} & live
+    fresh = [draft.name for draft in read.saves if sheet.named(draft.name) is None]
+    successors = {one.replaced_by for one in read.retirements}
     going = {sheet.shown[one.handle].name for one in read.retirements if one.handle in sheet.shown}
+    leading = view.skills.leading_to(going)
+    related = {name for skill in (*sheet.shown.values(), *leading) for name in (skill.name, *skill.see_also)}
+    related |= {name for draft in read.saves for name in draft.see_also}
+    live = view.skills.names(related | successors)
     return replace(
         sheet,
         live=frozenset(live),
-        successors={name: found for name in sorted(successors) if (found := view.skills.named(name))},
-        leading=tuple(view.skills.leading_to(going)),
-        taken=frozenset(name.casefold() for name in taken),
+        successors={name: found for name in sorted(successors & live) if (found := view.skills.named(name))},
+        leading=tuple(leading),
+        taken=_taken(view, fresh) if fresh else frozenset(),
     )
+
+
+def _taken(view: ReadView, names: Sequence[str]) -> frozenset[str]:
+    """Return those names, in small letters, that a skill has or once had, in whatever case if it is active."""
+    wanted = {name.strip() for name in names} | {clean_skill_name(name) for name in names}
+    folded = {name.casefold() for name in wanted}
+    had = {name.casefold() for name in view.skills.taken(wanted)}
+    return frozenset(had | ({name.casefold() for name in view.skills.names()} & folded))

@@ -22,7 +22,7 @@ class Sheet:
     Args:
         shown: Skills that are as they were packed, by handle.
         handles: All handles that were given.
-        live: The names of all active skills.
+        live: The names of active skills, of those that the skills or the answer mention.
         successors: Active skills that an answer has others go into by their names, by name.
         leading: Active skills that name one which an answer retires as related, by name.
         taken: Those names of the answer's new skills, in small letters, that a skill has or once had.

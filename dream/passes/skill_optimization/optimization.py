@@ -11,12 +11,11 @@ from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
-from dream.passes.judgements import Judgements
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
 from dream.passes.run_memo import RunMemo
-from dream.passes.skill_answers import SkillAnswer, read_skills
+from dream.passes.skill_answers import read_skills
 from dream.passes.skill_lines import handles, tokens_of
 from dream.passes.skill_optimization.candidates import Candidate, Found, candidate_of, find, tried_texts
 from dream.passes.skill_optimization.judging import Desk, Judged, judge
@@ -25,9 +24,6 @@ from dream.passes.skill_optimization.question import SOURCES, complaint, questio
 from dream.passes.skill_optimization.reverting import reverted
 
 KIND = "skills"
-
-_Question = tuple[SkillAnswer, Mapping[str, Candidate], Mapping[str, list[str]]]
-"""All that a judgement of an answer rests on: it, the skills as they are, and the texts that worked worse."""
 
 
 class SkillOptimization:
@@ -43,7 +39,6 @@ class SkillOptimization:
 
     def __init__(self) -> None:
         self._outcomes = RunMemo[Outcomes]()
-        self._judgements = Judgements[_Question, Judged]()
 
     async def has_work(self, context: ModelContext) -> Work:
         """Skills at risk or sparse that nobody looked at as they are, and rewrites to be taken back."""
@@ -76,7 +71,7 @@ class SkillOptimization:
 
     async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of rewrites that lost something, or made up an address."""
-        judged, shown = await _judged(context, batch, answer, await self._known(context), self._judgements)
+        judged, shown = await _judged(context, batch, answer, await self._known(context))
         if not isinstance(judged, Judged) or not judged.unfaithful:
             return None
         first = question(context, shown, self.directives, self.name)
@@ -85,7 +80,7 @@ class SkillOptimization:
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
         """Rewrite what holds, from the last answer that can be read; one that cannot settles nothing."""
         known = await self._known(context)
-        tried = [await _judged(context, batch, answer, known, self._judgements) for answer in answers]
+        tried = [await _judged(context, batch, answer, known) for answer in answers]
         readable = [(judged, shown) for judged, shown in tried if isinstance(judged, Judged)]
         if not readable:
             return Proposal(refused=tuple(judged for judged, _ in tried[-1:] if isinstance(judged, Refusal)))
@@ -146,32 +141,22 @@ def _shown(view: ReadView, context: ModelContext, batch: Batch, outcomes: Outcom
 
 
 async def _judged(
-    context: ModelContext,
-    batch: Batch,
-    answer: Answer,
-    outcomes: Outcomes,
-    judgements: Judgements[_Question, Judged],
+    context: ModelContext, batch: Batch, answer: Answer, outcomes: Outcomes
 ) -> tuple[Judged | Refusal, Mapping[str, Candidate]]:
     read = read_skills(answer, sources=SOURCES)
     shown = await context.read(lambda view: _shown(view, context, batch, outcomes))
     if isinstance(read, Refusal):
         return read, shown
-    tried = tried_texts(await context.read(lambda view: view.skills.earlier()))
-    asked = (read, shown, tried)
-    judged = judgements.take(context, batch, asked)
-    if judged is None:
-        desk = Desk(
-            shown=shown,
-            handles=frozenset(handles(batch.member_ids)),
-            tried=tried,
-            vocabulary=context.vocabulary,
-            as_of=context.as_of,
-            new_id=context.new_id,
-        )
-        # Comparing procedures takes longer than the event loop may stall.
-        judged = await asyncio.to_thread(judge, read, desk)
-        judgements.keep(context, batch, asked, judged)
-    return judged, shown
+    desk = Desk(
+        shown=shown,
+        handles=frozenset(handles(batch.member_ids)),
+        tried=tried_texts(await context.read(lambda view: view.skills.earlier())),
+        vocabulary=context.vocabulary,
+        as_of=context.as_of,
+        new_id=context.new_id,
+    )
+    # Comparing procedures takes longer than the event loop may stall.
+    return await asyncio.to_thread(judge, read, desk), shown
 
 
 async def _settling(
