@@ -9,7 +9,6 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import ReadView, TurnMaterial
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
@@ -23,6 +22,7 @@ from dream.passes.skill_gaps.packing import Room, packed
 from dream.passes.skill_gaps.question import SOURCES, Shown, frame, question, shown_turns
 from dream.passes.skill_gaps.terms import Openings
 from dream.passes.skill_names import clean_skill_name
+from dream.passes.words import CUTTER
 
 _ROLES = frozenset({"user", "assistant"})
 _SHARE = 5
@@ -91,13 +91,11 @@ class SkillGaps:
         shown = await _shown(context, batch)
         names = {clean_skill_name(draft.name) for draft in read.saves} | {draft.name.strip() for draft in read.saves}
         known = await self._background.of(context, lambda: _background(context))
-        taken = await context.read(lambda view: view.skills.taken(names)) | {
-            skill.name for skill in known.catalogue.skills
-        }
+        taken = await context.read(lambda view: view.skills.taken(names))
         terms = Terms(
             shown={one.handle: one for one in shown},
             handles=frozenset(f"t{place}" for place in range(1, len(batch.record_ids) + 1)),
-            taken=frozenset(name.casefold() for name in taken),
+            taken=known.catalogue.names | {name.casefold() for name in taken},
             vocabulary=context.vocabulary,
             as_of=context.as_of,
             new_id=context.new_id,
@@ -137,7 +135,7 @@ async def _background(context: ModelContext) -> _Background:
     most = context.options.skill_gaps.sessions
     said, skills = await context.read(lambda view: (view.turns.openings(limit=most), view.skills.catalogue()))
     # Thousands of first messages and skills are cut into words.
-    return await asyncio.to_thread(lambda: _Background(Openings.of(said, Tokenizer()), Catalogue(skills)))
+    return await asyncio.to_thread(lambda: _Background(Openings.of(said, CUTTER), Catalogue(skills)))
 
 
 def _room(context: ModelContext) -> Room:

@@ -20,10 +20,15 @@ class Catalogue:
 
     Args:
         skills: Them, by name.
+
+    Attributes:
+        skills: Them.
+        names: Their names in small letters.
     """
 
     def __init__(self, skills: Sequence[Skill]) -> None:
         self.skills = skills
+        self.names = frozenset(skill.name.casefold() for skill in skills)
         self._tokens = [estimate_tokens(f"{catalogue_line(skill)}\n") for skill in skills]
         self._all = sum(self._tokens)
         self._holders: defaultdict[str, list[int]] = defaultdict(list)
