@@ -174,9 +174,9 @@ async def fill(folder: Path, locomo: Path | None) -> dict[str, Any]:
 
 
 def _add(unit: UnitOfWork, *, records: Iterable[Any]) -> None:
-    kinds: dict[type, list[Any]] = {}
+    kinds: dict[type[Any], list[Any]] = {}
     for record in records:
-        kinds.setdefault(type(record), []).append(record)
+        kinds.setdefault(record.__class__, []).append(record)
     unit.entries.add(kinds.get(MemoryEntry, []))
     unit.turns.add(kinds.get(Turn, []))
     unit.skill_uses.append(kinds.get(SkillUse, []))

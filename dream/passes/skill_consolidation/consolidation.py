@@ -151,8 +151,9 @@ def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> 
     }
     sheet = Sheet(shown=shown, handles=frozenset(ids))
     # An answer that changes nothing needs to know of no other skill.
-    changes = isinstance(read, SkillAnswer) and (read.saves or read.retirements)
-    return _with_others(view, sheet, read) if changes else sheet
+    if isinstance(read, SkillAnswer) and (read.saves or read.retirements):
+        return _with_others(view, sheet, read)
+    return sheet
 
 
 def _with_others(view: ReadView, sheet: Sheet, read: SkillAnswer) -> Sheet:
