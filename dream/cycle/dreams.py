@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
+from agentcore.hosting.service import HostedService
 from agentcore.stores.protocols import ReadView, UnitOfWork
 from dream.cycle.history import History, Status, read_history, read_status
 from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.revision import Reviser
 from dream.cycle.run_forecast import Forecaster
 from dream.cycle.runner import PAUSED_SETTING, Runner
+from dream.cycle.session_evaluator import NEEDS, SESSION_EVALUATOR, SessionEvaluator
 from dream.cycle.watching import Listener, Unsubscribe, Watch
 from dream.domain.alarm import Alarm
 from dream.domain.forecast import PassForecast
@@ -54,6 +56,12 @@ class Dreams:
     def pass_names(self) -> tuple[str, ...]:
         """The passes of a run, in order."""
         return self._runner.pass_names
+
+    @property
+    def services(self) -> tuple[HostedService, ...]:
+        """What works beside the dreams as long as the host lives: it evaluates conversations, if there is a model."""
+        evaluates = self._parts.capabilities >= NEEDS and SESSION_EVALUATOR not in self._options.disabled
+        return (SessionEvaluator(self._parts, self._options),) if evaluates else ()
 
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""

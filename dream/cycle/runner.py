@@ -11,6 +11,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
+from dream.cycle.consuming import log_readers
 from dream.cycle.lease import DREAM_LEASE, dream_lease
 from dream.cycle.model_passing import ModelPassRun, reopen_unfinished
 from dream.cycle.passing import PassRun
@@ -36,6 +37,7 @@ class _Start:
     names: tuple[str, ...]
     steps: tuple[StepRow, ...]
     directives: FrozenDirectives
+    log_end: int
 
 
 class Runner:
@@ -134,7 +136,7 @@ class Runner:
                 return None
             run = young[-1]
             report = _opening(scope, run, resumed=True)
-            return _Start(report, run.passes, tuple(runs.steps(run.run_id)), run.directives)
+            return _Start(report, run.passes, tuple(runs.steps(run.run_id)), run.directives, run.log_end)
 
         return await self._parts.storage.write(scope, look)
 
@@ -151,8 +153,13 @@ class Runner:
         report = _opening(scope, run, resumed=False)
         options = self._options.model_dump(mode="json")
         frozen = {"passes": list(names), "options": options, "directives": directives.to_json()}
-        await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.open(report, frozen))
-        return _Start(report, names, (), directives)
+
+        def begin(unit: UnitOfWork) -> int:
+            end = unit.turns.last_position()
+            bookkeeping(unit).runs.open(report, {**frozen, "log_end": end})
+            return end
+
+        return _Start(report, names, (), directives, await self._parts.storage.write(scope, begin))
 
     def _frozen(self, names: Sequence[str]) -> FrozenDirectives:
         """Read the directives that the run's model passes will send, as they are now."""
@@ -214,6 +221,8 @@ class Runner:
             "lease": lease,
             "steps": steps,
             "next_number": number,
+            "log_readers": log_readers(self._order, self._options.disabled, self._parts.capabilities),
+            "log_end": start.log_end,
         }
         if isinstance(dream_pass, ModelPass):
             frozen = start.directives

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from agentcore.hosting.parts import HostParts
 from dream.cycle.dreams import Dreams
+from dream.cycle.session_evaluator import SESSION_EVALUATOR
 from dream.directives.library import require_known
 from dream.errors import UnknownPassError
 from dream.options import DreamOptions
@@ -28,7 +29,7 @@ def install_dreaming(configure: Configure = None) -> DreamFactory:
         >>> make = install_dreaming(lambda options: options.replace(disabled={"near-duplicates"}))
     """
     options = configure(DreamOptions()) if callable(configure) else configure or DreamOptions()
-    known = tuple(place.dream_pass.name for place in ORDER)
+    known = (*(place.dream_pass.name for place in ORDER), SESSION_EVALUATOR)
     for name in sorted(options.disabled - set(known)):
         raise UnknownPassError(name=name, known=known)
     require_known(options.directives)

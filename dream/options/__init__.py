@@ -10,7 +10,9 @@ from pydantic import Field, field_validator
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
 from dream.options.asking import ModelOptions
+from dream.options.failures import PromotionPolicy, WispFailureOptions
 from dream.options.keeping import RetentionOptions
+from dream.options.log import ConsumptionPolicy, LogOptions, SessionOptions
 from dream.options.memories import (
     ConsolidationOptions,
     EpisodeOptions,
@@ -22,16 +24,21 @@ from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, Ski
 
 __all__ = [
     "ConsolidationOptions",
+    "ConsumptionPolicy",
     "DreamOptions",
     "EpisodeOptions",
+    "LogOptions",
     "MiningOptions",
     "ModelOptions",
     "NearDuplicateOptions",
     "PreferenceOptions",
+    "PromotionPolicy",
     "RetentionOptions",
+    "SessionOptions",
     "SkillConsolidationOptions",
     "SkillGapOptions",
     "SkillOptimizationOptions",
+    "WispFailureOptions",
 ]
 
 
@@ -47,7 +54,7 @@ class DreamOptions(Options):
     """What its fields are called after in errors."""
 
     disabled: frozenset[str] = frozenset()
-    """Names of passes that are switched off."""
+    """Names of passes that are switched off; `session-evaluator` is the service that sums conversations up."""
     protected_categories: tuple[str, ...] = ("active-plans",)
     """Categories (with everything below) that no pass changes."""
     retention: RetentionOptions = Field(default_factory=RetentionOptions)
@@ -70,6 +77,12 @@ class DreamOptions(Options):
     """How skills are merged, linked and retired."""
     skill_optimization: SkillOptimizationOptions = Field(default_factory=SkillOptimizationOptions)
     """How skills that fail are rewritten."""
+    wisp_failures: WispFailureOptions = Field(default_factory=WispFailureOptions)
+    """How failed wisps teach skills."""
+    sessions: SessionOptions = Field(default_factory=SessionOptions)
+    """How conversations at rest are evaluated."""
+    log: LogOptions = Field(default_factory=LogOptions)
+    """When turns are consumed."""
     directives: Mapping[str, str] = Field(default_factory=dict)
     """Paths of directives by name, relative to the data directory; `directives/NAME.md` by default."""
     alarm_after: int = Field(default=3, ge=1)

@@ -19,7 +19,7 @@ from dream.passes.protocol import DreamContext
 _HISTORY_PER_CHANGE = 10
 """Rows of bookkeeping removed in the time that one change of a record takes."""
 
-_SIGNALS = (RecordKind.SKILL_USE, RecordKind.FEEDBACK, RecordKind.WISP_RUN)
+_SIGNALS = (RecordKind.SKILL_USE, RecordKind.FEEDBACK, RecordKind.WISP_RUN, RecordKind.TOOL_CALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,7 @@ def _signals(kind: RecordKind) -> _Find:
             RecordKind.SKILL_USE: view.skill_uses,
             RecordKind.FEEDBACK: view.feedback,
             RecordKind.WISP_RUN: view.wisp_runs,
+            RecordKind.TOOL_CALL: view.tool_calls,
         }
         before = as_of - terms.signals
         count = stores[kind].count_expired(recorded_before=before, keep=terms.max_signals)

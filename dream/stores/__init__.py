@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from agentcore.stores.protocols import ReadView
 from agentcore.stores.sql.unit import SqlUnit
 from dream.errors import UnsupportedStorageError
+from dream.stores.attempts import AttemptStore
 from dream.stores.calls import CallStore
 from dream.stores.clusters import ClusterStore
 from dream.stores.cursors import CursorStore
@@ -38,6 +39,7 @@ class Books:
         clusters: Clusters that were left as they are.
         history: Finished dreams, the newest first.
         usage: What calls cost.
+        attempts: In how many runs a pass failed on a record.
     """
 
     runs: RunStore
@@ -51,6 +53,7 @@ class Books:
     clusters: ClusterStore
     history: RunHistory
     usage: UsageStore
+    attempts: AttemptStore
 
 
 def bookkeeping(view: ReadView) -> Books:
@@ -70,4 +73,5 @@ def bookkeeping(view: ReadView) -> Books:
         ClusterStore(transaction),
         RunHistory(transaction),
         UsageStore(transaction),
+        AttemptStore(transaction),
     )

@@ -8,7 +8,7 @@ import orjson
 
 from agentcore.testing import ServedRequest
 from dream.interfaces.benchmark.scripted import Record, records_in
-from tests.demo import facts, orders
+from tests.demo import facts, habits, orders
 
 _QUESTION = 2
 """Messages of a question; a repair has more."""
@@ -16,14 +16,26 @@ _QUESTION = 2
 
 def answer(request: ServedRequest) -> str:
     """Answer a prompt of a dream on the demo's memory."""
-    if '"summary"' in request.prompt:  # the contracts of the passes on skills: the story leaves skills alone
-        return _written({"toSave": [], "toDelete": []})
+    if '"rating"' in request.prompt:  # the contract of the session evaluator
+        return _written({"rating": "good", "summary": "Ines asked for something and got it."})
     shown = list(records_in(request.prompt))
+    if '"replacedBy"' in request.prompt:
+        return _written(_rewritten(shown, habits.MERGED))
+    if '"sourceNames"' in request.prompt:
+        return _written(_rewritten(shown, habits.EXPANDED))
+    if '"summary"' in request.prompt:
+        return _written({"toSave": list(_missing(shown))})
+    if '"eventType"' in request.prompt:
+        return _written({"toSave": list(_said(shown, habits.EPISODES))})
+    if '"sentiment"' in request.prompt:
+        return _written({"toSave": list(_said(shown, habits.PREFERENCES))})
+    if any(record.handle[0] == "w" for record in shown):
+        return _written(_failures(shown))
     records = [record for record in shown if record.handle[0] in "tef"]
     kind = records[0].handle[0] if records else ""
     turns = [record for record in records if record.handle[0] == "t"]
     if turns:
-        return _written({"facts": list(_facts(turns)), "toSave": []})
+        return _written({"facts": list(_facts(turns))})
     if kind == "f":
         return _written({"toDelete": [], "toSave": list(_lessons(records))})
     return _written(_orders(records, is_repair=len(request.body["messages"]) > _QUESTION))
@@ -42,6 +54,57 @@ def _facts(turns: Sequence[Record]) -> Iterator[dict[str, Any]]:
                 "quote": fact.quote,
             }
             yield found if fact.subject_time is None else {**found, "subjectTime": fact.subject_time}
+
+
+def _said(shown: Sequence[Record], told: Sequence[habits.Said]) -> Iterator[dict[str, Any]]:
+    """Tell what new turns show, each where all its turns are shown."""
+    for one in told:
+        cited = [_beginning((record for record in shown if record.handle[0] == "t"), text) for text in one.turns]
+        if all(cited):
+            item: dict[str, Any] = {"content": one.content, "tags": [], "importance": 0.6, "quote": one.quote}
+            handles = [record.handle for group in cited for record in group]
+            if one.event is not None:
+                yield item | {"eventType": one.event, "actor": "user", "sourceTurns": handles}
+            else:
+                asked = {"sentiment": one.sentiment, "requiresUserPermission": one.permission}
+                yield item | asked | {"sourceIds": handles}
+
+
+def _missing(shown: Sequence[Record]) -> Iterator[dict[str, Any]]:
+    """Write the skill that is missing, where two sessions or more ask for it."""
+    gap = habits.GAP
+    asking = [record for text in gap.turns for record in _beginning(shown, text) if record.handle[0] == "t"]
+    if len({record.attributes["session"] for record in asking}) > 1:
+        handles = [record.handle for record in asking]
+        yield {"name": gap.name, "summary": gap.summary, "content": gap.content, "sourceTurns": handles}
+
+
+def _rewritten(shown: Sequence[Record], text: habits.SkillText) -> Mapping[str, Any]:
+    """Write a skill anew, where all it is made of is shown; the other sources go."""
+    handles = {record.attributes["name"]: record.handle for record in shown if record.handle[0] == "s"}
+    if not handles.keys() >= set(text.sources):
+        return {"toSave": [], "toDelete": []}
+    saved = {"name": text.name, "summary": text.summary, "content": text.content, "seeAlso": []}
+    gone = [handles[name] for name in text.sources if name != text.name]
+    return {
+        "toSave": [saved | {"sourceNames": [handles[name] for name in text.sources]}],
+        "toDelete": [{"name": handle, "replacedBy": text.name, "reason": "the same minutes"} for handle in gone],
+    }
+
+
+def _failures(shown: Sequence[Record]) -> Mapping[str, Any]:
+    """Say why wisps fail, and tell the skill behind those whose steps are wrong."""
+    skills = {record.attributes["name"]: record.handle for record in shown if record.handle[0] == "s"}
+    classes: list[dict[str, str]] = []
+    updates: list[dict[str, str]] = []
+    for failure in orders.FAILURES:
+        for record in _beginning([record for record in shown if record.handle[0] == "w"], failure.description):
+            classes.append({"pattern": record.handle, "classification": failure.classification})
+            if failure.skill in skills:
+                updates.append(
+                    {"pattern": record.handle, "skill": skills[failure.skill], "annotation": failure.annotation}
+                )
+    return {"patterns": classes, "skillUpdates": updates}
 
 
 def _lessons(feedback: Sequence[Record]) -> Iterator[dict[str, Any]]:

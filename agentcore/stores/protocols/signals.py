@@ -1,13 +1,13 @@
-"""Signals (skill uses, feedback, wisp runs): what a store of them can be asked and told."""
+"""Signals (skill uses, feedback, wisp runs, tool calls): what a store of them can be asked and told."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from agentcore.domain.signals import Feedback, WispRun
+from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 
-S = TypeVar("S", SkillUse, Feedback, WispRun)
+S = TypeVar("S", SkillUse, Feedback, WispRun, ToolCall)
 
 
 class SignalReader(Protocol[S]):

@@ -1,4 +1,4 @@
-"""Signals: skill uses, feedback and wisp runs share one store."""
+"""Signals: skill uses, feedback, wisp runs and tool calls share one store."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -7,17 +7,18 @@ from typing import Generic, TypeVar
 from sqlalchemy import ColumnElement, delete, func, or_, select
 
 from agentcore.domain.instants import to_micros
-from agentcore.domain.signals import Feedback, WispRun
+from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.stores.sql.record_rows import RecordRows
-from agentcore.stores.sql.schema import feedback, skill_uses, wisp_runs
+from agentcore.stores.sql.schema import feedback, skill_uses, tool_calls, wisp_runs
 from agentcore.stores.sql.transaction import Transaction, chunks
 
-S = TypeVar("S", SkillUse, Feedback, WispRun)
+S = TypeVar("S", SkillUse, Feedback, WispRun, ToolCall)
 
 SKILL_USES = RecordRows(SkillUse, skill_uses)
 FEEDBACK = RecordRows(Feedback, feedback)
 WISP_RUNS = RecordRows(WispRun, wisp_runs)
+TOOL_CALLS = RecordRows(ToolCall, tool_calls)
 
 
 class SqlSignalStore(Generic[S]):

@@ -34,14 +34,15 @@ from agentcore.stores.sql.schema.records import (
     settings,
     skill_uses,
     skills,
+    tool_calls,
     turns,
     wisp_runs,
 )
 
-REVISION = "0002"
+REVISION = "0003"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002")
+KNOWN_REVISIONS = ("0001", "0002", "0003")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -73,6 +74,7 @@ __all__ = [
     "skill_uses",
     "skills",
     "steps",
+    "tool_calls",
     "turns",
     "wisp_runs",
 ]
