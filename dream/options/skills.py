@@ -60,5 +60,3 @@ class SkillOptimizationOptions(Options):
     """The newest so many signals are shown with a skill."""
     least_uses: int = Field(default=5, ge=1)
     """A rewrite is judged when the skill was used so often before it and after it."""
-    review_after: timedelta = Field(default=timedelta(days=7), gt=timedelta(0))
-    """A skill that did not change is reviewed again after this, as long as it fails or says too little."""

@@ -75,9 +75,8 @@ async def find(context: ModelContext, outcomes: Outcomes) -> Found:
 
 
 async def _fresh(context: ModelContext, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return those that were not looked at as they are of late, and whose rewrite no person took back."""
-    since = context.as_of - context.options.skill_optimization.review_after
-    seen = {one.fingerprint for one in await context.settled() if one.declined_at > since}
+    """Return those that were not looked at as they are, and whose rewrite no person took back."""
+    seen = {one.fingerprint for one in await context.settled()}
     unseen = [one for one in candidates if one.mark(context.directives) not in seen]
     declined = await context.declined({fingerprint(REWRITE, one.skill) for one in unseen})
     return [one for one in unseen if fingerprint(REWRITE, one.skill) not in declined]
