@@ -1,6 +1,6 @@
 """Which documents say nearly the same: candidates for a judge, never a verdict."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -53,8 +53,7 @@ def similar(index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20)
         >>> [neighbour.key for neighbour in similar(index, 1, threshold=0.3)]
         [2]
     """
-    if not 0.0 < threshold <= 1.0:
-        raise InvalidOptionsError(field="threshold", value=threshold, allowed="give a number above 0, at most 1")
+    _check(threshold)
     postings = index.postings
     slot = postings.slot_of(key)
     terms, _ = postings.terms_at(np.array([slot]))
@@ -68,6 +67,47 @@ def similar(index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20)
     pairs = [pair for slots, likeness in found for pair in _pairs(postings, slots, likeness)]
     pairs.sort(key=lambda pair: (-pair.similarity, pair.key))
     return pairs[:limit]
+
+
+def alike(index: Bm25Index, keys: Sequence[int], threshold: float = 0.5) -> list[tuple[int, int, float]]:
+    """Which of some documents overlap with each other: every pair of them that `similar` would find, without a limit.
+
+    Takes a table of the documents by their terms; meant for the few that stand in one question.
+
+    Args:
+        index: Where they are.
+        keys: The documents.
+        threshold: Least similarity, above 0, at most 1.
+
+    Returns:
+        Pairs of keys, the smaller one first, with their similarity; sorted.
+
+    Raises:
+        KeyError: If a key is not in the index.
+        InvalidOptionsError: If the threshold is out of range.
+
+    Example:
+        >>> index = Bm25Index()
+        >>> index.add(1, ["ana", "move", "lisbon", "may"])
+        >>> index.add(2, ["ana", "move", "lisbon", "spring"])
+        >>> index.add(3, ["ben", "play", "chess"])
+        >>> [pair[:2] for pair in alike(index, [3, 2, 1], threshold=0.3)]
+        [(1, 2)]
+    """
+    _check(threshold)
+    ordered = sorted(set(keys))
+    postings = index.postings
+    terms, sizes = postings.terms_at(np.array([postings.slot_of(key) for key in ordered], dtype=np.intp))
+    distinct, columns = np.unique(terms, return_inverse=True)
+    holds = np.zeros((len(ordered), len(distinct)))
+    holds[np.repeat(np.arange(len(ordered)), sizes), columns] = 1.0
+    weighed = holds * _weights(postings, distinct)
+    shared, own = weighed @ holds.T, weighed.sum(axis=1)
+    either = own[:, None] + own[None, :] - shared
+    likeness = np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
+    one, other = np.nonzero(np.triu(likeness >= threshold, k=1))
+    found = zip(one.tolist(), other.tolist(), likeness[one, other].tolist(), strict=True)
+    return [(ordered[first], ordered[second], similarity) for first, second, similarity in found]
 
 
 def clusters(pairs: Iterable[tuple[int, int]], max_size: int | None = None) -> list[tuple[int, ...]]:
@@ -115,6 +155,11 @@ def _cut(group: list[int], max_size: int | None) -> list[tuple[int, ...]]:
     size, larger = divmod(len(group), parts)
     bounds = [part * size + min(part, larger) for part in range(parts + 1)]
     return [tuple(group[start:end]) for start, end in pairwise(bounds)]
+
+
+def _check(threshold: float) -> None:
+    if not 0.0 < threshold <= 1.0:
+        raise InvalidOptionsError(field="threshold", value=threshold, allowed="give a number above 0, at most 1")
 
 
 def _weights(postings: Postings, terms: Slots) -> Floats:

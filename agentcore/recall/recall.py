@@ -150,6 +150,21 @@ class Recall:
             size = max(1, min(int(size * _SLICE_SECONDS / spent), 2 * size, _MOST_AT_ONCE))
         return found
 
+    async def alike(self, scope: Scope, keys: Sequence[int], *, threshold: float = 0.5) -> list[tuple[int, int, float]]:
+        """Return which of a few active entries say nearly the same as each other, with their similarity.
+
+        Args:
+            scope: Whose memory it is.
+            keys: The store's keys of the entries, as many as stand in one question; those that are not active are left
+                out.
+            threshold: Least similarity, above 0, at most 1 (see `agentcore.recall.neighbours`).
+        """
+        held = self._held(scope)
+        await self.follow(scope)
+        async with held.lock:
+            index = await self._index(held)
+            return await self._on_thread(index.alike, keys, threshold)
+
     async def count_documents(self, scope: Scope, texts: Sequence[str]) -> dict[str, int]:
         """Return, per term of *texts*, in how many active entries of the scope it stands.
 

@@ -9,7 +9,7 @@ import numpy as np
 from agentcore.domain.decay import Decay
 from agentcore.recall.index import Bm25Index
 from agentcore.recall.neighbour import Neighbour
-from agentcore.recall.neighbours import similar
+from agentcore.recall.neighbours import alike, similar
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.postings import Floats, Keys
 from agentcore.recall.tokenizer import Tokenizer
@@ -102,6 +102,10 @@ class ScopeIndex:
     def similar(self, keys: Sequence[int], threshold: float, limit: int) -> dict[int, list[Neighbour]]:
         """Return the neighbours of each entry that is here; arguments as for `neighbours.similar`."""
         return {key: similar(self._index, key, threshold, limit) for key in keys if key in self._index}
+
+    def alike(self, keys: Sequence[int], threshold: float) -> list[tuple[int, int, float]]:
+        """Return which of the entries that are here are alike; arguments as for `neighbours.alike`."""
+        return alike(self._index, [key for key in keys if key in self._index], threshold)
 
     def count_documents(self, texts: Iterable[str]) -> dict[str, int]:
         """Return, per term of *texts*, in how many entries here it stands."""

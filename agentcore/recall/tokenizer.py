@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from importlib import import_module
+from threading import Lock
 from typing import Final, Protocol, cast
 
 import regex
@@ -50,7 +51,7 @@ class _Stemmer(Protocol):
 
 
 class Tokenizer:
-    """Cuts text into search terms; keep one per thread for as long as the index it feeds.
+    """Cuts text into search terms; keep one for as long as the index it feeds. May be shared by threads.
 
     Words are runs of Unicode letters, digits and combining marks after NFC, casefolded. Latin ones are
     reduced to their English Snowball stem; stop words are dropped; numbers and one- or two-letter words
@@ -59,8 +60,6 @@ class Tokenizer:
     `getUserName` yields itself and its parts of two or more letters.
 
     A text of stop words alone keeps them, document and query alike: "To be or not to be" can be found.
-
-    Not thread-safe: the stemmer keeps the word it works on.
 
     Args:
         stop_words: Casefolded words to drop.
@@ -159,15 +158,18 @@ class _Stems(dict[str, str]):
     def __init__(self) -> None:
         super().__init__()
         self._stem: Callable[[str], str] | None = None
+        # The stemmer keeps the word it works on, so that threads take turns.
+        self._turn = Lock()
 
     def __missing__(self, word: str) -> str:
         if word[-1] in _ENDINGS_LEFT_ALONE:
             return word
-        if self._stem is None:
-            self._stem = _english_stemmer().stemWord
-        if len(self) >= _MEMO_ENTRIES:
-            self.clear()
-        stem = self[word] = self._stem(word)
+        with self._turn:
+            if self._stem is None:
+                self._stem = _english_stemmer().stemWord
+            if len(self) >= _MEMO_ENTRIES:
+                self.clear()
+            stem = self[word] = self._stem(word)
         return stem
 
 

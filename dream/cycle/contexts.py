@@ -102,6 +102,7 @@ class Contexts:
             known["cursor"] = 0
         return ModelContext(
             **known,
+            alike=views.alike,
             count_documents=views.count_documents,
             directives=directives,
             marker=fence_marker(self.run_id),
@@ -140,6 +141,9 @@ class _Views:
 
     async def similar(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
         return await self.parts.recall.similar(self.scope, keys, threshold=threshold, limit=limit)
+
+    async def alike(self, keys: Sequence[int], *, threshold: float) -> Sequence[tuple[int, int, float]]:
+        return await self.parts.recall.alike(self.scope, keys, threshold=threshold)
 
     async def declined(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
         if not fingerprints:

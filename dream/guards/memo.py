@@ -7,7 +7,7 @@ V = TypeVar("V")
 
 WORDS: Final = 200_000
 """Room for words, in characters: as many as a large vocabulary has."""
-TEXTS: Final = 100_000
+TEXTS: Final = 200_000
 """Room for texts, in characters: as many as the batches under way hold."""
 
 _SHARE: Final = 50

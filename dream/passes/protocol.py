@@ -37,6 +37,14 @@ class Similar(Protocol):
         ...
 
 
+class Alike(Protocol):
+    """Tell which of a few entries share most of their rare words."""
+
+    async def __call__(self, keys: Sequence[int], *, threshold: float) -> Sequence[tuple[int, int, float]]:
+        """Return each pair of *keys* above *threshold* with its similarity, the smaller key first."""
+        ...
+
+
 class Declined(Protocol):
     """Look up what people took back, and, for passes that ask no model, what they have yet to decide."""
 
@@ -115,6 +123,7 @@ class ModelContext(DreamContext):
     """What a model pass may see and use besides.
 
     Args:
+        alike: Tells which of a few entries are alike.
         count_documents: Looks up how common terms are.
         directives: The text of each of its directives by name, frozen for the run.
         marker: What fences data in this run's prompts: random, so that no record can know it.
@@ -124,6 +133,7 @@ class ModelContext(DreamContext):
         settled: Returns the clusters it left as they are, longest ago first.
     """
 
+    alike: Alike
     count_documents: CountDocuments
     directives: Mapping[str, str]
     marker: str

@@ -1,5 +1,6 @@
 """What a pass works out once for a run, however many questions it asks."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, TypeVar
@@ -15,18 +16,28 @@ _RUNS_REMEMBERED: Final = 2
 class RunMemo(Generic[T]):
     """Keeps one value for each of the latest runs; lives as long as its pass.
 
-    A run resumed by another process works the value out anew, so it must follow from what the run froze: the instant it
-    judges by, and records that its batches name with their versions.
+    Questions are put together side by side: whoever needs the value while it is worked out waits for it. A run that
+    another process resumes works the value out anew, so it must follow from what the run froze: the instant it judges
+    by, and records that its batches name with their versions.
     """
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[Scope, str], T] = OrderedDict()
+        self._under_way: dict[tuple[Scope, str], asyncio.Lock] = {}
 
     async def of(self, context: DreamContext, make: Callable[[], Awaitable[T]]) -> T:
         """Return the value of the run, made by *make* if there is none yet."""
         key = (context.scope, context.run_id)
-        if key not in self._known:
-            self._known[key] = await make()
+        if key in self._known:
+            return self._known[key]
+        # A lock belongs to an event loop, so it lasts no longer than the making.
+        async with self._under_way.setdefault(key, asyncio.Lock()):
+            try:
+                if key not in self._known:
+                    self._known[key] = await make()
+            finally:
+                self._under_way.pop(key, None)
+            value = self._known[key]
             while len(self._known) > _RUNS_REMEMBERED:
                 self._known.popitem(last=False)
-        return self._known[key]
+            return value

@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from agentcore.recall.tokenizer import Tokenizer
 from dream.guards.coverage import Superseded, coverage
 from dream.guards.specific import Kind, Specific
 from dream.guards.vocabulary import Vocabulary
+from dream.passes.words import terms_of
 
 STEP: Final = "step"
 COMMAND: Final = "command"
@@ -21,6 +22,8 @@ _STEP_STANDS: Final = 0.6
 _FEWEST_WORDS: Final = 2
 """A step of fewer words says nothing that its specifics do not say."""
 
+_REMEMBERED: Final = 256
+"""Comparisons that are kept, as many as the answers under way ask for."""
 _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
 _HEADING: Final = re.compile(r"\s*#{1,6}\s+")
@@ -125,7 +128,13 @@ def compare_skills(
         >>> [str(detail) for detail in found.lost]
         ["code '`make test`'", "step 'Run `make test`.'"]
     """
-    wanted = [_taken_apart(source) for source in dict.fromkeys(sources)]
+    # A review and an interpretation of one answer ask the same, one after the other.
+    return _compared(tuple(dict.fromkeys(sources)), result, vocabulary, tuple(backing))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _compared(sources: tuple[str, ...], result: str, vocabulary: Vocabulary, backing: tuple[str, ...]) -> SkillCoverage:
+    wanted = [_taken_apart(source) for source in sources]
     given, backed = _taken_apart(result), [_taken_apart(text) for text in backing]
     known = [text for parts in (*wanted, *backed) for text in (parts.headings, *parts.commands)]
     plain = _Plain.of([parts.prose for parts in (*wanted, given, *backed)])
@@ -177,12 +186,11 @@ def _taken_apart(text: str) -> _Parts:
 
 def _lost_steps(wanted: Sequence[_Parts], given: _Parts) -> list[str]:
     """Return the steps that stand nowhere in the new text, in whatever words."""
-    tokenizer = Tokenizer()
-    units = [set(tokenizer.tokens(line)) for line in (*given.prose.splitlines(), *given.commands) if line.strip()]
+    units = [set(terms_of(line)) for line in (*given.prose.splitlines(), *given.commands) if line.strip()]
     units += [first | second for first, second in pairwise(units)]
     lost: list[str] = []
     for step in dict.fromkeys(step for parts in wanted for step in parts.steps):
-        words = set(tokenizer.tokens(step))
+        words = set(terms_of(step))
         best = max((len(words & unit) for unit in units), default=0)
         if len(words) >= _FEWEST_WORDS and best < _STEP_STANDS * len(words):
             lost.append(step)

@@ -5,7 +5,7 @@ from hashlib import blake2b
 from typing import Final
 
 from agentcore.hosting.checks import MAX_NAME
-from agentcore.recall.tokenizer import Tokenizer
+from dream.passes.words import terms_of
 
 _NOT_IN_NAMES: Final = re.compile(r"[^\w/.-]+|_+")
 _EDGES: Final = "-./"
@@ -32,13 +32,12 @@ def prefix_of(name: str) -> str:
     return name.partition("/")[0] if "/" in name else ""
 
 
-def name_mark(operation: str, name: str, tokenizer: Tokenizer) -> str:
+def name_mark(operation: str, name: str) -> str:
     """Return what a person declines by taking a new skill back: one of this name, in whatever order of words.
 
     Example:
-        >>> cutter = Tokenizer()
-        >>> name_mark("gap", "summarize-emails", cutter) == name_mark("gap", "email/summarizing", cutter)
+        >>> name_mark("gap", "summarize-emails") == name_mark("gap", "email/summarizing")
         True
     """
-    words = sorted(set(tokenizer.tokens(name)))
+    words = sorted(set(terms_of(name)))
     return blake2b("\x1f".join([operation, *words]).encode(), digest_size=16).hexdigest()

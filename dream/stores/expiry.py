@@ -1,4 +1,4 @@
-"""What is too old to be kept of the bookkeeping: runs with all that belongs to them, plans, decided proposals, the feed."""
+"""What is too old to be kept of the bookkeeping: runs and what belongs to them, plans, decided proposals, the feed."""
 
 from datetime import datetime
 from typing import Any

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import breathing, cycle, decay, model, startup
+from tests.bench import breathing, cycle, decay, model, passes, startup, thirty_days
 from tests.bench.figures import Figure, table
 from tests.bench.machine import described
 from tests.bench.stores import Stores
@@ -17,6 +17,8 @@ _ALL: dict[str, Callable[[Stores], list[Figure]]] = {
     "breathing": breathing.figures,
     "startup": startup.figures,
     "model": model.figures,
+    "passes": passes.figures,
+    "thirty-days": thirty_days.figures,
 }
 
 
@@ -42,7 +44,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure, and compare with the targets.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these of {', '.join(_ALL)}")
     parser.add_argument("--quick", action="store_true", help="10,000 entries where it would be more; a minute in all")
-    parser.add_argument("--locomo", type=Path, help="take the words of this LoCoMo file instead of the example's")
+    parser.add_argument(
+        "--locomo", "--data", type=Path, help="take the words of this LoCoMo file instead of the example's"
+    )
     parser.add_argument("--stores", type=Path, help="keep the filled data folders here for the next time")
     asked = parser.parse_args()
     unknown = sorted(set(asked.names) - set(_ALL))

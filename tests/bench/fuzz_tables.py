@@ -340,7 +340,10 @@ def _frozen(
             last_position=lambda: 0,
         ),
         turns=SimpleNamespace(get_many=lambda ids: [turns[one] for one in ids if one in turns]),
-        feedback=SimpleNamespace(newest=lambda **_: list(feedback.values())),
+        feedback=SimpleNamespace(
+            newest=lambda **_: list(feedback.values()),
+            get_many=lambda ids: [feedback[one] for one in ids if one in feedback],
+        ),
         forgotten=SimpleNamespace(contains=lambda _keys: set()),
     )
     numbers = count(1)
@@ -361,6 +364,7 @@ def _frozen(
         context,
         read=read,
         similar=nothing,
+        alike=nothing,
         count_documents=nothing,
         declined=none_declined,
         settled=no_clusters,

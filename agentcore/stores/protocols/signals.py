@@ -1,6 +1,6 @@
 """Signals (skill uses, feedback, wisp runs, tool calls): what a store of them can be asked and told."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
@@ -15,6 +15,10 @@ class SignalReader(Protocol[S]):
 
     def newest(self, *, limit: int, since: datetime | None = None) -> list[S]:
         """Return the newest *limit* (not the first ones), oldest of them first."""
+        ...
+
+    def get_many(self, signal_ids: Collection[str]) -> list[S]:
+        """Return those that exist, sorted by id."""
         ...
 
     def count(self) -> int:

@@ -13,12 +13,24 @@ class SkillReader(Protocol):
         """Return the skill in whatever state, or None."""
         ...
 
+    def get_many(self, skill_ids: Collection[str]) -> list[Skill]:
+        """Return those that exist, in whatever state, sorted by id."""
+        ...
+
     def named(self, name: str) -> Skill | None:
         """Return the active skill of that name, or None."""
         ...
 
     def taken(self, names: Collection[str]) -> set[str]:
         """Return those of *names* that a skill has or once had, in whatever state it is."""
+        ...
+
+    def names(self, among: Collection[str] | None = None) -> set[str]:
+        """Return the names of active skills: of all, or those among *among*."""
+        ...
+
+    def leading_to(self, names: Collection[str]) -> list[Skill]:
+        """Return active skills that name one of *names* as related, by name."""
         ...
 
     def earlier(self) -> list[Skill]:

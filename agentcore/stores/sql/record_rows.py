@@ -1,6 +1,6 @@
 """Between rows and the records whose columns are named like their fields (all but entries)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Any, Generic, TypeVar, cast
@@ -44,12 +44,13 @@ class RecordRows(Generic[R]):
         self.columns = tuple(table.c[name] for name in self._fields)
         self.mine = select(*self.columns).where(of_my_scope(table))
         self.by_id = self.mine.order_by(table.c.id)
+        self._readers = tuple(_reader(name) for name in self._fields)
 
     def read(self, transaction: Transaction, row: Sequence[Any]) -> R:
         """Build the record of a row of `columns`."""
         values = {
-            name: _from_column(name, value)
-            for name, value in zip(self._fields, row[: len(self._fields)], strict=True)
+            name: value if read is None else read(value)
+            for name, read, value in zip(self._fields, self._readers, row, strict=False)
             if value is not None
         }
         return self._type(scope=transaction.scope, **values)
@@ -61,11 +62,9 @@ class RecordRows(Generic[R]):
         return values | {"scope_id": transaction.scope_id}
 
 
-def _from_column(name: str, value: Any) -> Any:
-    if name.endswith("_at"):
-        return from_micros(value)
-    read = _READERS.get(name)
-    return value if read is None else read(value)
+def _reader(name: str) -> Callable[[Any], Any] | None:
+    """Return what makes the field of a column's value; None if it is the value."""
+    return from_micros if name.endswith("_at") else _READERS.get(name)
 
 
 def _to_column(value: Any) -> Any:

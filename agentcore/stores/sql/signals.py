@@ -1,6 +1,6 @@
 """Signals: skill uses, feedback, wisp runs and tool calls share one store."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Generic, TypeVar
 
@@ -11,7 +11,7 @@ from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import feedback, skill_uses, tool_calls, wisp_runs
-from agentcore.stores.sql.transaction import Transaction
+from agentcore.stores.sql.transaction import Transaction, chunks
 
 S = TypeVar("S", SkillUse, Feedback, WispRun, ToolCall)
 
@@ -37,8 +37,17 @@ class SqlSignalStore(Generic[S]):
         if since is not None:
             statement = statement.where(self._columns.occurred_at >= to_micros(since))
         statement = statement.order_by(self._columns.occurred_at.desc(), self._columns.pk.desc()).limit(limit)
-        found = [self._rows.read(self._transaction, row) for row in self._transaction.execute(statement)]
+        found = [self._rows.read(self._transaction, row) for row in self._transaction.execute(statement).all()]
         return found[::-1]
+
+    def get_many(self, signal_ids: Collection[str]) -> list[S]:
+        """Return those that exist, sorted by id."""
+        found: list[S] = []
+        for chunk in chunks(sorted(set(signal_ids))):
+            statement = select(*self._rows.columns).where(self._mine, self._columns.id.in_(chunk))
+            rows = self._connection.execute(statement.order_by(self._columns.id))
+            found += [self._rows.read(self._transaction, row) for row in rows.all()]
+        return found
 
     def count(self) -> int:
         """Count them."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import Select, delete, select, update
+from sqlalchemy import Select, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.memory import Status
@@ -12,7 +12,7 @@ from agentcore.errors import StaleVersionError
 from agentcore.stores.sql.conditions import is_active, starts_with
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import skills
-from agentcore.stores.sql.transaction import Transaction, chunks
+from agentcore.stores.sql.transaction import Transaction, chunks, encode
 
 _ROWS = RecordRows(Skill, skills)
 
@@ -30,6 +30,14 @@ class SqlSkillStore:
         """Return the skill in whatever state, or None."""
         return self._one(select(*_ROWS.columns).where(self._mine, skills.c.id == skill_id))
 
+    def get_many(self, skill_ids: Collection[str]) -> list[Skill]:
+        """Return those that exist, in whatever state, sorted by id."""
+        found: list[Skill] = []
+        for chunk in chunks(sorted(set(skill_ids))):
+            statement = select(*_ROWS.columns).where(self._mine, skills.c.id.in_(chunk)).order_by(skills.c.id)
+            found += [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
+        return found
+
     def named(self, name: str) -> Skill | None:
         """Return the active skill of that name, or None."""
         return self._one(select(*_ROWS.columns).where(self._mine, self._active, skills.c.name == name))
@@ -42,18 +50,39 @@ class SqlSkillStore:
             found.update(self._connection.execute(statement).scalars())
         return found
 
+    def names(self, among: Collection[str] | None = None) -> set[str]:
+        """Return the names of active skills: of all, or those among *among*."""
+        active = select(skills.c.name).where(self._mine, self._active)
+        if among is None:
+            return set(self._connection.execute(active).scalars().all())
+        found: set[str] = set()
+        for chunk in chunks(sorted(set(among))):
+            found.update(self._connection.execute(active.where(skills.c.name.in_(chunk))).scalars())
+        return found
+
+    def leading_to(self, names: Collection[str]) -> list[Skill]:
+        """Return active skills that name one of *names* as related, by name."""
+        found: dict[str, Skill] = {}
+        for chunk in chunks(sorted(set(names))):
+            # The list is JSON text; that it holds the quoted name is no proof, but leaves few rows to be read.
+            holds = or_(*(skills.c.see_also.contains(encode(name), autoescape=True) for name in chunk))
+            rows = self._connection.execute(select(*_ROWS.columns).where(self._mine, self._active, holds))
+            held = (_ROWS.read(self._transaction, row) for row in rows.all())
+            found |= {skill.name: skill for skill in held if not set(chunk).isdisjoint(skill.see_also)}
+        return [found[name] for name in sorted(found)]
+
     def earlier(self) -> list[Skill]:
         """Return retired skills that have the name of an active one, by name, longest retired first."""
         current = select(skills.c.name).where(self._mine, self._active)
         retired = select(*_ROWS.columns).where(self._mine, ~self._active, skills.c.name.in_(current))
         statement = retired.order_by(skills.c.name, skills.c.status_at, skills.c.pk)
-        return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement)]
+        return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
 
     def catalogue(self, *, prefix: str = "") -> list[Skill]:
         """Return active skills whose name starts with *prefix*, by name."""
         named = starts_with(skills.c.name, prefix)
         statement = select(*_ROWS.columns).where(self._mine, self._active, named).order_by(skills.c.name)
-        return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement)]
+        return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
 
     def add(self, skill: Skill) -> None:
         """Insert a skill; StaleVersionError if its id is taken, or an active one has its name."""

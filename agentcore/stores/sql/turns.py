@@ -181,4 +181,4 @@ class SqlTurnStore:
         return len(found)
 
     def _read(self, statement: Select[Any], **given: object) -> list[Turn]:
-        return [_ROWS.read(self._transaction, row) for row in self._transaction.execute(statement, **given)]
+        return [_ROWS.read(self._transaction, row) for row in self._transaction.execute(statement, **given).all()]

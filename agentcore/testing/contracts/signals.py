@@ -101,6 +101,9 @@ class Kind(Generic[S]):
         expect_equal(await self._newest(since=START + 2 * DAY), ["z", "a", "late"])
         expect_equal(await self._newest(limit=1, since=START + 2 * DAY), ["late"])
         expect_equal(await self._storage.read(SCOPE, lambda view: self._reader(view).count()), 4)
+        named = await self._storage.read(SCOPE, lambda view: self._reader(view).get_many(["z", "early", "gone", "z"]))
+        expect_equal([signal.id for signal in named], ["early", "z"])
+        expect_equal(await self._storage.read(OTHER_SCOPE, lambda view: self._reader(view).get_many(["z"])), [])
 
     async def _check_expiry(self) -> None:
         """By when they were stored: too old, or beyond the newest that are kept."""

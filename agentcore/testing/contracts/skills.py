@@ -30,6 +30,9 @@ class SkillContract:
         await storage.write(SCOPE, lambda unit: (unit.skills.add(full), unit.skills.add(a_skill("plain"))))
         for skill in (full, a_skill("plain")):
             expect_equal(await storage.read(SCOPE, lambda view, skill=skill: view.skills.get(skill.id)), skill)
+        ids = ["plain", "unknown", "full", "plain"]
+        both = await storage.read(SCOPE, lambda view: view.skills.get_many(ids))
+        expect_equal(both, [full, a_skill("plain")])
         expect_equal(await storage.read(SCOPE, lambda view: view.skills.get("unknown")), None)
 
     async def test_a_skill_is_known_by_its_name_while_it_is_active(self, storage: Storage) -> None:
@@ -51,6 +54,31 @@ class SkillContract:
         expect_equal(await _catalogue(storage, ""), sorted(names))
         expect_equal(await _catalogue(storage, "mail"), ["mail", "mail/send", "mailbox"])
         expect_equal(await _catalogue(storage, "ma%"), ["ma%l"])
+
+    async def test_the_names_are_those_of_active_skills(self, storage: Storage) -> None:
+        """What a new skill would have to be told apart from."""
+        retired = a_skill("x", "mail/old", status=Status.ARCHIVED)
+        kept = [a_skill("a", "mail"), a_skill("b", "Mail"), retired]
+        await storage.write(SCOPE, lambda unit: [unit.skills.add(skill) for skill in kept])
+        expect_equal(await storage.read(SCOPE, lambda view: view.skills.names()), {"mail", "Mail"})
+        among = ["Mail", "mail/old", "mail/none", "Mail"]
+        expect_equal(await storage.read(SCOPE, lambda view: view.skills.names(among)), {"Mail"})
+        expect_equal(await storage.read(SCOPE, lambda view: view.skills.names([])), set[str]())
+        expect_equal(await storage.read(OTHER_SCOPE, lambda view: view.skills.names()), set[str]())
+
+    async def test_skills_that_lead_to_others_are_found(self, storage: Storage) -> None:
+        """Active ones that name one of them whole, in its own case, as related; by name."""
+        kept = [
+            a_skill("1", "z", see_also=("ma%l", "other")),
+            a_skill("2", "b", see_also=("mail",)),
+            a_skill("3", "c", see_also=("Mail", "mail/send", "mailbox")),
+            a_skill("4", "d", see_also=("mail",), status=Status.ARCHIVED),
+            a_skill("5", "mail"),
+        ]
+        await storage.write(SCOPE, lambda unit: [unit.skills.add(skill) for skill in kept])
+        found = await storage.read(SCOPE, lambda view: view.skills.leading_to(["mail", "ma%l"]))
+        expect_equal([skill.id for skill in found], ["2", "1"])
+        expect_equal(await storage.read(SCOPE, lambda view: view.skills.leading_to([])), list[Skill]())
 
     async def test_a_name_stays_taken_when_its_skill_is_retired(self, storage: Storage) -> None:
         """Whoever looks for a fresh name sees every skill there ever was; case tells."""

@@ -1,36 +1,59 @@
 """What is shown beside the turns of a batch: the records that are nearest to them, as many as have room."""
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TypeVar
+from itertools import islice
+from typing import Generic, TypeVar
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Batch
+from dream.passes.words import terms_of
 
 T = TypeVar("T")
 
 
-def nearest(said: Iterable[str], records: Sequence[T], text_of: Callable[[T], str], most: int) -> list[T]:
-    """Return at most *most* records that share a word with what was said, nearest first.
+class Surrounding(Generic[T]):
+    """Records that may be shown beside batches, cut into words once for all of them; lives as long as a packing.
 
-    A shared word weighs more the fewer of the records hold it; ties keep the order of *records*.
+    Args:
+        records: Them.
+        text_of: Returns what one of them says.
 
     Example:
-        >>> nearest(["My bike is broken."], ["The car is red.", "A bike ride."], str, 5)
+        >>> Surrounding(["The car is red.", "A bike ride."], str).nearest(["My bike is broken."], 5)
         ['A bike ride.']
     """
-    tokenizer = Tokenizer()
-    wanted = {token for text in said for token in tokenizer.tokens(text)}
-    shared = [wanted.intersection(tokenizer.tokens(text_of(record))) for record in records]
-    frequency = Counter(token for tokens in shared for token in tokens)
-    weights = [sum(math.log1p(len(records) / frequency[token]) for token in sorted(tokens)) for tokens in shared]
-    best = sorted((place for place, weight in enumerate(weights) if weight > 0), key=lambda place: -weights[place])
-    return [records[place] for place in best[:most]]
+
+    def __init__(self, records: Sequence[T], text_of: Callable[[T], str]) -> None:
+        self._records = records
+        self._holders: defaultdict[str, list[int]] = defaultdict(list)
+        for place, record in enumerate(records):
+            for term in set(terms_of(text_of(record))):
+                self._holders[term].append(place)
+
+    def nearest(self, said: Iterable[str], most: int, *, without: Callable[[T], bool] = lambda _: False) -> list[T]:
+        """Return at most *most* records that share a word with what was said, nearest first.
+
+        A shared word weighs more the fewer of the records hold it; ties keep the order of the records.
+
+        Args:
+            said: Texts.
+            most: How many.
+            without: Tells which records are left out.
+        """
+        weights: defaultdict[int, float] = defaultdict(float)
+        for term in sorted({term for text in said for term in terms_of(text)} & self._holders.keys()):
+            holders = self._holders[term]
+            weight = math.log1p(len(self._records) / len(holders))
+            for place in holders:
+                weights[place] += weight
+        ranked = sorted(weights, key=lambda place: (-weights[place], place))
+        left = (self._records[place] for place in ranked)
+        return list(islice((record for record in left if not without(record)), most))
 
 
 def fitting(records: Iterable[T], line_of: Callable[[T], str], room: int) -> list[T]:
@@ -70,5 +93,4 @@ def stored_beside(view: ReadView, batch: Batch) -> tuple[dict[str, Turn], dict[s
 
 def are_related(one: Iterable[str], other: str) -> bool:
     """Tell whether some texts share a word with another one that is not too common to tell anything."""
-    tokenizer = Tokenizer()
-    return not {token for text in one for token in tokenizer.tokens(text)}.isdisjoint(tokenizer.tokens(other))
+    return not {term for text in one for term in terms_of(text)}.isdisjoint(terms_of(other))

@@ -8,6 +8,7 @@ from agentcore.domain.text import normalise
 from agentcore.recall.tokenizer import Tokenizer
 from dream.guards.coverage import coverage
 from dream.guards.vocabulary import Vocabulary
+from dream.passes.words import terms_of
 
 
 def says_the_same(one: str, other: str, vocabulary: Vocabulary, tokenizer: Tokenizer) -> bool:
@@ -35,8 +36,7 @@ def retells(new: str, old: str, vocabulary: Vocabulary) -> bool:
         >>> retells("Ana wants polite answers.", "Ana wants short answers.", builtin())
         False
     """
-    tokenizer = Tokenizer()
-    says_no_more = set(tokenizer.tokens(new)) <= set(tokenizer.tokens(old))
+    says_no_more = set(terms_of(new)) <= set(terms_of(old))
     return says_no_more and not coverage([old], new, vocabulary).invented
 
 

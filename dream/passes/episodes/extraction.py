@@ -15,7 +15,7 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
-from dream.passes.conversation.beside import fitting, handles_of, nearest, stored_beside
+from dream.passes.conversation.beside import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.evidence import evidence_of
 from dream.passes.conversation.lines import Shown, line, shown_turns
 from dream.passes.conversation.packing import packed
@@ -70,12 +70,7 @@ class EpisodeExtraction:
         beside = room // _SHARE_BESIDE if terms.beside else 0
         batches, refused = packed(reading.sessions, room=room - beside, overlap=terms.overlap_turns)
         said = {turn.id: turn for session in reading.sessions for turn in session.turns}
-        with_known = await context.read(
-            lambda view: [
-                _with_known(view, context, batch, [said[turn_id] for turn_id in batch.member_ids], beside)
-                for batch in batches
-            ]
-        )
+        with_known = await context.read(lambda view: _with_known(view, context, batches, said, beside))
         return reading.packing(tuple(with_known), refused)
 
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
@@ -157,21 +152,29 @@ class Sheet:
         return {handle: entry for handle, entry in self.entries.items() if versions[entry.id] == entry.version}
 
 
-def _with_known(view: ReadView, context: ModelContext, batch: Batch, said: Sequence[Turn], room: int) -> Batch:
-    """Return the batch with the known episodes that are nearest to its turns: of their sessions first."""
+def _with_known(
+    view: ReadView, context: ModelContext, batches: Sequence[Batch], said: Mapping[str, Turn], room: int
+) -> list[Batch]:
+    """Return each batch with the known episodes that are nearest to its turns: of their sessions first."""
     terms = context.options.episodes
-    if not terms.beside:
-        return batch
+    if not terms.beside or not batches:
+        return list(batches)
     since = context.as_of - terms.window
     newest = view.entries.select(EntryFilter(category=EPISODES, tags=(TAG,)), limit=_LOOKED_THROUGH)
     recent = [entry for entry in newest if entry.last_seen_at >= since]
-    sessions = {turn.session_id for turn in said}
-    own = [entry for entry in recent if not sessions.isdisjoint(counted(entry))]
-    alike = nearest([turn.content for turn in said], recent, lambda entry: entry.content, terms.beside)
-    ordered = list({entry.id: entry for entry in (*own, *alike)}.values())[: terms.beside]
+    by_words = Surrounding(recent, lambda entry: entry.content)
+    sessions_of = [counted(entry) for entry in recent]
     importance = importance_at(view.decay, context.as_of)
-    fit = fitting(ordered, lambda entry: entry_line(_WIDEST_HANDLE, entry, importance), room)
-    return replace(batch, beside=(*batch.beside, *((entry.id, entry.version) for entry in fit)))
+    found: list[Batch] = []
+    for batch in batches:
+        turns = [said[turn_id] for turn_id in batch.member_ids]
+        sessions = {turn.session_id for turn in turns}
+        own = [entry for entry, of in zip(recent, sessions_of, strict=True) if not sessions.isdisjoint(of)]
+        alike = by_words.nearest([turn.content for turn in turns], terms.beside)
+        ordered = list({entry.id: entry for entry in (*own, *alike)}.values())[: terms.beside]
+        fit = fitting(ordered, lambda entry: entry_line(_WIDEST_HANDLE, entry, importance), room)
+        found.append(replace(batch, beside=(*batch.beside, *((entry.id, entry.version) for entry in fit))))
+    return found
 
 
 def judge(items: Sequence[Item], sheet: Sheet, terms: Terms) -> tuple[list[Told], list[Refusal]]:

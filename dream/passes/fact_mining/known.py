@@ -12,7 +12,6 @@ import orjson
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef
 from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import fold_key, normalise
-from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import ReadView
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
@@ -22,6 +21,7 @@ from dream.passes.conversation.meeting import Meeting
 from dream.passes.conversation.retelling import fresh_turns, says_the_same
 from dream.passes.conversation.statement import speaker_of
 from dream.passes.fact_mining.fact import Fact
+from dream.passes.words import CUTTER
 
 MINE: Final = "mine"
 """Operation of a change set that adds a fact."""
@@ -72,7 +72,6 @@ class _Drafts:
     _by_source: defaultdict[SourceRef, list[int]] = field(
         default_factory=lambda: defaultdict[SourceRef, list[int]](list)
     )
-    _tokenizer: Tokenizer = field(default_factory=Tokenizer)
 
     def add(self, draft: _Draft) -> None:
         self._by_text[normalise(draft.after.content)].append(len(self.all))
@@ -103,7 +102,7 @@ class _Drafts:
         return min(fitting, key=lambda place: self.all[place].after.category != fact.category, default=None)
 
     def _says_the_same(self, one: str, other: str) -> bool:
-        return says_the_same(one, other, self.vocabulary, self._tokenizer)
+        return says_the_same(one, other, self.vocabulary, CUTTER)
 
 
 def mark_of(facts: Sequence[Fact]) -> str:

@@ -68,7 +68,7 @@ class MemoryConsolidation:
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask about what is still as it was packed."""
         if batch.kind == FEEDBACK:
-            feedback = await context.read(lambda view: signals.shown(view, context, batch))
+            feedback = await context.read(lambda view: signals.shown(view, batch))
             return about_feedback(context, self.directives, self.name, signals.lines(feedback)) if feedback else None
         lines = await context.read(lambda view: _lines(view, context, batch))
         return about_entries(context, self.directives, self.name, lines) if lines else None
@@ -130,9 +130,7 @@ class MemoryConsolidation:
     async def _judged(self, context: ModelContext, batch: Batch, parsed: Parsed) -> tuple[Judged, list[MemoryEntry]]:
         """Judge an answer; return the entries besides that are as they were packed and may be changed."""
         if batch.kind == FEEDBACK:
-            feedback, twins = await context.read(
-                lambda view: (signals.shown(view, context, batch), find_twins(view, parsed))
-            )
+            feedback, twins = await context.read(lambda view: (signals.shown(view, batch), find_twins(view, parsed)))
             texts = [signals.feedback_text(one) for one in feedback.values()]
             desk = await desk_for(context, parsed, texts, twins, merge_only=False)
             return await asyncio.to_thread(judge_feedback, parsed, feedback, desk), []

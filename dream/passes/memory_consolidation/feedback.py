@@ -49,10 +49,9 @@ def unmined(view: ReadView, context: ModelContext, cursor: int) -> list[Feedback
     return sorted(new, key=lambda one: (one.recorded_at, one.id))
 
 
-def shown(view: ReadView, context: ModelContext, batch: Batch) -> Mapping[str, Feedback]:
+def shown(view: ReadView, batch: Batch) -> Mapping[str, Feedback]:
     """Return the feedback of a batch by handle, without what is gone."""
-    found = view.feedback.newest(limit=context.options.retention.max_signals, since=_since(context))
-    stored = {one.id: one for one in found}
+    stored = {one.id: one for one in view.feedback.get_many(batch.record_ids)}
     named = handles(batch.record_ids, "f")
     return {handle: stored[record_id] for handle, record_id in named.items() if record_id in stored}
 

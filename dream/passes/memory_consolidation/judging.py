@@ -7,7 +7,6 @@ from typing import Any
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.signals import Feedback
 from agentcore.domain.text import fold_key
-from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import ReadView
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Refusal
@@ -27,6 +26,7 @@ from dream.passes.memory_consolidation.retiring import (
 from dream.passes.memory_consolidation.saving import Judgement, Unfaithful, judge_saving
 from dream.passes.memory_consolidation.sheet import Sheet
 from dream.passes.protocol import ModelContext
+from dream.passes.words import CUTTER
 
 Twins = Mapping[str, tuple[MemoryEntry, ...]]
 
@@ -137,7 +137,7 @@ async def desk_for(context: ModelContext, parsed: Parsed, texts: list[str], twin
         new_id=context.new_id,
         twins=twins,
         merge_only=merge_only,
-        tokenizer=Tokenizer(),
+        tokenizer=CUTTER,
     )
 
 

@@ -123,11 +123,5 @@ def _keys(view: ReadView, record_ids: Sequence[str]) -> dict[int, str]:
 
 async def _alike(context: ModelContext, ids: Mapping[int, str]) -> list[Pair]:
     """Return which of these active entries, by key, are alike."""
-    terms = context.options.consolidation
-    found = await context.similar(sorted(ids), threshold=terms.threshold, limit=terms.neighbours)
-    return [
-        Pair.of(ids[key], ids[neighbour.key], neighbour.similarity)
-        for key, neighbours in sorted(found.items())
-        for neighbour in neighbours
-        if neighbour.key in ids
-    ]
+    found = await context.alike(sorted(ids), threshold=context.options.consolidation.threshold)
+    return [Pair.of(ids[one], ids[other], similarity) for one, other, similarity in found]

@@ -75,7 +75,7 @@ class PreferenceInference:
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the preferences that a batch shows."""
         sheet, importance = await context.read(
-            lambda view: (Sheet.of(view, context, batch), importance_at(view.decay, context.as_of))
+            lambda view: (Sheet.of(view, batch), importance_at(view.decay, context.as_of))
         )
         if not any(one.is_new for one in sheet.turns):
             return None
@@ -100,7 +100,7 @@ class PreferenceInference:
         items, unreadable = read_items(answers[-1])
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in unreadable):
             return Proposal(refused=tuple(unreadable))
-        sheet = await context.read(lambda view: Sheet.of(view, context, batch))
+        sheet = await context.read(lambda view: Sheet.of(view, batch))
         terms = await terms_for(context, [*(item.content for item in items), *told_by(sheet)])
         # Hundreds of comparisons take longer than the event loop may stall.
         shown, refused = await asyncio.to_thread(judge, items, sheet, terms, context.options.preferences)

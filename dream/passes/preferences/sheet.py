@@ -12,7 +12,7 @@ from agentcore.domain.signals import Feedback
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Batch
-from dream.passes.conversation.beside import fitting, handles_of, nearest, stored_beside
+from dream.passes.conversation.beside import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.lines import Shown, longest_line, shown_turns
 from dream.passes.conversation.packing import Session
 from dream.passes.lines import entry_line, feedback_line, feedback_text, importance_at
@@ -49,10 +49,11 @@ class Sheet:
     packed: Mapping[str, int]
 
     @classmethod
-    def of(cls, view: ReadView, context: ModelContext, batch: Batch) -> "Sheet":
+    def of(cls, view: ReadView, batch: Batch) -> "Sheet":
         """Find what *batch* shows."""
         turns, entries = stored_beside(view, batch)
-        signals = {one.id: one for one in _window(view, context, context.options.retention.max_signals)}
+        others = [record_id for record_id, _ in batch.beside if record_id not in turns and record_id not in entries]
+        signals = {one.id: one for one in view.feedback.get_many(others)}
         entry_ids = handles_of(batch, "e", without={*turns, *batch.member_ids, *signals})
         feedback_ids = handles_of(batch, "f", without={*turns, *batch.member_ids, *entries})
         return cls(
@@ -80,22 +81,31 @@ class Surroundings:
         known: Preferences, inferred ones first, then those last seen.
         feedback: Feedback of the window, newest first.
         earlier: Turns of users in the window, newest first.
+        known_words: The preferences by their words.
+        earlier_words: The turns by their words.
     """
 
     known: Sequence[MemoryEntry]
     feedback: Sequence[Feedback]
     earlier: Sequence[Turn]
+    known_words: Surrounding[MemoryEntry]
+    earlier_words: Surrounding[Turn]
 
     @classmethod
     def of(cls, view: ReadView, context: ModelContext) -> "Surroundings":
         """Read what the options allow."""
         terms = context.options.preferences
-        known = view.entries.select(EntryFilter(category=PREFERENCES), limit=_LOOKED_THROUGH) if terms.beside else []
-        earlier = view.turns.said_since(_since(context), limit=_LOOKED_THROUGH) if terms.beside else []
+        found = view.entries.select(EntryFilter(category=PREFERENCES), limit=_LOOKED_THROUGH) if terms.beside else []
+        said = view.turns.said_since(_since(context), limit=_LOOKED_THROUGH) if terms.beside else []
+        signals = view.feedback.newest(limit=terms.max_feedback, since=_since(context)) if terms.max_feedback else []
+        known = sorted(found, key=lambda entry: entry.category.casefold() != INFERRED)
+        earlier = [turn for turn in said[::-1] if turn.occurred_at <= context.as_of]
         return cls(
-            known=sorted(known, key=lambda entry: entry.category.casefold() != INFERRED),
-            feedback=_window(view, context, terms.max_feedback)[::-1] if terms.max_feedback else [],
-            earlier=[turn for turn in earlier[::-1] if turn.occurred_at <= context.as_of],
+            known=known,
+            feedback=signals[::-1],
+            earlier=earlier,
+            known_words=Surrounding(known, lambda entry: entry.content),
+            earlier_words=Surrounding(earlier, lambda turn: turn.content),
         )
 
     def need(self, view: ReadView, context: ModelContext, room: int) -> int:
@@ -120,9 +130,8 @@ class Surroundings:
         """
         terms, importance = context.options.preferences, importance_at(view.decay, context.as_of)
         shown = {record_id for record_id, _ in (*batch.members, *batch.beside)}
-        free = [turn for turn in self.earlier if turn.id not in shown]
-        earlier = nearest(said, free, lambda turn: turn.content, terms.beside)
-        alike = nearest(said, self.known, lambda entry: entry.content, terms.beside)
+        earlier = self.earlier_words.nearest(said, terms.beside, without=lambda turn: turn.id in shown)
+        alike = self.known_words.nearest(said, terms.beside)
         known = list({entry.id: entry for entry in (*alike, *self.known)}.values())[: terms.beside]
         turns = fitting(earlier, longest_line, room // _KINDS)
         entries = fitting(known, lambda entry: entry_line(_WIDEST_ENTRY, entry, importance), room // _KINDS)
@@ -141,11 +150,6 @@ def texts_of(sessions: Sequence[Session]) -> Mapping[str, str]:
 def told_by(sheet: Sheet) -> list[str]:
     """Return all that was said or signalled."""
     return [*(one.turn.content for one in sheet.turns), *(feedback_text(one) for one in sheet.feedback.values())]
-
-
-def _window(view: ReadView, context: ModelContext, limit: int) -> list[Feedback]:
-    """Return the newest feedback of the window, oldest first."""
-    return view.feedback.newest(limit=limit, since=_since(context))
 
 
 def _tokens(text: str) -> int:

@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from agentcore.domain.capability import Capability
-from agentcore.domain.skill import Skill
 from agentcore.llm.chat import ChatRequest
-from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
@@ -117,10 +116,7 @@ async def _plan(context: ModelContext) -> Plan:
 
 
 async def _usage(context: ModelContext) -> Usage:
-    def read(view: ReadView) -> Usage:
-        return read_usage(view, context, {skill.name for skill in view.skills.catalogue()})
-
-    return await context.read(read)
+    return await context.read(lambda view: read_usage(view, context, view.skills.names()))
 
 
 async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[Judged, Sheet]:
@@ -132,8 +128,7 @@ async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[
         problem = "it retires skills and saves none"
         return Judged(refused=[Refusal(Refused.NO_REPLACEMENT, problem)], problem=problem), sheet
     operations, refused = sort_out(read, sheet)
-    tokenizer = Tokenizer()
-    marks = {mark for operation in operations for mark in operation.marks(tokenizer).values()}
+    marks = {mark for operation in operations for mark in operation.marks().values()}
     desk = Desk(
         sheet=sheet,
         declined=frozenset(await context.declined(marks)),
@@ -148,21 +143,40 @@ async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[
 def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> Sheet:
     versions = dict(batch.members)
     ids = handles(batch.member_ids)
-    by_id = {one: skill for one in batch.member_ids if (skill := view.skills.get(one)) and skill.status == "active"}
+    by_id = {skill.id: skill for skill in view.skills.get_many(batch.member_ids) if skill.status == "active"}
+    shown = {
+        handle: by_id[record_id]
+        for handle, record_id in ids.items()
+        if record_id in by_id and by_id[record_id].version == versions[record_id]
+    }
+    sheet = Sheet(shown=shown, handles=frozenset(ids))
     # An answer that changes nothing needs to know of no other skill.
-    changes = isinstance(read, SkillAnswer) and (read.saves or read.retirements)
-    live = {skill.name: skill for skill in view.skills.catalogue()} if changes else dict[str, Skill]()
-    drafts = read.saves if isinstance(read, SkillAnswer) else ()
-    names = {draft.name.strip() for draft in drafts} | {clean_skill_name(draft.name) for draft in drafts}
-    folded = {name.casefold() for name in names}
-    taken = view.skills.taken(names) | {name for name in live if name.casefold() in folded}
-    return Sheet(
-        shown={
-            handle: by_id[record_id]
-            for handle, record_id in ids.items()
-            if record_id in by_id and by_id[record_id].version == versions[record_id]
-        },
-        handles=frozenset(ids),
-        live=live,
-        taken=frozenset(name.casefold() for name in taken),
+    if isinstance(read, SkillAnswer) and (read.saves or read.retirements):
+        return _with_others(view, sheet, read)
+    return sheet
+
+
+def _with_others(view: ReadView, sheet: Sheet, read: SkillAnswer) -> Sheet:
+    """Return the sheet with what an answer has to know of other skills."""
+    fresh = [draft.name for draft in read.saves if sheet.named(draft.name) is None]
+    successors = {one.replaced_by for one in read.retirements}
+    going = {sheet.shown[one.handle].name for one in read.retirements if one.handle in sheet.shown}
+    leading = view.skills.leading_to(going)
+    related = {name for skill in (*sheet.shown.values(), *leading) for name in (skill.name, *skill.see_also)}
+    related |= {name for draft in read.saves for name in draft.see_also}
+    live = view.skills.names(related | successors)
+    return replace(
+        sheet,
+        live=frozenset(live),
+        successors={name: found for name in sorted(successors & live) if (found := view.skills.named(name))},
+        leading=tuple(leading),
+        taken=_taken(view, fresh) if fresh else frozenset(),
     )
+
+
+def _taken(view: ReadView, names: Sequence[str]) -> frozenset[str]:
+    """Return those names, in small letters, that a skill has or once had, in whatever case if it is active."""
+    wanted = {name.strip() for name in names} | {clean_skill_name(name) for name in names}
+    folded = {name.casefold() for name in wanted}
+    had = {name.casefold() for name in view.skills.taken(wanted)}
+    return frozenset(had | ({name.casefold() for name in view.skills.names()} & folded))

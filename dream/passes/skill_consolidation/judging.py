@@ -6,7 +6,6 @@ from datetime import datetime
 
 from agentcore.domain.memory import Status, Trust
 from agentcore.domain.skill import Skill
-from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
@@ -80,9 +79,8 @@ def judge(operations: Sequence[Operation], refused: Sequence[Refusal], desk: Des
     """Judge what an answer asks for."""
     judged = Judged(refused=list(refused))
     fit: list[tuple[Operation, _Text]] = []
-    tokenizer = Tokenizer()
     for operation in operations:
-        marks = operation.marks(tokenizer)
+        marks = operation.marks()
         undone = respects_undo(
             ChangeSet(operation=operation.kind, changes=(), fingerprints=marks), Knowledge(declined=desk.declined)
         )
@@ -91,7 +89,7 @@ def judge(operations: Sequence[Operation], refused: Sequence[Refusal], desk: Des
             judged.refused.append(text)
         else:
             _join(fit, operation, text)
-    judged.change_sets += _Changes(desk, fit, tokenizer).all()
+    judged.change_sets += _Changes(desk, fit).all()
     return judged
 
 
@@ -146,13 +144,12 @@ def _compared(operation: Operation, text: _Text, desk: Desk) -> SkillCoverage:
 class _Changes:
     """Makes the changes of operations that were judged fit, each record touched by one of them at most."""
 
-    def __init__(self, desk: Desk, fit: Sequence[tuple[Operation, _Text]], tokenizer: Tokenizer) -> None:
+    def __init__(self, desk: Desk, fit: Sequence[tuple[Operation, _Text]]) -> None:
         self._desk = desk
         self._fit = fit
-        self._tokenizer = tokenizer
         self._moved = {skill.name: operation.name for operation, _ in fit for skill, _ in operation.retired}
         new = {operation.name for operation, _ in fit}
-        self._names = (desk.sheet.live.keys() - self._moved.keys()) | new
+        self._names = (desk.sheet.live - self._moved.keys()) | new
         self._touched = {one.id for operation, _ in fit for one in _befores(operation)}
 
     def all(self) -> list[ChangeSet]:
@@ -173,7 +170,7 @@ class _Changes:
         if not changes:
             return None
         changes += self._relinked({skill.name for skill, _ in operation.retired})
-        prints = {record_id or after.id: mark for record_id, mark in operation.marks(self._tokenizer).items()}
+        prints = {record_id or after.id: mark for record_id, mark in operation.marks().items()}
         return ChangeSet(operation=operation.kind, changes=tuple(changes), fingerprints=prints)
 
     def _afterwards(self, operation: Operation, text: _Text) -> Skill:
@@ -231,7 +228,7 @@ class _Changes:
     def _relinked(self, retired: set[str]) -> list[Change[Skill]]:
         """Have skills outside the answer that lead to a retired one lead to what took its place."""
         changes: list[Change[Skill]] = []
-        for skill in self._desk.sheet.live.values():
+        for skill in self._desk.sheet.leading:
             if skill.id in self._touched or retired.isdisjoint(skill.see_also):
                 continue
             self._touched.add(skill.id)

@@ -2,13 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from heapq import nsmallest
+from itertools import chain, pairwise
 from math import log
 from typing import Final
 
 from agentcore.domain.skill import Skill
-from agentcore.recall.tokenizer import Tokenizer
 from dream.passes.skill_names import prefix_of
+from dream.passes.words import terms_of
 
 _SALIENT: Final = 12
 """Terms of a skill that are compared: its rarest."""
@@ -56,13 +57,12 @@ def _edges(skills: Sequence[Skill], threshold: float) -> list[tuple[int, int]]:
 
 def _alike(skills: Sequence[Skill]) -> Iterator[tuple[int, int, float]]:
     """Yield pairs of places with the weighted Jaccard similarity of their rarest terms."""
-    tokenizer = Tokenizer()
-    terms = [frozenset(tokenizer.tokens(f"{skill.name} {skill.summary} {skill.content}")) for skill in skills]
-    common = Counter(term for found in terms for term in found)
+    terms = [frozenset(terms_of(f"{skill.name} {skill.summary} {skill.content}")) for skill in skills]
+    common = Counter(chain.from_iterable(terms))
     weight = {term: log(1 + len(skills) / count) for term, count in common.items()}
-    salient = [sorted(found, key=lambda term: (common[term], term)) for found in terms]
     # A term that stands in one skill alone tells it from all others, and joins it to none.
-    kept = [frozenset([term for term in found if 1 < common[term] <= _CROWD][:_SALIENT]) for found in salient]
+    telling = {term: (count, term) for term, count in common.items() if 1 < count <= _CROWD}
+    kept = [frozenset(nsmallest(_SALIENT, found & telling.keys(), key=telling.__getitem__)) for found in terms]
     postings: defaultdict[str, list[int]] = defaultdict(list)
     for place, found in enumerate(kept):
         for term in found:

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from agentcore.domain.skill import Skill
-from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.change import fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
@@ -23,14 +22,22 @@ class Sheet:
     Args:
         shown: Skills that are as they were packed, by handle.
         handles: All handles that were given.
-        live: Every active skill by name.
+        live: The names of active skills, of those that the skills or the answer mention.
+        successors: Active skills that an answer has others go into by their names, by name.
+        leading: Active skills that name one which an answer retires as related, by name.
         taken: Those names of the answer's new skills, in small letters, that a skill has or once had.
     """
 
     shown: Mapping[str, Skill]
     handles: frozenset[str]
-    live: Mapping[str, Skill]
-    taken: frozenset[str]
+    live: frozenset[str] = frozenset()
+    successors: Mapping[str, Skill] = field(default_factory=dict[str, Skill])
+    leading: tuple[Skill, ...] = ()
+    taken: frozenset[str] = frozenset()
+
+    def active(self, name: str) -> Skill | None:
+        """Return the active skill that the answer has others go into."""
+        return self.successors.get(name) or next((one for one in self.shown.values() if one.name == name), None)
 
     def fault(self, handles: Collection[str]) -> Refusal | None:
         """Return why these handles cannot be used, or None."""
@@ -77,11 +84,11 @@ class Operation:
         """How a complaint names it: the index of its item, or the skill that would go."""
         return str(self.draft.place) if self.draft is not None else ", ".join(skill.name for skill, _ in self.retired)
 
-    def marks(self, tokenizer: Tokenizer) -> dict[str, str]:
+    def marks(self) -> dict[str, str]:
         """Return, per record there is, what a person declines by taking it back; by name for a guide."""
         befores = [skill for skill, _ in self.retired] + ([] if self.target is None else [self.target])
         if not befores:
-            return {"": name_mark(GUIDE, self.name, tokenizer)}
+            return {"": name_mark(GUIDE, self.name)}
         return {skill.id: fingerprint(self.kind, skill) for skill in befores}
 
     def names(self) -> list[str]:
@@ -121,7 +128,7 @@ def sort_out(answer: SkillAnswer, sheet: Sheet) -> tuple[list[Operation], list[R
         skill, successor = found
         operation = saves.get(successor)
         if operation is None:
-            operation = Operation(name=successor, target=sheet.live[successor])
+            operation = Operation(name=successor, target=sheet.active(successor))
             prunes.append(operation)
         operation.retired.append((skill, one.reason))
     return [*saves.values(), *prunes], refused

@@ -1,8 +1,10 @@
 """How skills are used: counts, and pairs that are used together."""
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from heapq import nsmallest
 from itertools import combinations
 from typing import Final
 
@@ -16,7 +18,7 @@ _MOST_IN_SESSION: Final = 50
 """Skills of one session that are paired; more are the mark of a test, not of a task."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Usage:
     """Uses of a time window.
 
@@ -30,8 +32,17 @@ class Usage:
 
     def together(self, names: Collection[str], *, most: int) -> list[tuple[tuple[str, str], int]]:
         """Return the pairs used together most often of which at least one name is among *names*."""
-        found = [(pair, count) for pair, count in self.pairs.items() if not set(pair).isdisjoint(names)]
-        return sorted(found, key=lambda item: (-item[1], item[0]))[:most]
+        pairs = {pair for name in names for pair in self._by_name.get(name, ())}
+        found = ((pair, self.pairs[pair]) for pair in pairs)
+        return nsmallest(most, found, key=lambda item: (-item[1], item[0]))
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        for pair in self.pairs:
+            for name in pair:
+                found[name].append(pair)
+        return found
 
 
 def usage(uses: Sequence[SkillUse], names: Collection[str]) -> Usage:

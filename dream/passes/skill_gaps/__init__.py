@@ -7,10 +7,8 @@ from typing import ClassVar
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
-from agentcore.domain.skill import Skill
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import ReadView, TurnMaterial
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
@@ -18,12 +16,13 @@ from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
 from dream.passes.run_memo import RunMemo
 from dream.passes.skill_answers import read_skills
-from dream.passes.skill_gaps import catalogue
+from dream.passes.skill_gaps.catalogue import Catalogue
 from dream.passes.skill_gaps.judging import Terms, judged
 from dream.passes.skill_gaps.packing import Room, packed
 from dream.passes.skill_gaps.question import SOURCES, Shown, frame, question, shown_turns
 from dream.passes.skill_gaps.terms import Openings
 from dream.passes.skill_names import clean_skill_name
+from dream.passes.words import CUTTER
 
 _ROLES = frozenset({"user", "assistant"})
 _SHARE = 5
@@ -36,13 +35,13 @@ class _Background:
     """What every question of a run stands before: how sessions began, and the skills there are."""
 
     openings: Openings
-    skills: Sequence[Skill]
+    catalogue: Catalogue
 
 
 class SkillGaps:
     """Reads what was said since it last looked, beside how earlier sessions began, and has missing skills written.
 
-    Lives as long as the process, for all scopes; it remembers into which terms the catalogues are cut.
+    Lives as long as the process, for all scopes; of the latest runs it remembers how sessions began, and the catalogue.
     """
 
     name: ClassVar[str] = "skill-gaps"
@@ -50,7 +49,6 @@ class SkillGaps:
     directives: ClassVar[tuple[str, ...]] = ("skill-gap",)
 
     def __init__(self) -> None:
-        self._stems = catalogue.Stems()
         self._background = RunMemo[_Background]()
 
     async def has_work(self, context: ModelContext) -> Work:
@@ -93,11 +91,11 @@ class SkillGaps:
         shown = await _shown(context, batch)
         names = {clean_skill_name(draft.name) for draft in read.saves} | {draft.name.strip() for draft in read.saves}
         known = await self._background.of(context, lambda: _background(context))
-        taken = await context.read(lambda view: view.skills.taken(names)) | {skill.name for skill in known.skills}
+        taken = await context.read(lambda view: view.skills.taken(names))
         terms = Terms(
             shown={one.handle: one for one in shown},
             handles=frozenset(f"t{place}" for place in range(1, len(batch.record_ids) + 1)),
-            taken=frozenset(name.casefold() for name in taken),
+            taken=known.catalogue.names | {name.casefold() for name in taken},
             vocabulary=context.vocabulary,
             as_of=context.as_of,
             new_id=context.new_id,
@@ -117,18 +115,17 @@ class SkillGaps:
         return summed(notes, "turns", "sessions", "written")
 
     def _question(self, context: ModelContext, shown: Sequence[Shown], known: "_Background") -> ChatRequest:
-        openings, skills = known.openings, known.skills
         new = {one.turn.session_id for one in shown if one.is_new}
         texts = [one.turn.content for one in shown if one.turn.role == "user"]
         room = context.options.model.prompt_tokens // _SHARE
-        listed = catalogue.shown(skills, texts, self._stems, room=room)
+        listed = known.catalogue.shown(texts, room=room)
         return question(
             context,
             shown,
-            recurring=openings.recurring(new, most=context.options.skill_gaps.terms),
-            openings=openings,
+            recurring=known.openings.recurring(new, most=context.options.skill_gaps.terms),
+            openings=known.openings,
             skills=listed,
-            hidden=len(skills) - len(listed),
+            hidden=len(known.catalogue.skills) - len(listed),
             directives=self.directives,
             purpose=self.name,
         )
@@ -137,8 +134,8 @@ class SkillGaps:
 async def _background(context: ModelContext) -> _Background:
     most = context.options.skill_gaps.sessions
     said, skills = await context.read(lambda view: (view.turns.openings(limit=most), view.skills.catalogue()))
-    # Thousands of first messages are cut into words.
-    return _Background(await asyncio.to_thread(Openings.of, said, Tokenizer()), skills)
+    # Thousands of first messages and skills are cut into words.
+    return await asyncio.to_thread(lambda: _Background(Openings.of(said, CUTTER), Catalogue(skills)))
 
 
 def _room(context: ModelContext) -> Room:

@@ -7,7 +7,6 @@ from datetime import datetime
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Trust
 from agentcore.domain.skill import Skill
-from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
@@ -47,7 +46,6 @@ class Terms:
 
 def judged(drafts: Sequence[SkillDraft], terms: Terms) -> tuple[list[ChangeSet], list[Refusal]]:
     """Return the skills that hold, and why the others are refused."""
-    tokenizer = Tokenizer()
     made: list[ChangeSet] = []
     refused: list[Refusal] = []
     names: set[str] = set()
@@ -59,7 +57,7 @@ def judged(drafts: Sequence[SkillDraft], terms: Terms) -> tuple[list[ChangeSet],
         names.add(verdict.name)
         sessions = len({terms.shown[handle].turn.session_id for handle in draft.sources})
         change = Change[Skill](before=None, after=verdict, reason=f"asked for in {sessions} sessions")
-        mark = name_mark(CREATE, verdict.name, tokenizer)
+        mark = name_mark(CREATE, verdict.name)
         made.append(ChangeSet(operation=CREATE, changes=(change,), fingerprints={verdict.id: mark}))
     return made, refused
 

@@ -1,6 +1,6 @@
 """Packing: new conversation by session, and how the sessions before it began; makes no call."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentcore.domain.conversation import Turn
@@ -69,8 +69,10 @@ def packed(
             calls[-1].turns.append(turn)
             calls[-1].tokens += weight
     batches: list[Batch] = []
+    # All calls choose among the same first messages.
+    weights = {session: _tokens(turn) for session, turn in openings.turns.items()}
     for call in calls:
-        beside = _beside(call.turns, openings, room)
+        beside = _beside(call.turns, openings, weights, room)
         if len({turn.session_id for turn in (*call.turns, *beside) if turn.role == "user"}) > 1:
             batches.append(_batch(len(batches) + 1, call.turns, beside))
     return tuple(batches), tuple(refused)
@@ -84,7 +86,7 @@ def _fits(turn: Turn, room: int, refused: list[Refusal]) -> bool:
     return tokens <= room
 
 
-def _beside(turns: Sequence[Turn], openings: Openings, room: Room) -> list[Turn]:
+def _beside(turns: Sequence[Turn], openings: Openings, weights: Mapping[str, int], room: Room) -> list[Turn]:
     """Return how the shown and other sessions began: those with the most terms in common first, then the newest."""
     shown, sessions = {turn.id for turn in turns}, {turn.session_id for turn in turns}
     wanted = {term for session in sessions for term in openings.terms.get(session, ())}
@@ -95,8 +97,7 @@ def _beside(turns: Sequence[Turn], openings: Openings, room: Room) -> list[Turn]
     beside: list[Turn] = []
     left = room.earlier
     for _, _, _, session in ranked:
-        turn = openings.turns[session]
-        tokens = _tokens(turn)
+        turn, tokens = openings.turns[session], weights[session]
         if turn.id not in shown and tokens <= min(left, room.earlier // _LONG) and len(beside) < room.most_earlier:
             beside.append(turn)
             left -= tokens

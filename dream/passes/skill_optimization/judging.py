@@ -8,7 +8,6 @@ from datetime import datetime
 from agentcore.domain.memory import Status, Trust
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import normalise
-from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
@@ -18,6 +17,7 @@ from dream.passes.skill_answers import SkillAnswer, SkillDraft, one_line, storab
 from dream.passes.skill_coverage import STEP, Detail, SkillCoverage, compare_skills
 from dream.passes.skill_optimization.candidates import REWRITE, Candidate
 from dream.passes.skill_optimization.question import failure_text
+from dream.passes.words import terms_of
 
 _NEVER_INVENTED = frozenset({Kind.URL.value, Kind.EMAIL.value})
 _STEP_IS_MEANT = 0.5
@@ -124,24 +124,22 @@ def _coverage(candidate: Candidate, content: str, vocabulary: Vocabulary) -> Ski
     skill = candidate.skill
     found = compare_skills([skill.content], content, vocabulary, backing=[skill.name, skill.summary, *failures])
     told = "\n".join(failures)
-    # What the failures bring and the skill did not have stands in for as much of the same sort.
-    news = compare_skills([told], skill.content, vocabulary).lost if failures else ()
-    took_over = compare_skills([told], content, vocabulary).lost if failures else ()
-    corrected = Counter(detail.kind for detail in set(news) - set(took_over))
-    return SkillCoverage(
-        lost=tuple(detail for detail in found.lost if not _is_wrong(detail, told, corrected)),
-        invented=tuple(detail for detail in found.invented if detail.kind in _NEVER_INVENTED),
-    )
+    lost = found.lost
+    if lost and failures:
+        # What the failures bring and the skill did not have stands in for as much of the same sort.
+        news = compare_skills([told], skill.content, vocabulary).lost
+        took_over = compare_skills([told], content, vocabulary).lost
+        corrected = Counter(detail.kind for detail in set(news) - set(took_over))
+        lost = tuple(detail for detail in lost if not _is_wrong(detail, told, corrected))
+    invented = tuple(detail for detail in found.invented if detail.kind in _NEVER_INVENTED)
+    return SkillCoverage(lost=lost, invented=invented)
 
 
 def _is_wrong(detail: Detail, told: str, corrected: Counter[str]) -> bool:
     """Tell whether a failure says that a detail is wrong: it names it, or gives another in its place."""
     if detail.kind == STEP:
-        tokenizer = Tokenizer()
-        words = set(tokenizer.tokens(detail.text))
-        return any(
-            len(words & set(tokenizer.tokens(line))) >= _STEP_IS_MEANT * len(words) for line in told.splitlines()
-        )
+        words = set(terms_of(detail.text))
+        return any(len(words & set(terms_of(line))) >= _STEP_IS_MEANT * len(words) for line in told.splitlines())
     if detail.text.strip("`").casefold() in told.casefold():
         return True
     if corrected[detail.kind]:

@@ -132,7 +132,7 @@ def _batches(candidates: Sequence[Candidate], room: int) -> list[Batch]:
 
 def _shown(view: ReadView, context: ModelContext, batch: Batch, outcomes: Outcomes) -> dict[str, Candidate]:
     versions = dict(batch.members)
-    by_id = {one: skill for one in batch.member_ids if (skill := view.skills.get(one)) and skill.status == "active"}
+    by_id = {skill.id: skill for skill in view.skills.get_many(batch.member_ids) if skill.status == "active"}
     return {
         handle: candidate_of(by_id[record_id], outcomes, context)
         for handle, record_id in handles(batch.member_ids).items()

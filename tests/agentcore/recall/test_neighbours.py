@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.index import Bm25Index
 from agentcore.recall.neighbour import Neighbour
-from agentcore.recall.neighbours import clusters, similar
+from agentcore.recall.neighbours import alike, clusters, similar
 from agentcore.recall.tokenizer import Tokenizer
 
 # A few terms are in nearly every document, most in few: without both there is nothing to leave out.
@@ -186,3 +186,16 @@ def test_large_clusters_are_cut_evenly(pairs: list[tuple[int, int]], max_size: i
 def test_a_cluster_limit_below_two_is_refused() -> None:
     with pytest.raises(InvalidOptionsError, match="max_size"):
         clusters([(1, 2)], max_size=1)
+
+
+@given(documents=corpora, threshold=thresholds)
+def test_documents_are_alike_if_one_is_a_neighbour_of_the_other(documents: list[list[str]], threshold: float):
+    index, keys = indexed(documents), range(len(documents))
+    near = [
+        (key, neighbour.key, neighbour.similarity)
+        for key in keys
+        for neighbour in similar(index, key, threshold, limit=len(documents))
+        if key < neighbour.key
+    ]
+    assert alike(index, [*keys, 0], threshold) == sorted(near)
+    assert alike(index, [], threshold) == []
