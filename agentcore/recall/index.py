@@ -176,13 +176,23 @@ class Bm25Index:
         slots, scores = self._collect(query_terms)
         return self._postings.keys(slots), scores
 
-    def top(self, query_terms: Iterable[str], k: int, factors: Factors | None = None) -> tuple[Keys, Floats]:
+    def top(
+        self,
+        query_terms: Iterable[str],
+        k: int,
+        factors: Factors | None = None,
+        most: float = math.inf,
+    ) -> tuple[Keys, Floats]:
         """The k best documents, best first; equal scores by ascending key.
+
+        Documents may be of any kind. A field that counts more than another gives its tokens more than once (Robertson,
+        Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields", CIKM 2004).
 
         Args:
             query_terms: As for `score`.
             k: How many at most; 0 or less gives none.
             factors: What to multiply scores with, such as importance.
+            most: The largest factor there can be; with it hopeless documents are passed over, the answer is the same.
 
         Returns:
             Keys and scores, shape (at most k,).

@@ -96,7 +96,7 @@ class ScopeIndex:
             return (1.0 - weight) + weight * importance
 
         terms = self._tokenizer.query_tokens(query)
-        keys, scores = self._index.top(terms, len(self._index) if limit is None else limit, factors)
+        keys, scores = self._index.top(terms, len(self._index) if limit is None else limit, factors, most=1.0)
         return Ranking(keys.tolist(), scores.tolist())
 
     def similar(self, keys: Sequence[int], threshold: float, limit: int) -> dict[int, list[Neighbour]]:
