@@ -7,6 +7,23 @@ from agentcore.domain.memory import Level, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFilter:
+    """Conditions that all must hold of a turn; the default is every turn.
+
+    Args:
+        session_id: This conversation alone.
+        besides: Any conversation but this.
+        said_after: Said at or after this instant.
+        said_before: Said before this instant.
+    """
+
+    session_id: str | None = None
+    besides: str | None = None
+    said_after: datetime | None = None
+    said_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EntryFilter:
     """Conditions that all must hold; the default is every active entry.
 

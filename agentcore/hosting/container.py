@@ -1,6 +1,7 @@
 """The container: the one place where services are put together; it lives only while a host is built."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dependency_injector import containers, providers
@@ -12,7 +13,7 @@ from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.memory import Memory
-from agentcore.hosting.options import MemoryOptions
+from agentcore.hosting.options import ConversationOptions, MemoryOptions
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.skills import Skills
 from agentcore.hosting.watching import BusyWatch
@@ -68,8 +69,10 @@ class _HostContainer(containers.DeclarativeContainer):
     watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
 
     memory = providers.Factory(Memory, storage=storage, recall=recall, ids=ids)
-    conversation = providers.Factory(Conversation, storage=storage, ids=ids, options=conversation_options)
-    skills = providers.Factory(Skills, storage=storage, ids=ids, options=skill_options)
+    conversation = providers.Factory(
+        Conversation, storage=storage, recall=recall, ids=ids, options=conversation_options
+    )
+    skills = providers.Factory(Skills, storage=storage, recall=recall, ids=ids, options=skill_options)
     feedback = providers.Factory(FeedbackLog, storage=storage, ids=ids, options=feedback_options)
     wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
 
@@ -112,7 +115,7 @@ def assemble(blueprint: Blueprint) -> Host:
 
 
 def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
-    memory = blueprint.memory or MemoryOptions()
+    memory, conversation = blueprint.memory or MemoryOptions(), blueprint.conversation or ConversationOptions()
     values: dict[str, object] = {
         "path": None if blueprint.data_dir is None else blueprint.data_dir / FILE_NAME,
         "data_dir": blueprint.data_dir,
@@ -125,7 +128,7 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "busy_sources": blueprint.busy_sources,
         "shutdown_timeout": blueprint.shutdown_timeout,
         "decay": memory.decay(),
-        "recall_options": memory.recall(),
+        "recall_options": replace(memory.recall(), turns=conversation.recall()),
         "conversation_options": blueprint.conversation,
         "skill_options": blueprint.skills,
         "feedback_options": blueprint.feedback,

@@ -13,12 +13,13 @@ from agentcore.domain.decay import Decay
 from agentcore.domain.memory import Trust
 from agentcore.domain.text import MAX_CONTENT
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall.options import RecallOptions
+from agentcore.recall.options import RecallOptions, TurnOptions
 
 E = TypeVar("E", bound=Exception)
 
 _DECAY = Decay()
 _RECALL = RecallOptions()
+_TURNS = TurnOptions()
 
 
 class Options(BaseModel):
@@ -90,7 +91,7 @@ class MemoryOptions(Options):
 
 
 class ConversationOptions(Options):
-    """How far a turn is trusted that comes without a trust of its own."""
+    """How far a turn is trusted that comes without a trust of its own, and how turns are recalled."""
 
     section: ClassVar[str] = "conversation"
 
@@ -102,6 +103,25 @@ class ConversationOptions(Options):
     """Trust of the host's own prompts."""
     tool_trust: Trust = Trust.UNTRUSTED
     """Trust of what tools bring in from outside."""
+    next_weight: float = _TURNS.next_weight
+    """Share of the recall score of the turns before and after it that a turn gets; 0 or more."""
+    second_weight: float = _TURNS.second_weight
+    """The same of the turns two away; 0 or more."""
+    session_weight: float = _TURNS.session_weight
+    """Share of its session's recall score that a turn gets; 0 or more."""
+
+    @model_validator(mode="after")
+    def _have_meaning(self) -> Self:
+        self.recall()
+        return self
+
+    def recall(self) -> TurnOptions:
+        """Return how recall ranks turns."""
+        return TurnOptions(
+            next_weight=self.next_weight,
+            second_weight=self.second_weight,
+            session_weight=self.session_weight,
+        )
 
 
 class SkillOptions(Options):

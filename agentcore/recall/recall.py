@@ -1,49 +1,32 @@
-"""Recall: from a query to ranked entries."""
+"""Recall: from a query to ranked entries, turns and skills."""
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Sequence
 from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from agentcore.domain.decay import Decay
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.scope import Scope
-from agentcore.errors import HostNotStartedError, InvalidOptionsError
+from agentcore.errors import InvalidOptionsError
 from agentcore.recall.filtering import admits
 from agentcore.recall.hit import Hit
 from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.options import RecallOptions
+from agentcore.recall.shelf import Shelf
+from agentcore.recall.skill_recall import SkillRecall
+from agentcore.recall.thread import RecallThread
+from agentcore.recall.turn_recall import TurnRecall
 from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, ReadView, Storage
 
 if TYPE_CHECKING:
-    from agentcore.recall.scope_index import Ranking, ScopeIndex
-    from agentcore.recall.tokenizer import Tokenizer
+    from agentcore.recall.ranking import Ranking
+    from agentcore.recall.scope_index import ScopeIndex
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-_PAGE: Final = 1_000
-_ROWS_AT_ONCE: Final = 200
-"""Entries indexed before the thread is free for somebody else, and the event loop for a breath: about 5 ms."""
 _SLICE_SECONDS: Final = 0.02
 _MOST_AT_ONCE: Final = 256
 _FETCHED_AT_ONCE: Final = 2_000
 _RETRIES: Final = 2
-
-
-@dataclass(slots=True)
-class _Held:
-    """A scope's index, once it is made, and the lock that keeps each query's catching-up and ranking together."""
-
-    index: "ScopeIndex | None" = None
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Recall:
@@ -66,9 +49,20 @@ class Recall:
     def __init__(self, storage: Storage, *, options: RecallOptions | None = None) -> None:
         self._storage = storage
         self._options = options or RecallOptions()
-        self._tokenizer: Tokenizer | None = None
-        self._scopes: OrderedDict[Scope, _Held] = OrderedDict()
-        self._thread: ThreadPoolExecutor | None = None
+        self._thread = RecallThread()
+        self._entries: Shelf[ScopeIndex, IndexRow] = Shelf(
+            storage,
+            self._thread,
+            make=self._new_index,
+            feed=_feed,
+            capacity=self._options.open_scopes,
+        )
+        self.turns: Final = TurnRecall(
+            storage, self._thread, options=self._options.turns, capacity=self._options.open_scopes
+        )
+        """Finds turns of the conversation log."""
+        self.skills: Final = SkillRecall(storage, self._thread, capacity=self._options.open_scopes)
+        """Finds skills."""
 
     def on(self, storage: Storage) -> "Recall":
         """Return an unopened recall with the same settings on another storage."""
@@ -76,20 +70,19 @@ class Recall:
 
     async def start(self) -> None:
         """Open; no index is built before the first query."""
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="agentcore-recall")
+        self._thread.start()
 
     async def stop(self) -> None:
         """Finish the slice under way and drop the indexes."""
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            await asyncio.to_thread(thread.shutdown)
-        self._scopes.clear()
+        await self._thread.stop()
+        self._entries.clear()
+        self.turns.clear()
+        self.skills.clear()
 
     async def follow(self, scope: Scope) -> None:
         """Take over everything committed so far, so that the next query need not."""
-        held = self._held(scope)
-        async with held.lock:
-            await self._catch_up(scope, await self._index(held))
+        async with self._entries.current(scope):
+            pass
 
     async def search(self, scope: Scope, query: str, *, k: int = 10, where: EntryFilter | None = None) -> list[Hit]:
         """Return the *k* best active entries for *query*, best first.
@@ -106,15 +99,14 @@ class Recall:
         """
         if k < 1:
             raise InvalidOptionsError(field="k", value=k, allowed="give 1 or more")
-        self._opened()
+        self._thread.require_open()
         if not query.strip():
             return []
-        held = self._held(scope)
         for _ in range(_RETRIES):
-            hits = await self._attempt(scope, held, query, k, where)
+            hits = await self._attempt(scope, query, k, where)
             if hits is not None:
                 return hits
-        return await self._attempt(scope, held, query, k, where, is_last=True) or []
+        return await self._attempt(scope, query, k, where, is_last=True) or []
 
     async def similar(
         self,
@@ -135,16 +127,14 @@ class Recall:
             threshold: Least similarity, above 0, at most 1 (see `agentcore.recall.neighbours`).
             limit: How many neighbours of each at most, most similar first.
         """
-        held = self._held(scope)
         await self.follow(scope)
         loop = asyncio.get_running_loop()
         found: dict[int, list[Neighbour]] = {}
         start, size = 0, 1
         while start < len(keys):
-            async with held.lock:
-                index = await self._index(held)
+            async with self._entries.as_it_is(scope) as index:
                 began = loop.time()
-                found |= await self._on_thread(index.similar, keys[start : start + size], threshold, limit)
+                found |= await self._thread.run(index.similar, keys[start : start + size], threshold, limit)
                 spent = max(loop.time() - began, 1e-6)
             start += size
             size = max(1, min(int(size * _SLICE_SECONDS / spent), 2 * size, _MOST_AT_ONCE))
@@ -160,25 +150,12 @@ class Recall:
         wanted = [text for text in texts if not text.isascii()]
         if not wanted:
             return {}
-        held = self._held(scope)
-        await self.follow(scope)
-        async with held.lock:
-            index = await self._index(held)
-            return await self._on_thread(index.count_documents, wanted)
-
-    def _held(self, scope: Scope) -> _Held:
-        held = self._scopes.get(scope)
-        if held is None:
-            held = self._scopes[scope] = _Held()
-        self._scopes.move_to_end(scope)
-        while len(self._scopes) > self._options.open_scopes:
-            self._scopes.popitem(last=False)
-        return held
+        async with self._entries.current(scope) as current:
+            return await self._thread.run(current.index.count_documents, wanted)
 
     async def _attempt(
         self,
         scope: Scope,
-        held: _Held,
         query: str,
         k: int,
         where: EntryFilter | None,
@@ -186,46 +163,18 @@ class Recall:
         is_last: bool = False,
     ) -> list[Hit] | None:
         """Rank and fetch; None if a writer came in between, unless this is the last attempt."""
-        async with held.lock:
-            index = await self._index(held)
-            now_us, decay = await self._catch_up(scope, index)
-            revision = None if is_last else index.position.revision
+        async with self._entries.current(scope) as current:
+            revision = None if is_last else current.index.position.revision
             limit = k if where is None else None
-            ranking = await self._on_thread(index.rank, query, decay=decay, now_us=now_us, limit=limit)
+            rank = partial(current.index.rank, query, decay=current.decay, now_us=current.now_us, limit=limit)
+            ranking = await self._thread.run(rank)
         return await self._fetch(scope, ranking, k, where, revision)
 
-    async def _index(self, held: _Held) -> "ScopeIndex":
-        if held.index is None:
-            held.index = await self._on_thread(self._new_index)
-        return held.index
-
     def _new_index(self) -> "ScopeIndex":
-        # Opening a host must not pay for NumPy and the tokenizer's tables: the first query does, on this thread.
+        # Opening a host must not pay for NumPy: the first query does, on the recall thread.
         from agentcore.recall.scope_index import ScopeIndex  # noqa: PLC0415
-        from agentcore.recall.tokenizer import Tokenizer  # noqa: PLC0415
 
-        if self._tokenizer is None:
-            self._tokenizer = Tokenizer()
-        return ScopeIndex(self._tokenizer, self._options)
-
-    async def _catch_up(self, scope: Scope, index: "ScopeIndex") -> tuple[int, Decay]:
-        """Take over the feed to its end; return the instant of that (microseconds) and how importance is read then."""
-        while True:
-            now, decay, page = await self._storage.read(scope, partial(_next_page, position=index.position))
-            await self._take(index, page)
-            if not page.more:
-                return to_micros(now), decay
-
-    async def _take(self, index: "ScopeIndex", page: FeedPage) -> None:
-        # A first page that was interrupted may have left entries that have been retired since and will not be told.
-        if page.rebuild or index.position == FeedPosition():
-            await self._on_thread(index.restart)
-        if page.removed:
-            await self._on_thread(index.drop, page.removed)
-        for rows in _slices(page.rows):
-            await self._on_thread(index.take, rows)
-        if not page.rebuild:
-            await self._on_thread(index.reach, page.position)
+        return ScopeIndex(self._thread.tokenizer(), self._options)
 
     async def _fetch(
         self,
@@ -251,31 +200,10 @@ class Recall:
             size = min(4 * size, _FETCHED_AT_ONCE)
         return hits[:k]
 
-    def _opened(self) -> ThreadPoolExecutor:
-        if self._thread is None:
-            raise HostNotStartedError(service="recall")
-        return self._thread
 
-    async def _on_thread(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run *call* on the recall thread; a cancelled caller still waits, so that no slice runs unknown."""
-        work = partial(call, *args, **kwargs)
-        future = asyncio.get_running_loop().run_in_executor(self._opened(), work)
-        try:
-            return await asyncio.shield(future)
-        except asyncio.CancelledError:
-            await asyncio.wait([future])
-            raise
-
-
-def _next_page(view: ReadView, *, position: FeedPosition) -> tuple[datetime, Decay, FeedPage]:
-    return view.now, view.decay, view.entries.changes_since(position, limit=_PAGE)
+def _feed(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[IndexRow]:
+    return view.entries.changes_since(position, limit=limit)
 
 
 def _entries(view: ReadView, *, keys: Sequence[int], revision: int | None) -> dict[int, MemoryEntry] | None:
     return view.entries.by_keys(keys) if revision is None or view.revision == revision else None
-
-
-def _slices(rows: Sequence[IndexRow]) -> Iterator[list[IndexRow]]:
-    remaining = iter(rows)
-    while part := list(islice(remaining, _ROWS_AT_ONCE)):
-        yield part

@@ -1,7 +1,6 @@
 """One scope's entries as postings, and how far they follow the change feed."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -12,23 +11,11 @@ from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.neighbours import similar
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.postings import Floats, Keys
+from agentcore.recall.ranking import Ranking
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import FeedPosition, IndexRow
 
 _BASE_AND_LAST_SEEN: Final = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """Matching entries, best first.
-
-    Args:
-        keys: Their keys in the store.
-        scores: What each scores, above 0.
-    """
-
-    keys: list[int]
-    scores: list[float]
 
 
 class ScopeIndex:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
-from agentcore.stores.protocols.feed import FeedPage, FeedPosition
+from agentcore.stores.protocols.feed import FeedPage, FeedPosition, IndexRow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,7 +92,7 @@ class EntryReader(Protocol):
         """Return the position of the newest material in whatever state, 0 if there is none."""
         ...
 
-    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage:
+    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[IndexRow]:
         """Return the next page of the feed after *position*; the default position starts from nothing."""
         ...
 

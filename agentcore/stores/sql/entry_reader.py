@@ -10,10 +10,10 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.protocols import FeedPage, FeedPosition, Material, Repeated
+from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, Material, Repeated
 from agentcore.stores.sql.conditions import has_element, is_active, is_retired, starts_with
 from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entries
-from agentcore.stores.sql.feed import read_feed
+from agentcore.stores.sql.feed import ENTRIES, read_feed
 from agentcore.stores.sql.schema import entries, entry_sources
 from agentcore.stores.sql.transaction import Transaction, chunks
 
@@ -135,9 +135,9 @@ class SqlEntryReader:
         """Return the position of the newest material, 0 if there is none."""
         return self._connection.execute(select(func.max(entries.c.position)).where(self._mine)).scalar() or 0
 
-    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage:
+    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[IndexRow]:
         """Return the next page of the feed after *position*; the default position starts from nothing."""
-        return read_feed(self._transaction, position, limit=limit)
+        return read_feed(self._transaction, ENTRIES, position, limit=limit)
 
     def importance_columns(self, *, last_seen_before: datetime) -> "tuple[NDArray[np.float64], NDArray[np.int64]]":
         """Return base (15 digits) and last-seen (microseconds) of active entries last seen before that instant.

@@ -185,7 +185,7 @@ async def test_no_more_scopes_stay_open_than_the_options_say_and_each_answers_as
         for _ in range(2):
             for number, scope in enumerate(scopes):
                 assert await found(recall, "Lisbon", scope) == [f"e{number}"]
-        assert list(recall._scopes) == scopes[1:]
+        assert list(recall._entries._scopes) == scopes[1:]
 
 
 async def test_of_two_equally_fitting_entries_the_more_important_comes_first_by_half_its_weight():

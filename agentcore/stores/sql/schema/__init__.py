@@ -38,10 +38,10 @@ from agentcore.stores.sql.schema.records import (
     wisp_runs,
 )
 
-REVISION = "0002"
+REVISION = "0006"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002")
+KNOWN_REVISIONS = ("0001", "0002", "0006")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [

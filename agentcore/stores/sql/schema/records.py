@@ -27,6 +27,8 @@ change_feed = Table(
     instant("recorded_at"),
     Column("origin", String(16), nullable=False),
     Column("removed", Text, nullable=True),
+    Column("removed_turns", Text, nullable=True),
+    Column("removed_skills", Text, nullable=True),
 )
 
 entries = Table(
@@ -102,6 +104,7 @@ turns = Table(
     Index("ix_turns_position", "scope_id", "position"),
     Index("ix_turns_session", "scope_id", "session_id", "occurred_at"),
     Index("ix_turns_recorded", "scope_id", "recorded_at"),
+    Index("ix_turns_revision", "scope_id", "revision"),
 )
 
 skills = Table(
