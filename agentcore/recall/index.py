@@ -1,42 +1,30 @@
 """An exact BM25 index that changes between any two queries."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from enum import StrEnum
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 import numpy as np
 
-from agentcore.errors import InvalidOptionsError
-from agentcore.recall.postings import Floats, Keys, Postings, Slots
+from agentcore.recall.lists import Floats, Keys, Slots
+from agentcore.recall.postings import Postings
+from agentcore.recall.pruning import Factors, PrunedSearch, Term
 from agentcore.recall.sparse_sums import SparseSums
-
-Factors: TypeAlias = Callable[[Keys, Floats], Floats]
-"""From keys, shape (documents,), and the numbers beside them, shape (columns, documents), to what each score
-is multiplied with: finite numbers, shape (documents,). Documents given zero or less are left out."""
-
-
-class Weighting(StrEnum):
-    """How rare terms outweigh common ones."""
-
-    LUCENE = "lucene"
-    """log(1 + (N - df + 0.5) / (df + 0.5)), always positive; a query's repeated terms count once."""
-    OKAPI = "okapi"
-    """The scores of `rank_bm25.BM25Okapi` on the live documents; a query's repeated terms count each time."""
-
+from agentcore.recall.weighting import Formula, Weighting, lucene_idf, okapi_idf
 
 _WASTE_WORTH_A_COMPACTION: Final = 1024
-_DEFAULTS: Final = {Weighting.LUCENE: (1.2, 0.25), Weighting.OKAPI: (1.5, 0.75)}
+_WORTH_PRUNING: Final = 8_000
+"""Postings of a query that are read sooner than pruned."""
+_MOST_WORTH_PRUNING: Final = 1_000
+"""Documents wanted beyond which hardly any is hopeless."""
 
 
 class Bm25Index:
     """Documents under integer keys, ranked by BM25; every change shows in the next query.
 
-    Scores are exact and cover every live document holding a query term. Removed documents leave tombstones:
-    call `compact` when `needs_compaction` says so.
-
-    Term weight and saturation: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-    Beyond", 2009, section 3. Lucene's form drops the factor k1 + 1, so that a term adds less than its idf.
+    Scores are exact (see `agentcore.recall.weighting`) and cover every live document holding a query term.
+    Removed documents leave tombstones: when `needs_compaction` says so, call `compact`, or `compact_further` again
+    and again between queries and changes.
 
     Not thread-safe: one thread owns it.
 
@@ -68,18 +56,12 @@ class Bm25Index:
         epsilon: float = 0.25,
         columns: int = 0,
     ) -> None:
-        default_k1, default_b = _DEFAULTS[weighting]
-        self._weighting = weighting
-        self._k1 = default_k1 if k1 is None else k1
-        self._b = default_b if b is None else b
+        self._formula = Formula.of(weighting, k1, b)
         self._epsilon = epsilon
-        if not 0.0 <= self._k1 < math.inf:
-            raise InvalidOptionsError(field="k1", value=k1, allowed="give a finite number of 0 or more")
-        if not 0.0 <= self._b <= 1.0:
-            raise InvalidOptionsError(field="b", value=b, allowed="give a number from 0 to 1")
         self._postings = Postings(columns)
         self._sums = SparseSums()
         self._average_idf = (-1, 0.0)
+        self._saturations = (-1, np.zeros(0))
 
     def __len__(self) -> int:
         return len(self._postings)
@@ -134,6 +116,22 @@ class Bm25Index:
         """
         self._postings.set_values(key, values)
 
+    def update_many(
+        self, keys: Sequence[int], documents: Iterable[list[str]], values: Sequence[Sequence[float]] = ()
+    ) -> None:
+        """Index many documents anew, whether or not their keys are present, at a fraction of the cost of each alone.
+
+        Args:
+            keys: Distinct, each below 2^63.
+            documents: The terms of each.
+            values: For each document one number for each column.
+
+        Raises:
+            ValueError: If a key stands there twice or the shapes do not fit.
+            OverflowError: If a key does not fit 64 bits.
+        """
+        self._postings.add_many(keys, documents, values)
+
     def remove(self, key: int) -> bool:
         """Forget a document.
 
@@ -150,13 +148,21 @@ class Bm25Index:
         """
         return self._postings.compact()
 
+    def compact_further(self) -> bool:
+        """Do a few milliseconds of a compaction; queries and changes may come between two calls.
+
+        Returns:
+            Whether there is more to do.
+        """
+        return self._postings.compact_further()
+
     def document_frequency(self, term: str) -> int:
         """How many documents hold a term."""
         number = self._postings.term_id(term)
         return 0 if number is None else self._postings.document_frequency(number)
 
     def terms_of(self, key: int) -> list[str]:
-        """The distinct terms of a document, in the order of their first appearance.
+        """The distinct terms of a document, in no particular order.
 
         Raises:
             KeyError: If the key is not present.
@@ -173,8 +179,9 @@ class Bm25Index:
         Returns:
             Keys and scores, shape (documents,), in no particular order.
         """
-        slots, scores = self._collect(query_terms)
-        return self._postings.keys(slots), scores
+        slots, scores = self._sum(self._weighted(query_terms))
+        alive = self._postings.alive(slots)
+        return self._postings.keys(slots[alive]), scores[alive]
 
     def top(
         self,
@@ -197,7 +204,11 @@ class Bm25Index:
         Returns:
             Keys and scores, shape (at most k,).
         """
-        slots, scores = self._collect(query_terms)
+        terms = self._weighted(query_terms)
+        slots, scores = self._candidates(terms, k, factors, most)
+        if self._postings.dead:
+            alive = self._postings.alive(slots)
+            slots, scores = slots[alive], scores[alive]
         keys = self._postings.keys(slots)
         if factors is not None and len(keys):
             weights = factors(keys, self._postings.values(slots))
@@ -205,54 +216,74 @@ class Bm25Index:
             keys, scores = keys[wanted], (scores * weights)[wanted]
         return _best(keys, scores, k)
 
-    # The seam for pruning: a search that skips hopeless documents replaces this and leaves the rest as it is.
-    def _collect(self, query_terms: Iterable[str]) -> tuple[Slots, Floats]:
-        postings, sums = self._postings, self._sums
-        sums.begin(postings.slot_count)
-        for term, weight in self._weighted(query_terms):
-            slots = postings.slots(term)
-            sums.add(slots, self._saturation(term, slots) * weight)
-        slots, scores = sums.drain()
-        if self._weighting is Weighting.OKAPI:
-            # Here a score may be zero, so a document can have been drained as new more than once.
+    def _candidates(
+        self, terms: Sequence[tuple[int, float]], k: int, factors: Factors | None, most: float
+    ) -> tuple[Slots, Floats]:
+        """Documents and scores before factors: those of the k best and some others, tombstones among them."""
+        postings = self._postings
+        counts = [postings.posting_count(number) for number, _ in terms]
+        pruned = sum(counts) > _WORTH_PRUNING and 0 < k <= _MOST_WORTH_PRUNING
+        if not pruned or (factors is not None and most == math.inf) or any(weight <= 0.0 for _, weight in terms):
+            return self._sum(terms)
+        average = self._average_length()
+        bounded = [
+            Term(number, weight, weight * self._formula.most(*postings.widest(number), average), count)
+            for (number, weight), count in zip(terms, counts, strict=True)
+        ]
+        rarest_first = sorted(bounded, key=lambda term: -term.weight)
+        search = PrunedSearch(postings, self._sums, self._worth(), rarest_first, k=k, factors=factors, most=most)
+        slots, scores = search.run()
+        return (slots, scores) if rarest_first == bounded else (slots, self._rescored(bounded, slots))
+
+    def _rescored(self, terms: Sequence[Term], slots: Slots) -> Floats:
+        """The scores of a few documents, summed in the order of the terms."""
+        scores = np.zeros(len(slots))
+        for term in terms:
+            held, shapes = self._postings.found(term.number, slots)
+            scores[held] += self._worth().take(shapes) * term.weight
+        return scores
+
+    def _sum(self, terms: Sequence[tuple[int, float]]) -> tuple[Slots, Floats]:
+        """Every document with one of the terms, and its score."""
+        self._sums.begin(self._postings.slot_count)
+        worth = self._worth() if terms else np.zeros(0)
+        for number, weight in terms:
+            slots, shapes = self._postings.postings(number)
+            self._sums.add(slots, worth.take(shapes) * weight)
+        slots, scores = self._sums.drain()
+        if any(weight <= 0.0 for _, weight in terms):
+            # A score may be zero, so a document can have been touched as new more than once.
             slots, first = np.unique(slots, return_index=True)
             scores = scores[first]
-        if postings.dead:
-            alive = postings.alive(slots)
-            slots, scores = slots[alive], scores[alive]
         return slots, scores
 
-    def _saturation(self, term: int, slots: Slots) -> Floats:
-        counts = self._postings.counts(term)
-        penalty = self._k1 * self._b
-        if penalty == 0.0:
-            denominator = counts + self._k1
-        else:
-            denominator = self._postings.lengths(slots)
-            denominator *= penalty * len(self._postings) / self._postings.total_length
-            denominator += self._k1 - penalty
-            denominator += counts
-        if self._weighting is Weighting.OKAPI:
-            counts *= self._k1 + 1.0
-        counts /= denominator
-        return counts
+    def _worth(self) -> Floats:
+        """What each shape of a posting is worth as of now."""
+        revision, worth = self._saturations
+        if revision != self._postings.revision:
+            worth = self._formula.saturations(*self._postings.shapes(), self._average_length())
+            self._saturations = (self._postings.revision, worth)
+        return worth
+
+    def _average_length(self) -> float:
+        return self._postings.total_length / len(self._postings)
 
     def _weighted(self, query_terms: Iterable[str]) -> list[tuple[int, float]]:
         """Term numbers and their idf, rarest first for lucene, in the query's order for okapi."""
         postings = self._postings
+        okapi = self._formula.weighting is Weighting.OKAPI
         known = [
             (frequency, term, number)
-            for term in (query_terms if self._weighting is Weighting.OKAPI else dict.fromkeys(query_terms))
+            for term in (query_terms if okapi else dict.fromkeys(query_terms))
             if (number := postings.term_id(term)) is not None and (frequency := postings.document_frequency(number)) > 0
         ]
-        if self._weighting is Weighting.OKAPI:
-            return [(number, self._okapi_idf(frequency)) for frequency, _, number in known]
+        if okapi:
+            return [(number, self._okapi_weight(frequency)) for frequency, _, number in known]
         known.sort()
-        total = len(postings)
-        return [(number, math.log1p((total - frequency + 0.5) / (frequency + 0.5))) for frequency, _, number in known]
+        return [(number, lucene_idf(len(postings), frequency)) for frequency, _, number in known]
 
-    def _okapi_idf(self, frequency: int) -> float:
-        idf = math.log(len(self._postings) - frequency + 0.5) - math.log(frequency + 0.5)
+    def _okapi_weight(self, frequency: int) -> float:
+        idf = okapi_idf(len(self._postings), frequency)
         return idf if idf >= 0.0 else self._epsilon * self._mean_idf()
 
     def _mean_idf(self) -> float:

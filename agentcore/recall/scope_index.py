@@ -7,10 +7,10 @@ import numpy as np
 
 from agentcore.domain.decay import Decay
 from agentcore.recall.index import Bm25Index
+from agentcore.recall.lists import Floats, Keys
 from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.neighbours import similar
 from agentcore.recall.options import RecallOptions
-from agentcore.recall.postings import Floats, Keys
 from agentcore.recall.ranking import Ranking
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import FeedPosition, IndexRow

@@ -161,7 +161,7 @@ def test_terms_and_frequencies_are_those_of_the_live_documents(history: list[Ste
     index = Bm25Index()
     live = play(index, history)
     assert len(index) == len(live)
-    assert all(index.terms_of(key) == list(dict.fromkeys(tokens)) for key, tokens in live.items())
+    assert all(sorted(index.terms_of(key)) == sorted(set(tokens)) for key, tokens in live.items())
     held = Counter(term for tokens in live.values() for term in set(tokens))
     assert all(index.document_frequency(term) == held[term] for term in "abcdefghz")
     assert [key for key in range(10) if key in index] == sorted(live)
