@@ -6,17 +6,14 @@ from typing import Final
 
 import numpy as np
 
-from agentcore.recall.lists import Floats, Keys, Slots
+from agentcore.recall.lists import Floats, Keys
 from agentcore.recall.postings import Postings
-from agentcore.recall.pruning import Factors, PrunedSearch, Term
+from agentcore.recall.pruning import Factors
+from agentcore.recall.scoring import Scoring
 from agentcore.recall.sparse_sums import SparseSums
-from agentcore.recall.weighting import Formula, Weighting, lucene_idf, okapi_idf
+from agentcore.recall.weighting import Formula, Weighting
 
 _WASTE_WORTH_A_COMPACTION: Final = 1024
-_WORTH_PRUNING: Final = 8_000
-"""Postings of a query that are read sooner than pruned."""
-_MOST_WORTH_PRUNING: Final = 1_000
-"""Documents wanted beyond which hardly any is hopeless."""
 
 
 class Bm25Index:
@@ -56,12 +53,9 @@ class Bm25Index:
         epsilon: float = 0.25,
         columns: int = 0,
     ) -> None:
-        self._formula = Formula.of(weighting, k1, b)
-        self._epsilon = epsilon
+        formula = Formula.of(weighting, k1, b)
         self._postings = Postings(columns)
-        self._sums = SparseSums()
-        self._average_idf = (-1, 0.0)
-        self._saturations = (-1, np.zeros(0))
+        self._scoring = Scoring(self._postings, formula, epsilon)
 
     def __len__(self) -> int:
         return len(self._postings)
@@ -77,7 +71,7 @@ class Bm25Index:
     @property
     def sums(self) -> SparseSums:
         """The scratch vector, empty between calls, to borrow within this package."""
-        return self._sums
+        return self._scoring.sums
 
     @property
     def needs_compaction(self) -> bool:
@@ -87,7 +81,7 @@ class Bm25Index:
     @property
     def nbytes(self) -> int:
         """Memory held, in bytes: an estimate within a fifth, at no cost."""
-        return self._postings.nbytes + self._sums.nbytes
+        return self._postings.nbytes + self._scoring.sums.nbytes
 
     def add(self, key: int, tokens: Iterable[str], values: Sequence[float] = ()) -> None:
         """Index a new document.
@@ -179,7 +173,7 @@ class Bm25Index:
         Returns:
             Keys and scores, shape (documents,), in no particular order.
         """
-        slots, scores = self._sum(self._weighted(query_terms))
+        slots, scores = self._scoring.sum(self._scoring.weighted(query_terms))
         alive = self._postings.alive(slots)
         return self._postings.keys(slots[alive]), scores[alive]
 
@@ -204,8 +198,8 @@ class Bm25Index:
         Returns:
             Keys and scores, shape (at most k,).
         """
-        terms = self._weighted(query_terms)
-        slots, scores = self._candidates(terms, k, factors, most)
+        terms = self._scoring.weighted(query_terms)
+        slots, scores = self._scoring.candidates(terms, k, factors, most)
         if self._postings.dead:
             alive = self._postings.alive(slots)
             slots, scores = slots[alive], scores[alive]
@@ -215,87 +209,6 @@ class Bm25Index:
             wanted = weights > 0.0
             keys, scores = keys[wanted], (scores * weights)[wanted]
         return _best(keys, scores, k)
-
-    def _candidates(
-        self, terms: Sequence[tuple[int, float]], k: int, factors: Factors | None, most: float
-    ) -> tuple[Slots, Floats]:
-        """Documents and scores before factors: those of the k best and some others, tombstones among them."""
-        postings = self._postings
-        counts = [postings.posting_count(number) for number, _ in terms]
-        pruned = sum(counts) > _WORTH_PRUNING and 0 < k <= _MOST_WORTH_PRUNING
-        if not pruned or (factors is not None and most == math.inf) or any(weight <= 0.0 for _, weight in terms):
-            return self._sum(terms)
-        average = self._average_length()
-        bounded = [
-            Term(number, weight, weight * self._formula.most(*postings.widest(number), average), count)
-            for (number, weight), count in zip(terms, counts, strict=True)
-        ]
-        rarest_first = sorted(bounded, key=lambda term: -term.weight)
-        search = PrunedSearch(postings, self._sums, self._worth(), rarest_first, k=k, factors=factors, most=most)
-        slots, scores = search.run()
-        return (slots, scores) if rarest_first == bounded else (slots, self._rescored(bounded, slots))
-
-    def _rescored(self, terms: Sequence[Term], slots: Slots) -> Floats:
-        """The scores of a few documents, summed in the order of the terms."""
-        scores = np.zeros(len(slots))
-        for term in terms:
-            held, shapes = self._postings.found(term.number, slots)
-            scores[held] += self._worth().take(shapes) * term.weight
-        return scores
-
-    def _sum(self, terms: Sequence[tuple[int, float]]) -> tuple[Slots, Floats]:
-        """Every document with one of the terms, and its score."""
-        self._sums.begin(self._postings.slot_count)
-        worth = self._worth() if terms else np.zeros(0)
-        for number, weight in terms:
-            slots, shapes = self._postings.postings(number)
-            self._sums.add(slots, worth.take(shapes) * weight)
-        slots, scores = self._sums.drain()
-        if any(weight <= 0.0 for _, weight in terms):
-            # A score may be zero, so a document can have been touched as new more than once.
-            slots, first = np.unique(slots, return_index=True)
-            scores = scores[first]
-        return slots, scores
-
-    def _worth(self) -> Floats:
-        """What each shape of a posting is worth as of now."""
-        revision, worth = self._saturations
-        if revision != self._postings.revision:
-            worth = self._formula.saturations(*self._postings.shapes(), self._average_length())
-            self._saturations = (self._postings.revision, worth)
-        return worth
-
-    def _average_length(self) -> float:
-        return self._postings.total_length / len(self._postings)
-
-    def _weighted(self, query_terms: Iterable[str]) -> list[tuple[int, float]]:
-        """Term numbers and their idf, rarest first for lucene, in the query's order for okapi."""
-        postings = self._postings
-        okapi = self._formula.weighting is Weighting.OKAPI
-        known = [
-            (frequency, term, number)
-            for term in (query_terms if okapi else dict.fromkeys(query_terms))
-            if (number := postings.term_id(term)) is not None and (frequency := postings.document_frequency(number)) > 0
-        ]
-        if okapi:
-            return [(number, self._okapi_weight(frequency)) for frequency, _, number in known]
-        known.sort()
-        return [(number, lucene_idf(len(postings), frequency)) for frequency, _, number in known]
-
-    def _okapi_weight(self, frequency: int) -> float:
-        idf = okapi_idf(len(self._postings), frequency)
-        return idf if idf >= 0.0 else self._epsilon * self._mean_idf()
-
-    def _mean_idf(self) -> float:
-        revision, mean = self._average_idf
-        if revision != self._postings.revision:
-            frequencies = self._postings.frequencies()
-            held = frequencies[frequencies > 0]
-            idf = np.log(len(self._postings) - held + 0.5) - np.log(held + 0.5)
-            # Summed one after the other, as Python sums: np.sum adds in pairs and rounds differently.
-            mean = float(np.cumsum(idf)[-1]) / len(idf)
-            self._average_idf = (self._postings.revision, mean)
-        return mean
 
 
 def _best(keys: Keys, scores: Floats, k: int) -> tuple[Keys, Floats]:
