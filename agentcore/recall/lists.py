@@ -54,6 +54,11 @@ class Shapes:
             self.lengths.append(length)
         return shape
 
+    def renumber(self) -> None:
+        """Take the numbers from the counts and lengths, after these were read from a file."""
+        pairs = zip(self.counts, self.lengths, strict=True)
+        self._ids = {pair: number for number, pair in enumerate(pairs)}
+
 
 @dataclass(slots=True)
 class Lists:
