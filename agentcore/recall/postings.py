@@ -194,6 +194,10 @@ class Postings:
         """Slots that hold a term, ascending and distinct, tombstones included."""
         return np.frombuffer(self._lists.postings[term_id], dtype=np.int64) >> SLOT_SHIFT
 
+    def counts(self, term_id: int) -> Floats:
+        """How often each of `slots(term_id)` holds the term."""
+        return self.shapes()[0].take(self.postings(term_id)[1])
+
     def postings(self, term_id: int) -> tuple[Slots, Slots]:
         """Slots that hold a term, ascending and distinct, tombstones included, and the shape of each posting."""
         packed = np.frombuffer(self._lists.postings[term_id], dtype=np.int64)
@@ -207,7 +211,7 @@ class Postings:
             slots: Which slots, ascending or not.
 
         Returns:
-            Which of the slots hold the term, by their place in *slots*, and the shape of each one's posting.
+            Which of the slots hold the term, by place, and the shape of each one's posting.
         """
         packed = np.frombuffer(self._lists.postings[term_id], dtype=np.int64)
         near = packed.take(packed.searchsorted(slots << SLOT_SHIFT), mode="clip")
@@ -221,10 +225,7 @@ class Postings:
         return counts, np.frombuffer(shapes.lengths, dtype=np.int64).astype(np.float64)
 
     def widest(self, term_id: int) -> tuple[int, int]:
-        """The largest count of a term in one document and the least length of a document with it, tombstones included.
-
-        Postings are only ever appended, so that each is looked at once.
-        """
+        """The largest count of a term in a document and the least length of one with it, tombstones included."""
         lists = self._lists
         seen, count, length = lists.widest.get(term_id, (0, 1, 1 << 62))
         postings = lists.postings[term_id]
@@ -235,6 +236,10 @@ class Postings:
             length = min(length, int(np.frombuffer(lists.shapes.lengths, dtype=np.int64).take(shapes).min()))
             lists.widest[term_id] = seen, count, length
         return count, length
+
+    def lengths(self, slots: Slots) -> Floats:
+        """Tokens of each document."""
+        return np.frombuffer(self._lists.lengths, dtype=np.intc).take(slots).astype(np.float64)
 
     def alive(self, slots: Slots) -> NDArray[np.bool_]:
         """Which of the slots are no tombstones."""

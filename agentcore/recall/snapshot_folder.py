@@ -51,12 +51,13 @@ class SnapshotFolder:
 
         try:
             snapshot = read_snapshot(self.path(scope), scope=str(scope))
-            if snapshot.seal != seal:
-                raise UnusableSnapshotError("it is not the one that the database knows")
         except FileNotFoundError:
             return None
         except UnusableSnapshotError as error:
             refused(str(error))
+            return None
+        if snapshot.seal != seal:
+            refused("it is not the one that the database knows")
             return None
         return snapshot
 

@@ -33,7 +33,7 @@ class Material:
 
 
 def material(locomo: Path | None) -> Material:
-    """Read turns of 10 to 40 words and the questions about them, or the example conversation and questions made of it."""
+    """Read turns of 10 to 40 words and the questions about them; of the example conversation both, without a file."""
     if locomo is None:
         said = [orjson.loads(line)["content"].split() for line in EXAMPLES.read_bytes().splitlines()]
         rng = random.Random(_SEED)
