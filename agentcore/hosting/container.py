@@ -9,6 +9,7 @@ from dependency_injector import containers, providers
 from agentcore.domain.scope import Scope
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.hosting.blueprint import Blueprint
+from agentcore.hosting.context import Context
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host, ServiceFactories
@@ -74,6 +75,7 @@ class _HostContainer(containers.DeclarativeContainer):
     )
     skills = providers.Factory(Skills, storage=storage, recall=recall, ids=ids, options=skill_options)
     feedback = providers.Factory(FeedbackLog, storage=storage, ids=ids, options=feedback_options)
+    context = providers.Factory(Context, storage=storage, recall=recall)
     wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
 
     parts = providers.Singleton(
@@ -99,6 +101,7 @@ class _HostContainer(containers.DeclarativeContainer):
         skills=skills.provider,
         feedback=feedback.provider,
         wisps=wisps.provider,
+        context=context.provider,
         dreams=dreams_of.provider,
     )
     services = providers.List(storage, recall, announcer)
@@ -141,6 +144,7 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
     """Return the host's own storage, and nothing in the place of each absent service: called, it gives None."""
     services = {
         "memory": blueprint.memory,
+        "context": blueprint.memory,
         "conversation": blueprint.conversation,
         "skills": blueprint.skills,
         "feedback": blueprint.feedback,
