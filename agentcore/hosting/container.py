@@ -21,7 +21,7 @@ from agentcore.hosting.watching import BusyWatch
 from agentcore.hosting.wisps import WispLog
 from agentcore.ids import RandomIds
 from agentcore.llm.gate import BusyGate
-from agentcore.recall.recall import Recall
+from agentcore.recall.recall import INDEX_FOLDER, Recall
 from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class _HostContainer(containers.DeclarativeContainer):
     shutdown_timeout: providers.Dependency[Any] = providers.Dependency()
     decay: providers.Dependency[Any] = providers.Dependency()
     recall_options: providers.Dependency[Any] = providers.Dependency()
+    recall_folder: providers.Dependency[Any] = providers.Dependency()
     conversation_options: providers.Dependency[Any] = providers.Dependency()
     skill_options: providers.Dependency[Any] = providers.Dependency()
     feedback_options: providers.Dependency[Any] = providers.Dependency()
@@ -64,7 +65,7 @@ class _HostContainer(containers.DeclarativeContainer):
 
     gate = providers.Singleton(BusyGate)
     storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
-    recall = providers.Singleton(Recall, storage, options=recall_options)
+    recall = providers.Singleton(Recall, storage, options=recall_options, folder=recall_folder)
     holder = providers.Singleton(_holder)
     announcer = providers.Singleton(BusyAnnouncer, storage=storage, clock=clock, gate=gate, holder=holder)
     watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
@@ -132,6 +133,7 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "shutdown_timeout": blueprint.shutdown_timeout,
         "decay": memory.decay(),
         "recall_options": replace(memory.recall(), turns=conversation.recall()),
+        "recall_folder": None if blueprint.data_dir is None else blueprint.data_dir / INDEX_FOLDER,
         "conversation_options": blueprint.conversation,
         "skill_options": blueprint.skills,
         "feedback_options": blueprint.feedback,

@@ -138,7 +138,9 @@ class Memory:
         Raises:
             UnknownRecordError: no entry has this id.
         """
-        return await self._storage.write(self._scope, lambda unit: unit.forget(entry_id))
+        forgotten = await self._storage.write(self._scope, lambda unit: unit.forget(entry_id))
+        await self._recall.scrub(self._scope)
+        return forgotten
 
     async def is_forgotten(self, content: str) -> bool:
         """Tell whether a person asked to forget this text, whatever became of it since."""

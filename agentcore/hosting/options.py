@@ -67,8 +67,10 @@ class MemoryOptions(Options):
     """How much recall holds long entries back, 0..1."""
     importance_weight: float = _RECALL.importance_weight
     """Share of a recall score that importance decides, from 0 to below 1."""
-    open_scopes: int = _RECALL.open_scopes
-    """Scopes whose recall index stays in memory; 1 or more."""
+    index_bytes: int = _RECALL.index_bytes
+    """Memory that the recall indexes of all scopes may take, in bytes; the one unused for longest makes room."""
+    snapshot_from: int | None = _RECALL.snapshot_from
+    """Entries from which a scope's recall index is kept in a file beside the database; None keeps none."""
 
     @model_validator(mode="after")
     def _have_meaning(self) -> Self:
@@ -86,7 +88,8 @@ class MemoryOptions(Options):
             k1=self.k1,
             b=self.b,
             importance_weight=self.importance_weight,
-            open_scopes=self.open_scopes,
+            index_bytes=self.index_bytes,
+            snapshot_from=self.snapshot_from,
         )
 
 

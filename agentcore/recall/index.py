@@ -20,8 +20,7 @@ class Bm25Index:
     """Documents under integer keys, ranked by BM25; every change shows in the next query.
 
     Scores are exact (see `agentcore.recall.weighting`) and cover every live document holding a query term.
-    Removed documents leave tombstones: when `needs_compaction` says so, call `compact`, or `compact_further` again
-    and again between queries and changes.
+    Removed documents leave tombstones: call `tidy` now and then, or `compact`.
 
     Not thread-safe: one thread owns it.
 
@@ -142,13 +141,13 @@ class Bm25Index:
         """
         return self._postings.compact()
 
-    def compact_further(self) -> bool:
-        """Do a few milliseconds of a compaction; queries and changes may come between two calls.
+    def tidy(self) -> bool:
+        """Do a few milliseconds of a compaction, if one is needed; queries and changes may come between two calls.
 
         Returns:
             Whether there is more to do.
         """
-        return self._postings.compact_further()
+        return (self._postings.is_compacting or self.needs_compaction) and self._postings.compact_further()
 
     def document_frequency(self, term: str) -> int:
         """How many documents hold a term."""

@@ -64,8 +64,12 @@ class RecallOptions:
     that whatever matches can be found."""
     turns: TurnOptions = field(default_factory=TurnOptions)
     """How turns are ranked."""
-    open_scopes: int = 32
-    """Scopes whose index stays in memory; the one unused for longest makes room, and is built again when asked."""
+    index_bytes: int = 1 << 30
+    """Memory that the indexes of all scopes may take; the one unused for longest makes room, and is built again when
+    asked."""
+    snapshot_from: int | None = 20_000
+    """Entries from which the index of a scope is kept in a file beside the database, so that the next start need not
+    cut every text into words again; None keeps none."""
 
     def __post_init__(self) -> None:
         """Refuse values that have no meaning."""
@@ -74,8 +78,11 @@ class RecallOptions:
         if not 0.0 <= self.importance_weight < 1.0:
             allowed = "give a number from 0 to below 1"
             raise InvalidOptionsError(field="importance_weight", value=self.importance_weight, allowed=allowed)
-        if self.open_scopes < 1:
-            raise InvalidOptionsError(field="open_scopes", value=self.open_scopes, allowed="give 1 or more")
+        if self.index_bytes < 1:
+            raise InvalidOptionsError(field="index_bytes", value=self.index_bytes, allowed="give 1 or more")
+        if self.snapshot_from is not None and self.snapshot_from < 1:
+            allowed = "give 1 or more, or None"
+            raise InvalidOptionsError(field="snapshot_from", value=self.snapshot_from, allowed=allowed)
 
 
 def _require_finite(field: str, value: float) -> None:

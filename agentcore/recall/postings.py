@@ -120,6 +120,8 @@ class Postings:
             ValueError: If a key stands there twice, or the shapes do not fit; nothing has changed.
             OverflowError: If a key does not fit 64 bits; nothing has changed.
         """
+        if not keys:
+            return
         columns = len(self._lists.columns)
         numbers = np.array(values, dtype=np.float64).T if columns else np.empty((0, len(keys)))
         if numbers.shape != (columns, len(keys)):
@@ -281,12 +283,13 @@ class Postings:
                 pass
         return dead
 
-    def compact_further(self) -> bool:
-        """Do a few milliseconds of a compaction; everything may change and be asked between two of them.
+    @property
+    def is_compacting(self) -> bool:
+        """Whether a compaction has begun."""
+        return self._compaction is not None
 
-        Returns:
-            Whether there is more to do.
-        """
+    def compact_further(self) -> bool:
+        """Do a few milliseconds of a compaction and tell whether there is more; anything may come between two steps."""
         if self._compaction is None:
             self._compaction = Compaction(self._lists)
         compacted = self._compaction.step()

@@ -3,14 +3,17 @@
 import asyncio
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
+from agentcore.recall.budget import IndexBudget
 from agentcore.recall.filtering import admits
 from agentcore.recall.hit import Hit
+from agentcore.recall.index_keeper import IndexKeeper
 from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.shelf import Shelf
@@ -22,6 +25,9 @@ from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, ReadVie
 if TYPE_CHECKING:
     from agentcore.recall.ranking import Ranking
     from agentcore.recall.scope_index import ScopeIndex
+
+INDEX_FOLDER: Final = "recall"
+"""Name of the folder in the data directory where indexes are kept."""
 
 _SLICE_SECONDS: Final = 0.02
 _MOST_AT_ONCE: Final = 256
@@ -43,25 +49,26 @@ class Recall:
 
     Args:
         storage: Where the entries are; opened before this and closed after it.
-        options: How to rank, and how many scopes stay open.
+        options: How to rank, and how much of it stays open.
+        folder: Where large indexes are kept over restarts; None keeps none.
     """
 
-    def __init__(self, storage: Storage, *, options: RecallOptions | None = None) -> None:
+    def __init__(self, storage: Storage, *, options: RecallOptions | None = None, folder: Path | None = None) -> None:
         self._storage = storage
         self._options = options or RecallOptions()
         self._thread = RecallThread()
+        self._budget = IndexBudget(self._options.index_bytes)
         self._entries: Shelf[ScopeIndex, IndexRow] = Shelf(
             storage,
             self._thread,
             make=self._new_index,
             feed=_feed,
-            capacity=self._options.open_scopes,
+            budget=self._budget,
+            keeper=self._keeper(folder),
         )
-        self.turns: Final = TurnRecall(
-            storage, self._thread, options=self._options.turns, capacity=self._options.open_scopes
-        )
+        self.turns: Final = TurnRecall(storage, self._thread, options=self._options.turns, budget=self._budget)
         """Finds turns of the conversation log."""
-        self.skills: Final = SkillRecall(storage, self._thread, capacity=self._options.open_scopes)
+        self.skills: Final = SkillRecall(storage, self._thread, budget=self._budget)
         """Finds skills."""
 
     def on(self, storage: Storage) -> "Recall":
@@ -73,11 +80,19 @@ class Recall:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Finish the slice under way and drop the indexes."""
-        await self._thread.stop()
-        self._entries.clear()
-        self.turns.clear()
-        self.skills.clear()
+        """Keep large indexes that have changed, and close."""
+        if self._thread.is_open:
+            try:
+                await self._entries.close()
+                await self.turns.close()
+                await self.skills.close()
+            finally:
+                await self._thread.stop()
+                self._budget.clear()
+
+    async def scrub(self, scope: Scope) -> None:
+        """Delete the file that a scope's index is kept in, as an entry of it was forgotten."""
+        await self._entries.discard(scope)
 
     async def follow(self, scope: Scope) -> None:
         """Take over everything committed so far, so that the next query need not."""
@@ -169,6 +184,11 @@ class Recall:
             rank = partial(current.index.rank, query, decay=current.decay, now_us=current.now_us, limit=limit)
             ranking = await self._thread.run(rank)
         return await self._fetch(scope, ranking, k, where, revision)
+
+    def _keeper(self, folder: Path | None) -> IndexKeeper | None:
+        if folder is None or self._options.snapshot_from is None:
+            return None
+        return IndexKeeper(folder, self._storage, self._thread, least=self._options.snapshot_from)
 
     def _new_index(self) -> "ScopeIndex":
         # Opening a host must not pay for NumPy: the first query does, on the recall thread.

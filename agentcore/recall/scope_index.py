@@ -7,11 +7,12 @@ import numpy as np
 
 from agentcore.domain.decay import Decay
 from agentcore.recall.index import Bm25Index
-from agentcore.recall.lists import Floats, Keys
+from agentcore.recall.lists import Floats, Keys, Lists
 from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.neighbours import similar
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.ranking import Ranking
+from agentcore.recall.snapshot import Snapshot
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import FeedPosition, IndexRow
 
@@ -41,6 +42,8 @@ class ScopeIndex:
         self._options = options
         self.position = FeedPosition()
         """How far the change feed has been taken over."""
+        self.unkept = 0
+        """Rows taken over since it was read from a file."""
         self._index = self._empty()
 
     def restart(self) -> None:
@@ -55,17 +58,40 @@ class ScopeIndex:
 
     def take(self, rows: Iterable[IndexRow]) -> None:
         """Take over entries as they are now; those that readers may not see leave."""
-        for row in rows:
-            if row.live:
-                self._index.update(row.key, self._tokenizer.tokens(row.text), (row.base, row.last_seen_us))
-            else:
-                self._index.remove(row.key)
+        latest = {row.key: row for row in rows}
+        self.unkept += len(latest)
+        live = [row for row in latest.values() if row.live]
+        self.drop(latest.keys() - {row.key for row in live})
+        terms = [self._tokenizer.tokens(row.text) for row in live]
+        self._index.update_many([row.key for row in live], terms, [(row.base, row.last_seen_us) for row in live])
 
     def reach(self, position: FeedPosition) -> None:
         """Note that everything up to *position* has been taken over."""
         self.position = position
-        if self._index.needs_compaction:
-            self._index.compact()
+
+    def tidy(self) -> bool:
+        """Go on with a compaction, if one is needed; tell whether there is more."""
+        return self._index.tidy()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, in bytes: an estimate."""
+        return self._index.nbytes
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def adopt(self, snapshot: Snapshot) -> None:
+        """Take what was kept of the index in place of what is here."""
+        self._index = self._empty()
+        self._index.postings.lists = snapshot.lists
+        self.position = snapshot.position
+        self.unkept = 0
+
+    def kept(self) -> Lists:
+        """Return the lists without tombstones, to be kept."""
+        self._index.compact()
+        return self._index.postings.lists
 
     def rank(self, query: str, *, decay: Decay, now_us: int, limit: int | None) -> Ranking:
         """Return the best entries for *query*, equal scores by key.

@@ -1,7 +1,6 @@
 """Shelf: the indexes of one kind of record, a scope each, kept up by the change feed."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,12 +12,14 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 from agentcore.domain.decay import Decay
 from agentcore.domain.instants import to_micros
 from agentcore.domain.scope import Scope
+from agentcore.recall.budget import IndexBudget
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, Storage
 
 Row = TypeVar("Row")
 Row_contra = TypeVar("Row_contra", contravariant=True)
 Index = TypeVar("Index", bound="Following[Any]")
+Index_contra = TypeVar("Index_contra", bound="Following[Any]", contravariant=True)
 
 Feed: TypeAlias = Callable[[ReadView, FeedPosition, int], FeedPage[Row]]
 """Gives the next page of one kind of record after a position, with so many rows at most."""
@@ -50,12 +51,39 @@ class Following(Protocol[Row_contra]):
         """Note that everything up to *position* has been taken over."""
         ...
 
+    def tidy(self) -> bool:
+        """Spend a few milliseconds on what removals left behind, if that is worth it; tell whether there is more."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, in bytes: an estimate."""
+        ...
+
+
+class Keeper(Protocol[Index_contra]):
+    """Keeps indexes over restarts."""
+
+    async def load(self, scope: Scope, index: Index_contra) -> None:
+        """Fill an empty index with what was kept of it, if that can be used."""
+        ...
+
+    async def save(self, scope: Scope, index: Index_contra) -> None:
+        """Keep an index that holds everything committed, if that is worth it."""
+        ...
+
+    async def discard(self, scope: Scope) -> None:
+        """Delete what was kept: something in it is to be gone."""
+        ...
+
 
 @dataclass(slots=True)
 class _Held(Generic[Index]):
     """A scope's index, once it is made, and the lock that keeps each query's catching-up and ranking together."""
 
     index: Index | None = None
+    revision: int | None = None
+    """The scope's revision that the index has reached the end of."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -82,7 +110,8 @@ class Shelf(Generic[Index, Row]):
         thread: What owns the indexes.
         make: Makes an empty index, on the thread.
         feed: Where its rows come from.
-        capacity: Scopes whose index stays; the one unused for longest makes room.
+        budget: Makes room when all indexes together take too much memory.
+        keeper: Keeps indexes over restarts; None where they are built anew.
     """
 
     def __init__(
@@ -92,18 +121,26 @@ class Shelf(Generic[Index, Row]):
         *,
         make: Callable[[], Index],
         feed: Feed[Row],
-        capacity: int,
+        budget: IndexBudget,
+        keeper: Keeper[Index] | None = None,
     ) -> None:
         self._storage = storage
         self._thread = thread
         self._make = make
         self._feed = feed
-        self._capacity = capacity
-        self._scopes: OrderedDict[Scope, _Held[Index]] = OrderedDict()
+        self._budget = budget
+        self._keeper = keeper
+        self._scopes: dict[Scope, _Held[Index]] = {}
 
-    def clear(self) -> None:
-        """Drop every index."""
-        self._scopes.clear()
+    async def close(self) -> None:
+        """Drop every index, keeping those that are worth it."""
+        for scope in list(self._scopes):
+            await self._drop(scope)
+
+    async def discard(self, scope: Scope) -> None:
+        """Delete what was kept of a scope's index."""
+        if self._keeper is not None:
+            await self._keeper.discard(scope)
 
     @asynccontextmanager
     async def current(self, scope: Scope) -> AsyncGenerator[Current[Index]]:
@@ -113,40 +150,58 @@ class Shelf(Generic[Index, Row]):
             HostNotStartedError: recall is not open.
         """
         self._thread.require_open()
-        held = self._hold(scope)
+        held = self._scopes.setdefault(scope, _Held())
         async with held.lock:
-            index = await self._index(held)
-            now, decay = await self._catch_up(scope, index)
+            index = await self._index(scope, held)
+            now, decay = await self._catch_up(scope, held, index)
             yield Current(index, to_micros(now), decay)
+        await self._budget.use(self._evict, scope, index.nbytes)
 
     @asynccontextmanager
     async def as_it_is(self, scope: Scope) -> AsyncGenerator[Index]:
         """Yield the scope's index as far as it has followed; nobody else uses or changes it meanwhile."""
-        held = self._hold(scope)
+        held = self._scopes.setdefault(scope, _Held())
         async with held.lock:
-            yield await self._index(held)
+            yield await self._index(scope, held)
 
-    def _hold(self, scope: Scope) -> _Held[Index]:
-        held = self._scopes.get(scope)
-        if held is None:
-            held = self._scopes[scope] = _Held()
-        self._scopes.move_to_end(scope)
-        while len(self._scopes) > self._capacity:
-            self._scopes.popitem(last=False)
-        return held
-
-    async def _index(self, held: _Held[Index]) -> Index:
+    async def _index(self, scope: Scope, held: _Held[Index]) -> Index:
         if held.index is None:
-            held.index = await self._thread.run(self._make)
+            index = await self._thread.run(self._make)
+            if self._keeper is not None:
+                await self._keeper.load(scope, index)
+            held.index = index
         return held.index
 
-    async def _catch_up(self, scope: Scope, index: Index) -> tuple[datetime, Decay]:
+    async def _evict(self, scope: Scope) -> None:
+        """Drop a scope's index to make room; one in use stays and counts again from its next use on."""
+        if scope in self._scopes and not self._scopes[scope].lock.locked():
+            await self._drop(scope)
+
+    async def _drop(self, scope: Scope) -> None:
+        held = self._scopes[scope]
+        async with held.lock:
+            try:
+                if held.index is not None and self._keeper is not None:
+                    await self._catch_up(scope, held, held.index)
+                    await self._keeper.save(scope, held.index)
+            finally:
+                if self._scopes.get(scope) is held:
+                    del self._scopes[scope]
+
+    async def _catch_up(self, scope: Scope, held: _Held[Index], index: Index) -> tuple[datetime, Decay]:
         """Take over the feed to its end; return the instant of that and how importance is read then."""
         while True:
-            next_page = partial(_next_page, feed=self._feed, position=index.position)
+            next_page = partial(_next_page, feed=self._feed, position=index.position, reached=held.revision)
             now, decay, page = await self._storage.read(scope, next_page)
+            if page is None:
+                return now, decay
+            held.revision = None
+            if (page.removed or page.rebuild) and self._keeper is not None:
+                await self._keeper.discard(scope)
             await self._take(index, page)
             if not page.more:
+                held.revision = page.position.revision
+                self._thread.at_leisure(index.tidy)
                 return now, decay
 
     async def _take(self, index: Index, page: FeedPage[Row]) -> None:
@@ -161,8 +216,12 @@ class Shelf(Generic[Index, Row]):
             await self._thread.run(index.reach, page.position)
 
 
-def _next_page(view: ReadView, *, feed: Feed[Row], position: FeedPosition) -> tuple[datetime, Decay, FeedPage[Row]]:
-    return view.now, view.decay, feed(view, position, _PAGE)
+def _next_page(
+    view: ReadView, *, feed: Feed[Row], position: FeedPosition, reached: int | None
+) -> tuple[datetime, Decay, FeedPage[Row] | None]:
+    """Return the next page; None if the scope is still at the revision that was reached, as it nearly always is."""
+    unchanged = reached is not None and view.revision == reached
+    return view.now, view.decay, None if unchanged else feed(view, position, _PAGE)
 
 
 def _slices(rows: Sequence[Row]) -> Iterator[list[Row]]:

@@ -58,8 +58,10 @@ class SkillIndex:
     def reach(self, position: FeedPosition) -> None:
         """Note that everything up to *position* has been taken over."""
         self.position = position
-        if self._index.needs_compaction:
-            self._index.compact()
+
+    def tidy(self) -> bool:
+        """Go on with a compaction, if one is needed; tell whether there is more."""
+        return self._index.tidy()
 
     def rank(self, query: str, *, limit: int) -> Ranking:
         """Return the best skills for *query*, equal scores by key."""

@@ -8,6 +8,7 @@ from agentcore.domain.memory import Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidOptionsError
+from agentcore.recall.budget import IndexBudget
 from agentcore.recall.shelf import Shelf
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, SkillRow, Storage
@@ -36,10 +37,10 @@ class SkillRecall:
     Args:
         storage: Where the skills are.
         thread: What owns the indexes.
-        capacity: Scopes whose index stays open.
+        budget: Makes room when all indexes together take too much memory.
     """
 
-    def __init__(self, storage: Storage, thread: RecallThread, *, capacity: int) -> None:
+    def __init__(self, storage: Storage, thread: RecallThread, *, budget: IndexBudget) -> None:
         self._storage = storage
         self._thread = thread
         self._skills: Shelf[SkillIndex, SkillRow] = Shelf(
@@ -47,12 +48,12 @@ class SkillRecall:
             thread,
             make=self._new_index,
             feed=_feed,
-            capacity=capacity,
+            budget=budget,
         )
 
-    def clear(self) -> None:
+    async def close(self) -> None:
         """Drop every index."""
-        self._skills.clear()
+        await self._skills.close()
 
     async def search(self, scope: Scope, query: str, *, k: int = 10) -> list[SkillHit]:
         """Return the *k* best active skills for *query*, best first; equal scores in the order of arrival.

@@ -79,11 +79,13 @@ class TurnIndex:
     def reach(self, position: FeedPosition) -> None:
         """Note that everything up to *position* has been taken over."""
         self.position = position
-        if self._index.needs_compaction:
-            self._index.compact()
         gone = self._sessions.gone
         if gone > _WASTE_WORTH_RENUMBERING and 4 * gone > len(self._index):
             self._renumber()
+
+    def tidy(self) -> bool:
+        """Go on with a compaction, if one is needed; tell whether there is more."""
+        return self._index.tidy()
 
     def rank(self, query: str, *, limit: int, where: TurnFilter | None = None, also: Collection[int] = ()) -> Ranking:
         """Return the best turns for *query*, equal scores by key.

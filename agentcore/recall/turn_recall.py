@@ -9,6 +9,7 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import TurnFilter
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
+from agentcore.recall.budget import IndexBudget
 from agentcore.recall.options import TurnOptions
 from agentcore.recall.shelf import Shelf
 from agentcore.recall.thread import RecallThread
@@ -41,20 +42,18 @@ class TurnRecall:
         storage: Where the turns are.
         thread: What owns the indexes.
         options: How to rank.
-        capacity: Scopes whose index stays open.
+        budget: Makes room when all indexes together take too much memory.
     """
 
-    def __init__(self, storage: Storage, thread: RecallThread, *, options: TurnOptions, capacity: int) -> None:
+    def __init__(self, storage: Storage, thread: RecallThread, *, options: TurnOptions, budget: IndexBudget) -> None:
         self._storage = storage
         self._thread = thread
         self._options = options
-        self._turns: Shelf[TurnIndex, TurnRow] = Shelf(
-            storage, thread, make=self._new_index, feed=_feed, capacity=capacity
-        )
+        self._turns: Shelf[TurnIndex, TurnRow] = Shelf(storage, thread, make=self._new_index, feed=_feed, budget=budget)
 
-    def clear(self) -> None:
+    async def close(self) -> None:
         """Drop every index."""
-        self._turns.clear()
+        await self._turns.close()
 
     async def search(
         self,

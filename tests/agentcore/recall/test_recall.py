@@ -177,8 +177,8 @@ async def test_scopes_are_never_mixed():
             assert (hit.entry.scope, hit.entry.content) == (scope, content)
 
 
-async def test_no_more_scopes_stay_open_than_the_options_say_and_each_answers_as_before():
-    async with opened(options=RecallOptions(open_scopes=2)) as (storage, recall):
+async def test_no_more_indexes_stay_open_than_fit_and_each_answers_as_before():
+    async with opened(options=RecallOptions(index_bytes=40_000)) as (storage, recall):
         scopes = [Scope("acme", "agent", f"user-{number}") for number in range(3)]
         for number, scope in enumerate(scopes):
             await add(storage, entry(f"e{number}", "they live in Lisbon", scope))
@@ -373,8 +373,8 @@ async def test_a_query_cancelled_while_the_index_is_built_leaves_nothing_wrong_b
             query = group.create_task(recall.search(ANA, "tea"))
             for _ in range(10_000):
                 await asyncio.sleep(0)
-                index = recall._scopes[ANA].index
-                if index is not None and len(index._index):
+                held = recall._entries._scopes.get(ANA)
+                if held is not None and held.index is not None and len(held.index):
                     break
             query.cancel()
         await retire(storage, "e0000")
@@ -487,7 +487,8 @@ async def test_beside_a_writer_that_never_rests_recall_still_answers_without_wha
         ({"k1": float("nan")}, "k1 = nan"),
         ({"b": 1.5}, "b = 1.5"),
         ({"importance_weight": 1.0}, "importance_weight = 1.0"),
-        ({"open_scopes": 0}, "open_scopes = 0"),
+        ({"index_bytes": 0}, "index_bytes = 0"),
+        ({"snapshot_from": 0}, "snapshot_from = 0"),
     ],
 )
 def test_options_without_meaning_are_refused_by_name(options: Any, sentence: str):
