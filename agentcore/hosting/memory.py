@@ -3,26 +3,28 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from typing import Final, TypeAlias, Unpack
 
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import Level, MemoryEntry, Status
+from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.amendment import Amendments, amend, checked, retire
-from agentcore.hosting.checks import clean_instant, clean_query, clean_text
+from agentcore.hosting.checks import clean_query, clean_text
+from agentcore.hosting.conditions import Conditions, recall_filter
 from agentcore.hosting.intake import Intake
 from agentcore.hosting.observation import Observation, Particulars
 from agentcore.ids import IdFactory
+from agentcore.recall.explanation import Explanation
 from agentcore.recall.hit import Hit
 from agentcore.recall.recall import Recall
 from agentcore.stores.protocols import Forgotten, Storage, UnitOfWork
 
 Entries: TypeAlias = list[MemoryEntry]
 Hits: TypeAlias = list[Hit]
+Explained: TypeAlias = list[tuple[Hit, Explanation]]
 
 _TEXTS_AT_ONCE: Final = 1_000
 
@@ -89,40 +91,24 @@ class Memory:
             stored += await self._storage.write(self._scope, partial(self._take, observation, part))
         return stored
 
-    async def recall(
-        self,
-        query: str,
-        k: int = 10,
-        *,
-        category: str | None = None,
-        tags: Iterable[str] = (),
-        level: Level | None = None,
-        created_after: datetime | None = None,
-        created_before: datetime | None = None,
-    ) -> Hits:
+    async def recall(self, query: str, k: int = 10, **conditions: Unpack[Conditions]) -> Hits:
         """Return the *k* active entries that answer *query* best, best first (see `agentcore.recall.Recall`).
 
         Args:
             query: What is asked; one without a word finds nothing.
             k: How many at most, 1 or more.
-            category: Only this category and everything below it.
-            tags: Only entries with all of these.
-            level: Only entries known in this way.
-            created_after: Only what was first said at or after this instant, aware.
-            created_before: Only what was first said before this instant, aware.
+            **conditions: What entries must meet besides: any of `category`, `tags`, `any_tags`, `level`,
+                `created_after`, `created_before`, `seen_after`, `seen_before`, `about` (see `Conditions`).
 
         Raises:
-            InvalidOptionsError: *k* is below 1, or the query is no text.
+            InvalidInputError: *k* is below 1, the query is no text, or a condition cannot be read.
+            TypeError: there is no such condition.
         """
-        where = EntryFilter(
-            category=None if category is None else clean_category(category),
-            tags=clean_tags(tags),
-            level=level,
-            created_after=clean_instant(created_after),
-            created_before=clean_instant(created_before),
-        )
-        everything = where == EntryFilter()
-        return await self._recall.search(self._scope, clean_query(query), k=k, where=None if everything else where)
+        return await self._recall.search(self._scope, clean_query(query), k=k, where=recall_filter(conditions))
+
+    async def explain(self, query: str, k: int = 10, **conditions: Unpack[Conditions]) -> Explained:
+        """Return what `recall` does, each hit with how its score came about; arguments and errors as there."""
+        return await self._recall.explain(self._scope, clean_query(query), k=k, where=recall_filter(conditions))
 
     async def get(self, entry_id: str) -> MemoryEntry | None:
         """Return the entry in whatever state, or None."""

@@ -67,6 +67,12 @@ class MemoryOptions(Options):
     """How much recall holds long entries back, 0..1."""
     importance_weight: float = _RECALL.importance_weight
     """Share of a recall score that importance decides, from 0 to below 1."""
+    recency_weight: float = _RECALL.recency_weight
+    """Share of a recall score that recency decides, from 0 to below 1."""
+    recency_half_life: timedelta = _RECALL.recency_half_life
+    """Time since an entry was last seen in which its recency halves; above 0."""
+    phrase_weight: float = _RECALL.phrase_weight
+    """How much higher an entry scores that has the query's neighbouring words next to each other; 0 or more."""
     index_bytes: int = _RECALL.index_bytes
     """Memory that the recall indexes of all scopes may take, in bytes; the one unused for longest makes room."""
     snapshot_from: int | None = _RECALL.snapshot_from
@@ -88,6 +94,9 @@ class MemoryOptions(Options):
             k1=self.k1,
             b=self.b,
             importance_weight=self.importance_weight,
+            recency_weight=self.recency_weight,
+            recency_half_life=self.recency_half_life,
+            phrase_weight=self.phrase_weight,
             index_bytes=self.index_bytes,
             snapshot_from=self.snapshot_from,
         )

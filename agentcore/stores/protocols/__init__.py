@@ -11,7 +11,7 @@ leaves a row in the change feed, which the recall index and the triggers follow.
 from agentcore.stores.protocols.busy import BusyHolder, BusyReader, BusyStore
 from agentcore.stores.protocols.conversation import TurnMaterial, TurnReader, TurnStore
 from agentcore.stores.protocols.entries import EntryReader, EntryStore, Material, Repeated
-from agentcore.stores.protocols.feed import FeedPage, FeedPosition, IndexRow, SkillRow, TurnRow
+from agentcore.stores.protocols.feed import FacetRow, FeedPage, FeedPosition, IndexRow, SkillRow, TurnRow
 from agentcore.stores.protocols.leases import Lease, LeaseReader, LeaseStore
 from agentcore.stores.protocols.ledgers import (
     Forgotten,
@@ -30,6 +30,7 @@ __all__ = [
     "BusyStore",
     "EntryReader",
     "EntryStore",
+    "FacetRow",
     "FeedPage",
     "FeedPosition",
     "Forgotten",

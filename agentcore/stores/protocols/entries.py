@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
-from agentcore.stores.protocols.feed import FeedPage, FeedPosition, IndexRow
+from agentcore.stores.protocols.feed import FacetRow, FeedPage, FeedPosition, IndexRow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,6 +94,10 @@ class EntryReader(Protocol):
 
     def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[IndexRow]:
         """Return the next page of the feed after *position*; the default position starts from nothing."""
+        ...
+
+    def facets_since(self, position: FeedPosition, *, limit: int) -> FeedPage[FacetRow]:
+        """Return the same page as `changes_since`, with what filters need instead of what queries need."""
         ...
 
     def importance_columns(self, *, last_seen_before: datetime) -> "tuple[NDArray[np.float64], NDArray[np.int64]]":

@@ -10,10 +10,10 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, Material, Repeated
+from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, Material, Repeated
 from agentcore.stores.sql.conditions import has_element, is_active, is_retired, starts_with
 from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entries
-from agentcore.stores.sql.feed import ENTRIES, read_feed
+from agentcore.stores.sql.feed import ENTRIES, FACETS, read_feed
 from agentcore.stores.sql.schema import entries, entry_sources
 from agentcore.stores.sql.transaction import Transaction, chunks
 
@@ -138,6 +138,10 @@ class SqlEntryReader:
     def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[IndexRow]:
         """Return the next page of the feed after *position*; the default position starts from nothing."""
         return read_feed(self._transaction, ENTRIES, position, limit=limit)
+
+    def facets_since(self, position: FeedPosition, *, limit: int) -> FeedPage[FacetRow]:
+        """Return the same page as `changes_since`, with what filters need instead of what queries need."""
+        return read_feed(self._transaction, FACETS, position, limit=limit)
 
     def importance_columns(self, *, last_seen_before: datetime) -> "tuple[NDArray[np.float64], NDArray[np.int64]]":
         """Return base (15 digits) and last-seen (microseconds) of active entries last seen before that instant.
