@@ -16,6 +16,7 @@ from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.options import ConversationOptions, MemoryOptions
 from agentcore.hosting.parts import HostParts
+from agentcore.hosting.recall_notes import RecallNotes
 from agentcore.hosting.skills import Skills
 from agentcore.hosting.watching import BusyWatch
 from agentcore.hosting.wisps import WispLog
@@ -56,6 +57,7 @@ class _HostContainer(containers.DeclarativeContainer):
     busy_sources: providers.Dependency[Any] = providers.Dependency()
     shutdown_timeout: providers.Dependency[Any] = providers.Dependency()
     decay: providers.Dependency[Any] = providers.Dependency()
+    recall_kept: providers.Dependency[Any] = providers.Dependency()
     recall_options: providers.Dependency[Any] = providers.Dependency()
     recall_folder: providers.Dependency[Any] = providers.Dependency()
     conversation_options: providers.Dependency[Any] = providers.Dependency()
@@ -70,7 +72,8 @@ class _HostContainer(containers.DeclarativeContainer):
     announcer = providers.Singleton(BusyAnnouncer, storage=storage, clock=clock, gate=gate, holder=holder)
     watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
 
-    memory = providers.Factory(Memory, storage=storage, recall=recall, ids=ids)
+    notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_kept)
+    memory = providers.Factory(Memory, storage=storage, recall=recall, notes=notes, ids=ids)
     conversation = providers.Factory(
         Conversation, storage=storage, recall=recall, ids=ids, options=conversation_options
     )
@@ -105,7 +108,7 @@ class _HostContainer(containers.DeclarativeContainer):
         context=context.provider,
         dreams=dreams_of.provider,
     )
-    services = providers.List(storage, recall, announcer)
+    services = providers.List(storage, recall, notes, announcer)
     host = providers.Factory(
         Host, parts=parts, factories=factories, services=services, shutdown_timeout=shutdown_timeout
     )
@@ -132,6 +135,7 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "busy_sources": blueprint.busy_sources,
         "shutdown_timeout": blueprint.shutdown_timeout,
         "decay": memory.decay(),
+        "recall_kept": memory.recall_kept,
         "recall_options": replace(memory.recall(), turns=conversation.recall()),
         "recall_folder": None if blueprint.data_dir is None else blueprint.data_dir / INDEX_FOLDER,
         "conversation_options": blueprint.conversation,

@@ -73,6 +73,8 @@ class MemoryOptions(Options):
     """Time since an entry was last seen in which its recency halves; above 0."""
     phrase_weight: float = _RECALL.phrase_weight
     """How much higher an entry scores that has the query's neighbouring words next to each other; 0 or more."""
+    recall_kept: timedelta = Field(default=timedelta(days=90), ge=timedelta(0))
+    """How long it is known which entries were needed; zero records nothing."""
     index_bytes: int = _RECALL.index_bytes
     """Memory that the recall indexes of all scopes may take, in bytes; the one unused for longest makes room."""
     snapshot_from: int | None = _RECALL.snapshot_from

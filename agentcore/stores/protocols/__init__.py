@@ -20,6 +20,7 @@ from agentcore.stores.protocols.ledgers import (
     SettingsReader,
     SettingsStore,
 )
+from agentcore.stores.protocols.recalls import RecallHitReader, RecallHitStore
 from agentcore.stores.protocols.signals import SignalReader, SignalStore
 from agentcore.stores.protocols.skills import SkillReader, SkillStore
 from agentcore.stores.protocols.storage import Origin, ReadView, Storage, UnitOfWork
@@ -43,6 +44,8 @@ __all__ = [
     "Material",
     "Origin",
     "ReadView",
+    "RecallHitReader",
+    "RecallHitStore",
     "Repeated",
     "SettingsReader",
     "SettingsStore",

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import SourceKind, SourceRef
 from agentcore.domain.scope import Scope
+from agentcore.domain.signals import Purpose
 from agentcore.hosting.builder import AgentHostBuilder
 from agentcore.hosting.host import Host
 from agentcore.llm.tokens import estimate_tokens
@@ -215,7 +216,7 @@ class _Asking:
         return [Finding(hit.turn, hit.score) for hit in await self.host.conversation.recall(query, k)]
 
     async def _of_notes(self, query: str, k: int) -> Sequence[Finding]:
-        hits = await self.host.memory.recall(query, k)
+        hits = await self.host.memory.recall(query, k, purpose=Purpose.PREVIEW)
         entries = [hit.entry for hit in hits]
         made_of = await self.host.storage.read(Scope.default(), lambda view: lineages(view, entries))
         return [Finding(hit.entry, hit.score, made_of[hit.entry.id]) for hit in hits]

@@ -195,6 +195,21 @@ wisp_runs = Table(
     Index("ix_wisp_runs_recorded", "scope_id", "recorded_at"),
 )
 
+recall_hits = Table(
+    "recall_hits",
+    metadata,
+    row_key(),
+    scope_key(),
+    Column("entry_id", String(64), nullable=False),
+    Column("query", String(32), nullable=False),
+    Column("score", Float, nullable=False),
+    Column("rank", Integer, nullable=False),
+    instant("recalled_at"),
+    Column("session_id", Text, nullable=True),
+    Index("ix_recall_hits_entry", "scope_id", "entry_id", "recalled_at"),
+    Index("ix_recall_hits_recalled", "scope_id", "recalled_at"),
+)
+
 imports = Table(
     "imports",
     metadata,
