@@ -30,6 +30,7 @@ class Bm25Index:
         b: How much long documents are held back, 0..1; 0.25, or 0.75 for okapi.
         epsilon: Share of the average idf that okapi gives to terms of more than half the documents.
         columns: Numbers kept beside each document for the factors of `top`.
+        prune_from: Postings of a query from which looking for hopeless documents pays; changes no answer.
 
     Raises:
         InvalidOptionsError: If a number is out of range.
@@ -51,10 +52,11 @@ class Bm25Index:
         b: float | None = None,
         epsilon: float = 0.25,
         columns: int = 0,
+        prune_from: int = 8_000,
     ) -> None:
         formula = Formula.of(weighting, k1, b)
         self._postings = Postings(columns)
-        self._scoring = Scoring(self._postings, formula, epsilon)
+        self._scoring = Scoring(self._postings, formula, epsilon=epsilon, prune_from=prune_from)
 
     def __len__(self) -> int:
         return len(self._postings)

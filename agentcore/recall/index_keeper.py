@@ -3,12 +3,14 @@
 import asyncio
 import logging
 import os
+from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.scope import Scope
+from agentcore.errors import StorageUnavailableError
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FeedPosition, ReadView, Storage, UnitOfWork
 
@@ -72,7 +74,18 @@ class IndexKeeper:
             await self._storage.write(scope, lambda unit: self._seal(unit, *written, position))
 
     async def discard(self, scope: Scope) -> None:
-        """Delete what was kept of an index, and what somebody is about to keep."""
+        """Delete what was kept of an index, if that is possible: it is behind, and used only as far as it is right."""
+        try:
+            await self.scrub(scope)
+        except StorageUnavailableError as error:
+            _log.warning("recall_snapshot_not_deleted", extra={"error": type(error.__cause__).__name__})
+
+    async def scrub(self, scope: Scope) -> None:
+        """Delete what was kept of an index, and what somebody is about to keep.
+
+        Raises:
+            StorageUnavailableError: The file is there and cannot be deleted.
+        """
         await asyncio.to_thread(self._delete, scope)
 
     def _read(self, scope: Scope) -> "Snapshot | None":
@@ -97,7 +110,8 @@ class IndexKeeper:
             path.unlink(missing_ok=True)
             return path, write_snapshot(path, lists, position, scope=str(scope))
         except OSError as error:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()
             _log.warning("recall_snapshot_not_written", extra={"error": type(error).__name__})
             return None
 
@@ -118,7 +132,15 @@ class IndexKeeper:
     def _delete(self, scope: Scope) -> None:
         path = self.path(scope)
         for old in (path, *self._folder.glob(f"{path.stem}.*.new")):
-            old.unlink(missing_ok=True)
+            try:
+                old.unlink()
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                remedy = "delete it yourself, as it holds words of what was forgotten"
+                raise StorageUnavailableError(
+                    path=f"index file {old}", problem="cannot be deleted", remedy=remedy
+                ) from error
 
 
 def _refuse(reason: str) -> None:

@@ -24,8 +24,6 @@ Factors: TypeAlias = Callable[[Keys, Floats], Floats]
 is multiplied with: finite numbers, shape (documents,). Documents given zero or less are left out."""
 
 _SLACK: Final = 1.0 + 1e-9
-_WORTH_A_LOOK: Final = 8_000
-"""Postings that may be saved before looking for a higher threshold costs less than reading them."""
 _LEADERS: Final = 48
 _MOST_LEADERS: Final = 512
 _LOOKUPS_PER_SCAN: Final = 8
@@ -60,6 +58,7 @@ class PrunedSearch:
         k: How many documents are wanted, 1 or more.
         factors: What scores are multiplied with.
         most: The largest factor.
+        look_from: Postings still to be read from which looking for a higher threshold is worth it.
     """
 
     def __init__(
@@ -72,6 +71,7 @@ class PrunedSearch:
         k: int,
         factors: Factors | None,
         most: float,
+        look_from: int,
     ) -> None:
         self._postings = postings
         self._sums = sums
@@ -80,6 +80,7 @@ class PrunedSearch:
         self._k = k
         self._factors = factors
         self._most = (1.0 if factors is None else most) * _SLACK
+        self._look_from = look_from
         self._threshold = 0.0
         self._rest = [*accumulate((term.most for term in reversed(terms)), initial=0.0)][::-1]
         self._unread = [*accumulate((term.postings for term in reversed(terms)), initial=0)][::-1]
@@ -105,7 +106,7 @@ class PrunedSearch:
             amounts = self._saturations.take(shapes)
             amounts *= term.weight
             totals = self._sums.add(slots, amounts)
-            if self._unread[place + 1] > _WORTH_A_LOOK:
+            if self._unread[place + 1] >= self._look_from:
                 self._threshold = max(self._threshold, self._reached(slots, totals, place + 1))
         return len(self._terms)
 

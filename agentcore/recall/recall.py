@@ -94,8 +94,12 @@ class Recall:
                 self._budget.clear()
 
     async def scrub(self, scope: Scope) -> None:
-        """Delete the file that a scope's index is kept in, as an entry of it was forgotten."""
-        await self._entries.discard(scope)
+        """Delete the file that a scope's index is kept in, as an entry of it was forgotten.
+
+        Raises:
+            StorageUnavailableError: it cannot be deleted.
+        """
+        await self._entries.scrub(scope)
 
     async def follow(self, scope: Scope) -> None:
         """Take over everything committed so far, so that the next query need not."""

@@ -20,6 +20,7 @@ from agentcore.recall.snapshot import Snapshot
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.recall.weighting import lucene_idf
 from agentcore.stores.protocols import FeedPosition, IndexRow
+from agentcore.stores.protocols.feed import FILING_MARK
 
 _BASE_AND_LAST_SEEN: Final = 2
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -68,7 +69,7 @@ class ScopeIndex:
         self.unkept += len(latest)
         live = [row for row in latest.values() if row.live]
         self.drop(latest.keys() - {row.key for row in live})
-        terms = [self._tokenizer.tokens(row.text) for row in live]
+        terms = [self._terms(row.text) for row in live]
         self._index.update_many([row.key for row in live], terms, [(row.base, row.last_seen_us) for row in live])
 
     def reach(self, position: FeedPosition) -> None:
@@ -167,6 +168,10 @@ class ScopeIndex:
         postings = self._index.postings
         ids = {term: postings.term_id(term) for text in texts for term in self._tokenizer.tokens(text)}
         return {term: 0 if term_id is None else postings.document_frequency(term_id) for term, term_id in ids.items()}
+
+    def _terms(self, text: str) -> list[str]:
+        content, _, filing = text.rpartition(FILING_MARK)
+        return self._tokenizer.tokens(content) + self._tokenizer.tokens(filing)
 
     def _empty(self) -> Bm25Index:
         return Bm25Index(k1=self._options.k1, b=self._options.b, columns=_BASE_AND_LAST_SEEN)

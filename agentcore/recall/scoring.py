@@ -15,8 +15,6 @@ from agentcore.recall.weighting import Formula, Weighting, lucene_idf, okapi_idf
 Weights: TypeAlias = Sequence[tuple[int, float]]
 """Terms of a query by number, in the order in which scores are summed, and their idf."""
 
-_WORTH_PRUNING: Final = 8_000
-"""Postings of a query that are read sooner than pruned."""
 _MOST_WORTH_PRUNING: Final = 1_000
 """Documents wanted beyond which hardly any is hopeless."""
 
@@ -28,12 +26,14 @@ class Scoring:
         postings: The documents.
         formula: What a term adds to a score.
         epsilon: Share of the average idf that okapi gives to terms of more than half the documents.
+        prune_from: Postings that are read sooner than passed over.
     """
 
-    def __init__(self, postings: Postings, formula: Formula, epsilon: float) -> None:
+    def __init__(self, postings: Postings, formula: Formula, *, epsilon: float, prune_from: int) -> None:
         self._postings = postings
         self._formula = formula
         self._epsilon = epsilon
+        self._prune_from = prune_from
         self._average_idf = (-1, 0.0)
         self._saturations = (-1, np.zeros(0))
         self.sums = SparseSums()
@@ -43,7 +43,7 @@ class Scoring:
         """Documents and scores before factors: those of the k best and some others, tombstones among them."""
         postings = self._postings
         counts = [postings.posting_count(number) for number, _ in terms]
-        pruned = sum(counts) > _WORTH_PRUNING and 0 < k <= _MOST_WORTH_PRUNING
+        pruned = bool(terms) and sum(counts) >= self._prune_from and 0 < k <= _MOST_WORTH_PRUNING
         if not pruned or (factors is not None and most == math.inf) or any(weight <= 0.0 for _, weight in terms):
             return self.sum(terms)
         average = self._average_length()
@@ -52,7 +52,16 @@ class Scoring:
             for (number, weight), count in zip(terms, counts, strict=True)
         ]
         rarest_first = sorted(bounded, key=lambda term: -term.weight)
-        search = PrunedSearch(postings, self.sums, self._worth(), rarest_first, k=k, factors=factors, most=most)
+        search = PrunedSearch(
+            postings,
+            self.sums,
+            self._worth(),
+            rarest_first,
+            k=k,
+            factors=factors,
+            most=most,
+            look_from=self._prune_from,
+        )
         slots, scores = search.run()
         return (slots, scores) if rarest_first == bounded else (slots, self._rescored(bounded, slots))
 

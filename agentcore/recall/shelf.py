@@ -73,7 +73,11 @@ class Keeper(Protocol[Index_contra]):
         ...
 
     async def discard(self, scope: Scope) -> None:
-        """Delete what was kept: something in it is to be gone."""
+        """Delete what was kept, if that is possible: something in it is gone."""
+        ...
+
+    async def scrub(self, scope: Scope) -> None:
+        """Delete what was kept, or raise: something in it must not stay."""
         ...
 
 
@@ -137,10 +141,14 @@ class Shelf(Generic[Index, Row]):
         for scope in list(self._scopes):
             await self._drop(scope)
 
-    async def discard(self, scope: Scope) -> None:
-        """Delete what was kept of a scope's index."""
+    async def scrub(self, scope: Scope) -> None:
+        """Delete what was kept of a scope's index.
+
+        Raises:
+            StorageUnavailableError: it cannot be deleted.
+        """
         if self._keeper is not None:
-            await self._keeper.discard(scope)
+            await self._keeper.scrub(scope)
 
     @asynccontextmanager
     async def current(self, scope: Scope) -> AsyncGenerator[Current[Index]]:

@@ -4,9 +4,11 @@ from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
+from unicodedata import unidata_version
 
 import orjson
 
@@ -14,7 +16,7 @@ from agentcore.recall.lists import Lists, Shapes, TermIds
 from agentcore.stores.protocols import FeedPosition
 
 FORMAT: Final = 1
-"""Grows with every change of the layout, of the tokenizer or of the text that is indexed."""
+"""Grows with every change of the layout, of our tokenizer or of the text that is indexed."""
 
 _MAGIC: Final = b"agentcore recall index\n"
 _LENGTH_BYTES: Final = 8
@@ -91,6 +93,7 @@ def _parts(lists: Lists, position: FeedPosition, scope: str) -> Iterator[bytes |
     header = orjson.dumps(
         {
             "format": FORMAT,
+            "made_by": _tokenizer(),
             "scope": scope,
             "position": asdict(position),
             "widths": [one.itemsize for one in arrays],
@@ -117,7 +120,7 @@ def _decoded(content: memoryview, scope: str, seal: str) -> Snapshot:
     start = len(_MAGIC) + _LENGTH_BYTES
     length = int.from_bytes(content[len(_MAGIC) : start], "little")
     header: dict[str, Any] = orjson.loads(content[start : start + length])
-    if header["format"] != FORMAT:
+    if (header["format"], header["made_by"]) != (FORMAT, _tokenizer()):
         raise UnusableSnapshotError("it is of another version")
     if header["scope"] != scope:
         raise UnusableSnapshotError("it is of another scope")
@@ -140,6 +143,12 @@ def _decoded(content: memoryview, scope: str, seal: str) -> Snapshot:
         raise UnusableSnapshotError("its parts do not fit together")
     _complete(lists)
     return Snapshot(lists, FeedPosition(**header["position"]), seal)
+
+
+def _tokenizer() -> str:
+    """Return what decides beside this package which terms a text has."""
+    versions = [f"{name} {version(name)}" for name in ("regex", "snowballstemmer")]
+    return ", ".join([*versions, f"Unicode {unidata_version}"])
 
 
 def _taker(content: memoryview) -> Callable[[int], memoryview]:

@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from agentcore.domain.memory import Level
 
 Row = TypeVar("Row")
+
+
+FILING_MARK: Final = "\x1f"
+"""Stands between what an entry says and what it is filed under."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +19,7 @@ class IndexRow:
 
     Args:
         key: The store's own integer key, stable for the entry's life and never given to another.
-        text: Content, category and tags, to be tokenised.
+        text: Content, `FILING_MARK`, then category and tags: two texts to be tokenised.
         base: Importance at the last reinforcement.
         last_seen_us: Last reinforcement, microseconds since 1970.
         live: Whether readers may see it.
