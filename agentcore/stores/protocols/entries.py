@@ -63,6 +63,10 @@ class EntryReader(Protocol):
         """Count matching entries."""
         ...
 
+    def always(self, branches: Collection[str], *, limit: int) -> list[MemoryEntry]:
+        """Return active entries that are pinned or filed in or below *branches*, the newest *limit* of each, by id."""
+        ...
+
     def with_fold_keys(self, fold_keys: Collection[str]) -> list[MemoryEntry]:
         """Return active entries whose normalised text has one of these keys, oldest first."""
         ...

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from agentcore.stores.sql.migrations.first_schema.shapes import columns, row_key, scope
+from agentcore.stores.sql.migrations.first_schema.shapes import ACTIVE, columns, create_partial_index, row_key, scope
 
 revision = "0006"
 down_revision = "0002"
@@ -13,6 +13,8 @@ def upgrade() -> None:
     """Let turns and skills be followed as entries are, and recalls be counted."""
     for column in columns(sa.Text, "removed_turns", "removed_skills", nullable=True):
         op.add_column("change_feed", column)
+    create_partial_index("ix_entries_category", "entries", ["scope_id", "category"], ACTIVE)
+    create_partial_index("ix_entries_pinned", "entries", ["scope_id", "last_seen_at"], "pinned IS TRUE")
     op.create_index("ix_turns_revision", "turns", ["scope_id", "revision"])
     op.create_table(
         "recall_hits",
