@@ -9,12 +9,13 @@ from dependency_injector import containers, providers
 from agentcore.domain.scope import Scope
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.hosting.blueprint import Blueprint
-from agentcore.hosting.context import Context
+from agentcore.hosting.context import Context, ContextParts
+from agentcore.hosting.context_windows import ContextWindows
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.memory import Memory
-from agentcore.hosting.options import ConversationOptions, MemoryOptions
+from agentcore.hosting.options import ContextOptions, ConversationOptions, MemoryOptions
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.recall_notes import RecallNotes
 from agentcore.hosting.skills import Skills
@@ -61,6 +62,7 @@ class _HostContainer(containers.DeclarativeContainer):
     recall_options: providers.Dependency[Any] = providers.Dependency()
     recall_folder: providers.Dependency[Any] = providers.Dependency()
     conversation_options: providers.Dependency[Any] = providers.Dependency()
+    context_options: providers.Dependency[Any] = providers.Dependency()
     skill_options: providers.Dependency[Any] = providers.Dependency()
     feedback_options: providers.Dependency[Any] = providers.Dependency()
     wisp_options: providers.Dependency[Any] = providers.Dependency()
@@ -79,7 +81,11 @@ class _HostContainer(containers.DeclarativeContainer):
     )
     skills = providers.Factory(Skills, storage=storage, recall=recall, ids=ids, options=skill_options)
     feedback = providers.Factory(FeedbackLog, storage=storage, ids=ids, options=feedback_options)
-    context = providers.Factory(Context, storage=storage, recall=recall)
+    windows = providers.Singleton(ContextWindows)
+    context_parts = providers.Singleton(
+        ContextParts, storage=storage, recall=recall, notes=notes, windows=windows, options=context_options
+    )
+    context = providers.Factory(Context, parts=context_parts)
     wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
 
     parts = providers.Singleton(
@@ -139,6 +145,7 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "recall_options": replace(memory.recall(), turns=conversation.recall()),
         "recall_folder": None if blueprint.data_dir is None else blueprint.data_dir / INDEX_FOLDER,
         "conversation_options": blueprint.conversation,
+        "context_options": blueprint.context or ContextOptions(),
         "skill_options": blueprint.skills,
         "feedback_options": blueprint.feedback,
         "wisp_options": blueprint.wisps,

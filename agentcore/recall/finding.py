@@ -1,6 +1,6 @@
 """Finding: an entry or a turn in one ranking, and what it repeats."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agentcore.domain.conversation import Turn, spoken_line
@@ -38,6 +38,9 @@ class Finding:
 class Told:
     """What a reader of findings has been told so far, directly or by something made of it.
 
+    Args:
+        known: Records that the reader knew before.
+
     Example:
         >>> from datetime import UTC, datetime
         >>> from agentcore.domain.scope import Scope
@@ -52,8 +55,8 @@ class Told:
         True
     """
 
-    def __init__(self) -> None:
-        self._known: set[SourceRef] = set()
+    def __init__(self, known: Iterable[SourceRef] = ()) -> None:
+        self._known = set(known)
 
     def add(self, finding: Finding) -> None:
         """Note that the reader gets *finding*, and with it what it goes back to."""
