@@ -26,9 +26,9 @@ from agentcore.stores.protocols import ReadView, Storage
 Findings: TypeAlias = list[Finding]
 
 _ALWAYS_READ: Final = 100
-_TOKENS_PER_LINE: Final = 15
+_TOKENS_PER_LINE: Final = 20
 """A short line: so many findings may be wanted for a budget."""
-_LEAST_FINDINGS: Final = 50
+_LEAST_FINDINGS: Final = 20
 _TURNS_BEFORE: Final = 2
 """Turns before a short message that are searched for with it."""
 
@@ -101,9 +101,9 @@ class Context:
         window = self._parts.windows.of(self._scope, session)
         async with window.lock:
             window.begin(self._parts.options.window)
-            recent = await self._parts.storage.read(self._scope, partial(self._recent, session=session))
+            recent, always = await self._parts.storage.read(self._scope, partial(self._at_hand, session=session))
             query = self._query(text, recent)
-            material = await self._material(query, recent, budget_tokens)
+            material = await self._material(query, recent, always, budget_tokens)
             items, block = self._packed(material, window, budget_tokens)
             for item in items:
                 window.give(item.line, item.refs)
@@ -139,9 +139,11 @@ class Context:
         turns = None if besides is None else TurnFilter(besides=clean_name("session id", besides))
         return await self._together.search(self._scope, clean_query(query), k=k, turns=turns)
 
-    def _recent(self, view: ReadView, *, session: str) -> list[Turn]:
-        limit = max(2 * self._parts.options.window, _TURNS_BEFORE + 1)
-        return view.turns.session(session, limit=limit)
+    def _at_hand(self, view: ReadView, *, session: str) -> tuple[list[Turn], list[MemoryEntry]]:
+        """Return the turns that the agent still sees, and what is always loaded, the most important first."""
+        recent = view.turns.session(session, limit=max(2 * self._parts.options.window, _TURNS_BEFORE + 1))
+        always = view.entries.always(self._parts.options.always_categories, limit=_ALWAYS_READ)
+        return recent, sorted(always, key=lambda one: (-one.importance, one.id))
 
     def _query(self, message: str, recent: Sequence[Turn]) -> str:
         if len(message.split()) > self._parts.options.short_message:
@@ -150,20 +152,19 @@ class Context:
         before = said[:-1] if said and said[-1] == message.strip() else said
         return "\n".join([*before[-_TURNS_BEFORE:], message])
 
-    async def _material(self, query: str, recent: Sequence[Turn], budget: int) -> _Material:
-        options, recall, storage = self._parts.options, self._parts.recall, self._parts.storage
-        always = await storage.read(
-            self._scope, lambda view: view.entries.always(options.always_categories, limit=_ALWAYS_READ)
-        )
-        k = _LEAST_FINDINGS + budget // _TOKENS_PER_LINE
+    async def _material(
+        self, query: str, recent: Sequence[Turn], always: Sequence[MemoryEntry], budget: int
+    ) -> _Material:
+        k, most_skills = _LEAST_FINDINGS + budget // _TOKENS_PER_LINE, self._parts.options.most_skills
         visible, loaded = {turn.id for turn in recent}, {entry.id for entry in always}
         findings = [
             one
-            for one in await self._together.search(self._scope, query, k=k)
+            for one in await self._together.search(self._scope, query, k=k + len(loaded) + len(visible))
             if one.record.id not in (visible if isinstance(one.record, Turn) else loaded)
         ]
-        skills = await recall.skills.search(self._scope, query, k=options.most_skills) if options.most_skills else []
-        return _Material(sorted(always, key=lambda one: (-one.importance, one.id)), findings, skills)
+        skills = self._parts.recall.skills
+        found = await skills.search(self._scope, query, k=most_skills) if most_skills else []
+        return _Material(always, findings, found)
 
     def _packed(self, material: _Material, window: SessionWindow, budget: int) -> tuple[list[Item], str]:
         """Return the lines that are given and the block that shows them."""

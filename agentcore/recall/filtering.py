@@ -1,9 +1,8 @@
-"""Which entries and turns a filter lets through, once they are at hand."""
+"""Which entries a filter lets through, once they are at hand."""
 
 from collections.abc import Collection
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.filters import RecallFilter, TurnFilter
+from agentcore.domain.filters import RecallFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.subject_time import overlaps
 
@@ -30,26 +29,6 @@ def admits(where: RecallFilter, entry: MemoryEntry) -> bool:
         and (where.seen_after is None or entry.last_seen_at >= where.seen_after)
         and (where.seen_before is None or entry.last_seen_at < where.seen_before)
         and (where.about is None or (entry.subject_time is not None and overlaps(where.about, entry.subject_time)))
-    )
-
-
-def admits_turn(where: TurnFilter, turn: Turn) -> bool:
-    """Tell whether *turn* meets every condition of *where*.
-
-    Example:
-        >>> from datetime import UTC, datetime
-        >>> from agentcore.domain.scope import Scope
-        >>> now = datetime(2025, 5, 1, tzinfo=UTC)
-        >>> turn = Turn(id="t", scope=Scope.default(), session_id="s1", role="user", content="Hi", occurred_at=now,
-        ...             recorded_at=now)
-        >>> admits_turn(TurnFilter(session_id="s1"), turn), admits_turn(TurnFilter(besides="s1"), turn)
-        (True, False)
-    """
-    return (
-        (where.session_id is None or turn.session_id == where.session_id)
-        and (where.besides is None or turn.session_id != where.besides)
-        and (where.said_after is None or turn.occurred_at >= where.said_after)
-        and (where.said_before is None or turn.occurred_at < where.said_before)
     )
 
 

@@ -8,7 +8,6 @@ from typing import Final
 from agentcore.domain.filters import TurnFilter
 from agentcore.domain.memory import SourceKind, SourceRef
 from agentcore.domain.scope import Scope
-from agentcore.recall.filtering import admits_turn
 from agentcore.recall.finding import Finding, without_repeats_first
 from agentcore.recall.hit import Hit
 from agentcore.recall.lineage import lineages
@@ -16,8 +15,8 @@ from agentcore.recall.recall import Recall
 from agentcore.recall.turn_recall import TurnHit
 from agentcore.stores.protocols import ReadView, Storage
 
-_LEAST_ENTRIES: Final = 50
-_LEAST_TURNS: Final = 100
+_LEAST: Final = 50
+"""Candidates of each kind: an entry with few of the words may have the best evidence."""
 
 EVIDENCE_WEIGHT: Final = 2.0
 """How much the best turn an entry goes back to weighs beside the entry's own words."""
@@ -54,13 +53,12 @@ class Together:
             InvalidOptionsError: *k* is below 1.
             HostNotStartedError: recall is not open.
         """
-        hits = await self.recall.search(scope, query, k=max(k, _LEAST_ENTRIES))
-        made_of = await self.storage.read(scope, partial(_lineages, hits=hits))
+        hits = await self.recall.search(scope, query, k=max(k, _LEAST))
+        made_of = await self.storage.read(scope, partial(_lineages, hits=hits)) if hits else {}
         named = {ref.id for refs in made_of.values() for ref in refs if ref.kind is SourceKind.TURN}
-        depth = max(k, _LEAST_TURNS)
-        said = await self.recall.turns.search(scope, query, k=depth, where=turns, also=named)
-        shown = [hit for hit in said if turns is None or admits_turn(turns, hit.turn)][:depth]
-        return without_repeats_first(_merged(hits, made_of, said, shown))[:k]
+        said, evidence = await self.recall.turns.search_and_score(scope, query, named, k=max(k, _LEAST), where=turns)
+        evidence |= {hit.turn.id: hit.score for hit in said}
+        return without_repeats_first(_merged(hits, made_of, said, evidence))[:k]
 
 
 def _lineages(view: ReadView, *, hits: Sequence[Hit]) -> dict[str, frozenset[SourceRef]]:
@@ -68,15 +66,17 @@ def _lineages(view: ReadView, *, hits: Sequence[Hit]) -> dict[str, frozenset[Sou
 
 
 def _merged(
-    hits: Sequence[Hit], made_of: Mapping[str, frozenset[SourceRef]], said: Sequence[TurnHit], shown: Sequence[TurnHit]
+    hits: Sequence[Hit],
+    made_of: Mapping[str, frozenset[SourceRef]],
+    said: Sequence[TurnHit],
+    evidence: Mapping[str, float],
 ) -> list[Finding]:
     best_entry = max((hit.score for hit in hits), default=1.0)
-    best_turn = max((hit.score for hit in said), default=1.0)
-    shares = {hit.turn.id: hit.score / best_turn for hit in said}
-    findings = [Finding(hit.turn, TURN_WEIGHT * shares[hit.turn.id]) for hit in shown]
+    best_turn = max(evidence.values(), default=1.0)
+    findings = [Finding(hit.turn, TURN_WEIGHT * hit.score / best_turn) for hit in said]
     for hit in hits:
         own, sources = hit.score / best_entry, made_of[hit.entry.id]
-        turns = [shares.get(ref.id, 0.0) for ref in sources if ref.kind is SourceKind.TURN]
-        evidence = max(turns) if turns else own
-        findings.append(Finding(hit.entry, (own + EVIDENCE_WEIGHT * evidence) / (1.0 + EVIDENCE_WEIGHT), sources))
+        turns = [evidence.get(ref.id, 0.0) / best_turn for ref in sources if ref.kind is SourceKind.TURN]
+        backing = max(turns) if turns else own
+        findings.append(Finding(hit.entry, (own + EVIDENCE_WEIGHT * backing) / (1.0 + EVIDENCE_WEIGHT), sources))
     return sorted(findings, key=lambda one: (-one.score, one.reference))
