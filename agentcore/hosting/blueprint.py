@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
-from agentcore.hosting.options import ConversationOptions, FeedbackOptions, MemoryOptions, SkillOptions, WispOptions
+from agentcore.hosting.options import (
+    ContextOptions,
+    ConversationOptions,
+    FeedbackOptions,
+    MemoryOptions,
+    SkillOptions,
+    WispOptions,
+)
 from agentcore.hosting.service import HostedService
 from agentcore.hosting.watching import BusySource
 from agentcore.ids import IdFactory
@@ -36,6 +43,7 @@ class Blueprint:
         skills: How skills are kept.
         feedback: How feedback is kept.
         wisps: How wisp runs are kept.
+        context: What a turn is given; None for the defaults.
         services: The host's own services, in the order to start them.
         busy_sources: What tells of people served where the host does not see it.
         dreaming: Makes the dreams.
@@ -52,6 +60,7 @@ class Blueprint:
     skills: SkillOptions | None = None
     feedback: FeedbackOptions | None = None
     wisps: WispOptions | None = None
+    context: ContextOptions | None = None
     services: Sequence[HostedService] = ()
     busy_sources: Sequence[BusySource] = ()
     dreaming: "DreamFactory | None" = None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.blueprint import Blueprint
     from agentcore.hosting.host import Host
     from agentcore.hosting.options import (
+        ContextOptions,
         ConversationOptions,
         FeedbackOptions,
         MemoryOptions,
@@ -96,6 +97,10 @@ class AgentHostBuilder:
     def with_wisps(self, options: "_Told[WispOptions]" = None) -> Self:
         """Keep what wisps did."""
         return self._with("wisps", options)
+
+    def with_context(self, options: "_Told[ContextOptions]" = None) -> Self:
+        """Say what a turn is given by `host.context`, which every host with a memory has."""
+        return self._with("context", options)
 
     def with_dreaming(self, configure: "_Told[DreamOptions]" = None) -> Self:
         """Let dreams tend the memory in idle time."""
@@ -198,6 +203,7 @@ class AgentHostBuilder:
             skills=settling.options(options.SkillOptions, self._told.get("skills")),
             feedback=settling.options(options.FeedbackOptions, self._told.get("feedback")),
             wisps=settling.options(options.WispOptions, self._told.get("wisps")),
+            context=settling.options(options.ContextOptions, self._told.get("context")),
             services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),
             busy_sources=tuple(settling.function("with_busy_source", one) for one in self._busy_sources),
             dreaming=self._install and settling.plugin(self._install, self._told["dreaming"]),

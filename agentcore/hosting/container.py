@@ -9,12 +9,15 @@ from dependency_injector import containers, providers
 from agentcore.domain.scope import Scope
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.hosting.blueprint import Blueprint
+from agentcore.hosting.context import Context, ContextParts
+from agentcore.hosting.context_windows import ContextWindows
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.memory import Memory
-from agentcore.hosting.options import ConversationOptions, MemoryOptions
+from agentcore.hosting.options import ContextOptions, ConversationOptions, MemoryOptions
 from agentcore.hosting.parts import HostParts
+from agentcore.hosting.recall_notes import RecallNotes
 from agentcore.hosting.skills import Skills
 from agentcore.hosting.watching import BusyWatch
 from agentcore.hosting.wisps import WispLog
@@ -55,9 +58,11 @@ class _HostContainer(containers.DeclarativeContainer):
     busy_sources: providers.Dependency[Any] = providers.Dependency()
     shutdown_timeout: providers.Dependency[Any] = providers.Dependency()
     decay: providers.Dependency[Any] = providers.Dependency()
+    recall_kept: providers.Dependency[Any] = providers.Dependency()
     recall_options: providers.Dependency[Any] = providers.Dependency()
     recall_folder: providers.Dependency[Any] = providers.Dependency()
     conversation_options: providers.Dependency[Any] = providers.Dependency()
+    context_options: providers.Dependency[Any] = providers.Dependency()
     skill_options: providers.Dependency[Any] = providers.Dependency()
     feedback_options: providers.Dependency[Any] = providers.Dependency()
     wisp_options: providers.Dependency[Any] = providers.Dependency()
@@ -69,12 +74,18 @@ class _HostContainer(containers.DeclarativeContainer):
     announcer = providers.Singleton(BusyAnnouncer, storage=storage, clock=clock, gate=gate, holder=holder)
     watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
 
-    memory = providers.Factory(Memory, storage=storage, recall=recall, ids=ids)
+    notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_kept)
+    memory = providers.Factory(Memory, storage=storage, recall=recall, notes=notes, ids=ids)
     conversation = providers.Factory(
         Conversation, storage=storage, recall=recall, ids=ids, options=conversation_options
     )
     skills = providers.Factory(Skills, storage=storage, recall=recall, ids=ids, options=skill_options)
     feedback = providers.Factory(FeedbackLog, storage=storage, ids=ids, options=feedback_options)
+    windows = providers.Singleton(ContextWindows)
+    context_parts = providers.Singleton(
+        ContextParts, storage=storage, recall=recall, notes=notes, windows=windows, options=context_options
+    )
+    context = providers.Factory(Context, parts=context_parts)
     wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
 
     parts = providers.Singleton(
@@ -100,9 +111,10 @@ class _HostContainer(containers.DeclarativeContainer):
         skills=skills.provider,
         feedback=feedback.provider,
         wisps=wisps.provider,
+        context=context.provider,
         dreams=dreams_of.provider,
     )
-    services = providers.List(storage, recall, announcer)
+    services = providers.List(storage, recall, notes, announcer)
     host = providers.Factory(
         Host, parts=parts, factories=factories, services=services, shutdown_timeout=shutdown_timeout
     )
@@ -129,9 +141,11 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "busy_sources": blueprint.busy_sources,
         "shutdown_timeout": blueprint.shutdown_timeout,
         "decay": memory.decay(),
+        "recall_kept": memory.recall_kept,
         "recall_options": replace(memory.recall(), turns=conversation.recall()),
         "recall_folder": None if blueprint.data_dir is None else blueprint.data_dir / INDEX_FOLDER,
         "conversation_options": blueprint.conversation,
+        "context_options": blueprint.context or ContextOptions(),
         "skill_options": blueprint.skills,
         "feedback_options": blueprint.feedback,
         "wisp_options": blueprint.wisps,
@@ -143,6 +157,7 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
     """Return the host's own storage, and nothing in the place of each absent service: called, it gives None."""
     services = {
         "memory": blueprint.memory,
+        "context": blueprint.memory,
         "conversation": blueprint.conversation,
         "skills": blueprint.skills,
         "feedback": blueprint.feedback,

@@ -10,6 +10,7 @@ from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.errors import ServiceMissingError
+from agentcore.hosting.context import Context
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.lifecycle import Lifecycle
@@ -37,6 +38,7 @@ class ServiceFactories:
     skills: Callable[[Scope], Skills | None]
     feedback: Callable[[Scope], FeedbackLog | None]
     wisps: Callable[[Scope], WispLog | None]
+    context: Callable[[Scope], Context | None]
     dreams: Callable[[Scope], "Dreams | None"]
 
 
@@ -84,6 +86,11 @@ class ScopedHost:
     def wisps(self) -> WispLog:
         """What its wisps did."""
         return _present(self._factories.wisps(self._scope), "wisp log", "with_wisps")
+
+    @cached_property
+    def context(self) -> Context:
+        """What a turn should see of all that."""
+        return _present(self._factories.context(self._scope), "context", "with_memory")
 
     @cached_property
     def dreams(self) -> "Dreams":
@@ -188,6 +195,11 @@ class Host(Lifecycle):
     def wisps(self) -> WispLog:
         """The default scope's wisp runs."""
         return self._default.wisps
+
+    @property
+    def context(self) -> Context:
+        """What a turn of the default scope should see."""
+        return self._default.context
 
     @property
     def dreams(self) -> "Dreams":

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from agentcore.errors import InvalidOptionsError
 
@@ -62,6 +63,14 @@ class RecallOptions:
     importance_weight: float = 0.5
     """Share w of a score that importance decides: score = bm25 * (1 - w + w * importance); from 0 to below 1, so
     that whatever matches can be found."""
+    recency_weight: float = 0.0
+    """Share of a score that recency decides, as importance does; from 0 to below 1. Importance fades with time already,
+    so nothing is added by default."""
+    recency_half_life: timedelta = timedelta(days=30)
+    """Time since an entry was last seen in which its recency halves; above 0."""
+    phrase_weight: float = 0.0
+    """How much higher an entry scores in which all neighbouring words of the query stand next to each other:
+    score * (1 + w * share of the pairs); 0 or more. Candidates have to be read for it."""
     turns: TurnOptions = field(default_factory=TurnOptions)
     """How turns are ranked."""
     index_bytes: int = 1 << 30
@@ -75,9 +84,14 @@ class RecallOptions:
         """Refuse values that have no meaning."""
         _require_finite("k1", self.k1)
         _require_share("b", self.b)
-        if not 0.0 <= self.importance_weight < 1.0:
-            allowed = "give a number from 0 to below 1"
-            raise InvalidOptionsError(field="importance_weight", value=self.importance_weight, allowed=allowed)
+        _require_finite("phrase_weight", self.phrase_weight)
+        for name in ("importance_weight", "recency_weight"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                allowed = "give a number from 0 to below 1"
+                raise InvalidOptionsError(field=name, value=getattr(self, name), allowed=allowed)
+        if self.recency_half_life <= timedelta(0):
+            half_life = self.recency_half_life
+            raise InvalidOptionsError(field="recency_half_life", value=half_life, allowed="give a time above 0")
         if self.index_bytes < 1:
             raise InvalidOptionsError(field="index_bytes", value=self.index_bytes, allowed="give 1 or more")
         if self.snapshot_from is not None and self.snapshot_from < 1:

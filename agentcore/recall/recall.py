@@ -2,16 +2,14 @@
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.filters import RecallFilter
 from agentcore.domain.scope import Scope
-from agentcore.errors import InvalidOptionsError
 from agentcore.recall.budget import IndexBudget
-from agentcore.recall.filtering import admits
+from agentcore.recall.entry_search import EntrySearch
+from agentcore.recall.explanation import Explanation
 from agentcore.recall.hit import Hit
 from agentcore.recall.index_keeper import IndexKeeper
 from agentcore.recall.neighbour import Neighbour
@@ -20,10 +18,10 @@ from agentcore.recall.shelf import Shelf
 from agentcore.recall.skill_recall import SkillRecall
 from agentcore.recall.thread import RecallThread
 from agentcore.recall.turn_recall import TurnRecall
-from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, ReadView, Storage
+from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, ReadView, Storage
 
 if TYPE_CHECKING:
-    from agentcore.recall.ranking import Ranking
+    from agentcore.recall.facets import Facets
     from agentcore.recall.scope_index import ScopeIndex
 
 INDEX_FOLDER: Final = "recall"
@@ -31,8 +29,6 @@ INDEX_FOLDER: Final = "recall"
 
 _SLICE_SECONDS: Final = 0.02
 _MOST_AT_ONCE: Final = 256
-_FETCHED_AT_ONCE: Final = 2_000
-_RETRIES: Final = 2
 
 
 class Recall:
@@ -42,10 +38,10 @@ class Recall:
     every query, so that whatever was committed before a query counts in it, whoever wrote it. One thread owns all
     indexes and never works longer than a slice of about 20 ms on anything but a query.
 
-    A score is `bm25 * (1 - w + w * importance)` with importance as of now (`RecallOptions.importance_weight`); it
-    covers every entry that shares a word with the query, and equal scores stand in the order of arrival. Archived
-    and superseded entries are never returned. An answer that a writer outruns is sought again, at the third time it
-    stands, without what has left meanwhile.
+    A score is `bm25 * importance * recency * phrase`: the last three are factors whose weights are options (see
+    `RecallOptions`), with importance and recency as of now. It covers every entry that shares a word with the query,
+    and equal scores stand in the order of arrival. Archived and superseded entries are never returned. An answer that
+    a writer outruns is sought again, at the third time it stands, without what has left meanwhile.
 
     Args:
         storage: Where the entries are; opened before this and closed after it.
@@ -66,6 +62,12 @@ class Recall:
             budget=self._budget,
             keeper=self._keeper(folder),
         )
+        self._facets: Shelf[Facets, FacetRow] = Shelf(
+            storage, self._thread, make=self._new_facets, feed=_facets, budget=self._budget
+        )
+        self._search = EntrySearch(
+            storage, self._thread, entries=self._entries, facets=self._facets, options=self._options
+        )
         self.turns: Final = TurnRecall(storage, self._thread, options=self._options.turns, budget=self._budget)
         """Finds turns of the conversation log."""
         self.skills: Final = SkillRecall(storage, self._thread, budget=self._budget)
@@ -84,6 +86,7 @@ class Recall:
         if self._thread.is_open:
             try:
                 await self._entries.close()
+                await self._facets.close()
                 await self.turns.close()
                 await self.skills.close()
             finally:
@@ -103,7 +106,7 @@ class Recall:
         async with self._entries.current(scope):
             pass
 
-    async def search(self, scope: Scope, query: str, *, k: int = 10, where: EntryFilter | None = None) -> list[Hit]:
+    async def search(self, scope: Scope, query: str, *, k: int = 10, where: RecallFilter | None = None) -> list[Hit]:
         """Return the *k* best active entries for *query*, best first.
 
         Args:
@@ -116,16 +119,13 @@ class Recall:
             InvalidOptionsError: *k* is below 1.
             HostNotStartedError: recall is not open.
         """
-        if k < 1:
-            raise InvalidOptionsError(field="k", value=k, allowed="give 1 or more")
-        self._thread.require_open()
-        if not query.strip():
-            return []
-        for _ in range(_RETRIES):
-            hits = await self._attempt(scope, query, k, where)
-            if hits is not None:
-                return hits
-        return await self._attempt(scope, query, k, where, is_last=True) or []
+        return await self._search.search(scope, query, k=k, where=where)
+
+    async def explain(
+        self, scope: Scope, query: str, *, k: int = 10, where: RecallFilter | None = None
+    ) -> list[tuple[Hit, Explanation]]:
+        """Return what `search` does, each hit with how its score came about; arguments and errors as there."""
+        return await self._search.explain(scope, query, k=k, where=where)
 
     async def similar(
         self,
@@ -172,23 +172,6 @@ class Recall:
         async with self._entries.current(scope) as current:
             return await self._thread.run(current.index.count_documents, wanted)
 
-    async def _attempt(
-        self,
-        scope: Scope,
-        query: str,
-        k: int,
-        where: EntryFilter | None,
-        *,
-        is_last: bool = False,
-    ) -> list[Hit] | None:
-        """Rank and fetch; None if a writer came in between, unless this is the last attempt."""
-        async with self._entries.current(scope) as current:
-            revision = None if is_last else current.index.position.revision
-            limit = k if where is None else None
-            rank = partial(current.index.rank, query, decay=current.decay, now_us=current.now_us, limit=limit)
-            ranking = await self._thread.run(rank)
-        return await self._fetch(scope, ranking, k, where, revision)
-
     def _keeper(self, folder: Path | None) -> IndexKeeper | None:
         if folder is None or self._options.snapshot_from is None:
             return None
@@ -200,34 +183,15 @@ class Recall:
 
         return ScopeIndex(self._thread.tokenizer(), self._options)
 
-    async def _fetch(
-        self,
-        scope: Scope,
-        ranking: "Ranking",
-        k: int,
-        where: EntryFilter | None,
-        revision: int | None,
-    ) -> list[Hit] | None:
-        """Turn a ranking into hits; None if *revision* is given and is no longer the scope's."""
-        hits: list[Hit] = []
-        start, size = 0, min(k if where is None else 4 * k, _FETCHED_AT_ONCE)
-        while len(hits) < k and start < len(ranking.keys):
-            keys = ranking.keys[start : start + size]
-            found = await self._storage.read(scope, partial(_entries, keys=keys, revision=revision))
-            if found is None:
-                return None
-            for key, score in zip(keys, ranking.scores[start : start + size], strict=True):
-                entry = found.get(key)
-                if entry is not None and entry.is_active and (where is None or admits(where, entry)):
-                    hits.append(Hit(entry, score))
-            start += size
-            size = min(4 * size, _FETCHED_AT_ONCE)
-        return hits[:k]
+    def _new_facets(self) -> "Facets":
+        from agentcore.recall.facets import Facets  # noqa: PLC0415 - as above
+
+        return Facets()
 
 
 def _feed(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[IndexRow]:
     return view.entries.changes_since(position, limit=limit)
 
 
-def _entries(view: ReadView, *, keys: Sequence[int], revision: int | None) -> dict[int, MemoryEntry] | None:
-    return view.entries.by_keys(keys) if revision is None or view.revision == revision else None
+def _facets(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[FacetRow]:
+    return view.entries.facets_since(position, limit=limit)

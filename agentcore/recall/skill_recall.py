@@ -74,7 +74,7 @@ class SkillRecall:
             return []
         async with self._skills.current(scope) as current:
             ranking = await self._thread.run(partial(current.index.rank, query, limit=k))
-        return await self._storage.read(scope, partial(_fetched, ranking=ranking))
+        return await self._storage.read(scope, partial(_fetched, ranking=ranking)) if ranking.keys else []
 
     def _new_index(self) -> "SkillIndex":
         # Opening a host must not pay for NumPy: the first query does, on the recall thread.

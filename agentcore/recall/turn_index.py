@@ -87,25 +87,30 @@ class TurnIndex:
         """Go on with a compaction, if one is needed; tell whether there is more."""
         return self._index.tidy()
 
-    def rank(self, query: str, *, limit: int, where: TurnFilter | None = None, also: Collection[int] = ()) -> Ranking:
+    def rank(self, query: str, *, limit: int, where: TurnFilter | None = None) -> Ranking:
         """Return the best turns for *query*, equal scores by key.
 
         Args:
             query: What is asked, of any length.
             limit: How many at most.
             where: Conditions that turns must meet besides.
-            also: Keys of turns to return behind those with what they score, if they are not among them.
         """
+        return self.rank_and_score(query, (), limit=limit, where=where)[0]
+
+    def rank_and_score(
+        self, query: str, keys: Collection[int], *, limit: int, where: TurnFilter | None = None
+    ) -> tuple[Ranking, dict[int, float]]:
+        """Return the same, and what the turns of *keys* score that match at all, whether or not *where* admits them."""
         scores, near = self._scores(self._tokenizer.query_tokens(query))
         places = np.flatnonzero(near > 0.0)
         if where is not None:
             places = places[self._admitted(where, places)]
         best = _best(places, scores.take(places), self._sessions.keys(places), limit)
-        known = [key for key in also if key in self._index]
-        slots = np.array([self._index.postings.slot_of(key) for key in known], dtype=np.intp)
-        others = np.setdiff1d(self._places(slots), best)
-        chosen = np.concatenate([best, others[near.take(others) > 0.0]])
-        return Ranking(self._sessions.keys(chosen).tolist(), scores.take(chosen).tolist())
+        known = [key for key in keys if key in self._index]
+        wanted = self._places(np.array([self._index.postings.slot_of(key) for key in known], dtype=np.intp))
+        pairs = zip(known, near.take(wanted).tolist(), scores.take(wanted).tolist(), strict=True)
+        ranking = Ranking(self._sessions.keys(best).tolist(), scores.take(best).tolist())
+        return ranking, {key: score for key, close, score in pairs if close > 0.0}
 
     def _scores(self, terms: Iterable[str]) -> tuple[Floats, Floats]:
         """What each place scores, and how much of it comes from itself and its neighbours."""

@@ -55,15 +55,7 @@ class TurnRecall:
         """Drop every index."""
         await self._turns.close()
 
-    async def search(
-        self,
-        scope: Scope,
-        query: str,
-        *,
-        k: int = 10,
-        where: TurnFilter | None = None,
-        also: Collection[str] = (),
-    ) -> list[TurnHit]:
+    async def search(self, scope: Scope, query: str, *, k: int = 10, where: TurnFilter | None = None) -> list[TurnHit]:
         """Return the *k* best turns for *query*, best first; equal scores in the order of arrival.
 
         Turns that the host's own machinery wrote, and its prompts, are never returned.
@@ -73,22 +65,28 @@ class TurnRecall:
             query: What is asked, of any length; one without a word finds nothing.
             k: How many at most, 1 or more.
             where: Conditions that turns must meet besides.
-            also: Ids of turns to return behind those, with what they score, if they match at all.
 
         Raises:
             InvalidOptionsError: *k* is below 1.
             HostNotStartedError: recall is not open.
         """
+        return (await self.search_and_score(scope, query, (), k=k, where=where))[0]
+
+    async def search_and_score(
+        self, scope: Scope, query: str, turn_ids: Collection[str], *, k: int, where: TurnFilter | None = None
+    ) -> tuple[list[TurnHit], dict[str, float]]:
+        """Return the same, and by id what the turns of *turn_ids* score that match at all, admitted or not."""
         if k < 1:
             raise InvalidOptionsError(field="k", value=k, allowed="give 1 or more")
         self._thread.require_open()
         if not query.strip():
-            return []
-        keys = await self._storage.read(scope, lambda view: view.turns.keys_of(also)) if also else {}
+            return [], {}
+        named = await self._storage.read(scope, lambda view: view.turns.keys_of(turn_ids)) if turn_ids else {}
         async with self._turns.current(scope) as current:
-            rank = partial(current.index.rank, query, limit=min(k, _MOST), where=where, also=sorted(keys.values()))
-            ranking = await self._thread.run(rank)
-        return await self._storage.read(scope, partial(_fetched, ranking=ranking))
+            rank = partial(current.index.rank_and_score, query, named.values(), limit=min(k, _MOST), where=where)
+            ranking, scores = await self._thread.run(rank)
+        hits = await self._storage.read(scope, partial(_fetched, ranking=ranking)) if ranking.keys else []
+        return hits, {turn_id: scores[key] for turn_id, key in named.items() if key in scores}
 
     def _new_index(self) -> "TurnIndex":
         # Opening a host must not pay for NumPy: the first query does, on the recall thread.

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from agentcore.domain.memory import Level
+
 Row = TypeVar("Row")
 
 
@@ -26,6 +28,31 @@ class IndexRow:
     key: int
     text: str
     base: float
+    last_seen_us: int
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FacetRow:
+    """What filters need of an entry; `live` is False when no filter can admit it.
+
+    Args:
+        key: As in `IndexRow`.
+        category: Its slash path.
+        tags: Its tags.
+        level: How it came to be known.
+        subject_time: What `SubjectTime.parse` reads, or None.
+        created_us: When it was first said, microseconds since 1970.
+        last_seen_us: Last reinforcement, microseconds since 1970.
+        live: Whether readers may see it.
+    """
+
+    key: int
+    category: str
+    tags: tuple[str, ...]
+    level: Level
+    subject_time: str | None
+    created_us: int
     last_seen_us: int
     live: bool
 

@@ -22,6 +22,7 @@ from agentcore.stores.protocols.ledgers import (
     SettingsReader,
     SettingsStore,
 )
+from agentcore.stores.protocols.recalls import RecallHitReader, RecallHitStore
 from agentcore.stores.protocols.signals import SignalReader, SignalStore
 from agentcore.stores.protocols.skills import SkillReader, SkillStore
 
@@ -91,6 +92,11 @@ class ReadView(Protocol):
         ...
 
     @property
+    def recall_hits(self) -> RecallHitReader:
+        """What needs recalled."""
+        ...
+
+    @property
     def settings(self) -> SettingsReader:
         """Settings."""
         ...
@@ -146,6 +152,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def wisp_runs(self) -> SignalStore[WispRun]:
         """Wisp runs."""
+        ...
+
+    @property
+    def recall_hits(self) -> RecallHitStore:
+        """What needs recalled."""
         ...
 
     @property

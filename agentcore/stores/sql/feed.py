@@ -9,8 +9,8 @@ from sqlalchemy import Column, ColumnElement, Select, Table, false, func, select
 
 from agentcore.domain.conversation import spoken_line
 from agentcore.domain.instants import from_micros
-from agentcore.domain.memory import Status
-from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, SkillRow, TurnRow
+from agentcore.domain.memory import Level, Status
+from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, SkillRow, TurnRow
 from agentcore.stores.sql.conditions import is_active
 from agentcore.stores.sql.entry_rows import index_text
 from agentcore.stores.sql.schema import change_feed, entries, skills, turns
@@ -47,6 +47,13 @@ def _entry_row(row: Sequence[Any]) -> IndexRow:
     return IndexRow(key, index_text(content, category, tags), base, seen, status == Status.ACTIVE.value)
 
 
+def _facet_row(row: Sequence[Any]) -> FacetRow:
+    key, category, tags, level, subject_time, created, seen, status, _ = row
+    named = () if tags == "[]" else tuple(orjson.loads(tags))
+    is_live = status == Status.ACTIVE.value
+    return FacetRow(key, category, named, Level(level), subject_time, created, seen, is_live)
+
+
 def _turn_row(row: Sequence[Any]) -> TurnRow:
     key, session_id, speaker, content, occurred_at, role, generated, _ = row
     was_said = role != _PROMPT and not generated
@@ -71,6 +78,21 @@ ENTRIES: Final = Followed(
     is_active(entries.c.status),
     change_feed.c.removed,
     _entry_row,
+)
+FACETS: Final = Followed(
+    entries,
+    (
+        entries.c.category,
+        entries.c.tags,
+        entries.c.level,
+        entries.c.subject_time,
+        entries.c.created_at,
+        entries.c.last_seen_at,
+        entries.c.status,
+    ),
+    is_active(entries.c.status),
+    change_feed.c.removed,
+    _facet_row,
 )
 TURNS: Final = Followed(
     turns,

@@ -18,6 +18,7 @@ from agentcore.stores.sql.entry_store import SqlEntryStore
 from agentcore.stores.sql.forgetting import forget
 from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger
 from agentcore.stores.sql.leases import SqlLeaseStore
+from agentcore.stores.sql.recall_hits import SqlRecallHitStore
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import entries, skills, turns
 from agentcore.stores.sql.settings_store import SqlSettingsStore
@@ -85,6 +86,11 @@ class SqlUnit:
     def wisp_runs(self) -> SqlSignalStore[WispRun]:
         """Wisp runs."""
         return SqlSignalStore(self.transaction, WISP_RUNS)
+
+    @property
+    def recall_hits(self) -> SqlRecallHitStore:
+        """What needs recalled."""
+        return SqlRecallHitStore(self.transaction)
 
     @property
     def settings(self) -> SqlSettingsStore:

@@ -6,9 +6,11 @@ from typing import Any, TypeVar
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry, Status
+from agentcore.domain.instants import to_micros
+from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.scope import Scope
-from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, Origin, ReadView, Storage
+from agentcore.domain.subject_time import SubjectTime
+from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, Origin, ReadView, Storage
 from agentcore.testing.contracts.expectations import expect_equal
 from agentcore.testing.contracts.samples import DAY, SCOPE, START, a_skill, a_turn, an_entry
 
@@ -165,6 +167,32 @@ class FeedContract:
         expect_equal((row.base, row.live), (0.25, True))
         found = await storage.read(SCOPE, lambda view: view.entries.by_keys([row.key, row.key + 1]))
         expect_equal(found, {row.key: entry})
+
+    async def test_facets_come_page_by_page_as_the_rows_do(self, storage: Storage) -> None:
+        """With what filters ask of them."""
+        tagged = an_entry("a", category="people/ana", tags=("hot", "drink"), subject_time=SubjectTime.parse("2024"))
+        await storage.write(SCOPE, lambda unit: unit.entries.add([tagged, an_entry("b")]))
+        await _retire(storage, "b")
+        (page, facets) = await storage.read(
+            SCOPE,
+            lambda view: (
+                view.entries.changes_since(FeedPosition(), limit=9),
+                view.entries.facets_since(FeedPosition(), limit=9),
+            ),
+        )
+        expect_equal((facets.position, facets.removed), (page.position, page.removed))
+        (row,) = facets.rows
+        wanted = FacetRow(
+            page.rows[0].key,
+            "people/ana",
+            tagged.tags,
+            Level.EXPLICIT,
+            "2024",
+            to_micros(tagged.created_at),
+            to_micros(tagged.last_seen_at),
+            live=True,
+        )
+        expect_equal(row, wanted)
 
     async def test_turns_are_followed_like_entries(self, storage: Storage) -> None:
         """Said, marked as read, dropped; what the host's machinery wrote was never said."""

@@ -149,12 +149,13 @@ def test_filters_bound_the_answer_and_not_the_scores():
         assert by_key(ranking) == {key: scores[key] for key in keys}
 
 
-def test_turns_asked_for_besides_come_behind_with_their_scores():
+def test_turns_asked_for_besides_are_told_with_their_scores_where_they_match():
     index = indexed(*said("lisbon", "x", "y", "z", "w"), *said("lisbon lisbon tea", session="s2", first=6))
     whole = by_key(index.rank("lisbon tea", limit=9))
-    ranking = index.rank("lisbon tea", limit=1, also=[2, 5, 6, 77])
-    assert ranking.keys == [6, 2]
-    assert ranking.scores == [whole[6], whole[2]]
+    where = TurnFilter(session_id="s2")
+    ranking, scores = index.rank_and_score("lisbon tea", [2, 5, 6, 77], limit=1, where=where)
+    assert (ranking.keys, ranking.scores) == ([6], [whole[6]])
+    assert scores == {2: whole[2], 6: whole[6]}
 
 
 def test_many_removals_leave_no_gaps_and_the_same_ranking(monkeypatch: pytest.MonkeyPatch):
