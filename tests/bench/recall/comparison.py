@@ -24,7 +24,7 @@ _TIMES_BASELINE = 150.0
 _ADD_US = 15.0
 _MB = 60.0
 _PUBLIC_MS = 1.0
-_PUBLIC_FROM = 100_000
+_PUBLIC_AT = 100_000
 
 Measured = dict[tuple[str, int], dict[str, Any]]
 
@@ -44,10 +44,7 @@ def figures(stores: Stores) -> list[Figure]:
                 measured[name, size] = fresh("recall", name, documents, queries, size)
     print(f"{table(measured)}\n")
     found = [figure for size in sizes for figure in _aims(measured, size)]
-    for size in sizes:
-        if size >= _PUBLIC_FROM:
-            found += _public(stores, size)
-    return found
+    return found + (_public(stores, _PUBLIC_AT) if _PUBLIC_AT in sizes else [])
 
 
 def _public(stores: Stores, size: int) -> list[Figure]:
