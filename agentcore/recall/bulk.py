@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from agentcore.recall.lists import SLOT_SHIFT, Floats, Lists
 
-AT_ONCE: Final = 1 << 16
-"""Documents sorted together: their number and a term's fit one machine word."""
+AT_ONCE: Final = 1 << 13
+"""Documents sorted together: more are hardly sooner done and leave the memory in pieces."""
 
 _SLOT_BITS: Final = 16
-_SLOT_MASK: Final = AT_ONCE - 1
+"""A document's number among these and a term's fit one machine word."""
+_SLOT_MASK: Final = (1 << _SLOT_BITS) - 1
 
 
 def extend(lists: Lists, keys: Sequence[int], documents: Sequence[list[str]], values: Floats) -> None:

@@ -52,7 +52,7 @@ class Bm25Index:
         b: float | None = None,
         epsilon: float = 0.25,
         columns: int = 0,
-        prune_from: int = 8_000,
+        prune_from: int = 16_000,
     ) -> None:
         formula = Formula.of(weighting, k1, b)
         self._postings = Postings(columns)

@@ -60,6 +60,26 @@ class Shapes:
         self._ids = {pair: number for number, pair in enumerate(pairs)}
 
 
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What bounds the postings of a term, tombstones included.
+
+    Args:
+        seen: How many postings were looked at, from the first on.
+        repeats: Those of them with a count above one, packed as in `Lists.postings`.
+        count: The largest count.
+        length: The least length of a document.
+    """
+
+    seen: int
+    repeats: NDArray[np.int64]
+    count: int
+    length: int
+
+
+_UNKNOWN: Final = Profile(seen=0, repeats=np.zeros(0, dtype=np.int64), count=1, length=1 << 62)
+
+
 @dataclass(slots=True)
 class Lists:
     """What the index holds, by slot and by term; lives until a compaction makes it anew.
@@ -78,7 +98,7 @@ class Lists:
         starts: Where each slot begins in `forward`, and where the next one will.
         shapes: Counts and lengths of the postings.
         total_length: Tokens of all live documents.
-        widest: For each term seen by a query: postings looked at, their largest count and least length.
+        profiles: What queries have learned of the postings of terms.
     """
 
     columns: "tuple[array[float], ...]" = ()
@@ -94,7 +114,7 @@ class Lists:
     starts: "array[int]" = field(default_factory=lambda: array("q", [0]))
     shapes: Shapes = field(default_factory=Shapes)
     total_length: int = 0
-    widest: dict[int, tuple[int, int, int]] = field(default_factory=dict[int, tuple[int, int, int]])
+    profiles: dict[int, Profile] = field(default_factory=dict[int, Profile])
 
     def append(self, key: int, tokens: list[str], values: tuple[float, ...]) -> None:
         """Append a document under a key that is not present and fits 64 bits."""
@@ -154,6 +174,22 @@ class Lists:
             shape = postings[bisect_left(postings, slot << SLOT_SHIFT)] & SHAPE_MASK
             tokens += [self.terms[term]] * self.shapes.counts[shape]
         return tokens
+
+    def profile(self, term: int) -> Profile:
+        """Return what bounds the postings of a term; they are only ever appended, so each is looked at once."""
+        postings, known = self.postings[term], self.profiles.get(term, _UNKNOWN)
+        if known.seen < len(postings):
+            fresh = np.frombuffer(postings, dtype=np.int64)[known.seen :]
+            counts = np.frombuffer(self.shapes.counts, dtype=np.int64).take(fresh & SHAPE_MASK)
+            lengths = np.frombuffer(self.shapes.lengths, dtype=np.int64).take(fresh & SHAPE_MASK)
+            repeats = fresh[counts > 1]
+            known = self.profiles[term] = Profile(
+                seen=len(postings),
+                repeats=np.concatenate([known.repeats, repeats]) if len(repeats) else known.repeats,
+                count=max(known.count, int(counts.max())),
+                length=min(known.length, int(lengths.min())),
+            )
+        return known
 
     def bury(self, key: int) -> bool:
         """Make a document a tombstone; return whether there was one."""

@@ -205,6 +205,16 @@ class Postings:
         packed = np.frombuffer(self._lists.postings[term_id], dtype=np.int64)
         return packed >> SLOT_SHIFT, packed & SHAPE_MASK
 
+    def bounds(self, term_id: int) -> tuple[int, int]:
+        """The largest count of a term and the least length of a document that holds it, tombstones included."""
+        profile = self._lists.profile(term_id)
+        return profile.count, profile.length
+
+    def repeats(self, term_id: int) -> tuple[Slots, Slots]:
+        """Slots that hold a term more than once, and shapes, as `postings` gives them for all."""
+        packed = self._lists.profile(term_id).repeats
+        return packed >> SLOT_SHIFT, packed & SHAPE_MASK
+
     def found(self, term_id: int, slots: Slots) -> tuple[Slots, Slots]:
         """Look some slots up in the postings of a term.
 
@@ -225,19 +235,6 @@ class Postings:
         shapes = self._lists.shapes
         counts = np.frombuffer(shapes.counts, dtype=np.int64).astype(np.float64)
         return counts, np.frombuffer(shapes.lengths, dtype=np.int64).astype(np.float64)
-
-    def widest(self, term_id: int) -> tuple[int, int]:
-        """The largest count of a term in a document and the least length of one with it, tombstones included."""
-        lists = self._lists
-        seen, count, length = lists.widest.get(term_id, (0, 1, 1 << 62))
-        postings = lists.postings[term_id]
-        if seen < len(postings):
-            shapes = np.frombuffer(postings, dtype=np.int64)[seen:] & SHAPE_MASK
-            seen = len(postings)
-            count = max(count, int(np.frombuffer(lists.shapes.counts, dtype=np.int64).take(shapes).max()))
-            length = min(length, int(np.frombuffer(lists.shapes.lengths, dtype=np.int64).take(shapes).min()))
-            lists.widest[term_id] = seen, count, length
-        return count, length
 
     def lengths(self, slots: Slots) -> Floats:
         """Tokens of each document."""

@@ -1,11 +1,15 @@
 """The best documents of a query without scoring all that match.
 
-Rare terms are read first, common ones only for the documents that can still win:
+Rare terms are read first, common ones only for the documents that can still win: MaxScore (Turtle and Flood, "Query
+evaluation: strategies and optimizations", Information Processing and Management 31, 1995). Once the terms left cannot
+lift a document that has none of the others above the k best so far, only documents already met are looked up in them.
 
-MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", Information Processing and Management
-31, 1995). Once the terms left cannot lift a document that has none of the others above the k best so far, only
-documents already met are looked up in them. The answer is exact to the last bit, for what a document scores is summed
-in the same order as without pruning, and bounds are compared with a slack wider than rounding.
+A document that repeats a term gains far more by it than the many that name it once. So of the terms left the few
+postings with repetitions are read nevertheless where that matters, and what bounds the rest is the worth of a single
+occurrence.
+
+The answer is exact: bounds are compared with a slack wider than rounding, and who is left is scored anew as without
+pruning.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,12 +41,14 @@ class Term:
     Args:
         number: The term's number.
         weight: What its saturation is multiplied with, above 0.
+        once: The most it adds to a document that holds it once.
         most: The most it adds to any document.
         postings: How many documents hold it, tombstones included.
     """
 
     number: int
     weight: float
+    once: float
     most: float
     postings: int
 
@@ -82,18 +88,22 @@ class PrunedSearch:
         self._most = (1.0 if factors is None else most) * _SLACK
         self._look_from = look_from
         self._threshold = 0.0
-        self._rest = [*accumulate((term.most for term in reversed(terms)), initial=0.0)][::-1]
+        self._rest = [*accumulate((term.once for term in reversed(terms)), initial=0.0)][::-1]
+        self._counts = postings.shapes()[0]
         self._unread = [*accumulate((term.postings for term in reversed(terms)), initial=0)][::-1]
 
-    def run(self) -> tuple[Slots, Floats]:
-        """Return documents and their scores before factors: all that can be among the k best, and few others."""
+    def run(self) -> tuple[Slots, Floats | None]:
+        """Return all documents that can be among the k best and few others; and their scores, if summed in order."""
         self._sums.begin(self._postings.slot_count)
         place = self._read()
-        slots = self._hopeful(self._sums.touched(), place)
-        for later in range(place, len(self._terms)):
-            self._look_up(slots, self._terms[later])
-            slots = self._hopeful(slots, later + 1)
-        scores = self._sums.at(slots)
+        later = self._terms[place:]
+        has_repeats = self._read_repeats(later)
+        bounds = [term.once if read else term.most for term, read in zip(later, has_repeats, strict=True)]
+        slots = self._hopeful(self._sums.touched(), sum(bounds))
+        for number, term in enumerate(later):
+            self._look_up(slots, term, without_repeats=has_repeats[number])
+            slots = self._hopeful(slots, sum(bounds[number + 1 :]))
+        scores = self._sums.at(slots) if place == len(self._terms) else None
         self._sums.drain()
         return slots, scores
 
@@ -102,13 +112,32 @@ class PrunedSearch:
         for place, term in enumerate(self._terms):
             if self._rest[place] * self._most < self._threshold:
                 return place
-            slots, shapes = self._postings.postings(term.number)
-            amounts = self._saturations.take(shapes)
-            amounts *= term.weight
-            totals = self._sums.add(slots, amounts)
-            if self._unread[place + 1] >= self._look_from:
+            slots, totals = self._add(term, *self._postings.postings(term.number))
+            if max(self._unread[place + 1], len(slots)) >= self._look_from:
                 self._threshold = max(self._threshold, self._reached(slots, totals, place + 1))
         return len(self._terms)
+
+    def _read_repeats(self, terms: Sequence[Term]) -> list[bool]:
+        """Sum the repetitions of terms, but for those that may stay unread without a document being missed.
+
+        Returns:
+            For each term whether its repetitions were read.
+        """
+        spare = self._threshold / self._most - sum(term.once for term in terms)
+        read = [True] * len(terms)
+        for number in reversed(range(len(terms))):
+            more = terms[number].most - terms[number].once
+            if more < spare:
+                spare -= more
+                read[number] = False
+            else:
+                self._add(terms[number], *self._postings.repeats(terms[number].number))
+        return read
+
+    def _add(self, term: Term, slots: Slots, shapes: Slots) -> tuple[Slots, Floats]:
+        amounts = self._saturations.take(shapes)
+        amounts *= term.weight
+        return slots, self._sums.add(slots, amounts)
 
     def _reached(self, slots: Slots, totals: Floats, place: int) -> float:
         """Return what the k-th best of a few good documents scores in the end; the k-th best of all scores no less."""
@@ -126,13 +155,13 @@ class PrunedSearch:
             return 0.0
         return max(0.0, float(np.partition(totals, len(totals) - self._k)[len(totals) - self._k]))
 
-    def _hopeful(self, slots: Slots, place: int) -> Slots:
-        """Return those of the documents that can still reach the threshold by the terms from *place* on."""
-        least = self._threshold / self._most - self._rest[place]
+    def _hopeful(self, slots: Slots, rest: float) -> Slots:
+        """Return those of the documents that can still reach the threshold by what the terms left add at most."""
+        least = self._threshold / self._most - rest
         return slots if least <= 0.0 else slots[self._sums.at(slots) * _SLACK >= least]
 
-    def _look_up(self, slots: Slots, term: Term) -> None:
-        """Add a term to the sums of documents met before."""
+    def _look_up(self, slots: Slots, term: Term, *, without_repeats: bool) -> None:
+        """Add a term to the sums of documents met before; the repetitions of some terms they have already."""
         if term.postings < _LOOKUPS_PER_SCAN * len(slots):
             slots, shapes = self._postings.postings(term.number)
             totals = self._sums.at(slots)
@@ -142,7 +171,10 @@ class PrunedSearch:
             held, shapes = self._postings.found(term.number, slots)
             slots = slots[held]
             totals = self._sums.at(slots)
-        self._sums.raise_to(slots, totals + self._saturations.take(shapes) * term.weight)
+        amounts = self._saturations.take(shapes) * term.weight
+        if without_repeats:
+            amounts[self._counts.take(shapes) > 1.0] = 0.0
+        self._sums.raise_to(slots, totals + amounts)
 
 
 def _leaders(totals: Floats, count: int) -> Slots:

@@ -46,11 +46,7 @@ class Scoring:
         pruned = bool(terms) and sum(counts) >= self._prune_from and 0 < k <= _MOST_WORTH_PRUNING
         if not pruned or (factors is not None and most == math.inf) or any(weight <= 0.0 for _, weight in terms):
             return self.sum(terms)
-        average = self._average_length()
-        bounded = [
-            Term(number, weight, weight * self._formula.most(*postings.widest(number), average), count)
-            for (number, weight), count in zip(terms, counts, strict=True)
-        ]
+        bounded = [self._bounded(number, weight, count) for (number, weight), count in zip(terms, counts, strict=True)]
         rarest_first = sorted(bounded, key=lambda term: -term.weight)
         search = PrunedSearch(
             postings,
@@ -63,7 +59,14 @@ class Scoring:
             look_from=self._prune_from,
         )
         slots, scores = search.run()
-        return (slots, scores) if rarest_first == bounded else (slots, self._rescored(bounded, slots))
+        if scores is None or rarest_first != bounded:
+            scores = self._rescored(bounded, slots)
+        return slots, scores
+
+    def _bounded(self, number: int, weight: float, count: int) -> Term:
+        (repeated, length), average = self._postings.bounds(number), self._average_length()
+        once, most = (weight * self._formula.most(times, length, average) for times in (1, repeated))
+        return Term(number, weight, once, most, count)
 
     def _rescored(self, terms: Sequence[Term], slots: Slots) -> Floats:
         """The scores of a few documents, summed in the order of the terms."""

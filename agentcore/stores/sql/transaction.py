@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import Column, Connection, Insert, Table, Update, insert, select, update
+from sqlalchemy import Column, Connection, Insert, Table, Update, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.decay import Decay
@@ -24,6 +24,9 @@ UNKNOWN_SCOPE = -1
 
 NEVER_MATERIAL = 0
 """Position of what no pass has to look at."""
+
+_REVISION = select(scopes.c.revision).where(scopes.c.pk == bindparam("scope_id"))
+"""Made once: every recall asks for it."""
 
 _CHUNK = 500
 _BY_PEOPLE = frozenset({Origin.HOST, Origin.IMPORT})
@@ -61,8 +64,7 @@ class Transaction:
 
     def current_revision(self) -> int:
         """Return the scope's last committed revision."""
-        statement = select(scopes.c.revision).where(scopes.c.pk == self.scope_id)
-        return self.connection.execute(statement).scalar() or 0
+        return self.connection.execute(_REVISION, {"scope_id": self.scope_id}).scalar() or 0
 
     def change(self) -> int:
         """Mark the transaction as one that changes records; return the revision they get."""

@@ -17,7 +17,7 @@ from tests.bench.recall.engines import ENGINES, Changeable, Engine
 
 P = ParamSpec("P")
 
-_PASSES = 5
+_PASSES = 3
 _SECONDS = 30.0
 _FEWEST = 20
 _CHANGES = 1_000

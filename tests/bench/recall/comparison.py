@@ -23,6 +23,8 @@ _SPREAD = 4.0
 _TIMES_BASELINE = 150.0
 _ADD_US = 15.0
 _MB = 60.0
+_PUBLIC_MS = 1.0
+_PUBLIC_AT = 100_000
 
 Measured = dict[tuple[str, int], dict[str, Any]]
 
@@ -41,7 +43,23 @@ def figures(stores: Stores) -> list[Figure]:
                 print(f"- {name}, {size:,} ...", file=sys.stderr, flush=True)
                 measured[name, size] = fresh("recall", name, documents, queries, size)
     print(f"{table(measured)}\n")
-    return [figure for size in sizes for figure in _aims(measured, size)]
+    found = [figure for size in sizes for figure in _aims(measured, size)]
+    return found + (_public(stores, _PUBLIC_AT) if _PUBLIC_AT in sizes else [])
+
+
+def _public(stores: Stores, size: int) -> list[Figure]:
+    """Measure the public recall twice: the second host finds the file that the first one left."""
+    at = f", {size:,} entries"
+    words = [] if stores.locomo is None else [stores.locomo.resolve()]
+    with stores.copied(size) as folder:
+        built, read = (fresh("recall.public", folder, *words) for _ in range(2))
+    return [
+        Figure(f"public recall p50{at}", read["p50"] * 1e3, "ms", most=_at(size, _PUBLIC_MS)),
+        Figure(f"public recall p99{at}", read["p99"] * 1e3, "ms"),
+        Figure(f"first recall, which cuts every text into words{at}", built["first"], "s"),
+        Figure(f"- the index read from its file{at}", read["first"], "s"),
+        Figure(f"- closing, which writes it{at}", built["closing"], "s"),
+    ]
 
 
 def table(measured: Measured) -> str:

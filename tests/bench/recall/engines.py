@@ -128,10 +128,12 @@ class Tantivy:
     def __init__(self) -> None:
         self._tantivy: Any = import_module("tantivy")
         builder = self._tantivy.SchemaBuilder()
-        builder.add_unsigned_field("key", indexed=True, stored=True)
-        builder.add_text_field("body", tokenizer_name="whitespace", index_option="freq")
+        builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
+        builder.add_text_field("body", tokenizer_name="spaces", index_option="freq")
         self._schema = builder.build()
         self._index = self._tantivy.Index(self._schema)
+        spaces = self._tantivy.TextAnalyzerBuilder(self._tantivy.Tokenizer.whitespace()).build()
+        self._index.register_tokenizer("spaces", spaces)
         self._writer = self._index.writer(128_000_000, 1)
         self._searcher: Any = None
 
@@ -154,11 +156,14 @@ class Tantivy:
 
     def remove(self, number: int) -> None:
         """Delete one and commit."""
-        self._writer.delete_documents_by_term("key", number)
+        self._writer.delete_documents_by_term("key", str(number))
         self._commit()
 
     def _document(self, number: int, terms: list[str]) -> Any:
-        return self._tantivy.Document(key=number, body=" ".join(terms))
+        document = self._tantivy.Document()
+        document.add_text("key", str(number))
+        document.add_text("body", " ".join(terms))
+        return document
 
     def _commit(self) -> None:
         self._writer.commit()
