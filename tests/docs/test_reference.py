@@ -123,6 +123,8 @@ def _shown(default: object) -> str:
         return f"{default:,}"
     if isinstance(default, frozenset | tuple | Mapping):
         return ", ".join(f"`{one}`" for one in default) or "none"
+    if callable(default):
+        return f"`{default.__name__}`"
     raise AssertionError(f"show people a default such as {default!r}")
 
 
