@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.corrections import CorrectionDetector
     from agentcore.hosting.host import Host
     from agentcore.hosting.options import (
+        ContextOptions,
         ConversationOptions,
         FeedbackOptions,
         MemoryOptions,
@@ -112,6 +113,10 @@ class AgentHostBuilder:
     def with_tool_calls(self, options: "_Told[ToolCallOptions]" = None) -> Self:
         """Keep what tools were called."""
         return self._with("tool_calls", options)
+
+    def with_context(self, options: "_Told[ContextOptions]" = None) -> Self:
+        """Say what a turn is given by `host.context`, which every host with a memory has."""
+        return self._with("context", options)
 
     def with_dreaming(self, configure: "_Told[DreamOptions]" = None) -> Self:
         """Let dreams tend the memory in idle time."""
@@ -216,6 +221,7 @@ class AgentHostBuilder:
             wisps=settling.options(options.WispOptions, self._told.get("wisps")),
             tool_calls=settling.options(options.ToolCallOptions, self._told.get("tool_calls")),
             corrections=self._corrections and settling.function("with_feedback(corrections)", self._corrections),
+            context=settling.options(options.ContextOptions, self._told.get("context")),
             services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),
             busy_sources=tuple(settling.function("with_busy_source", one) for one in self._busy_sources),
             dreaming=self._install and settling.plugin(self._install, self._told["dreaming"]),

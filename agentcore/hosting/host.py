@@ -10,6 +10,7 @@ from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.errors import ServiceMissingError
+from agentcore.hosting.context import Context
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.lifecycle import Lifecycle
@@ -39,6 +40,7 @@ class ServiceFactories:
     feedback: Callable[[Scope], FeedbackLog | None]
     wisps: Callable[[Scope], WispLog | None]
     tool_calls: Callable[[Scope], ToolCallLog | None]
+    context: Callable[[Scope], Context | None]
     dreams: Callable[[Scope], "Dreams | None"]
 
 
@@ -91,6 +93,11 @@ class ScopedHost:
     def tool_calls(self) -> ToolCallLog:
         """What tools it called."""
         return _present(self._factories.tool_calls(self._scope), "log of tool calls", "with_tool_calls")
+
+    @cached_property
+    def context(self) -> Context:
+        """What a turn should see of all that."""
+        return _present(self._factories.context(self._scope), "context", "with_memory")
 
     @cached_property
     def dreams(self) -> "Dreams":
@@ -200,6 +207,11 @@ class Host(Lifecycle):
     def tool_calls(self) -> ToolCallLog:
         """The default scope's tool calls."""
         return self._default.tool_calls
+
+    @property
+    def context(self) -> Context:
+        """What a turn of the default scope should see."""
+        return self._default.context
 
     @property
     def dreams(self) -> "Dreams":

@@ -6,9 +6,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import breathing, cycle, decay, model, passes, startup, thirty_days
+from tests.bench import breathing, context, cycle, decay, model, passes, startup, thirty_days
 from tests.bench.figures import Figure, table
 from tests.bench.machine import described
+from tests.bench.recall import comparison
 from tests.bench.stores import Stores
 
 _ALL: dict[str, Callable[[Stores], list[Figure]]] = {
@@ -19,6 +20,8 @@ _ALL: dict[str, Callable[[Stores], list[Figure]]] = {
     "model": model.figures,
     "passes": passes.figures,
     "thirty-days": thirty_days.figures,
+    "context": context.figures,
+    "recall": comparison.figures,
 }
 
 
@@ -29,7 +32,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="agentcore-bench-") as temporary:
         folder = asked.stores or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        stores = Stores(folder, asked.locomo, quick=asked.quick)
+        stores = Stores(folder, asked.locomo, quick=asked.quick, sizes=asked.sizes)
         print(f"- Words: {asked.locomo.name if asked.locomo else 'docs/examples/conversation.jsonl'}\n", flush=True)
         found: list[Figure] = []
         for name in asked.names or _ALL:
@@ -48,11 +51,16 @@ def _arguments() -> argparse.Namespace:
         "--locomo", "--data", type=Path, help="take the words of this LoCoMo file instead of the example's"
     )
     parser.add_argument("--stores", type=Path, help="keep the filled data folders here for the next time")
+    parser.add_argument("--sizes", type=_sizes, default=(), help="compare recall at these, as in 1000,100000")
     asked = parser.parse_args()
     unknown = sorted(set(asked.names) - set(_ALL))
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; choose from {', '.join(_ALL)}")
     return asked
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(","))
 
 
 if __name__ == "__main__":

@@ -19,11 +19,13 @@ import agentcore.testing
 import dream
 from agentcore.domain.records import RecordKind, to_image
 from agentcore.errors import AgentcoreError
+from agentcore.hosting.context import Context
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.options import (
+    ContextOptions,
     ConversationOptions,
     FeedbackOptions,
     MemoryOptions,
@@ -89,7 +91,7 @@ def _options(arguments: Any) -> set[str]:
 
 @pytest.mark.parametrize(
     "options",
-    [MemoryOptions, ConversationOptions, SkillOptions, FeedbackOptions, WispOptions, DreamOptions],
+    [MemoryOptions, ContextOptions, ConversationOptions, SkillOptions, FeedbackOptions, WispOptions, DreamOptions],
 )
 def test_each_option_has_a_row_with_its_default(options: type[Options]):
     for section, model in _sections_of(options):
@@ -123,6 +125,8 @@ def _shown(default: object) -> str:
         return f"{default:,}"
     if isinstance(default, frozenset | tuple | Mapping):
         return ", ".join(f"`{one}`" for one in default) or "none"
+    if callable(default):
+        return f"`{default.__name__}`"
     raise AssertionError(f"show people a default such as {default!r}")
 
 
@@ -229,6 +233,7 @@ def test_each_public_name_has_a_row(package: Any):
         agentcore.AgentHostBuilder,
         Host,
         Memory,
+        Context,
         Conversation,
         Skills,
         FeedbackLog,

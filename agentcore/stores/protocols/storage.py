@@ -22,6 +22,7 @@ from agentcore.stores.protocols.ledgers import (
     SettingsReader,
     SettingsStore,
 )
+from agentcore.stores.protocols.recalls import RecallHitReader, RecallHitStore
 from agentcore.stores.protocols.signals import SignalReader, SignalStore
 from agentcore.stores.protocols.skills import SkillReader, SkillStore
 
@@ -96,6 +97,11 @@ class ReadView(Protocol):
         ...
 
     @property
+    def recall_hits(self) -> RecallHitReader:
+        """What needs recalled."""
+        ...
+
+    @property
     def settings(self) -> SettingsReader:
         """Settings."""
         ...
@@ -156,6 +162,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def tool_calls(self) -> SignalStore[ToolCall]:
         """Calls of tools."""
+        ...
+
+    @property
+    def recall_hits(self) -> RecallHitStore:
+        """What needs recalled."""
         ...
 
     @property

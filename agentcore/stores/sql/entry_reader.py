@@ -2,18 +2,19 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Integer, Select, Text, and_, bindparam, cast, exists, false, func, or_, select
+from sqlalchemy import ColumnElement, Executable, Select, Text, and_, bindparam, cast, exists, false, func, or_, select
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.protocols import FeedPage, FeedPosition, Material, Repeated
-from agentcore.stores.sql.conditions import has_element, is_active, is_retired, starts_with
+from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, Material, Repeated
+from agentcore.stores.sql.conditions import has_element, is_active, is_pinned, is_retired, starts_with
 from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entries
-from agentcore.stores.sql.feed import read_feed
+from agentcore.stores.sql.feed import ENTRIES, FACETS, read_feed
 from agentcore.stores.sql.schema import entries, entry_sources
 from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, of_my_scope
 
@@ -28,10 +29,6 @@ _BY_ID = select(*RECORD_COLUMNS).where(_MINE, entries.c.id.in_(_AMONG)).order_by
 # Of texts said and stored at one instant, as a file's are, the first to arrive is the older one.
 _OLDEST_FIRST = (entries.c.created_at, entries.c.recorded_at, entries.c.pk)
 _BY_FOLD_KEY = select(*RECORD_COLUMNS).where(_MINE, entries.c.fold_key.in_(_AMONG), _ACTIVE).order_by(*_OLDEST_FIRST)
-# The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
-_BY_KEY = select(*RECORD_COLUMNS, entries.c.pk).where(
-    entries.c.scope_id + 0 == bindparam(MY_SCOPE), entries.c.pk.in_(bindparam("among", expanding=True, type_=Integer()))
-)
 _SELECTED = select(*RECORD_COLUMNS).where(_MINE).order_by(entries.c.last_seen_at.desc(), entries.c.id)
 _VERSIONS = select(entries.c.id, entries.c.version).where(_MINE, entries.c.id.in_(_AMONG))
 _LAST_POSITION = select(func.max(entries.c.position)).where(_MINE)
@@ -56,6 +53,8 @@ _count = select(func.count()).select_from(entries).where(_MINE, _ACTIVE)
 _COUNT_PAST = _count.where(_PAST)
 _COUNT_WITHIN = _COUNT_PAST.where(_UPTO)
 _COUNT_AGAIN = _count.where(_REOPENED)
+
+_KEYS_AT_ONCE = 10
 
 _READ_AT_ONCE = 100_000
 """Characters that NumPy reads in one call, in which no other thread gets on: about a millisecond."""
@@ -89,7 +88,10 @@ class SqlEntryReader:
         """Return entries by the keys that `changes_since` gave."""
         found: dict[int, MemoryEntry] = {}
         for chunk in chunks(keys):
-            rows: list[Any] = list(self._transaction.execute(_BY_KEY, among=chunk))
+            # A key named twice is found once, so few lengths of the list are enough.
+            named = chunk + chunk[-1:] * (-len(chunk) % _KEYS_AT_ONCE)
+            asked = {f"key_{number}": key for number, key in enumerate(named)}
+            rows: list[Any] = list(self._transaction.execute(_by_keys(len(named)), **asked))
             found.update(zip((row.pk for row in rows), to_entries(self._transaction, rows), strict=True))
         return found
 
@@ -112,6 +114,17 @@ class SqlEntryReader:
         """Count matching entries."""
         statement = select(func.count()).select_from(entries).where(self._mine, *_conditions(where))
         return self._connection.execute(statement).scalar_one()
+
+    def always(self, branches: Collection[str], *, limit: int) -> list[MemoryEntry]:
+        """Return active entries that are pinned or filed in or below *branches*, the newest *limit* of each, by id."""
+        # A status that no index knows keeps SQLite from walking all active entries in the order asked for.
+        pinned = and_(is_pinned(entries.c.pinned), entries.c.status.concat("") == Status.ACTIVE.value)
+        found: dict[str, MemoryEntry] = {}
+        for condition in (pinned, *(and_(_ACTIVE, _within(branch)) for branch in branches)):
+            mine = select(*RECORD_COLUMNS).where(self._mine, condition)
+            newest = mine.order_by(entries.c.last_seen_at.desc(), entries.c.id).limit(limit)
+            found |= {one.id: one for one in to_entries(self._transaction, self._connection.execute(newest))}
+        return [found[entry_id] for entry_id in sorted(found)]
 
     def with_fold_keys(self, fold_keys: Collection[str]) -> list[MemoryEntry]:
         """Return active entries whose normalised text has one of these keys, oldest first."""
@@ -146,9 +159,13 @@ class SqlEntryReader:
         """Return the position of the newest material, 0 if there is none."""
         return self._transaction.execute(_LAST_POSITION).scalar() or 0
 
-    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage:
+    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[IndexRow]:
         """Return the next page of the feed after *position*; the default position starts from nothing."""
-        return read_feed(self._transaction, position, limit=limit)
+        return read_feed(self._transaction, ENTRIES, position, limit=limit)
+
+    def facets_since(self, position: FeedPosition, *, limit: int) -> FeedPage[FacetRow]:
+        """Return the same page as `changes_since`, with what filters need instead of what queries need."""
+        return read_feed(self._transaction, FACETS, position, limit=limit)
 
     def importance_columns(self, *, last_seen_before: datetime) -> "tuple[NDArray[np.float64], NDArray[np.int64]]":
         """Return base (15 digits) and last-seen (microseconds) of active entries last seen before that instant.
@@ -213,6 +230,12 @@ def _parts(joined: str) -> Iterator[str]:
     yield joined[start:]
 
 
+def _within(branch: str) -> ColumnElement[bool]:
+    """Filed in a branch or below it, as one stretch of the index of categories."""
+    below = func.substr(entries.c.category, 1, len(branch) + 1) == f"{branch}/"
+    return and_(starts_with(entries.c.category, branch), or_(entries.c.category == branch, below))
+
+
 def _conditions(where: EntryFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if where.statuses == frozenset({Status.ACTIVE}):
@@ -248,4 +271,16 @@ def _unprotected(floor: float, reinforced: int) -> ColumnElement[bool]:
         entries.c.reinforcement_count < reinforced,
         entries.c.pinned == false(),
         ~live_merge,
+    )
+
+
+@cache
+def _by_keys(count: int) -> Executable:
+    """Return a statement made once, as every recall asks for it; a list that the database expands costs a third more.
+
+    The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
+    """
+    keys = [bindparam(f"key_{number}", type_=entries.c.pk.type) for number in range(count)]
+    return select(*RECORD_COLUMNS, entries.c.pk).where(
+        entries.c.scope_id + 0 == bindparam(MY_SCOPE), entries.c.pk.in_(keys)
     )

@@ -37,6 +37,7 @@ from agentcore.testing.contracts.leases import LeaseContract
 from agentcore.testing.contracts.ledgers import LedgerContract
 from agentcore.testing.contracts.lifetimes import LifetimeContract
 from agentcore.testing.contracts.material import MaterialContract
+from agentcore.testing.contracts.recalls import RecallHitContract
 from agentcore.testing.contracts.samples import START
 from agentcore.testing.contracts.selection import SelectionContract
 from agentcore.testing.contracts.signals import SignalContract
@@ -54,6 +55,7 @@ class StorageContract(
     TurnContract,
     SkillContract,
     SignalContract,
+    RecallHitContract,
     LeaseContract,
     BusyContract,
     LedgerContract,
@@ -73,6 +75,7 @@ __all__ = [
     "LedgerContract",
     "LifetimeContract",
     "MaterialContract",
+    "RecallHitContract",
     "SelectionContract",
     "SignalContract",
     "SkillContract",

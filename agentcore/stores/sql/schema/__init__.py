@@ -31,6 +31,7 @@ from agentcore.stores.sql.schema.records import (
     forgotten,
     imports,
     leases,
+    recall_hits,
     scopes,
     settings,
     skill_uses,
@@ -40,10 +41,10 @@ from agentcore.stores.sql.schema.records import (
     wisp_runs,
 )
 
-REVISION = "0004"
+REVISION = "0006"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0003", "0004")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0006")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
     "pass_ledger",
     "plans",
     "proposals",
+    "recall_hits",
     "reopened",
     "runs",
     "scopes",
