@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from dependency_injector import containers, providers
 
 from agentcore.domain.scope import Scope
+from agentcore.hosting.activity import ActivityRecorder
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.hosting.blueprint import Blueprint
 from agentcore.hosting.conversation import Conversation
@@ -15,6 +16,7 @@ from agentcore.hosting.memory import Memory
 from agentcore.hosting.options import MemoryOptions
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.skills import Skills
+from agentcore.hosting.switching import Switchboard
 from agentcore.hosting.watching import BusyWatch
 from agentcore.hosting.wisps import WispLog
 from agentcore.ids import RandomIds
@@ -64,6 +66,8 @@ class _HostContainer(containers.DeclarativeContainer):
     storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
     recall = providers.Singleton(Recall, storage, options=recall_options)
     holder = providers.Singleton(_holder)
+    activity = providers.Singleton(ActivityRecorder, storage=storage, clock=clock)
+    switchboard = providers.Singleton(Switchboard, storage)
     announcer = providers.Singleton(BusyAnnouncer, storage=storage, clock=clock, gate=gate, holder=holder)
     watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
 
@@ -79,6 +83,7 @@ class _HostContainer(containers.DeclarativeContainer):
         clock=clock,
         ids=ids,
         gate=gate,
+        activity=activity,
         watch=watch,
         chat=chat,
         recall=recall,
@@ -97,8 +102,9 @@ class _HostContainer(containers.DeclarativeContainer):
         feedback=feedback.provider,
         wisps=wisps.provider,
         dreams=dreams_of.provider,
+        switchboard=switchboard,
     )
-    services = providers.List(storage, recall, announcer)
+    services = providers.List(storage, recall, activity, announcer)
     host = providers.Factory(
         Host, parts=parts, factories=factories, services=services, shutdown_timeout=shutdown_timeout
     )

@@ -8,6 +8,7 @@ leaves a row in the change feed, which the recall index and the triggers follow.
 `agentcore.testing.contracts` is the suite that an implementation has to pass.
 """
 
+from agentcore.stores.protocols.activity import ActivityReader, ActivityStore, Peer
 from agentcore.stores.protocols.busy import BusyHolder, BusyReader, BusyStore
 from agentcore.stores.protocols.conversation import TurnMaterial, TurnReader, TurnStore
 from agentcore.stores.protocols.entries import EntryReader, EntryStore, Material, Repeated
@@ -23,8 +24,11 @@ from agentcore.stores.protocols.ledgers import (
 from agentcore.stores.protocols.signals import SignalReader, SignalStore
 from agentcore.stores.protocols.skills import SkillReader, SkillStore
 from agentcore.stores.protocols.storage import Origin, ReadView, Storage, UnitOfWork
+from agentcore.stores.protocols.switches import Switch, SwitchLevel, SwitchReader, SwitchStore
 
 __all__ = [
+    "ActivityReader",
+    "ActivityStore",
     "BusyHolder",
     "BusyReader",
     "BusyStore",
@@ -41,6 +45,7 @@ __all__ = [
     "LeaseStore",
     "Material",
     "Origin",
+    "Peer",
     "ReadView",
     "Repeated",
     "SettingsReader",
@@ -50,6 +55,10 @@ __all__ = [
     "SkillReader",
     "SkillStore",
     "Storage",
+    "Switch",
+    "SwitchLevel",
+    "SwitchReader",
+    "SwitchStore",
     "TurnMaterial",
     "TurnReader",
     "TurnStore",

@@ -11,6 +11,7 @@ from agentcore.domain.signals import Feedback, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import feedback, skill_uses, wisp_runs
+from agentcore.stores.sql.switches import any_counts, learnable
 from agentcore.stores.sql.transaction import Transaction
 
 S = TypeVar("S", SkillUse, Feedback, WispRun)
@@ -32,7 +33,8 @@ class SqlSignalStore(Generic[S]):
 
     def newest(self, *, limit: int, since: datetime | None = None) -> list[S]:
         """Return the newest *limit* (not the first ones), oldest of them first."""
-        statement = select(*self._rows.columns).where(self._mine)
+        readable = learnable(self._transaction, self._rows.table)
+        statement = select(*self._rows.columns).where(self._mine, readable)
         if since is not None:
             statement = statement.where(self._columns.occurred_at >= to_micros(since))
         statement = statement.order_by(self._columns.occurred_at.desc(), self._columns.pk.desc()).limit(limit)
@@ -53,6 +55,8 @@ class SqlSignalStore(Generic[S]):
             self._transaction.change()
             rows = [self._rows.write(self._transaction, signal) for signal in signals]
             self._transaction.insert_new(self._rows.table, "signal", rows)
+            if any_counts(self._transaction, {signal.session_id for signal in signals}):
+                self._transaction.note_activity()
 
     def drop_expired(self, *, recorded_before: datetime, keep: int, limit: int) -> int:
         """Remove at most *limit* of those `count_expired` counts, oldest first; return how many."""

@@ -41,6 +41,8 @@ class Transaction:
         decay: How importance is read.
         origin: Who writes.
         forgot: Whether texts were scrubbed, so that the storage has to clear its files after the commit.
+        learnable_only: Whether turns and signals are left out that nothing is to be learnt from.
+        was_active: Whether people or agents did something in it.
     """
 
     connection: Connection
@@ -50,6 +52,9 @@ class Transaction:
     decay: Decay
     origin: Origin = Origin.HOST
     forgot: bool = False
+    learnable_only: bool = False
+    was_active: bool = False
+    _explicit: int = 0
     _revision: int | None = None
     _position: int | None = None
     _removed: list[int] = field(default_factory=list[int])
@@ -82,6 +87,16 @@ class Transaction:
     def new_positions(self, count: int) -> Sequence[int]:
         """Return places for *count* new records: the next ones if people bring them, else none that a pass looks at."""
         return self.next_positions(count) if self.by_people else (NEVER_MATERIAL,) * count
+
+    def note_activity(self, *, explicit_entries: int = 0) -> None:
+        """Note that whoever writes did something; of a dream or an undo it is no activity.
+
+        Args:
+            explicit_entries: How many of them it brought.
+        """
+        if self.by_people:
+            self.was_active = True
+            self._explicit += explicit_entries
 
     def removed(self, keys: Iterable[int]) -> None:
         """Tell the feed that entries are gone."""
@@ -130,6 +145,8 @@ class Transaction:
         values: dict[str, Any] = {"revision": self._revision}
         if self._position is not None:
             values["position"] = self._position
+        if self._explicit:
+            values["explicit_entries"] = scopes.c.explicit_entries + self._explicit
         self.connection.execute(update(scopes).where(scopes.c.pk == self.scope_id).values(**values))
         self.connection.execute(
             insert(change_feed).values(

@@ -4,13 +4,14 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.protocols import TurnMaterial
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import turns
+from agentcore.stores.sql.switches import any_counts, learnable
 from agentcore.stores.sql.transaction import Transaction, chunks
 
 _ROWS = RecordRows(Turn, turns)
@@ -26,6 +27,7 @@ class SqlTurnStore:
         self._transaction = transaction
         self._connection = transaction.connection
         self._mine = turns.c.scope_id == transaction.scope_id
+        self._readable = and_(self._mine, learnable(transaction, turns))
 
     def get(self, turn_id: str) -> Turn | None:
         """Return the turn, or None."""
@@ -64,7 +66,7 @@ class SqlTurnStore:
         """Return the first turn a user said in each of the *limit* sessions begun last, in the order they were said."""
         place = func.row_number().over(partition_by=turns.c.session_id, order_by=(turns.c.occurred_at, turns.c.pk))
         said = select(turns.c.pk, turns.c.occurred_at, place.label("place"))
-        ranked = said.where(self._mine, turns.c.role == _USER, turns.c.generated.is_(False)).subquery()
+        ranked = said.where(self._readable, turns.c.role == _USER, turns.c.generated.is_(False)).subquery()
         first = select(ranked.c.pk).where(ranked.c.place == 1)
         newest = first.order_by(ranked.c.occurred_at.desc(), ranked.c.pk.desc()).limit(limit)
         return self._read(self._all().where(turns.c.pk.in_(newest)).order_by(turns.c.occurred_at, turns.c.pk))
@@ -77,7 +79,7 @@ class SqlTurnStore:
 
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
         """Return turns past the position *after*, and turns of *also* before it, in the order of arrival."""
-        columns = select(turns.c.id, turns.c.position, turns.c.session_id).where(self._mine, _UNREAD)
+        columns = select(turns.c.id, turns.c.position, turns.c.session_id).where(self._readable, _UNREAD)
         past = columns.where(turns.c.position > after).order_by(turns.c.position).limit(limit)
         rows: list[Any] = list(self._connection.execute(past))
         for chunk in chunks(sorted(also)):
@@ -86,9 +88,9 @@ class SqlTurnStore:
 
     def count_material(self, *, after: int, also: Collection[str]) -> int:
         """Count what `material` would return without a limit."""
-        total = self._count(self._mine, _UNREAD, turns.c.position > after)
+        total = self._count(self._readable, _UNREAD, turns.c.position > after)
         for chunk in chunks(sorted(also)):
-            total += self._count(self._mine, _UNREAD, turns.c.position <= after, turns.c.id.in_(chunk))
+            total += self._count(self._readable, _UNREAD, turns.c.position <= after, turns.c.id.in_(chunk))
         return total
 
     def last_position(self) -> int:
@@ -105,13 +107,14 @@ class SqlTurnStore:
 
     def expired(self, *, recorded_before: datetime, limit: int) -> list[Turn]:
         """Return turns stored before that instant, consumed ones first, then oldest."""
-        due = self._all().where(turns.c.recorded_at < to_micros(recorded_before))
+        due = select(*_ROWS.columns).where(self._mine, turns.c.recorded_at < to_micros(recorded_before))
         return self._read(due.order_by(*_CONSUMED_FIRST).limit(limit))
 
     def surplus(self, *, keep: int, limit: int) -> list[Turn]:
         """Return the turns to drop so that *keep* remain: consumed ones first, then oldest."""
         excess = self.count() - keep
-        return self._read(self._all().order_by(*_CONSUMED_FIRST).limit(min(limit, excess))) if excess > 0 else []
+        kept_last = select(*_ROWS.columns).where(self._mine).order_by(*_CONSUMED_FIRST)
+        return self._read(kept_last.limit(min(limit, excess))) if excess > 0 else []
 
     def oldest_recorded(self) -> datetime | None:
         """Return when the oldest turn was stored, or None."""
@@ -129,6 +132,8 @@ class SqlTurnStore:
             for turn, position in zip(new, positions, strict=True)
         ]
         self._transaction.insert_new(turns, "turn", rows)
+        if any_counts(self._transaction, {turn.session_id for turn in new}):
+            self._transaction.note_activity()
 
     def mark_consumed(self, turn_ids: Collection[str], at: datetime) -> int:
         """Set `consumed_at` where it is empty; return how many were set."""
@@ -155,7 +160,7 @@ class SqlTurnStore:
         return gone
 
     def _all(self) -> Select[Any]:
-        return select(*_ROWS.columns).where(self._mine)
+        return select(*_ROWS.columns).where(self._readable)
 
     def _read(self, statement: Select[Any]) -> list[Turn]:
         return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement)]

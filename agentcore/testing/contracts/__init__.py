@@ -29,6 +29,7 @@ same way, while the rest is still being written. Each test says in its name what
 it gave and what was wanted.
 """
 
+from agentcore.testing.contracts.activity import ActivityContract
 from agentcore.testing.contracts.busy import BusyContract
 from agentcore.testing.contracts.entries import EntryContract
 from agentcore.testing.contracts.feed import FeedContract
@@ -41,6 +42,7 @@ from agentcore.testing.contracts.samples import START
 from agentcore.testing.contracts.selection import SelectionContract
 from agentcore.testing.contracts.signals import SignalContract
 from agentcore.testing.contracts.skills import SkillContract
+from agentcore.testing.contracts.switches import SwitchContract
 from agentcore.testing.contracts.transactions import TransactionContract
 from agentcore.testing.contracts.turns import TurnContract
 
@@ -56,6 +58,8 @@ class StorageContract(
     SignalContract,
     LeaseContract,
     BusyContract,
+    ActivityContract,
+    SwitchContract,
     LedgerContract,
     ForgetContract,
     TransactionContract,
@@ -65,6 +69,7 @@ class StorageContract(
 
 __all__ = [
     "START",
+    "ActivityContract",
     "BusyContract",
     "EntryContract",
     "FeedContract",
@@ -77,6 +82,7 @@ __all__ = [
     "SignalContract",
     "SkillContract",
     "StorageContract",
+    "SwitchContract",
     "TransactionContract",
     "TurnContract",
 ]

@@ -6,6 +6,7 @@ on both databases. Structured columns are JSON text written by orjson. A change 
 `agentcore.stores.sql.migrations.versions`, which spells its tables out.
 """
 
+from agentcore.stores.sql.schema.activity import peers, switches
 from agentcore.stores.sql.schema.base import WHERE, metadata
 from agentcore.stores.sql.schema.busy import busy_holders
 from agentcore.stores.sql.schema.dreams import (
@@ -19,6 +20,7 @@ from agentcore.stores.sql.schema.dreams import (
     plans,
     reopened,
     runs,
+    schedules,
     settled_clusters,
     steps,
 )
@@ -38,10 +40,10 @@ from agentcore.stores.sql.schema.records import (
     wisp_runs,
 )
 
-REVISION = "0002"
+REVISION = "0005"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002")
+KNOWN_REVISIONS = ("0001", "0002", "0005")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -64,15 +66,18 @@ __all__ = [
     "model_calls",
     "model_failures",
     "pass_ledger",
+    "peers",
     "plans",
     "reopened",
     "runs",
+    "schedules",
     "scopes",
     "settings",
     "settled_clusters",
     "skill_uses",
     "skills",
     "steps",
+    "switches",
     "turns",
     "wisp_runs",
 ]
