@@ -18,20 +18,36 @@ from dream.options.memories import (
     NearDuplicateOptions,
     PreferenceOptions,
 )
+from dream.options.presets import Preset, preset_choice
+from dream.options.scheduling import CatchUp, SchedulingOptions
 from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, SkillOptimizationOptions
+from dream.options.triggers import AllOf, AnyOf, CapWindow, Cron, DailyAt, Heartbeat, Idle, Interval, Threshold, Trigger
 
 __all__ = [
+    "AllOf",
+    "AnyOf",
+    "CapWindow",
+    "CatchUp",
     "ConsolidationOptions",
+    "Cron",
+    "DailyAt",
     "DreamOptions",
     "EpisodeOptions",
+    "Heartbeat",
+    "Idle",
+    "Interval",
     "MiningOptions",
     "ModelOptions",
     "NearDuplicateOptions",
     "PreferenceOptions",
+    "Preset",
     "RetentionOptions",
+    "SchedulingOptions",
     "SkillConsolidationOptions",
     "SkillGapOptions",
     "SkillOptimizationOptions",
+    "Threshold",
+    "Trigger",
 ]
 
 
@@ -46,6 +62,12 @@ class DreamOptions(Options):
     section: ClassVar[str] = "dreaming"
     """What its fields are called after in errors."""
 
+    enabled: bool = True
+    """Whether anything dreams; if not, nothing does, not by hand either."""
+    force: bool = False
+    """Whether workspaces and scopes dream that switched dreams off."""
+    schedule: SchedulingOptions = Field(default_factory=SchedulingOptions)
+    """When dreams start by themselves."""
     disabled: frozenset[str] = frozenset()
     """Names of passes that are switched off."""
     protected_categories: tuple[str, ...] = ("active-plans",)
@@ -80,6 +102,26 @@ class DreamOptions(Options):
     """An interrupted run younger than this is resumed; an older one is closed as partial."""
     lease: timedelta = Field(default=timedelta(seconds=60), ge=timedelta(seconds=3))
     """How long a silent holder keeps the right to dream; it is renewed six times as often."""
+
+    @classmethod
+    def preset(cls, name: str) -> "DreamOptions":
+        """Return the options of a preset; `replace` changes any of them.
+
+        Args:
+            name: `timed`, `peer`, `reviewed`, `promotion` or `idle`.
+
+        Raises:
+            InvalidOptionsError: there is none of that name.
+
+        Example:
+            >>> DreamOptions.preset("idle").schedule.trigger.max_per_day
+            3
+        """
+        if name not in set(Preset):
+            allowed = f"the presets are {', '.join(Preset)}"
+            raise InvalidOptionsError(field=f"{cls.section}.preset", value=name, allowed=allowed)
+        choice = preset_choice(Preset(name))
+        return cls(schedule=choice.schedule, disabled=choice.disabled)
 
     @field_validator("directives")
     @classmethod
