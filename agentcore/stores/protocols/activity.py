@@ -52,3 +52,7 @@ class ActivityStore(ActivityReader, Protocol):
     def touch(self, moments: Mapping[Peer, datetime]) -> None:
         """Note that peers, of whatever scope, were active; an earlier moment than the known one changes nothing."""
         ...
+
+    def notify(self) -> None:
+        """Have whoever plans dreams look again at those of the scope's peer; it is no activity."""
+        ...

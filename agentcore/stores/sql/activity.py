@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import and_, bindparam, insert, or_, select, tuple_, update
+from sqlalchemy import and_, bindparam, func, insert, or_, select, tuple_, update
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.protocols import Peer
@@ -16,10 +16,17 @@ _IS_NAMED = and_(peers.c.workspace == bindparam("b_workspace"), peers.c.observed
 # A moment ahead of the present was written by a clock that has been set back since.
 _MOVES = or_(
     peers.c.active_at.is_(None),
-    peers.c.active_at < bindparam("b_active_at"),
+    peers.c.active_at <= bindparam("b_active_at"),
     peers.c.active_at > bindparam("b_now"),
 )
-_TOUCH = update(peers).where(_IS_NAMED, _MOVES).values(active_at=bindparam("b_active_at"), changed=True)
+_TOUCH = (
+    update(peers)
+    .where(_IS_NAMED, _MOVES)
+    .values(
+        active_at=bindparam("b_active_at"),
+        changed_since=func.coalesce(peers.c.changed_since, bindparam("b_active_at")),
+    )
+)
 _PEERS_AT_ONCE = 250
 """Two parameters each."""
 
@@ -49,13 +56,13 @@ class SqlActivityStore:
         rows = [_moved(self._transaction, peer, moment) for peer, moment in sorted(moments.items()) if peer in known]
         if rows:
             self._connection.execute(_TOUCH, rows)
-        new: list[dict[str, Any]] = [
-            {"workspace": peer.workspace, "observed": peer.observed, "active_at": to_micros(moment), "changed": True}
-            for peer, moment in sorted(moments.items())
-            if peer not in known
-        ]
+        new = [_new(peer, to_micros(moment)) for peer, moment in sorted(moments.items()) if peer not in known]
         if new:
             self._connection.execute(insert(peers), new)
+
+    def notify(self) -> None:
+        """Have whoever plans dreams look again at those of the scope's peer."""
+        mark_changed(self._transaction)
 
     def _known(self, named: Collection[Peer]) -> set[Peer]:
         found: set[Peer] = set()
@@ -76,12 +83,21 @@ def record_activity(transaction: Transaction) -> None:
 def mark_changed(transaction: Transaction, *, whole_workspace: bool = False) -> None:
     """Have whoever plans dreams look again at the scope's peer, or at every peer of its workspace."""
     peer = Peer.of(transaction.scope)
+    now = to_micros(transaction.now)
     mine = peers.c.workspace == peer.workspace
     named = mine if whole_workspace else mine & (peers.c.observed == peer.observed)
-    marked = transaction.connection.execute(update(peers).where(named).values(changed=True)).rowcount
-    if not marked and not whole_workspace:
-        row = {"workspace": peer.workspace, "observed": peer.observed, "changed": True}
-        transaction.connection.execute(insert(peers).values(row))
+    marking = update(peers).where(named).values(changed_since=func.coalesce(peers.c.changed_since, now))
+    if not transaction.connection.execute(marking).rowcount and not whole_workspace:
+        transaction.connection.execute(insert(peers).values(_new(peer, None) | {"changed_since": now}))
+
+
+def _new(peer: Peer, active_at: int | None) -> dict[str, Any]:
+    return {
+        "workspace": peer.workspace,
+        "observed": peer.observed,
+        "active_at": active_at,
+        "changed_since": active_at,
+    }
 
 
 def _moved(transaction: Transaction, peer: Peer, moment: datetime) -> dict[str, Any]:

@@ -83,7 +83,7 @@ async def test_a_clean_stop_loses_nothing(storage: RefusingStorage, clock: Manua
     for scope in scopes:
         recorder.touch(scope)
     await recorder.stop()
-    assert await rows(storage, "SELECT count(*) FROM peers WHERE changed") == [(len(scopes),)]
+    assert await rows(storage, "SELECT count(*) FROM peers WHERE changed_since IS NOT NULL") == [(len(scopes),)]
     assert await last(storage, scopes[-1]) == START
 
 
@@ -118,7 +118,9 @@ async def test_ten_thousand_records_in_a_second_are_all_there_a_fifth_of_a_secon
         await asyncio.sleep(0)
     before = clock.now()
     await asyncio.sleep(0.2 + 0.4)  # the second figure is for a busy machine
-    ((count, newest),) = await rows(storage, "SELECT count(*), max(active_at) FROM peers WHERE changed")
+    ((count, newest),) = await rows(
+        storage, "SELECT count(*), max(active_at) FROM peers WHERE changed_since IS NOT NULL"
+    )
     assert count == len(scopes)
     assert newest <= before.timestamp() * 1e6
     await recorder.stop()
@@ -142,7 +144,7 @@ async def test_switches_are_stored_and_the_narrowest_stays_when_others_change():
 async def test_switching_marks_whom_it_concerns_as_changed():
     async with AgentHostBuilder(None).build() as host:
         await host.configure(ANA, dream=False)
-        peers = "SELECT observed, active_at, changed FROM peers ORDER BY observed"
+        peers = "SELECT observed, active_at, changed_since IS NOT NULL FROM peers ORDER BY observed"
         assert await rows(host.storage, peers) == [("ana", None, 1)]
 
 

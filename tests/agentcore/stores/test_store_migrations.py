@@ -98,8 +98,8 @@ async def test_scopes_of_an_older_database_are_known_to_the_scheduler(path: Path
     assert last is not None
     assert last.timestamp() == 3
     with closing(sqlite3.connect(path)) as database:
-        found = database.execute("SELECT workspace, observed, active_at, changed FROM peers").fetchall()
-    assert found == [("acme", "ana", 3_000_000, 1)]
+        found = database.execute("SELECT workspace, observed, active_at, changed_since FROM peers").fetchall()
+    assert found == [("acme", "ana", 3_000_000, 3_000_000)]
 
 
 def upgrade_to(engine: Engine, revision: str) -> None:

@@ -4,7 +4,7 @@ from sqlalchemy import Boolean, Column, Index, String, Table, Text, UniqueConstr
 
 from agentcore.stores.sql.schema.base import WHERE, instant, metadata, row_key
 
-_CHANGED = text("changed")
+_CHANGED = text("changed_since IS NOT NULL")
 
 peers = Table(
     "peers",
@@ -13,9 +13,9 @@ peers = Table(
     Column("workspace", String(128), nullable=False),
     Column("observed", String(128), nullable=False),
     instant("active_at", nullable=True),
-    Column("changed", Boolean, nullable=False),
+    instant("changed_since", nullable=True),
     UniqueConstraint("workspace", "observed"),
-    Index("ix_peers_changed", "changed", info={WHERE: _CHANGED}),
+    Index("ix_peers_changed", "changed_since", info={WHERE: _CHANGED}),
 )
 
 switches = Table(

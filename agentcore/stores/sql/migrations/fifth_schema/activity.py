@@ -6,8 +6,8 @@ from alembic import op
 from agentcore.stores.sql.migrations.first_schema.shapes import columns, create_partial_index, key, row_key, unique
 
 _PEERS_SO_FAR = """
-INSERT INTO peers (workspace, observed, active_at, changed)
-SELECT scopes.workspace, scopes.observed, max(change_feed.recorded_at), {true}
+INSERT INTO peers (workspace, observed, active_at, changed_since)
+SELECT scopes.workspace, scopes.observed, max(change_feed.recorded_at), coalesce(max(change_feed.recorded_at), 0)
 FROM scopes LEFT JOIN change_feed ON change_feed.scope_id = scopes.pk AND change_feed.origin IN ('host', 'import')
 WHERE scopes.revision > 0 GROUP BY scopes.workspace, scopes.observed ORDER BY scopes.workspace, scopes.observed
 """
@@ -25,11 +25,10 @@ def create_activity() -> None:
         "peers",
         *row_key("peers"),
         *columns(sa.String(128), "workspace", "observed"),
-        *columns(sa.BigInteger, "active_at", nullable=True),
-        *columns(sa.Boolean, "changed"),
+        *columns(sa.BigInteger, "active_at", "changed_since", nullable=True),
         unique("peers", "workspace", "observed"),
     )
-    create_partial_index("ix_peers_changed", "peers", ["changed"], "changed")
+    create_partial_index("ix_peers_changed", "peers", ["changed_since"], "changed_since IS NOT NULL")
     op.create_table(
         "switches",
         *columns(sa.String(128), "workspace", "observer", "observed"),
@@ -38,6 +37,5 @@ def create_activity() -> None:
         *columns(sa.BigInteger, "learning_since", nullable=True),
         key("switches", "workspace", "observer", "observed", "session_id"),
     )
-    true = "1" if op.get_bind().dialect.name == "sqlite" else "true"
-    op.execute(_PEERS_SO_FAR.format(true=true))
+    op.execute(_PEERS_SO_FAR)
     op.execute(_ENTRIES_SO_FAR)
