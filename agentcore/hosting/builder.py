@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
@@ -97,12 +98,18 @@ class AgentHostBuilder:
         """Keep what wisps did."""
         return self._with("wisps", options)
 
-    def with_dreaming(self, configure: "_Told[DreamOptions]" = None) -> Self:
-        """Let dreams tend the memory in idle time."""
+    def with_dreaming(self, configure: "_Told[DreamOptions]" = None, *, in_background: bool = True) -> Self:
+        """Let dreams tend the memory in idle time.
+
+        Args:
+            configure: Their options, or a function from the options so far to other ones.
+            in_background: Whether the host starts them by itself, as `DreamOptions.schedule` says, and takes up what
+                `dreams.schedule()` asks for; if not, only `dreams.run()` does.
+        """
         # The one import from agentcore into dream: whoever does not dream does not load it.
         from dream.interfaces.plugin import install_dreaming  # noqa: PLC0415
 
-        self._install = install_dreaming
+        self._install = partial(install_dreaming, in_background=in_background)
         return self._with("dreaming", configure)
 
     def with_llm(self, client: "ChatClient | ChatOptions | None" = None) -> Self:

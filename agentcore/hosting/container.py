@@ -157,13 +157,14 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
     return substitutes
 
 
-def _extra_services(blueprint: Blueprint, dreams: object) -> Sequence[Any]:
+def _extra_services(blueprint: Blueprint, dreams: "Dreams | None") -> Sequence[Any]:
     """Return the model, the host's own services and then, as the last to start and the first to stop, the dreams."""
     own: list[object] = list(blueprint.services)
     chat: object = blueprint.chat
     # A client that is one of the host's own services has its place among them.
     first = [chat] if _lives(chat) and not any(one is chat for one in own) else []
-    return [*first, *own, *([dreams] if _lives(dreams) else [])]
+    watching = None if dreams is None else dreams.service
+    return [*first, *own, *([] if watching is None else [watching])]
 
 
 def _lives(part: object) -> bool:

@@ -39,8 +39,9 @@ class Switchboard:
         Raises:
             InvalidOptionsError: a setting is neither True, False nor None.
         """
-        for name, value in (("dream", dream), ("learning", learning)):
-            if value is not UNCHANGED and value is not None and not isinstance(value, bool):
+        given: tuple[tuple[str, object], ...] = (("dream", dream), ("learning", learning))
+        for name, value in given:
+            if not any(value is one for one in (UNCHANGED, None, True, False)):
                 raise InvalidOptionsError(field=name, value=value, allowed="give True, False, or None to inherit")
 
         def change(unit: UnitOfWork) -> Switch:

@@ -1,7 +1,6 @@
 """Dreams: what a host and its users hold."""
 
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from agentcore.domain.scope import Scope
@@ -9,16 +8,21 @@ from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView, UnitOfWork
 from dream.cycle.history import History, Status, read_history, read_status
-from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.revision import Reviser
 from dream.cycle.run_forecast import Forecaster
-from dream.cycle.runner import PAUSED_SETTING, Runner
+from dream.cycle.runner import Runner
+from dream.cycle.scheduling.asking import Desk
+from dream.cycle.scheduling.service import DreamService
+from dream.cycle.scheduling.standing import Standing
+from dream.cycle.trial import make_plan
 from dream.cycle.watching import Listener, Unsubscribe, Watch
 from dream.domain.alarm import Alarm
 from dream.domain.forecast import PassForecast
 from dream.domain.journal import JournalRow
+from dream.domain.names import PAUSED_SETTING
 from dream.domain.plan import Plan
 from dream.domain.report import RunReport
+from dream.domain.request import Request
 from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
@@ -33,16 +37,24 @@ class Dreams:
         options: The host's options.
         scope: Whose memory; `for_scope` gives another's.
         watch: Who wants to know of the host's runs; nobody yet by default.
+        service: What starts dreams by themselves; nothing by default.
     """
 
     def __init__(
-        self, parts: HostParts, options: DreamOptions, scope: Scope | None = None, watch: Watch | None = None
+        self,
+        parts: HostParts,
+        options: DreamOptions,
+        scope: Scope | None = None,
+        watch: Watch | None = None,
+        service: DreamService | None = None,
     ) -> None:
         self._parts = parts
         self._options = options
         self._scope = scope or Scope.default()
         self._watch = watch or Watch(parts, options)
+        self._service = service
         self._runner = Runner(parts, options)
+        self._desk = Desk(parts, options, tuple(self._runner.order))
         self._reviser = Reviser(parts, options)
 
     @property
@@ -57,12 +69,56 @@ class Dreams:
 
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""
-        return Dreams(self._parts, self._options, scope, self._watch)
+        return Dreams(self._parts, self._options, scope, self._watch, self._service)
+
+    @property
+    def service(self) -> DreamService | None:
+        """What starts dreams by themselves, started and stopped by the host; None if nothing does."""
+        return self._service
+
+    async def schedule(self, scope: Scope | None = None) -> Request:
+        """Ask for a dream soon: whichever host watches the scope begins it within a minute, once nobody is served.
+
+        It bypasses the schedule, back-off and quiet hours, and uses up no scheduled slot. While one is pending or
+        running, a request changes nothing and says so.
+
+        Args:
+            scope: Whose memory; this one's by default.
+        """
+        request = await self._desk.request(scope or self._scope)
+        if self._service is not None:
+            self._service.wake()
+        return request
+
+    async def explain(self, scope: Scope | None = None) -> Standing:
+        """Tell when the scope dreams next and why not earlier: every gate with what it measured.
+
+        Each pass is asked what it has to do.
+
+        Args:
+            scope: Whose memory; this one's by default.
+        """
+        return await self._desk.explained(scope or self._scope)
+
+    async def next_dream(self) -> Standing:
+        """Return the same as `explain` by what is stored alone, without asking the passes."""
+        return await self._desk.standing(self._scope)
+
+    def touch(self) -> None:
+        """Note that somebody is active whom nothing stored tells of, such as a message on another channel.
+
+        It never waits; it is written down with all that came within a fifth of a second, and concerns every scope
+        that observes the same peer.
+        """
+        self._parts.activity.touch(self._scope)
 
     async def run(
         self, *, passes: Collection[str] | None = None, plan: str | None = None, now: datetime | None = None
     ) -> RunReport:
         """Run one cycle now, or apply a stored plan.
+
+        It bypasses the schedule and uses up no scheduled slot. While another is pending or running, nothing happens
+        and the report says so (`deferred`).
 
         Args:
             passes: Only these passes; all enabled ones by default.
@@ -78,7 +134,10 @@ class Dreams:
         if plan is not None:
             return await self._watch.told(await self._reviser.apply(self._scope, plan))
         gone_on: list[RunReport] = []
-        report = await self._runner.run(self._scope, passes=passes, now=clean_instant(now), gone_on=gone_on)
+        booking = self._desk.booking(is_whole=passes is None)
+        report = await self._runner.run(
+            self._scope, passes=passes, now=clean_instant(now), gone_on=gone_on, booking=booking
+        )
         for earlier in gone_on:
             await self._watch.told(earlier)
         return await self._watch.told(report)
@@ -88,29 +147,7 @@ class Dreams:
 
         The plan itself is kept, so that `run(plan=plan.plan_id)` can apply it.
         """
-        created_at, now = self._parts.clock.now(), clean_instant(now)
-        async with self._parts.storage.snapshot() as copy:
-            recall = self._parts.recall.on(copy)
-            await recall.start()
-            try:
-                trial = replace(self._parts, storage=copy, recall=recall)
-                await copy.write(self._scope, _clear_the_way)
-                report = await Runner(trial, self._options).run(self._scope, passes=passes, now=now)
-                plan = await copy.read(
-                    self._scope,
-                    lambda view: _planned(view, self._parts.ids.new(), created_at, report),
-                )
-                taken = await copy.read(self._scope, lambda view: bookkeeping(view).calls.taken(report.run_id))
-            finally:
-                await recall.stop()
-
-        def keep(unit: UnitOfWork) -> None:
-            books = bookkeeping(unit)
-            books.plans.save(plan)
-            books.calls.count(taken)
-
-        await self._parts.storage.write(self._scope, keep)
-        return plan
+        return await make_plan(self._parts, self._options, self._scope, passes=passes, now=clean_instant(now))
 
     async def forecast(
         self, *, passes: Collection[str] | None = None, now: datetime | None = None
@@ -240,32 +277,13 @@ class Dreams:
 
     async def pause(self) -> None:
         """Stop dreams of the scope, in every process, until `resume`."""
-        await self._parts.storage.write(self._scope, lambda unit: unit.settings.put(PAUSED_SETTING, "true"))
+        await self._parts.storage.write(self._scope, lambda unit: _pause(unit, "true"))
 
     async def resume(self) -> None:
         """Let dreams of the scope run again."""
-        await self._parts.storage.write(self._scope, lambda unit: unit.settings.put(PAUSED_SETTING, None))
+        await self._parts.storage.write(self._scope, lambda unit: _pause(unit, None))
 
 
-def _clear_the_way(unit: UnitOfWork) -> None:
-    """Free the copy of leases, interrupted runs and the pause, which are about the original."""
-    unit.leases.revoke(DREAM_LEASE)
-    unit.settings.put(PAUSED_SETTING, None)
-    bookkeeping(unit).runs.abandon()
-
-
-def _planned(view: ReadView, plan_id: str, created_at: datetime, report: RunReport) -> Plan:
-    books = bookkeeping(view)
-    steps = books.runs.steps(report.run_id)
-    names = sorted({step.pass_name for step in steps if step.moved_cursor})
-    return Plan(
-        plan_id=plan_id,
-        created_at=created_at,
-        report=report,
-        rows=tuple(books.journal.of_run(report.run_id)),
-        cursors={name: books.cursors.position(name) or 0 for name in names},
-        settled={
-            name: tuple(record for step in steps if step.pass_name == name for record in step.reopened_consumed)
-            for name in names
-        },
-    )
+def _pause(unit: UnitOfWork, value: str | None) -> None:
+    unit.settings.put(PAUSED_SETTING, value)
+    unit.activity.notify()

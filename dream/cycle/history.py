@@ -12,10 +12,9 @@ from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.memory import Status as EntryStatus
 from agentcore.domain.records import to_image
 from agentcore.stores.protocols import Lease, ReadView
-from dream.cycle.lease import DREAM_LEASE
-from dream.cycle.runner import PAUSED_SETTING
 from dream.domain.alarm import Alarm, find_alarm
 from dream.domain.journal import JournalRow
+from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.report import RunKind, RunReport
 from dream.stores import bookkeeping
 

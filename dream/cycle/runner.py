@@ -11,20 +11,22 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
-from dream.cycle.lease import DREAM_LEASE, dream_lease
+from dream.cycle.interrupted import abandoned, opening
+from dream.cycle.lease import dream_lease
 from dream.cycle.model_passing import ModelPassRun, reopen_unfinished
 from dream.cycle.passing import PassRun
+from dream.cycle.scheduling.booking import Booking
 from dream.directives import Directive, DirectiveLibrary
 from dream.domain.frozen import FrozenDirectives
+from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
-from dream.errors import InvalidDirectiveError, UnknownPassError
+from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
 from dream.options import DreamOptions
 from dream.passes import ORDER, DreamPass, ModelPass, Place
 from dream.stores import bookkeeping
 from dream.stores.runs import OpenRun, StepRow
 
-PAUSED_SETTING = "dream.paused"
 PAUSED = f"{Deferral.PAUSED}: `dream resume` lifts it"
 
 
@@ -36,6 +38,16 @@ class _Start:
     names: tuple[str, ...]
     steps: tuple[StepRow, ...]
     directives: FrozenDirectives
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a run was asked for; see `Runner.run`."""
+
+    names: tuple[str, ...]
+    now: datetime | None
+    gone_on: list[RunReport] | None
+    booking: Booking | None
 
 
 class Runner:
@@ -58,6 +70,11 @@ class Runner:
         """The passes of a run, in order."""
         return tuple(place.dream_pass.name for place in self._order)
 
+    @property
+    def order(self) -> Sequence[Place]:
+        """The passes of a run, in order, and why each has its place."""
+        return self._order
+
     def model_passes(self, passes: Collection[str] | None = None) -> list[ModelPass]:
         """Return the enabled passes that ask a model, in order.
 
@@ -78,6 +95,7 @@ class Runner:
         passes: Collection[str] | None = None,
         now: datetime | None = None,
         gone_on: list[RunReport] | None = None,
+        booking: Booking | None = None,
     ) -> RunReport:
         """Run one cycle, going on with an interrupted one first.
 
@@ -86,26 +104,45 @@ class Runner:
             passes: Only these; all enabled ones by default.
             now: The instant to judge by, to simulate a later day; the clock's by default.
             gone_on: Takes the report of an interrupted run that was finished first, where it is not the one returned.
+            booking: Its place in the schedule of the scope; None for a run that has none, as on a copy.
 
         Raises:
             UnknownPassError: a pass was named that does not exist.
             StorageError: the database failed; what was committed stands, and the next run goes on from there.
         """
         names = self._selected(passes)
-        async with dream_lease(self._parts, scope, self._options.lease) as lease:
-            if lease is None:
-                return await self._held(scope)
+        admit = None if booking is None else booking.begin
+        try:
+            async with dream_lease(self._parts, scope, self._options.lease, admit=admit) as lease:
+                if lease is None:
+                    return await self._held(scope)
+                return await self._led(scope, lease, _Wish(names, now, gone_on, booking))
+        except NotAdmittedError as error:
+            return self._deferred(scope, error.reason)
+
+    async def _led(self, scope: Scope, lease: Lease, wish: _Wish) -> RunReport:
+        """Run under the lease; a run that is broken off leaves the schedule as if it had not begun."""
+        try:
             if await self._paused(scope):
+                await self._give_up(scope, wish.booking)
                 return self._deferred(scope, PAUSED)
             resumed = await self._interrupted(scope)
             async with self._parts.watch.watching():
                 if resumed is not None:
-                    report = await self._dream(scope, lease, resumed)
-                    if resumed.names == names and now is None:
+                    is_all = resumed.names == wish.names and wish.now is None
+                    report = await self._dream(scope, lease, resumed, wish.booking if is_all else None)
+                    if is_all:
                         return report
-                    if gone_on is not None:
-                        gone_on.append(report)
-                return await self._dream(scope, lease, await self._open(scope, names, now))
+                    if wish.gone_on is not None:
+                        wish.gone_on.append(report)
+                return await self._dream(scope, lease, await self._open(scope, wish.names, wish.now), wish.booking)
+        except asyncio.CancelledError:
+            await self._give_up(scope, wish.booking)
+            raise
+
+    async def _give_up(self, scope: Scope, booking: Booking | None) -> None:
+        if booking is not None:
+            await self._parts.storage.write(scope, booking.give_up)
 
     def _selected(self, passes: Collection[str] | None) -> tuple[str, ...]:
         unknown = sorted(set(passes or ()) - set(self.pass_names))
@@ -129,11 +166,11 @@ class Runner:
                 if run not in young[-1:]:
                     steps = runs.steps(run.run_id)
                     reopen_unfinished(bookkeeping(unit), steps)
-                    runs.close(_abandoned(scope, run, steps, unit.now))
+                    runs.close(abandoned(scope, run, steps, unit.now))
             if not young:
                 return None
             run = young[-1]
-            report = _opening(scope, run, resumed=True)
+            report = opening(scope, run, resumed=True)
             return _Start(report, run.passes, tuple(runs.steps(run.run_id)), run.directives)
 
         return await self._parts.storage.write(scope, look)
@@ -148,7 +185,7 @@ class Runner:
             passes=names,
             directives=directives,
         )
-        report = _opening(scope, run, resumed=False)
+        report = opening(scope, run, resumed=False)
         options = self._options.model_dump(mode="json")
         frozen = {"passes": list(names), "options": options, "directives": directives.to_json()}
         await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.open(report, frozen))
@@ -178,7 +215,7 @@ class Runner:
                 sent.update(one.directives)
         return sent
 
-    async def _dream(self, scope: Scope, lease: Lease, start: _Start) -> RunReport:
+    async def _dream(self, scope: Scope, lease: Lease, start: _Start, booking: Booking | None) -> RunReport:
         reports: list[PassReport] = []
         number = max((step.number for step in start.steps), default=0) + 1
         for place in self._order:
@@ -192,7 +229,15 @@ class Runner:
             reports.append(await _isolated(run))
             number = run.next_number
         report = start.report.with_passes(tuple(reports), self._parts.clock.now())
-        await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.close(report))
+        if booking is not None:
+            report = dataclasses.replace(report, trigger=booking.trigger.value, missed=booking.missed)
+
+        def close(unit: UnitOfWork) -> None:
+            bookkeeping(unit).runs.close(report)
+            if booking is not None:
+                booking.end(unit, report)
+
+        await self._parts.storage.write(scope, close)
         return report
 
     def _pass_run(
@@ -248,37 +293,3 @@ async def _isolated(run: PassRun) -> PassReport:
         raise  # the database failed, not the pass: nothing can be written, the run stays open to be resumed
     except Exception as error:  # noqa: BLE001 - the pass boundary, one of the two places that catch everything
         return await run.failed(error)
-
-
-def _opening(scope: Scope, run: OpenRun, *, resumed: bool) -> RunReport:
-    return RunReport(
-        run_id=run.run_id,
-        scope=scope,
-        outcome=Outcome.UNCHANGED,
-        as_of=run.as_of,
-        started_at=run.started_at,
-        resumed=resumed,
-        directives=run.directives.hashes,
-    )
-
-
-def _abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: datetime) -> RunReport:
-    """Return the report of an interrupted run that is too old to go on with."""
-    passes = tuple(
-        PassReport(
-            name=name,
-            outcome=PassOutcome.APPLIED if any(_changed(step) for step in mine) else PassOutcome.UNCHANGED,
-            reason="interrupted" if not mine or not mine[-1].closing else None,
-            accepted=sum(step.report["accepted"] for step in mine),
-            purged=sum(step.report["purged"] for step in mine),
-            looked_at=sum(step.report["looked_at"] for step in mine),
-        )
-        for name in run.passes
-        for mine in [[step for step in steps if step.pass_name == name]]
-    )
-    report = _opening(scope, run, resumed=False).with_passes(passes, now)
-    return dataclasses.replace(report, outcome=Outcome.PARTIAL, reason="interrupted, and too old to resume")
-
-
-def _changed(step: StepRow) -> bool:
-    return bool(step.report["accepted"] or step.report["purged"])

@@ -4,6 +4,10 @@ from collections.abc import Callable
 
 from agentcore.hosting.parts import HostParts
 from dream.cycle.dreams import Dreams
+from dream.cycle.runner import Runner
+from dream.cycle.scheduling.planning import Planner
+from dream.cycle.scheduling.service import DreamService
+from dream.cycle.watching import Watch
 from dream.directives.library import require_known
 from dream.errors import UnknownPassError
 from dream.options import DreamOptions
@@ -13,11 +17,12 @@ Configure = Callable[[DreamOptions], DreamOptions] | DreamOptions | None
 DreamFactory = Callable[[HostParts], Dreams]
 
 
-def install_dreaming(configure: Configure = None) -> DreamFactory:
+def install_dreaming(configure: Configure = None, *, in_background: bool = True) -> DreamFactory:
     """Check the options and return what makes the dreams of a host.
 
     Args:
         configure: Options, or a function from the defaults to them.
+        in_background: Whether the host starts them by themselves.
 
     Raises:
         InvalidOptionsError: an option cannot have its value.
@@ -32,4 +37,13 @@ def install_dreaming(configure: Configure = None) -> DreamFactory:
     for name in sorted(options.disabled - set(known)):
         raise UnknownPassError(name=name, known=known)
     require_known(options.directives)
-    return lambda parts: Dreams(parts, options)
+    return lambda parts: _dreams(parts, options, in_background=in_background)
+
+
+def _dreams(parts: HostParts, options: DreamOptions, *, in_background: bool) -> Dreams:
+    watch = Watch(parts, options)
+    service = None
+    if in_background:
+        planner, runner = Planner(options, parts.ids), Runner(parts, options)
+        service = DreamService(parts=parts, options=options, runner=runner, planner=planner, watch=watch)
+    return Dreams(parts, options, watch=watch, service=service)

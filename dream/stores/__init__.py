@@ -4,9 +4,10 @@
 same by a `transaction` of the SQL schema, or is wrapped by one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agentcore.stores.protocols import ReadView
+from agentcore.domain.scope import Scope
+from agentcore.stores.protocols import ReadView, UnitOfWork
 from agentcore.stores.sql.unit import SqlUnit
 from dream.errors import UnsupportedStorageError
 from dream.stores.calls import CallStore
@@ -14,11 +15,13 @@ from dream.stores.clusters import ClusterStore
 from dream.stores.cursors import CursorStore
 from dream.stores.decisions import DecisionStore
 from dream.stores.deferred import DeferredStore
+from dream.stores.fleet import Fleet
 from dream.stores.journal import JournalStore
 from dream.stores.ledger import LedgerStore
 from dream.stores.plans import PlanStore
 from dream.stores.run_history import RunHistory
 from dream.stores.runs import RunStore
+from dream.stores.schedules import ScheduleStore
 from dream.stores.usage import UsageStore
 
 
@@ -38,6 +41,8 @@ class Books:
         clusters: Clusters that were left as they are.
         history: Finished dreams, the newest first.
         usage: What calls cost.
+        schedules: When scopes dream next, whichever they are.
+        fleet: Which of all scopes have to be looked at.
     """
 
     runs: RunStore
@@ -51,6 +56,23 @@ class Books:
     clusters: ClusterStore
     history: RunHistory
     usage: UsageStore
+    schedules: ScheduleStore
+    fleet: Fleet
+
+
+def on_scope(unit: UnitOfWork, scope: Scope, key: int) -> UnitOfWork:
+    """Return *unit* bound to another scope, for the scheduler of a fleet; the transaction stays the same.
+
+    What changes records there goes unnoticed by the change feed: only bookkeeping may be written by it.
+
+    Args:
+        unit: A unit of work on whatever scope.
+        scope: The other scope.
+        key: Its key in the database.
+    """
+    if not isinstance(unit, SqlUnit):
+        raise UnsupportedStorageError(storage=type(unit).__name__)
+    return SqlUnit(replace(unit.transaction, scope=scope, scope_id=key))
 
 
 def bookkeeping(view: ReadView) -> Books:
@@ -70,4 +92,6 @@ def bookkeeping(view: ReadView) -> Books:
         ClusterStore(transaction),
         RunHistory(transaction),
         UsageStore(transaction),
+        ScheduleStore(transaction),
+        Fleet(transaction),
     )

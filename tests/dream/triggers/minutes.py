@@ -92,5 +92,3 @@ def yearly_runs(
             work, is_struck, ends, since_start = False, False, minute + 10, 0
             next_window = minute + every if every else -1
     return runs
-
-

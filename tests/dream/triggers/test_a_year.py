@@ -5,7 +5,7 @@ from datetime import datetime
 from random import Random
 
 import pytest
-from deciding import BEGIN, DAY, HOUR, MINUTE, Scheduled
+from deciding import BEGIN, MINUTE, Scheduled
 from minutes import daily_minutes, walls, yearly_runs
 
 from dream.options import DreamOptions
@@ -26,7 +26,7 @@ _NUMBERS: dict[str, Mapping[str, int]] = {
 
 def _activity() -> dict[int, int]:
     """Return a year's conversations: minutes and new entries; some days are full of them, on others nobody comes."""
-    chance = Random(20260101)  # noqa: S311 - a year that is the same each time
+    chance = Random(20260101)
     found: dict[int, int] = {}
     for day in range(365):
         for _ in range(chance.choice((0, 0, 0, 1, 2, 4))):

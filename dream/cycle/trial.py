@@ -1,0 +1,69 @@
+"""Plans: the real runner on a copy of the database, so that what it would change can be seen first."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+
+from agentcore.domain.scope import Scope
+from agentcore.hosting.parts import HostParts
+from agentcore.stores.protocols import ReadView, UnitOfWork
+from dream.cycle.runner import Runner
+from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
+from dream.domain.plan import Plan
+from dream.domain.report import RunReport
+from dream.options import DreamOptions
+from dream.stores import bookkeeping
+
+
+async def make_plan(
+    parts: HostParts, options: DreamOptions, scope: Scope, *, passes: Collection[str] | None, now: datetime | None
+) -> Plan:
+    """Run a cycle on a copy, and keep what it did as a plan of the original.
+
+    Raises:
+        UnknownPassError: a pass was named that does not exist.
+    """
+    created_at = parts.clock.now()
+    async with parts.storage.snapshot() as copy:
+        recall = parts.recall.on(copy)
+        await recall.start()
+        try:
+            trial = replace(parts, storage=copy, recall=recall)
+            await copy.write(scope, _clear_the_way)
+            report = await Runner(trial, options).run(scope, passes=passes, now=now)
+            plan = await copy.read(scope, lambda view: _planned(view, parts.ids.new(), created_at, report))
+            taken = await copy.read(scope, lambda view: bookkeeping(view).calls.taken(report.run_id))
+        finally:
+            await recall.stop()
+
+    def keep(unit: UnitOfWork) -> None:
+        books = bookkeeping(unit)
+        books.plans.save(plan)
+        books.calls.count(taken)
+
+    await parts.storage.write(scope, keep)
+    return plan
+
+
+def _clear_the_way(unit: UnitOfWork) -> None:
+    """Free the copy of leases, interrupted runs and the pause, which are about the original."""
+    unit.leases.revoke(DREAM_LEASE)
+    unit.settings.put(PAUSED_SETTING, None)
+    bookkeeping(unit).runs.abandon()
+
+
+def _planned(view: ReadView, plan_id: str, created_at: datetime, report: RunReport) -> Plan:
+    books = bookkeeping(view)
+    steps = books.runs.steps(report.run_id)
+    names = sorted({step.pass_name for step in steps if step.moved_cursor})
+    return Plan(
+        plan_id=plan_id,
+        created_at=created_at,
+        report=report,
+        rows=tuple(books.journal.of_run(report.run_id)),
+        cursors={name: books.cursors.position(name) or 0 for name in names},
+        settled={
+            name: tuple(record for step in steps if step.pass_name == name for record in step.reopened_consumed)
+            for name in names
+        },
+    )
