@@ -156,10 +156,11 @@ def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms: Terms, now: d
     stored = StoredState() if row.state is None else decode(row.state)
     known = facts[row.pk]
     # The first time a process dies in a run, the run is gone on with at once; after that it backs off.
+    seen_at = now if row.changed_since is None else min(now, from_micros(row.changed_since))
     has_died = stored.is_running and known.lease_until is None and stored.failures == 1
     state = ScheduleState(
         scope=scope,
-        registered_at=now if row.registered_at is None else from_micros(row.registered_at),
+        registered_at=seen_at if row.registered_at is None else from_micros(row.registered_at),
         zone=terms.zone,
         last_activity_at=None if row.active_at is None else from_micros(row.active_at),
         new_entries=max(0, row.explicit_entries - stored.explicit_seen),

@@ -113,7 +113,9 @@ class Planner:
         if decision.missed is not None and decision.missed.is_skipped:
             state = skipped(state, decision.missed)
             self._record(unit, found, decision.missed)
-        if decision.window is not None and decision.window <= now:
+        made_up = decision.missed is not None and not decision.missed.is_skipped
+        # Armed, a window counts as watched; one that a dream is to make up for stays missed until then.
+        if decision.window is not None and decision.window <= now and not made_up:
             state = armed(state, decision.window)
         return replace(found, state=state).planned(decision), decision
 

@@ -167,7 +167,8 @@ class DreamService(BackgroundService):
     async def _wait(self, until: datetime | None) -> None:
         """Return when something is due, when this host stored something, or after a minute."""
         now = self._parts.clock.now()
-        most = LONGEST_WAIT if until is None else min(LONGEST_WAIT, max(_SHORTEST_WAIT, until - now))
+        left = LONGEST_WAIT if until is None else until - now
+        most = min(LONGEST_WAIT, left) if left > timedelta() else _SHORTEST_WAIT
         async with asyncio.TaskGroup() as group:
             waits = {
                 group.create_task(self._parts.clock.sleep(most), name="dreams-due"),
