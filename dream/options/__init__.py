@@ -20,13 +20,24 @@ from dream.options.memories import (
     NearDuplicateOptions,
     PreferenceOptions,
 )
+from dream.options.scheduling import CatchUp, SchedulingOptions
 from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, SkillOptimizationOptions
+from dream.options.triggers import AllOf, AnyOf, CapWindow, Cron, DailyAt, Heartbeat, Idle, Interval, Threshold, Trigger
 
 __all__ = [
+    "AllOf",
+    "AnyOf",
+    "CapWindow",
+    "CatchUp",
     "ConsolidationOptions",
     "ConsumptionPolicy",
+    "Cron",
+    "DailyAt",
     "DreamOptions",
     "EpisodeOptions",
+    "Heartbeat",
+    "Idle",
+    "Interval",
     "LogOptions",
     "MiningOptions",
     "ModelOptions",
@@ -34,10 +45,13 @@ __all__ = [
     "PreferenceOptions",
     "PromotionPolicy",
     "RetentionOptions",
+    "SchedulingOptions",
     "SessionOptions",
     "SkillConsolidationOptions",
     "SkillGapOptions",
     "SkillOptimizationOptions",
+    "Threshold",
+    "Trigger",
     "WispFailureOptions",
 ]
 
@@ -53,6 +67,12 @@ class DreamOptions(Options):
     section: ClassVar[str] = "dreaming"
     """What its fields are called after in errors."""
 
+    enabled: bool = True
+    """Whether anything dreams; if not, nothing does, not by hand either."""
+    force: bool = False
+    """Whether workspaces and scopes dream that switched dreams off."""
+    schedule: SchedulingOptions = Field(default_factory=SchedulingOptions)
+    """When dreams start by themselves."""
     disabled: frozenset[str] = frozenset()
     """Names of passes that are switched off; `session-evaluator` is the service that sums conversations up."""
     protected_categories: tuple[str, ...] = ("active-plans",)
