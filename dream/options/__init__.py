@@ -20,6 +20,7 @@ from dream.options.memories import (
     NearDuplicateOptions,
     PreferenceOptions,
 )
+from dream.options.presets import Preset, preset_choice
 from dream.options.scheduling import CatchUp, SchedulingOptions
 from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, SkillOptimizationOptions
 from dream.options.triggers import AllOf, AnyOf, CapWindow, Cron, DailyAt, Heartbeat, Idle, Interval, Threshold, Trigger
@@ -43,6 +44,7 @@ __all__ = [
     "ModelOptions",
     "NearDuplicateOptions",
     "PreferenceOptions",
+    "Preset",
     "PromotionPolicy",
     "RetentionOptions",
     "SchedulingOptions",
@@ -113,6 +115,26 @@ class DreamOptions(Options):
     """An interrupted run younger than this is resumed; an older one is closed as partial."""
     lease: timedelta = Field(default=timedelta(seconds=60), ge=timedelta(seconds=3))
     """How long a silent holder keeps the right to dream; it is renewed six times as often."""
+
+    @classmethod
+    def preset(cls, name: str) -> "DreamOptions":
+        """Return the options of a preset; `replace` changes any of them.
+
+        Args:
+            name: `timed`, `peer`, `reviewed`, `promotion` or `idle`.
+
+        Raises:
+            InvalidOptionsError: there is none of that name.
+
+        Example:
+            >>> DreamOptions.preset("idle").schedule.trigger.max_per_day
+            3
+        """
+        if name not in set(Preset):
+            allowed = f"the presets are {', '.join(Preset)}"
+            raise InvalidOptionsError(field=f"{cls.section}.preset", value=name, allowed=allowed)
+        choice = preset_choice(Preset(name))
+        return cls(schedule=choice.schedule, disabled=choice.disabled)
 
     @field_validator("directives")
     @classmethod
