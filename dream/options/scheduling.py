@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import ClassVar
 
 from pydantic import Field, field_validator, model_validator
@@ -79,7 +80,12 @@ class SchedulingOptions(Options):
 
     def quiet_minutes(self) -> tuple[tuple[int, int], ...]:
         """Return the bounds of the quiet hours in minutes of the day; an end before its start lies on the next day."""
-        return tuple(_bounds(one, field="") for one in self.quiet_hours)
+        return _ranges(self.quiet_hours)
+
+
+@lru_cache(maxsize=64)
+def _ranges(quiet_hours: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    return tuple(_bounds(one, field="") for one in quiet_hours)
 
 
 def _bounds(text: str, *, field: str) -> tuple[int, int]:

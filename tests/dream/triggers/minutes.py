@@ -57,23 +57,23 @@ def yearly_runs(
     """
     days, of_day = wall
     strikes, dated = set(windows), set(dates)
+    marked = strikes | dated | activity.keys()
     every, next_window = trigger.get("every", 0), trigger.get("delay", -1)
     runs: list[int] = []
     runs_of_day: dict[int, int] = {}
     ends, active, ended, new, since_start = -1, 0, None, 0, 0
     work, is_struck = False, False
     for minute in range(len(days)):
-        if minute in activity:
-            work, active = True, minute
-            new += activity[minute]
-            since_start += activity[minute]
-        if minute in dated:
-            work = True
+        if minute in marked:
+            work = work or minute in activity or minute in dated
+            is_struck = is_struck or (work and minute in strikes)
+            active = minute if minute in activity else active
+            new += activity.get(minute, 0)
+            since_start += activity.get(minute, 0)
         if minute == ends:
             ended, ends, new = minute, -1, since_start
-        if minute in strikes or minute == next_window:
-            is_struck = is_struck or work
-            next_window += every if minute == next_window else 0
+        if minute == next_window:
+            is_struck, next_window = is_struck or work, minute + every
         if not work or ends >= 0 or quiet[0] <= of_day[minute] < quiet[1]:
             continue
         if "after" in trigger:

@@ -29,7 +29,7 @@ def _activity() -> dict[int, int]:
     chance = Random(20260101)  # noqa: S311 - a year that is the same each time
     found: dict[int, int] = {}
     for day in range(365):
-        for _ in range(chance.choice((0, 0, 1, 2, 2, 6))):
+        for _ in range(chance.choice((0, 0, 0, 1, 2, 4))):
             minute = day * 1440 + chance.randrange(1440)
             for turn in range(chance.randrange(1, 4)):
                 found[minute + turn * chance.randrange(1, 50)] = chance.randrange(30)
