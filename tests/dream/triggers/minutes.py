@@ -43,6 +43,7 @@ def yearly_runs(
     activity: Mapping[int, int],
     dates: Sequence[int],
     wall: tuple[list[int], list[int]],
+    *,
     quiet: tuple[int, int] = (0, 0),
 ) -> list[int]:
     """Return the minutes at which runs of ten minutes begin.
@@ -92,5 +93,3 @@ def yearly_runs(
             work, is_struck, ends, since_start = False, False, minute + 10, 0
             next_window = minute + every if every else -1
     return runs
-
-

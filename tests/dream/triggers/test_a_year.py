@@ -5,7 +5,7 @@ from datetime import datetime
 from random import Random
 
 import pytest
-from deciding import BEGIN, DAY, HOUR, MINUTE, Scheduled
+from deciding import BEGIN, MINUTE, Scheduled
 from minutes import daily_minutes, walls, yearly_runs
 
 from dream.options import DreamOptions
@@ -26,7 +26,7 @@ _NUMBERS: dict[str, Mapping[str, int]] = {
 
 def _activity() -> dict[int, int]:
     """Return a year's conversations: minutes and new entries; some days are full of them, on others nobody comes."""
-    chance = Random(20260101)  # noqa: S311 - a year that is the same each time
+    chance = Random(20260101)
     found: dict[int, int] = {}
     for day in range(365):
         for _ in range(chance.choice((0, 0, 0, 1, 2, 4))):
@@ -51,7 +51,7 @@ def test_each_run_of_a_year_is_where_the_oracle_has_it(preset: str, zone: str):
     scheduled.live([(_instant(one), new) for one, new in _ACTIVITY.items()], [*map(_instant, _DATES)], _instant(_YEAR))
 
     windows = daily_minutes(zone, BEGIN, _YEAR, 180) if preset == "reviewed" else ()
-    expected = yearly_runs(_NUMBERS[preset], windows, _ACTIVITY, _DATES, walls(zone, BEGIN, _YEAR), quiet)
+    expected = yearly_runs(_NUMBERS[preset], windows, _ACTIVITY, _DATES, walls(zone, BEGIN, _YEAR), quiet=quiet)
     assert scheduled.runs == [_instant(minute) for minute in expected]
     assert len(scheduled.runs) > 50
 
