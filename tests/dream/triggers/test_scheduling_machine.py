@@ -176,4 +176,4 @@ class Scheduling(RuleBasedStateMachine):
 
 
 TestScheduling = Scheduling.TestCase
-TestScheduling.settings = settings(max_examples=60, stateful_step_count=40)
+TestScheduling.settings = settings(max_examples=100, stateful_step_count=40)
