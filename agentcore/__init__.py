@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from agentcore.domain.decay import Decay
     from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
     from agentcore.domain.scope import Scope
-    from agentcore.domain.signals import Feedback, WispRun
+    from agentcore.domain.signals import Feedback, ToolCall, WispRun
     from agentcore.domain.skill import Skill
     from agentcore.domain.subject_time import SubjectTime
     from agentcore.errors import AgentcoreError
@@ -33,6 +33,7 @@ __all__ = [
     "Skill",
     "Status",
     "SubjectTime",
+    "ToolCall",
     "Trust",
     "Turn",
     "WispRun",
@@ -54,6 +55,7 @@ _HOMES = {
     "Skill": "agentcore.domain.skill",
     "Status": "agentcore.domain.memory",
     "SubjectTime": "agentcore.domain.subject_time",
+    "ToolCall": "agentcore.domain.signals",
     "Trust": "agentcore.domain.memory",
     "Turn": "agentcore.domain.conversation",
     "WispRun": "agentcore.domain.signals",

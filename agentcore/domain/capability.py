@@ -16,4 +16,5 @@ class Capability(StrEnum):
     CONVERSATION = "conversation"
     FEEDBACK = "feedback"
     WISPS = "wisps"
+    TOOL_CALLS = "tool_calls"
     LLM = "llm"

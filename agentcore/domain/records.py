@@ -12,11 +12,11 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.instants import from_text, to_text
 from agentcore.domain.memory import Level, MemoryEntry, SourceRef, Status, Trust
 from agentcore.domain.scope import Scope
-from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, WispRun
+from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.subject_time import SubjectTime
 
-Record = MemoryEntry | Turn | Skill | SkillUse | Feedback | WispRun
+Record = MemoryEntry | Turn | Skill | SkillUse | Feedback | WispRun | ToolCall
 Image = dict[str, Any]
 T = TypeVar("T")
 
@@ -30,6 +30,7 @@ class RecordKind(StrEnum):
     SKILL_USE = "skill_use"
     FEEDBACK = "feedback"
     WISP_RUN = "wisp_run"
+    TOOL_CALL = "tool_call"
 
 
 _TYPES: dict[RecordKind, type[Record]] = {
@@ -39,6 +40,7 @@ _TYPES: dict[RecordKind, type[Record]] = {
     RecordKind.SKILL_USE: SkillUse,
     RecordKind.FEEDBACK: Feedback,
     RecordKind.WISP_RUN: WispRun,
+    RecordKind.TOOL_CALL: ToolCall,
 }
 _KINDS = {cls: kind for kind, cls in _TYPES.items()}
 _STORE_ONLY = frozenset({"scope", "version", "importance"})

@@ -1,4 +1,4 @@
-"""Signals that hosts feed: feedback and wisp runs."""
+"""Signals that hosts feed: feedback, wisp runs and tool calls."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -108,5 +108,34 @@ class WispRun:
     retry_of: str | None = None
     batch_id: str | None = None
     definition_body: str | None = None
+    occurred_at: datetime
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call of a tool by the agent.
+
+    Args:
+        id: Unique within the scope.
+        scope: Whose agent called.
+        session_id: The conversation it was made in.
+        tool_name: The tool.
+        succeeded: Whether it did what it was called for.
+        arguments: What it was called with, in short.
+        error_message: What it said when it failed.
+        duration_ms: How long it took, milliseconds.
+        occurred_at: When it was made.
+        recorded_at: When this store first held it.
+    """
+
+    id: str
+    scope: Scope
+    session_id: str
+    tool_name: str
+    succeeded: bool
+    arguments: str | None = None
+    error_message: str | None = None
+    duration_ms: int | None = None
     occurred_at: datetime
     recorded_at: datetime

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
-from agentcore.hosting.options import ConversationOptions, FeedbackOptions, MemoryOptions, SkillOptions, WispOptions
+from agentcore.hosting.corrections import CorrectionDetector
+from agentcore.hosting.options import (
+    ConversationOptions,
+    FeedbackOptions,
+    MemoryOptions,
+    SkillOptions,
+    ToolCallOptions,
+    WispOptions,
+)
 from agentcore.hosting.service import HostedService
 from agentcore.hosting.watching import BusySource
 from agentcore.ids import IdFactory
@@ -36,6 +44,7 @@ class Blueprint:
         skills: How skills are kept.
         feedback: How feedback is kept.
         wisps: How wisp runs are kept.
+        corrections: What finds users' turns that correct the assistant; None is the rules there are.
         services: The host's own services, in the order to start them.
         busy_sources: What tells of people served where the host does not see it.
         dreaming: Makes the dreams.
@@ -52,6 +61,8 @@ class Blueprint:
     skills: SkillOptions | None = None
     feedback: FeedbackOptions | None = None
     wisps: WispOptions | None = None
+    tool_calls: ToolCallOptions | None = None
+    corrections: CorrectionDetector | None = None
     services: Sequence[HostedService] = ()
     busy_sources: Sequence[BusySource] = ()
     dreaming: "DreamFactory | None" = None
@@ -65,6 +76,7 @@ class Blueprint:
             Capability.SKILLS: self.skills,
             Capability.FEEDBACK: self.feedback,
             Capability.WISPS: self.wisps,
+            Capability.TOOL_CALLS: self.tool_calls,
             Capability.LLM: self.chat,
         }
         return frozenset(capability for capability, part in present.items() if part is not None)

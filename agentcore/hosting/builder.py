@@ -12,6 +12,7 @@ from agentcore.ids import IdFactory, RandomIds
 
 if TYPE_CHECKING:
     from agentcore.hosting.blueprint import Blueprint
+    from agentcore.hosting.corrections import CorrectionDetector
     from agentcore.hosting.host import Host
     from agentcore.hosting.options import (
         ConversationOptions,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         MemoryOptions,
         Options,
         SkillOptions,
+        ToolCallOptions,
         WispOptions,
     )
     from agentcore.hosting.service import HostedService
@@ -75,6 +77,7 @@ class AgentHostBuilder:
         self._storage: Storage | None = None
         self._services: list[HostedService] = []
         self._busy_sources: list[BusySource] = []
+        self._corrections: CorrectionDetector | None = None
         self._install: Callable[[Callable[[DreamOptions], DreamOptions]], DreamFactory] | None = None
         self._is_built = False
 
@@ -90,13 +93,26 @@ class AgentHostBuilder:
         """Let the agent look up procedures."""
         return self._with("skills", options)
 
-    def with_feedback(self, options: "_Told[FeedbackOptions]" = None) -> Self:
-        """Keep signals about the agent's work."""
+    def with_feedback(
+        self, options: "_Told[FeedbackOptions]" = None, *, corrections: "CorrectionDetector | None" = None
+    ) -> Self:
+        """Keep signals about the agent's work.
+
+        Args:
+            options: What is kept of them.
+            corrections: Tells of a user's words whether they correct the assistant: then they are feedback, too. By
+                default rules of many languages say so; `lambda text: False` finds none.
+        """
+        self._corrections = corrections or self._corrections
         return self._with("feedback", options)
 
     def with_wisps(self, options: "_Told[WispOptions]" = None) -> Self:
         """Keep what wisps did."""
         return self._with("wisps", options)
+
+    def with_tool_calls(self, options: "_Told[ToolCallOptions]" = None) -> Self:
+        """Keep what tools were called."""
+        return self._with("tool_calls", options)
 
     def with_dreaming(self, configure: "_Told[DreamOptions]" = None, *, in_background: bool = True) -> Self:
         """Let dreams tend the memory in idle time.
@@ -205,6 +221,8 @@ class AgentHostBuilder:
             skills=settling.options(options.SkillOptions, self._told.get("skills")),
             feedback=settling.options(options.FeedbackOptions, self._told.get("feedback")),
             wisps=settling.options(options.WispOptions, self._told.get("wisps")),
+            tool_calls=settling.options(options.ToolCallOptions, self._told.get("tool_calls")),
+            corrections=self._corrections and settling.function("with_feedback(corrections)", self._corrections),
             services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),
             busy_sources=tuple(settling.function("with_busy_source", one) for one in self._busy_sources),
             dreaming=self._install and settling.plugin(self._install, self._told["dreaming"]),

@@ -10,6 +10,7 @@ from agentcore.hosting.activity import ActivityRecorder
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.hosting.blueprint import Blueprint
 from agentcore.hosting.conversation import Conversation
+from agentcore.hosting.corrections import is_correction
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.memory import Memory
@@ -17,6 +18,7 @@ from agentcore.hosting.options import MemoryOptions
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.skills import Skills
 from agentcore.hosting.switching import Switchboard
+from agentcore.hosting.tool_calls import ToolCallLog
 from agentcore.hosting.watching import BusyWatch
 from agentcore.hosting.wisps import WispLog
 from agentcore.ids import RandomIds
@@ -59,8 +61,10 @@ class _HostContainer(containers.DeclarativeContainer):
     recall_options: providers.Dependency[Any] = providers.Dependency()
     conversation_options: providers.Dependency[Any] = providers.Dependency()
     skill_options: providers.Dependency[Any] = providers.Dependency()
+    corrections: providers.Dependency[Any] = providers.Dependency()
     feedback_options: providers.Dependency[Any] = providers.Dependency()
     wisp_options: providers.Dependency[Any] = providers.Dependency()
+    tool_call_options: providers.Dependency[Any] = providers.Dependency()
 
     gate = providers.Singleton(BusyGate)
     storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
@@ -72,10 +76,18 @@ class _HostContainer(containers.DeclarativeContainer):
     watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
 
     memory = providers.Factory(Memory, storage=storage, recall=recall, ids=ids)
-    conversation = providers.Factory(Conversation, storage=storage, ids=ids, options=conversation_options)
+    conversation = providers.Factory(
+        Conversation,
+        storage=storage,
+        ids=ids,
+        options=conversation_options,
+        corrections=corrections,
+        feedback=feedback_options,
+    )
     skills = providers.Factory(Skills, storage=storage, ids=ids, options=skill_options)
     feedback = providers.Factory(FeedbackLog, storage=storage, ids=ids, options=feedback_options)
     wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
+    tool_calls = providers.Factory(ToolCallLog, storage=storage, ids=ids, options=tool_call_options)
 
     parts = providers.Singleton(
         HostParts,
@@ -101,6 +113,7 @@ class _HostContainer(containers.DeclarativeContainer):
         skills=skills.provider,
         feedback=feedback.provider,
         wisps=wisps.provider,
+        tool_calls=tool_calls.provider,
         dreams=dreams_of.provider,
         switchboard=switchboard,
     )
@@ -133,9 +146,11 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "decay": memory.decay(),
         "recall_options": memory.recall(),
         "conversation_options": blueprint.conversation,
+        "corrections": blueprint.feedback and (blueprint.corrections or is_correction),
         "skill_options": blueprint.skills,
         "feedback_options": blueprint.feedback,
         "wisp_options": blueprint.wisps,
+        "tool_call_options": blueprint.tool_calls,
     }
     return {name: providers.Object(value) for name, value in values.items()}
 
@@ -148,6 +163,7 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "skills": blueprint.skills,
         "feedback": blueprint.feedback,
         "wisps": blueprint.wisps,
+        "tool_calls": blueprint.tool_calls,
     }
     substitutes: dict[str, providers.Object[Any]] = {
         name: providers.Object(None) for name, options in services.items() if options is None
@@ -158,13 +174,12 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
 
 
 def _extra_services(blueprint: Blueprint, dreams: "Dreams | None") -> Sequence[Any]:
-    """Return the model, the host's own services and then, as the last to start and the first to stop, the dreams."""
+    """Return the model, the host's own services and then, last to start and first to stop, what dreams bring."""
     own: list[object] = list(blueprint.services)
     chat: object = blueprint.chat
     # A client that is one of the host's own services has its place among them.
     first = [chat] if _lives(chat) and not any(one is chat for one in own) else []
-    watching = None if dreams is None else dreams.service
-    return [*first, *own, *([] if watching is None else [watching])]
+    return [*first, *own, *(dreams.services if dreams is not None else ())]
 
 
 def _lives(part: object) -> bool:

@@ -2,17 +2,24 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from textwrap import shorten
+from typing import Final, TypeAlias
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Trust
 from agentcore.domain.scope import Scope
+from agentcore.domain.signals import Feedback, FeedbackKind
 from agentcore.hosting.checks import clean_instant, clean_member, clean_name, clean_text, clean_trust, optional_name
-from agentcore.hosting.options import ConversationOptions
+from agentcore.hosting.corrections import CorrectionDetector
+from agentcore.hosting.options import ConversationOptions, FeedbackOptions
 from agentcore.ids import IdFactory
 from agentcore.stores.protocols import Storage, UnitOfWork
 
 Turns: TypeAlias = list[Turn]
+
+_BEFORE: Final = 4
+"""Turns before a correction among which the assistant has spoken."""
+_SUMMARY: Final = 200
 
 
 class Role(StrEnum):
@@ -32,6 +39,8 @@ class Conversation:
         storage: Where they are kept.
         ids: Names new turns.
         options: How far turns are trusted.
+        corrections: Finds users' turns that correct the assistant, which then are feedback too; None looks for none.
+        feedback: What is kept of such feedback.
     """
 
     def __init__(
@@ -41,10 +50,14 @@ class Conversation:
         storage: Storage,
         ids: IdFactory,
         options: ConversationOptions | None = None,
+        corrections: CorrectionDetector | None = None,
+        feedback: FeedbackOptions | None = None,
     ) -> None:
         self._scope = scope
         self._storage = storage
         self._ids = ids
+        self._corrects = corrections
+        self._max_detail = (feedback or FeedbackOptions()).max_detail
         trusts = options or ConversationOptions()
         self._trust = {
             Role.USER: trusts.user_trust,
@@ -101,6 +114,8 @@ class Conversation:
                 trust=trusted,
                 generated=generated,
             )
+            if self._is_correction(unit, turn):
+                unit.feedback.append([self._correction(turn)])
             unit.turns.add([turn])
             return turn
 
@@ -118,3 +133,22 @@ class Conversation:
     async def count(self) -> int:
         """Count turns."""
         return await self._storage.read(self._scope, lambda view: view.turns.count())
+
+    def _is_correction(self, unit: UnitOfWork, turn: Turn) -> bool:
+        """Tell whether a user corrects what the assistant has just said."""
+        if self._corrects is None or turn.role != Role.USER or turn.generated or not self._corrects(turn.content):
+            return False
+        before = unit.turns.session(turn.session_id, limit=_BEFORE)
+        return any(one.role == Role.ASSISTANT for one in before)
+
+    def _correction(self, turn: Turn) -> Feedback:
+        return Feedback(
+            id=self._ids.new(),
+            scope=self._scope,
+            session_id=turn.session_id,
+            kind=FeedbackKind.CORRECTION,
+            summary=shorten(turn.content, _SUMMARY, placeholder="..."),
+            detail=turn.content[: self._max_detail] or None,
+            occurred_at=turn.occurred_at,
+            recorded_at=turn.recorded_at,
+        )

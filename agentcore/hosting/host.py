@@ -18,6 +18,7 @@ from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import HostedService
 from agentcore.hosting.skills import Skills
 from agentcore.hosting.switching import UNCHANGED, Setting, Switchboard, addressed
+from agentcore.hosting.tool_calls import ToolCallLog
 from agentcore.hosting.wisps import WispLog
 from agentcore.llm.gate import BusyGate
 from agentcore.stores.protocols import Storage, Switch
@@ -41,6 +42,7 @@ class ServiceFactories:
     skills: Callable[[Scope], Skills | None]
     feedback: Callable[[Scope], FeedbackLog | None]
     wisps: Callable[[Scope], WispLog | None]
+    tool_calls: Callable[[Scope], ToolCallLog | None]
     dreams: Callable[[Scope], "Dreams | None"]
     switchboard: Switchboard
 
@@ -89,6 +91,11 @@ class ScopedHost:
     def wisps(self) -> WispLog:
         """What its wisps did."""
         return _present(self._factories.wisps(self._scope), "wisp log", "with_wisps")
+
+    @cached_property
+    def tool_calls(self) -> ToolCallLog:
+        """What tools it called."""
+        return _present(self._factories.tool_calls(self._scope), "log of tool calls", "with_tool_calls")
 
     @cached_property
     def dreams(self) -> "Dreams":
@@ -232,6 +239,11 @@ class Host(Lifecycle):
     def wisps(self) -> WispLog:
         """The default scope's wisp runs."""
         return self._default.wisps
+
+    @property
+    def tool_calls(self) -> ToolCallLog:
+        """The default scope's tool calls."""
+        return self._default.tool_calls
 
     @property
     def dreams(self) -> "Dreams":

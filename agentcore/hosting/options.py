@@ -131,6 +131,15 @@ class WispOptions(Options):
     """Longest definition kept with a successful run, in characters; a longer one is left out."""
 
 
+class ToolCallOptions(Options):
+    """What the log of tool calls keeps."""
+
+    section: ClassVar[str] = "tool_calls"
+
+    max_text: int = Field(default=400, ge=0, le=MAX_CONTENT)
+    """Characters of arguments and error messages that are kept; the rest is cut off."""
+
+
 def together(refusals: Sequence[E]) -> "E | ExceptionGroup[E]":
     """Return the one refusal itself, or a group of several.
 

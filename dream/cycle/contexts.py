@@ -11,6 +11,7 @@ from agentcore.hosting.parts import HostParts
 from agentcore.recall.neighbour import Neighbour
 from agentcore.stores.protocols import ReadView
 from dream.domain.cluster import SettledCluster
+from dream.domain.log_standing import LogReading, LogStanding
 from dream.domain.proposal import History
 from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
@@ -31,6 +32,8 @@ class Contexts:
         pass_name: The pass.
         run_id: The run.
         as_of: The instant it judges by.
+        log_readers: Enabled passes that read the conversation log.
+        log_end: Position of the newest turn when the run began.
     """
 
     parts: HostParts
@@ -39,6 +42,8 @@ class Contexts:
     pass_name: str
     run_id: str
     as_of: datetime
+    log_readers: tuple[str, ...] = ()
+    log_end: int = 0
 
     async def plain(self, looked_at: int) -> DreamContext:
         """Return the context of a step, after *looked_at* items of the run."""
@@ -61,7 +66,24 @@ class Contexts:
             similar=views.similar,
             declined=views.declined,
             count_history=views.count_history,
+            read_log=self._read_log,
         )
+
+    async def _read_log(self) -> LogStanding:
+        def look(view: ReadView) -> LogStanding:
+            books = bookkeeping(view)
+            unread = {reader: books.cursors.reopened(reader) for reader in self.log_readers}
+            readings = tuple(
+                LogReading(
+                    reader=reader,
+                    position=books.cursors.position(reader) or 0,
+                    unread=books.attempts.failed(reader, ids),
+                )
+                for reader, ids in unread.items()
+            )
+            return LogStanding(end=self.log_end, readings=readings)
+
+        return await self.parts.storage.read(self.scope, look)
 
     async def with_model(
         self, looked_at: int, *, directives: Mapping[str, str], vocabulary: Vocabulary

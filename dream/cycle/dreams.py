@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
+from agentcore.hosting.service import HostedService
 from agentcore.stores.protocols import ReadView, UnitOfWork
 from dream.cycle.history import History, Status, read_history, read_status
 from dream.cycle.revision import Reviser
@@ -14,6 +15,7 @@ from dream.cycle.runner import Runner
 from dream.cycle.scheduling.asking import Desk
 from dream.cycle.scheduling.service import DreamService
 from dream.cycle.scheduling.standing import Standing
+from dream.cycle.session_evaluator import NEEDS, SESSION_EVALUATOR, SessionEvaluator
 from dream.cycle.trial import make_plan
 from dream.cycle.watching import Listener, Unsubscribe, Watch
 from dream.domain.alarm import Alarm
@@ -67,13 +69,20 @@ class Dreams:
         """The passes of a run, in order."""
         return self._runner.pass_names
 
+    @property
+    def services(self) -> tuple[HostedService, ...]:
+        """What works as long as the host lives: it starts dreams, and evaluates conversations if there is a model."""
+        evaluates = self._parts.capabilities >= NEEDS and SESSION_EVALUATOR not in self._options.disabled
+        evaluating = (SessionEvaluator(self._parts, self._options),) if evaluates else ()
+        return evaluating if self._service is None else (*evaluating, self._service)
+
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""
         return Dreams(self._parts, self._options, scope, self._watch, self._service)
 
     @property
     def service(self) -> DreamService | None:
-        """What starts dreams by themselves, started and stopped by the host; None if nothing does."""
+        """What starts dreams by themselves; None if nothing does."""
         return self._service
 
     async def schedule(self, scope: Scope | None = None) -> Request:

@@ -1,4 +1,4 @@
-"""How the report of a run begins, and how that of an interrupted one ends."""
+"""How the report of a run begins, and what it says of one that never did, or never ended."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -19,6 +19,19 @@ def opening(scope: Scope, run: OpenRun, *, resumed: bool) -> RunReport:
         started_at=run.started_at,
         resumed=resumed,
         directives=run.directives.hashes,
+    )
+
+
+def deferred(scope: Scope, reason: str, now: datetime) -> RunReport:
+    """Return the report of a run that did not start."""
+    return RunReport(
+        run_id="",
+        scope=scope,
+        outcome=Outcome.DEFERRED,
+        reason=reason,
+        as_of=now,
+        started_at=now,
+        finished_at=now,
     )
 
 

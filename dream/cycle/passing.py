@@ -40,6 +40,8 @@ class PassRun:
         lease: The right to dream.
         steps: The steps of the pass committed so far, by an interrupted process or by this one.
         next_number: The number of the run's next step.
+        log_readers: Enabled passes that read the conversation log.
+        log_end: Position of the newest turn when the run began.
         worked: How long its steps took so far, their commits included, in seconds.
         spent: What its calls cost, however far it came.
     """
@@ -53,6 +55,8 @@ class PassRun:
     lease: Lease
     steps: list[StepRow]
     next_number: int
+    log_readers: tuple[str, ...] = ()
+    log_end: int = 0
     worked: float = field(init=False)
     spent: Spent = field(default=Spent(), init=False)
 
@@ -75,6 +79,8 @@ class PassRun:
             pass_name=self.name,
             run_id=self.run_id,
             as_of=self.as_of,
+            log_readers=self.log_readers,
+            log_end=self.log_end,
         )
 
     @property

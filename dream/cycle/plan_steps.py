@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-import orjson
-
-from agentcore.domain.records import Record, RecordKind, to_image
+from agentcore.domain.records import Record, RecordKind
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.steps import apply_changes
 from dream.domain.change import Change, ChangeSet
-from dream.domain.journal import JournalRow
+from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Skip
 from dream.domain.report import PassOutcome, PassReport
@@ -138,13 +136,16 @@ def _as_planned(unit: UnitOfWork, planned: Sequence[JournalRow]) -> tuple[Change
     changes: list[Change[Record]] = []
     marks: dict[str, str] = {}
     for row in planned:
-        present: Record | None = (
-            unit.entries.get(row.record_id) if row.kind is RecordKind.ENTRY else unit.skills.get(row.record_id)
-        )
-        image = None if present is None else orjson.dumps(to_image(present), option=orjson.OPT_SORT_KEYS).decode()
-        if image != row.before:
+        present = _stored(unit, row)
+        if image_text(present) != row.before:
             moved.append(row.record_id)
-        changes.append(Change(before=present, after=row.record_after, reason=row.reason))
+            continue
+        changes.append(Change(before=present, after=row.became(present), reason=row.reason))
         if row.fingerprint is not None:
             marks[row.record_id] = row.fingerprint
     return ChangeSet(operation=planned[0].operation, changes=tuple(changes), fingerprints=marks), moved
+
+
+def _stored(unit: UnitOfWork, row: JournalRow) -> Record | None:
+    stores = {RecordKind.ENTRY: unit.entries.get, RecordKind.TURN: unit.turns.get}
+    return stores.get(row.kind, unit.skills.get)(row.record_id)

@@ -86,4 +86,5 @@ def _signals(unit: UnitOfWork) -> dict[RecordKind, SignalStore[Any]]:
         RecordKind.SKILL_USE: unit.skill_uses,
         RecordKind.FEEDBACK: unit.feedback,
         RecordKind.WISP_RUN: unit.wisp_runs,
+        RecordKind.TOOL_CALL: unit.tool_calls,
     }

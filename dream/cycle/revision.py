@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 
 from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.domain.records import Record
+from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.parts import HostParts
@@ -66,7 +66,7 @@ class Reviser:
                 return self._deferred(scope, RunKind.UNDO, target)
             report = await self._open(scope, RunKind.UNDO, target)
             undone = await self._undo_rows(scope, lease, report.run_id, rows)
-            touched = [row.record_id for row in rows]
+            touched = [row.record_id for row in rows if row.kind is not RecordKind.TURN]  # nobody has to read it again
 
             def settle(unit: UnitOfWork) -> None:
                 unit.leases.assert_held(lease)

@@ -11,7 +11,8 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
-from dream.cycle.interrupted import abandoned, opening
+from dream.cycle.consuming import log_readers
+from dream.cycle.interrupted import abandoned, deferred, opening
 from dream.cycle.lease import dream_lease
 from dream.cycle.model_passing import ModelPassRun, reopen_unfinished
 from dream.cycle.passing import PassRun
@@ -20,7 +21,7 @@ from dream.directives import Directive, DirectiveLibrary
 from dream.domain.frozen import FrozenDirectives
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.reasons import Deferral, Skip
-from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
 from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
 from dream.options import DreamOptions
 from dream.passes import ORDER, DreamPass, ModelPass, Place
@@ -38,6 +39,7 @@ class _Start:
     names: tuple[str, ...]
     steps: tuple[StepRow, ...]
     directives: FrozenDirectives
+    log_end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +120,14 @@ class Runner:
                     return await self._held(scope)
                 return await self._led(scope, lease, _Wish(names, now, gone_on, booking))
         except NotAdmittedError as error:
-            return self._deferred(scope, error.reason)
+            return deferred(scope, error.reason, self._parts.clock.now())
 
     async def _led(self, scope: Scope, lease: Lease, wish: _Wish) -> RunReport:
         """Run under the lease; a run that is broken off leaves the schedule as if it had not begun."""
         try:
             if await self._paused(scope):
                 await self._give_up(scope, wish.booking)
-                return self._deferred(scope, PAUSED)
+                return deferred(scope, PAUSED, self._parts.clock.now())
             resumed = await self._interrupted(scope)
             async with self._parts.watch.watching():
                 if resumed is not None:
@@ -171,7 +173,7 @@ class Runner:
                 return None
             run = young[-1]
             report = opening(scope, run, resumed=True)
-            return _Start(report, run.passes, tuple(runs.steps(run.run_id)), run.directives)
+            return _Start(report, run.passes, tuple(runs.steps(run.run_id)), run.directives, run.log_end)
 
         return await self._parts.storage.write(scope, look)
 
@@ -188,8 +190,13 @@ class Runner:
         report = opening(scope, run, resumed=False)
         options = self._options.model_dump(mode="json")
         frozen = {"passes": list(names), "options": options, "directives": directives.to_json()}
-        await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.open(report, frozen))
-        return _Start(report, names, (), directives)
+
+        def begin(unit: UnitOfWork) -> int:
+            end = unit.turns.last_position()
+            bookkeeping(unit).runs.open(report, {**frozen, "log_end": end})
+            return end
+
+        return _Start(report, names, (), directives, await self._parts.storage.write(scope, begin))
 
     def _frozen(self, names: Sequence[str]) -> FrozenDirectives:
         """Read the directives that the run's model passes will send, as they are now."""
@@ -259,6 +266,8 @@ class Runner:
             "lease": lease,
             "steps": steps,
             "next_number": number,
+            "log_readers": log_readers(self._order, self._options.disabled, self._parts.capabilities),
+            "log_end": start.log_end,
         }
         if isinstance(dream_pass, ModelPass):
             frozen = start.directives
@@ -268,19 +277,7 @@ class Runner:
     async def _held(self, scope: Scope) -> RunReport:
         holder = await self._parts.storage.read(scope, lambda view: view.leases.holder(DREAM_LEASE))
         who = f" by process {holder.pid} on {holder.host}" if holder else ""
-        return self._deferred(scope, f"{Deferral.LEASE_HELD}{who}")
-
-    def _deferred(self, scope: Scope, reason: str) -> RunReport:
-        now = self._parts.clock.now()
-        return RunReport(
-            run_id="",
-            scope=scope,
-            outcome=Outcome.DEFERRED,
-            reason=reason,
-            as_of=now,
-            started_at=now,
-            finished_at=now,
-        )
+        return deferred(scope, f"{Deferral.LEASE_HELD}{who}", self._parts.clock.now())
 
 
 async def _isolated(run: PassRun) -> PassReport:

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
 from agentcore.stores.protocols import Lease, UnitOfWork
+from dream.cycle.consuming import mark_turns
 from dream.cycle.purging import Purging
 from dream.cycle.share_cap import ShareCap
 from dream.cycle.skill_names import after_change, with_skill_names
@@ -101,7 +103,9 @@ class StepWriter:
             "seconds": draft.seconds,
             **draft.extra,
         }
-        step = self._row(books, number, draft, [*_to_look_at_again(judged.stale, draft), *draft.reopen], report)
+        step = self._row(
+            books, number, draft, [*_to_look_at_again(judged.stale, draft), *draft.reopen, *proposal.reopen], report
+        )
         books.runs.add_step(self.run_id, step)
         books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
         return step
@@ -186,6 +190,7 @@ def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:
     """Write records as *changes* say; StaleVersionError if one moved."""
     replaced: list[tuple[MemoryEntry, MemoryEntry]] = []
     added: list[MemoryEntry] = []
+    read: list[Turn] = []
     for change in changes:
         before, after = change.before, change.after
         if isinstance(before, MemoryEntry) and isinstance(after, MemoryEntry):
@@ -194,10 +199,13 @@ def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:
             added.append(after)
         elif isinstance(before, MemoryEntry):
             unit.entries.delete([before.id])
+        elif isinstance(before, Turn) and isinstance(after, Turn):
+            read.append(after)
         else:
             _apply_skill(unit, change)
     unit.entries.replace(replaced)
     unit.entries.add(added)
+    mark_turns(unit, read)
 
 
 def _apply_skill(unit: UnitOfWork, change: Change[Record]) -> None:
@@ -212,12 +220,12 @@ def _apply_skill(unit: UnitOfWork, change: Change[Record]) -> None:
         raise InvalidContentError(field="change", problem=f"a {change.kind} cannot be changed by a dream")
 
 
-def _sources(change_sets: Sequence[ChangeSet]) -> list[MemoryEntry | Skill]:
+def _sources(change_sets: Sequence[ChangeSet]) -> list[MemoryEntry | Skill | Turn]:
     return [
         change.before
         for change_set in change_sets
         for change in change_set.changes
-        if isinstance(change.before, (MemoryEntry, Skill))
+        if isinstance(change.before, (MemoryEntry, Skill, Turn))
     ]
 
 
@@ -241,6 +249,8 @@ def _present(unit: UnitOfWork, change_sets: Sequence[ChangeSet]) -> dict[Key, Re
     present.update({(RecordKind.ENTRY, entry.id): entry for entry in unit.entries.get_many(ids)})
     for kind, record_id in [key for key in present if key[0] is RecordKind.SKILL]:
         present[kind, record_id] = unit.skills.get(record_id)
+    turns = unit.turns.get_many([record_id for kind, record_id in present if kind is RecordKind.TURN])
+    present.update({(RecordKind.TURN, turn.id): turn for turn in turns})
     return present
 
 
@@ -256,6 +266,6 @@ def _moved(change_set: ChangeSet, present: Mapping[Key, Record | None]) -> list[
 
 def _is_as_read(stored: Record | None, before: Record | None) -> bool:
     # The journal's image is what an undo brings back, so the pass's word for it is not enough.
-    if isinstance(stored, (MemoryEntry, Skill)) and isinstance(before, (MemoryEntry, Skill)):
+    if isinstance(stored, (MemoryEntry, Skill, Turn)) and isinstance(before, (MemoryEntry, Skill, Turn)):
         return stored.version == before.version and stored == before
     return stored is None and before is None

@@ -4,16 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-import orjson
-
 from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.domain.records import Record, RecordKind, to_image
+from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.stores.protocols import UnitOfWork
 from dream.cycle.steps import apply_changes
 from dream.domain.change import Change, ChangeSet
-from dream.domain.journal import JournalRow
+from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import NotUndone
 from dream.stores import Books, bookkeeping
@@ -129,7 +127,11 @@ def _taken_back(
     rows: Sequence[JournalRow], state: Mapping[str, Record | None], obstacles: _Obstacles, undone: Undone
 ) -> list[Change[Record]]:
     """Return the changes that take a change set back, and note what stays as it is."""
-    gone = [row.record_id for row in rows if row.before and row.after and not state.get(row.record_id)]
+    gone = [
+        row.record_id
+        for row in rows
+        if row.kind is not RecordKind.TURN and row.before and row.after and not state.get(row.record_id)
+    ]
     if gone and not any(row.scrubbed for row in rows):
         # What the others took over from it stands nowhere else any more.
         undone.refused.append(Refusal(NotUndone.PURGED, f"{', '.join(gone)}; the rest of that change stays too"))
@@ -145,16 +147,17 @@ def _inverse(
     if row.operation == PURGE:
         undone.purged += 1
         return None
-    before = row.record_before
+    present = state.get(row.record_id)
+    before = row.was(present)
     if row.scrubbed or (isinstance(before, MemoryEntry) and fold_key(before.content) in obstacles.forgotten):
         undone.refused.append(Refusal(NotUndone.FORGOTTEN, row.record_id))
         return None
-    present = state.get(row.record_id)
-    image = _text(present)
+    image = image_text(present)
     if image == row.before:
         return None  # somebody has taken it back before
     if image != row.after:
-        undone.refused.append(Refusal(NotUndone.CHANGED_SINCE, row.record_id))
+        purged = row.kind is RecordKind.TURN and present is None
+        undone.refused.append(Refusal(NotUndone.PURGED if purged else NotUndone.CHANGED_SINCE, row.record_id))
         return None
     if isinstance(before, Skill) and obstacles.bar(before):
         undone.refused.append(Refusal(NotUndone.CHANGED_SINCE, f"{row.record_id}, whose name another skill has now"))
@@ -175,6 +178,8 @@ def _present(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, Record |
     for row in rows:
         if row.kind is RecordKind.SKILL:
             present[row.record_id] = unit.skills.get(row.record_id)
+    turn_ids = [row.record_id for row in rows if row.kind is RecordKind.TURN and row.operation != PURGE]
+    present.update({turn.id: turn for turn in unit.turns.get_many(turn_ids)})
     return present
 
 
@@ -191,9 +196,3 @@ def _forgotten(unit: UnitOfWork, rows: Sequence[JournalRow]) -> frozenset[str]:
     befores = [row.record_before for row in rows if row.operation != PURGE]
     keys = {fold_key(record.content) for record in befores if isinstance(record, MemoryEntry)}
     return frozenset(unit.forgotten.contains(keys))
-
-
-def _text(record: Record | None) -> str | None:
-    if not isinstance(record, (MemoryEntry, Skill)):
-        return None
-    return orjson.dumps(to_image(record), option=orjson.OPT_SORT_KEYS).decode()

@@ -64,6 +64,16 @@ KNOWN: Final[Mapping[str, Known]] = MappingProxyType(
             ("preferences",),
             ("toSave", "content", "sentiment", "existing", "supersedes", "sourceIds", "quote"),
         ),
+        "wisp-failure-dream": Known(
+            "Why wisps keep failing, and what the skills behind them are to be told.",
+            ("wisp-failures",),
+            ("patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"),
+        ),
+        "session-evaluator": Known(
+            "How a conversation that has come to rest is summed up and rated.",
+            ("session-evaluator",),
+            ("rating", "summary"),
+        ),
     },
 )
 """Every directive by name, in the order of the passes that send it."""

@@ -79,6 +79,7 @@ class Proposal:
         notes: Findings for the report, plain JSON values.
         cursor: Position up to which the pass has now looked; None leaves its cursor where it is.
         looked_at: Ids the step dealt with; they leave the pass's reopened set.
+        reopen: Ids behind the cursor that a later run has to look at again.
         fingerprint: Hash of what the pass judges by; it goes into the pass ledger.
         backlog: Items left for later runs.
         settled: Clusters that were left as they are.
@@ -92,6 +93,7 @@ class Proposal:
     notes: Notes = field(default_factory=dict[str, Any])
     cursor: int | None = None
     looked_at: tuple[str, ...] = ()
+    reopen: tuple[str, ...] = ()
     fingerprint: str | None = None
     backlog: int = 0
     settled: tuple[SettledCluster, ...] = ()

@@ -96,6 +96,8 @@ class Refused(StrEnum):
     """What it cites was asked for in fewer than two conversations."""
     WORKED_WORSE = "worked_worse"
     """The skill was like this before, and failed more often; it was taken back."""
+    NOT_LEARNABLE = "not_learnable"
+    """The failures came from outside; no skill can prevent them."""
     INVALID_CONTENT = "invalid_content"
     """The text, category or a tag cannot be stored."""
     SECRET = "secret"  # noqa: S105 - a code, not one

@@ -13,19 +13,22 @@ from dream.guards.knowledge import Knowledge
 from dream.guards.protection import keeps_pins, leaves_protected_categories
 from dream.guards.provenance import raises_nothing
 from dream.guards.purging import PURGER, is_purgeable
-from dream.guards.skills import raises_no_skill, replaces_skills, takes_no_name
+from dream.guards.skills import raises_no_skill, replaces_skills, takes_no_name, tells_no_secret
 from dream.guards.undone import respects_undo
+from dream.guards.words import keeps_words
 
 Guard = Callable[[ChangeSet, Knowledge], Refusal | None]
 
 GUARDS: tuple[Guard, ...] = (
     keeps_records,
+    keeps_words,
     raises_nothing,
     leaves_protected_categories,
     keeps_pins,
     replaces_skills,
     takes_no_name,
     raises_no_skill,
+    tells_no_secret,
     respects_undo,
 )
 

@@ -1,4 +1,4 @@
-"""Skills are procedures people rely on: none goes without one in its place, and none takes another's name."""
+"""Skills are procedures people rely on: none goes without one in its place, takes another's name, or tells a secret."""
 
 from agentcore.domain.memory import Status, Trust
 from agentcore.domain.skill import Skill
@@ -6,6 +6,7 @@ from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.knowledge import Knowledge
+from dream.guards.secrets import secret_in
 
 
 def replaces_skills(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
@@ -49,6 +50,25 @@ def raises_no_skill(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | N
         if after.last_used_at is not None and (used is None or after.last_used_at > used):
             return Refusal(Refused.REINFORCEMENT_RAISED, after.id)
     return None
+
+
+def tells_no_secret(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | None:
+    """Refuse skills with a line that looks like a secret, unless the line stood in a skill that the set began with.
+
+    What a person wrote into a skill is theirs to keep; what a model says of it, or makes of a conversation, is not.
+    """
+    told = {line for skill in _before(change_set) for line in _lines(skill)}
+    for skill in _after(change_set):
+        secret = secret_in("\n".join(line for line in _lines(skill) if line not in told))
+        if secret is not None:
+            where = skill.id if secret_in(skill.name) else skill.name
+            return Refusal(Refused.SECRET, f"{where} looks like it holds a {secret}")
+    return None
+
+
+def _lines(skill: Skill) -> list[str]:
+    texts = (skill.name, skill.summary, skill.status_reason or "", *skill.content.splitlines())
+    return [line.strip() for line in texts]
 
 
 def _before(change_set: ChangeSet) -> list[Skill]:

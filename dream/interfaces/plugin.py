@@ -7,6 +7,7 @@ from dream.cycle.dreams import Dreams
 from dream.cycle.runner import Runner
 from dream.cycle.scheduling.planning import Planner
 from dream.cycle.scheduling.service import DreamService
+from dream.cycle.session_evaluator import SESSION_EVALUATOR
 from dream.cycle.watching import Watch
 from dream.directives.library import require_known
 from dream.errors import UnknownPassError
@@ -33,7 +34,7 @@ def install_dreaming(configure: Configure = None, *, in_background: bool = True)
         >>> make = install_dreaming(lambda options: options.replace(disabled={"near-duplicates"}))
     """
     options = configure(DreamOptions()) if callable(configure) else configure or DreamOptions()
-    known = tuple(place.dream_pass.name for place in ORDER)
+    known = (*(place.dream_pass.name for place in ORDER), SESSION_EVALUATOR)
     for name in sorted(options.disabled - set(known)):
         raise UnknownPassError(name=name, known=known)
     require_known(options.directives)

@@ -10,7 +10,9 @@ from pydantic import Field, field_validator
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
 from dream.options.asking import ModelOptions
+from dream.options.failures import PromotionPolicy, WispFailureOptions
 from dream.options.keeping import RetentionOptions
+from dream.options.log import ConsumptionPolicy, LogOptions, SessionOptions
 from dream.options.memories import (
     ConsolidationOptions,
     EpisodeOptions,
@@ -29,6 +31,7 @@ __all__ = [
     "CapWindow",
     "CatchUp",
     "ConsolidationOptions",
+    "ConsumptionPolicy",
     "Cron",
     "DailyAt",
     "DreamOptions",
@@ -36,18 +39,22 @@ __all__ = [
     "Heartbeat",
     "Idle",
     "Interval",
+    "LogOptions",
     "MiningOptions",
     "ModelOptions",
     "NearDuplicateOptions",
     "PreferenceOptions",
     "Preset",
+    "PromotionPolicy",
     "RetentionOptions",
     "SchedulingOptions",
+    "SessionOptions",
     "SkillConsolidationOptions",
     "SkillGapOptions",
     "SkillOptimizationOptions",
     "Threshold",
     "Trigger",
+    "WispFailureOptions",
 ]
 
 
@@ -69,7 +76,7 @@ class DreamOptions(Options):
     schedule: SchedulingOptions = Field(default_factory=SchedulingOptions)
     """When dreams start by themselves."""
     disabled: frozenset[str] = frozenset()
-    """Names of passes that are switched off."""
+    """Names of passes that are switched off; `session-evaluator` is the service that sums conversations up."""
     protected_categories: tuple[str, ...] = ("active-plans",)
     """Categories (with everything below) that no pass changes."""
     retention: RetentionOptions = Field(default_factory=RetentionOptions)
@@ -92,6 +99,12 @@ class DreamOptions(Options):
     """How skills are merged, linked and retired."""
     skill_optimization: SkillOptimizationOptions = Field(default_factory=SkillOptimizationOptions)
     """How skills that fail are rewritten."""
+    wisp_failures: WispFailureOptions = Field(default_factory=WispFailureOptions)
+    """How failed wisps teach skills."""
+    sessions: SessionOptions = Field(default_factory=SessionOptions)
+    """How conversations at rest are evaluated."""
+    log: LogOptions = Field(default_factory=LogOptions)
+    """When turns are consumed."""
     directives: Mapping[str, str] = Field(default_factory=dict)
     """Paths of directives by name, relative to the data directory; `directives/NAME.md` by default."""
     alarm_after: int = Field(default=3, ge=1)

@@ -25,7 +25,7 @@ class RetentionOptions(Options):
     max_turns: int = Field(default=200_000, ge=1)
     """Beyond so many turns the consumed ones go first, then the oldest."""
     signals: timedelta = Field(default=timedelta(days=90), gt=timedelta(0))
-    """Skill uses, feedback and wisp runs are dropped this long after they were stored."""
+    """Skill uses, feedback, wisp runs and tool calls are dropped this long after they were stored."""
     max_signals: int = Field(default=50_000, ge=1)
     """So many of each signal are kept at most."""
     history: timedelta = Field(default=timedelta(days=90), gt=timedelta(0))

@@ -6,6 +6,7 @@ from dream.passes.episodes import EpisodeExtraction
 from dream.passes.exact_fold import ExactFold
 from dream.passes.fact_mining import FactMining
 from dream.passes.importance_decay import ImportanceDecay
+from dream.passes.log_consumption import LogConsumption
 from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.near_duplicates import NearDuplicates
 from dream.passes.preferences import PreferenceInference
@@ -14,6 +15,7 @@ from dream.passes.retention import Retention
 from dream.passes.skill_consolidation import SkillConsolidation
 from dream.passes.skill_gaps import SkillGaps
 from dream.passes.skill_optimization import SkillOptimization
+from dream.passes.wisp_failures import WispFailures
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ ORDER: tuple[Place, ...] = (
     Place(SkillConsolidation(), "after the gaps, so that a new skill that overlaps an old one is merged at once"),
     Place(SkillOptimization(), "after consolidation, so that what fails is improved where it will stay"),
     Place(PreferenceInference(), "after all that writes down what was said, so that it infers only what was not"),
+    Place(WispFailures(), "after the passes that rewrite skills, so that it annotates what stays"),
+    Place(LogConsumption(), "after every pass that reads the log, so that it sees what each of them has read"),
 )
 """The order of a run; adding a pass is one line here."""
 

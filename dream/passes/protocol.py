@@ -12,6 +12,7 @@ from agentcore.recall.neighbour import Neighbour
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.cluster import SettledCluster
+from dream.domain.log_standing import LogStanding
 from dream.domain.proposal import History, Notes, Proposal, Work
 from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
@@ -59,6 +60,14 @@ class CountDocuments(Protocol):
         ...
 
 
+class ReadLog(Protocol):
+    """Look up how far the conversation log was read."""
+
+    async def __call__(self) -> LogStanding:
+        """Return how far each enabled reader of turns is, and where the log ended when the run began."""
+        ...
+
+
 class Settled(Protocol):
     """Look up what was left as it is."""
 
@@ -83,6 +92,7 @@ class DreamContext:
         similar: Finds lexical neighbours.
         declined: Looks up what people took back.
         count_history: Counts bookkeeping that is old enough to go.
+        read_log: Looks up how far the conversation log was read.
     """
 
     scope: Scope
@@ -96,6 +106,7 @@ class DreamContext:
     similar: Similar
     declined: Declined
     count_history: CountHistory
+    read_log: ReadLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from agentcore.domain.scope import Scope
 from agentcore.stores.protocols import ReadView, UnitOfWork
 from agentcore.stores.sql.unit import SqlUnit
 from dream.errors import UnsupportedStorageError
+from dream.stores.attempts import AttemptStore
 from dream.stores.calls import CallStore
 from dream.stores.clusters import ClusterStore
 from dream.stores.cursors import CursorStore
@@ -41,6 +42,7 @@ class Books:
         clusters: Clusters that were left as they are.
         history: Finished dreams, the newest first.
         usage: What calls cost.
+        attempts: In how many runs a pass failed on a record.
         schedules: When scopes dream next, whichever they are.
         fleet: Which of all scopes have to be looked at.
     """
@@ -56,6 +58,7 @@ class Books:
     clusters: ClusterStore
     history: RunHistory
     usage: UsageStore
+    attempts: AttemptStore
     schedules: ScheduleStore
     fleet: Fleet
 
@@ -92,6 +95,7 @@ def bookkeeping(view: ReadView) -> Books:
         ClusterStore(transaction),
         RunHistory(transaction),
         UsageStore(transaction),
+        AttemptStore(transaction),
         ScheduleStore(transaction),
         Fleet(transaction),
     )

@@ -21,8 +21,9 @@ class _Reading:
 
 _ENTRIES = _Reading(entries, entries.c.position, entries.c.status == Status.ACTIVE.value)
 _TURNS = _Reading(turns, turns.c.position, turns.c.consumed_at.is_(None))
+_UNCONSUMED = _Reading(turns, turns.c.position, turns.c.consumed_at.is_(None))
+"""What the reader that waits for all other readers of turns looks at: it is itself none."""
 _FEEDBACK = _Reading(feedback, feedback.c.recorded_at, feedback.c.id.is_not(None))
-
 _SKILLS = _Reading(skills, skills.c.position, skills.c.status == Status.ACTIVE.value)
 
 _READINGS = {
@@ -33,6 +34,7 @@ _READINGS = {
     "preferences": _TURNS,
     "skill-consolidation": _SKILLS,
     "skill-optimization": _SKILLS,
+    "log-consumption": _UNCONSUMED,
 }
 """Readers of something else than entries."""
 
@@ -55,6 +57,11 @@ class CursorStore:
     def reads_entries(reader: str) -> bool:
         """Tell whether *reader* looks at entries, and not at something that is read but once."""
         return reader not in _READINGS
+
+    @staticmethod
+    def reads_turns(reader: str) -> bool:
+        """Tell whether *reader* reads turns to learn something from them."""
+        return _READINGS.get(reader) is _TURNS
 
     def position(self, reader: str) -> int | None:
         """Return how far *reader* has looked; None if it never did."""

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
 from sqlalchemy import Row, Select, func, insert, select
 
 from agentcore.domain.instants import from_micros, to_micros
-from agentcore.domain.records import Record, RecordKind, to_image
+from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.stores.sql.schema import journal
 from agentcore.stores.sql.transaction import Transaction
 from dream.domain.change import ChangeSet
-from dream.domain.journal import JournalRow
+from dream.domain.journal import JournalRow, image_text
 
 PURGE = "purge"
 
@@ -33,8 +32,8 @@ class JournalStore:
             | {
                 "record_kind": change.kind.value,
                 "record_id": change.record_id,
-                "before": _image(change.before),
-                "after": _image(change.after),
+                "before": image_text(change.before),
+                "after": image_text(change.after),
                 "reason": change.reason,
                 "fingerprint": change_set.fingerprints.get(change.record_id),
             }
@@ -106,10 +105,6 @@ class JournalStore:
 
     def _read(self, statement: Select[Any]) -> list[JournalRow]:
         return [_to_journal_row(self._transaction.scope, row) for row in self._connection.execute(statement)]
-
-
-def _image(record: Record | None) -> str | None:
-    return None if record is None else orjson.dumps(to_image(record), option=orjson.OPT_SORT_KEYS).decode()
 
 
 def _to_journal_row(scope: Scope, row: Row[Any]) -> JournalRow:

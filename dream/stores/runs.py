@@ -65,6 +65,7 @@ class OpenRun:
         started_at: When it began.
         passes: The passes it was to run, in order.
         directives: The directives of its model passes, as they then were.
+        log_end: Position of the newest turn when it began.
     """
 
     run_id: str
@@ -72,6 +73,7 @@ class OpenRun:
     started_at: datetime
     passes: tuple[str, ...]
     directives: FrozenDirectives = field(default_factory=FrozenDirectives)
+    log_end: int = 0
 
 
 class RunStore:
@@ -255,6 +257,7 @@ def _to_open_run(row: Row[Any]) -> OpenRun:
         started_at=from_micros(row.started_at),
         passes=tuple(frozen["passes"]),
         directives=FrozenDirectives.from_json(frozen.get("directives", {})),
+        log_end=frozen.get("log_end", 0),
     )
 
 

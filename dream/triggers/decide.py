@@ -9,12 +9,12 @@ from dream.triggers.decision import Decision, Gate, GateName, Reason
 from dream.triggers.firing import trigger_due
 from dream.triggers.gates import back_off_gate, quiet_gate, standing_gates, work_at, work_gates
 from dream.triggers.situation import Due, Situation, next_beat
-from dream.triggers.state import ScheduleState
+from dream.triggers.state import PassWork, ScheduleState
 from dream.triggers.walltime import end_of_quiet
 
 _AHEAD: Final = timedelta(days=1)
 _RETRIES_AT_ONCE: Final = 2
-_PAST: Final = (
+_NEVER_FAR_AHEAD: Final = (
     "registered_at",
     "last_activity_at",
     "last_attempt_at",
@@ -22,6 +22,7 @@ _PAST: Final = (
     "used_until",
     "armed",
     "requested_at",
+    "lease_until",
 )
 
 
@@ -51,16 +52,23 @@ def decide(options: SchedulingOptions, state: ScheduleState, now: datetime) -> D
 
 
 def settled(state: ScheduleState, now: datetime) -> ScheduleState:
-    """Return *state* with instants of the past that lie more than a day ahead of the clock cut to *now*.
+    """Return *state* with all but dates to come cut to *now* where they lie more than a day ahead of it.
 
     Such a state was stored while a clock was wrong. Whoever stores states is to store the settled one, so that time
     counts on from here; within a day nothing is cut, so that a clock put back makes no window come twice.
     """
     bound = now + _AHEAD
-    cut: dict[str, object] = {name: now for name in _PAST if (getattr(state, name) or now) > bound}
+    cut: dict[str, object] = {name: now for name in _NEVER_FAR_AHEAD if (getattr(state, name) or now) > bound}
     if state.scheduled_runs and state.scheduled_runs[-1] > bound:
         cut["scheduled_runs"] = tuple(min(run, now) for run in state.scheduled_runs)
+    if any(one.is_waiting and one.at is not None and one.at > bound for one in state.work):
+        cut["work"] = tuple(_found_by(one, now) for one in state.work)
     return replace(state, **cut) if cut else state
+
+
+def _found_by(work: PassWork, now: datetime) -> PassWork:
+    is_ahead = work.is_waiting and work.at is not None and work.at > now
+    return replace(work, at=now) if is_ahead else work
 
 
 def _manual(situation: Situation, standing: tuple[Gate, ...]) -> Decision:

@@ -49,11 +49,14 @@ class PassWork:
             first seen to have work). In the future: its next time-based date. None: nothing until something new is
             stored.
         asks_model: Whether that work costs tokens, and so waits for the budget.
+        is_waiting: Whether the work was there when it was looked for, whatever the clock says of *at*; only a date to
+            come is not. It tells work found while a clock was ahead from such a date.
     """
 
     name: str
     at: datetime | None = None
     asks_model: bool = False
+    is_waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

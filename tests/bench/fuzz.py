@@ -11,16 +11,18 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
+from tests.bench.fuzz_passes import PREPARES
 from tests.bench.fuzz_tables import Findings, tables
 
 _TABLES = 20
 _PART = 2_000
 
 
-async def fuzzed(seed: int, answers: int) -> Findings:
+async def fuzzed(seed: int, answers: int, about: str = "memories") -> Findings:
     """Judge so many answers, in turn about each of several batches; the same for the same seed."""
     findings = Findings()
-    async with tables(seed, min(_TABLES, max(5, answers // 50))) as found:
+    prepares = () if about == "memories" else PREPARES
+    async with tables(seed, min(_TABLES, max(5, len(prepares), answers // 50)), prepares) as found:
         sources = [table.answers(seed * 1_000 + place) for place, table in enumerate(found)]
         for number in range(answers):
             place = number % len(found)
@@ -28,7 +30,7 @@ async def fuzzed(seed: int, answers: int) -> Findings:
     return findings
 
 
-def part(task: tuple[int, int]) -> Findings:
+def part(task: tuple[int, int, str]) -> Findings:
     """Judge a part in a process of its own."""
     return asyncio.run(fuzzed(*task))
 
@@ -49,12 +51,14 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=100_000, help="how many (default 100,000)")
     parser.add_argument("--seed", type=int, default=7, help="what they follow from (default 7)")
     parser.add_argument("--processes", type=int, default=2)
+    what = "facts and memories (the default), or episodes, preferences, skills and wisps"
+    parser.add_argument("--about", choices=("memories", "others"), default="memories", help=what)
     asked = parser.parse_args()
     sizes = [min(_PART, asked.answers - start) for start in range(0, asked.answers, _PART)]
     began = time.perf_counter()
     parts: list[Findings] = []
     with ProcessPoolExecutor(asked.processes) as pool:
-        for one in pool.map(part, [(asked.seed + place, size) for place, size in enumerate(sizes)]):
+        for one in pool.map(part, [(asked.seed + place, size, asked.about) for place, size in enumerate(sizes)]):
             parts.append(one)
             print(f"{sum(done.answers for done in parts):,} answers", file=sys.stderr, flush=True)
     whole = together(parts)

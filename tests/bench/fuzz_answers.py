@@ -48,13 +48,17 @@ class Answers:
         chance = self._random
         if chance.random() < 0.02:
             return chance.choice(self._hostile)
-        answer: Any = self._facts() if self._about_turns else self._edits()
+        answer: Any = self._whole()
         for _ in range(chance.choice((0, 0, 0, 0, 0, 1, 1, 2, 4))):
             answer = self._bent(answer)
         text = orjson.dumps(answer).decode()
         for _ in range(chance.choice((0, 0, 0, 0, 0, 0, 0, 1, 1, 2))):
             text = self._broken(text)
         return text
+
+    def _whole(self) -> dict[str, Any]:
+        """Return an answer of the right shape."""
+        return self._facts() if self._about_turns else self._edits()
 
     def _edits(self) -> dict[str, Any]:
         chance = self._random

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -134,7 +134,7 @@ class Table:
         if not proposal.change_sets:
             return
         findings.applied += 1
-        after: dict[str, MemoryEntry] = {}
+        after: dict[str, Any] = {}
         refused: list[str] = []
 
         def apply(unit: UnitOfWork) -> None:
@@ -147,17 +147,30 @@ class Table:
             )
             step = writer.commit(unit, 1, Draft(proposal=replace(proposal, refused=()), seconds=0.0))
             refused.extend(code for code, _ in step.report["refused"])
-            after.update((entry.id, entry) for entry in unit.entries.select(_EVERYTHING))
+            after.update(self.seen(unit))
             raise _TakenBackError
 
         with suppress(_TakenBackError):
             await self.world.storage.write(self.world.scope, apply, origin=Origin.DREAM)
         findings.codes.update(refused)
-        findings.changes += sum(self.entries.get(entry_id) != entry for entry_id, entry in after.items())
-        faults = unsupported(self._scene(after))
-        findings.unsupported += [f"{fault} <- {text[:1_500]!r}" for fault in faults]
+        before = self.before
+        findings.changes += sum(before.get(record_id) != record for record_id, record in after.items())
+        findings.unsupported += [f"{fault} <- {text[:1_500]!r}" for fault in self.faults(after, answer)]
 
-    def _scene(self, after: Mapping[str, MemoryEntry]) -> Scene:
+    @property
+    def before(self) -> Mapping[str, Any]:
+        """What an answer can change, as it was, by id."""
+        return self.entries
+
+    def seen(self, unit: UnitOfWork) -> Mapping[str, Any]:
+        """Return what an answer can change, as it is, by id."""
+        return {entry.id: entry for entry in unit.entries.select(_EVERYTHING)}
+
+    def faults(self, after: Mapping[str, Any], _answer: Mapping[str, Any]) -> list[str]:
+        """Return the changes that nothing supports."""
+        return unsupported(self.scene(after))
+
+    def scene(self, after: Mapping[str, MemoryEntry]) -> Scene:
         return Scene(
             before=self.entries,
             after=after,
@@ -169,9 +182,13 @@ class Table:
         )
 
 
+Prepare = Callable[[World, random.Random], Awaitable[Table]]
+
+
 @asynccontextmanager
-async def tables(seed: int, number: int) -> AsyncIterator[list[Table]]:
+async def tables(seed: int, number: int, prepares: Sequence[Prepare] = ()) -> AsyncIterator[list[Table]]:
     """Lend batches of all kinds, made of records drawn at random; the same for the same seed."""
+    kinds = prepares or (_remembering, _talking, _remembering, _talking, _learning)
     clock = ManualClock(NOW)
     storage = SqlStorage(None, clock=clock)
     await storage.start()
@@ -180,11 +197,7 @@ async def tables(seed: int, number: int) -> AsyncIterator[list[Table]]:
     world = World(storage, recall, clock)
     chance = random.Random(seed)
     try:
-        made: list[Table] = []
-        for place in range(number):
-            prepare = (_remembering, _talking, _remembering, _talking, _learning)[place % 5]
-            made.append(await prepare(world.elsewhere(), chance))
-        yield made
+        yield [await kinds[place % len(kinds)](world.elsewhere(), chance) for place in range(number)]
     finally:
         await recall.stop()
         await storage.stop()
@@ -198,6 +211,14 @@ async def _remembering(world: World, chance: random.Random) -> Table:
 async def _talking(world: World, chance: random.Random) -> Table:
     known = [world.entry(text) for text in ("Ana moved to Lisbon in 2019.", "Ana likes green tea, not coffee.")]
     await world.add(*known)
+    computed = await said(world, chance)
+    stored = await world.storage.read(world.scope, lambda view: view.turns.get_many(computed))
+    turns = {turn.id: turn for turn in stored}
+    return await _table(world, FactMining(), turns=[turns[one] for one in computed], computed=computed)
+
+
+async def said(world: World, chance: random.Random) -> dict[str, str]:
+    """Log a conversation; return, by turn, the words that follow from when it was said."""
     turns = [
         Turn(
             id=world.ids.new(),
@@ -214,8 +235,7 @@ async def _talking(world: World, chance: random.Random) -> Table:
         for place, (role, text, _) in enumerate(_SAID)
     ]
     await world.write(lambda unit: unit.turns.add(turns))
-    computed = {turn.id: words for turn, (_, _, words) in zip(turns, _SAID, strict=True)}
-    return await _table(world, FactMining(), turns=turns, computed=computed)
+    return {turn.id: words for turn, (_, _, words) in zip(turns, _SAID, strict=True)}
 
 
 async def _learning(world: World, chance: random.Random) -> Table:
@@ -273,7 +293,7 @@ async def _table(
     texts = {name: directive.text for name, directive in sent.items()}
     context = await contexts.with_model(0, directives=texts, vocabulary=builtin())
     batch = (await model_pass.pack(context)).batches[0]
-    lease = await world.write(lambda unit: _begun(unit, world, run_id))
+    lease = await world.write(lambda unit: begun(unit, world, run_id))
     stored = {entry.id: entry for entry in await world.entries(*Status)}
     said, felt = {turn.id: turn for turn in turns}, {signal.id: signal for signal in feedback}
     frozen = _frozen(context, stored, said, felt)
@@ -290,7 +310,8 @@ async def _table(
     )
 
 
-def _begun(unit: UnitOfWork, world: World, run_id: str) -> Lease:
+def begun(unit: UnitOfWork, world: World, run_id: str) -> Lease:
+    """Open a run, and take its lease."""
     lease = unit.leases.acquire("dream", holder=run_id, duration=timedelta(hours=1))
     assert lease is not None
     report = RunReport(run_id=run_id, scope=world.scope, outcome=Outcome.PARTIAL, started_at=NOW, as_of=NOW)

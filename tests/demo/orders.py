@@ -48,6 +48,16 @@ class Lesson:
     feedback: tuple[str, ...] = field(default=())
 
 
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Wisps that keep failing: the beginning of what they were for, why, and what the skill behind them is told."""
+
+    description: str
+    classification: str
+    skill: str | None = None
+    annotation: str = ""
+
+
 LOSSY = Merge(
     sources=("Lia is allergic to hazelnuts", "Hazelnut allergy (Lia)"),
     first="Lia is allergic to hazelnuts.",
@@ -148,4 +158,16 @@ LESSONS = (
         category="anti-patterns/calendar",
         feedback=("A call was booked into the school pickup", "Booked into the school pickup"),
     ),
+)
+FAILURES = (
+    Failure(
+        description="export the room areas",
+        classification="structural",
+        skill="area-schedule",
+        annotation=(
+            "The step `group` asks for `export.rows`, which does not exist: what a step returns stands under `output`. "
+            "Write `{{export.output.rows}}`."
+        ),
+    ),
+    Failure(description="look up train times", classification="external"),
 )

@@ -117,6 +117,8 @@ def _shown(default: object) -> str:
         return f"{default.days} days" if default.days > 1 else f"{default.total_seconds():g} s"
     if isinstance(default, IntEnum):
         return f"`{type(default).__name__}.{default.name}`"
+    if isinstance(default, StrEnum):
+        return f"`{default.value}`"
     if isinstance(default, int | float):
         return f"{default:,}"
     if isinstance(default, frozenset | tuple | Mapping):

@@ -40,6 +40,7 @@ class Scene:
         feedback: What came back, by id.
         computed: Words and numbers that follow from the time of a turn, by its id.
         options: What the dreams were told.
+        observations: How many more times than before something may have been seen.
     """
 
     before: Mapping[str, MemoryEntry]
@@ -49,6 +50,7 @@ class Scene:
     feedback: Mapping[str, Feedback] = field(default_factory=dict[str, Feedback])
     computed: Mapping[str, str] = field(default_factory=dict[str, str])
     options: DreamOptions = field(default_factory=DreamOptions)
+    observations: int = 1
 
     def is_protected(self, category: str) -> bool:
         roots = [root.casefold() for root in self.options.protected_categories]
@@ -215,7 +217,7 @@ def _of_changed(old: MemoryEntry, now: MemoryEntry, scene: Scene) -> Iterator[st
         yield f"{old.id} is more important than before"
     if now.pinned != old.pinned and not any(one.pinned for one in absorbed):
         yield f"{old.id} changed its pin"
-    if now.own_count > old.own_count + 1:
+    if now.own_count > old.own_count + scene.observations:
         yield f"{old.id} counts more than one observation"
     fresh = [source for source in now.sources if source not in old.sources]
     if any(source.kind is SourceKind.TURN and source.id not in scene.turns for source in fresh) and not absorbed:

@@ -50,6 +50,13 @@ class TurnReader(Protocol):
         """
         ...
 
+    def silent(self, *, since: datetime, until: datetime, limit: int) -> list[str]:
+        """Return sessions whose last turn was said between two instants, the longest silent first.
+
+        Generated turns are not said by anybody.
+        """
+        ...
+
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
         """Return turns past the position *after*, and turns of *also* before it, in the order of arrival.
 
@@ -96,6 +103,10 @@ class TurnStore(TurnReader, Protocol):
 
     def mark_consumed(self, turn_ids: Collection[str], at: datetime) -> int:
         """Set `consumed_at` where it is empty; return how many were set."""
+        ...
+
+    def mark_unread(self, turn_ids: Collection[str]) -> int:
+        """Empty `consumed_at`, which an undo does; return how many were emptied."""
         ...
 
     def delete(self, turn_ids: Collection[str]) -> int:

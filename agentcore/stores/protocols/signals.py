@@ -1,13 +1,13 @@
-"""Signals (skill uses, feedback, wisp runs): what a store of them can be asked and told."""
+"""Signals (skill uses, feedback, wisp runs, tool calls): what a store of them can be asked and told."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from agentcore.domain.signals import Feedback, WispRun
+from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 
-S = TypeVar("S", SkillUse, Feedback, WispRun)
+S = TypeVar("S", SkillUse, Feedback, WispRun, ToolCall)
 
 
 class SignalReader(Protocol[S]):
@@ -19,6 +19,10 @@ class SignalReader(Protocol[S]):
 
     def count(self) -> int:
         """Count them."""
+        ...
+
+    def oldest_recorded(self) -> datetime | None:
+        """Return when the oldest was stored, or None."""
         ...
 
     def count_expired(self, *, recorded_before: datetime, keep: int) -> int:

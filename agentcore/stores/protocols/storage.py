@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from agentcore.domain.decay import Decay
 from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
-from agentcore.domain.signals import Feedback, WispRun
+from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.stores.protocols.activity import ActivityReader, ActivityStore
 from agentcore.stores.protocols.busy import BusyReader, BusyStore
@@ -93,6 +93,11 @@ class ReadView(Protocol):
         ...
 
     @property
+    def tool_calls(self) -> SignalReader[ToolCall]:
+        """Calls of tools."""
+        ...
+
+    @property
     def settings(self) -> SettingsReader:
         """Settings."""
         ...
@@ -163,6 +168,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def wisp_runs(self) -> SignalStore[WispRun]:
         """Wisp runs."""
+        ...
+
+    @property
+    def tool_calls(self) -> SignalStore[ToolCall]:
+        """Calls of tools."""
         ...
 
     @property

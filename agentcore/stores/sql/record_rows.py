@@ -11,11 +11,11 @@ from sqlalchemy import Table
 from agentcore.domain.conversation import Turn
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import Status, Trust
-from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, WispRun
+from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.stores.sql.transaction import Transaction, encode
 
-R = TypeVar("R", Turn, Skill, SkillUse, Feedback, WispRun)
+R = TypeVar("R", Turn, Skill, SkillUse, Feedback, WispRun, ToolCall)
 
 
 def _texts(column: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Signals: skill uses, feedback and wisp runs share one store."""
+"""Signals: skill uses, feedback, wisp runs and tool calls share one store."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,19 +6,20 @@ from typing import Generic, TypeVar
 
 from sqlalchemy import ColumnElement, delete, func, or_, select
 
-from agentcore.domain.instants import to_micros
-from agentcore.domain.signals import Feedback, WispRun
+from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.stores.sql.record_rows import RecordRows
-from agentcore.stores.sql.schema import feedback, skill_uses, wisp_runs
+from agentcore.stores.sql.schema import feedback, skill_uses, tool_calls, wisp_runs
 from agentcore.stores.sql.switches import any_counts, learnable
 from agentcore.stores.sql.transaction import Transaction
 
-S = TypeVar("S", SkillUse, Feedback, WispRun)
+S = TypeVar("S", SkillUse, Feedback, WispRun, ToolCall)
 
 SKILL_USES = RecordRows(SkillUse, skill_uses)
 FEEDBACK = RecordRows(Feedback, feedback)
 WISP_RUNS = RecordRows(WispRun, wisp_runs)
+TOOL_CALLS = RecordRows(ToolCall, tool_calls)
 
 
 class SqlSignalStore(Generic[S]):
@@ -44,6 +45,11 @@ class SqlSignalStore(Generic[S]):
     def count(self) -> int:
         """Count them."""
         return self._count(self._mine)
+
+    def oldest_recorded(self) -> datetime | None:
+        """Return when the oldest was stored, or None."""
+        oldest = self._connection.execute(select(func.min(self._columns.recorded_at)).where(self._mine)).scalar()
+        return None if oldest is None else from_micros(oldest)
 
     def count_expired(self, *, recorded_before: datetime, keep: int) -> int:
         """Count those stored before that instant or beyond the newest *keep*."""

@@ -77,6 +77,15 @@ class SqlTurnStore:
         newest = by_users.where(turns.c.occurred_at >= to_micros(since))
         return self._read(newest.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit))[::-1]
 
+    def silent(self, *, since: datetime, until: datetime, limit: int) -> list[str]:
+        """Return sessions whose last turn was said between two instants, the longest silent first."""
+        last = func.max(turns.c.occurred_at)
+        recent = select(turns.c.session_id).where(
+            self._readable, turns.c.generated.is_(False), turns.c.occurred_at >= to_micros(since)
+        )
+        silent = recent.group_by(turns.c.session_id).having(last <= to_micros(until))
+        return list(self._connection.execute(silent.order_by(last, turns.c.session_id).limit(limit)).scalars())
+
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
         """Return turns past the position *after*, and turns of *also* before it, in the order of arrival."""
         columns = select(turns.c.id, turns.c.position, turns.c.session_id).where(self._readable, _UNREAD)
@@ -137,18 +146,11 @@ class SqlTurnStore:
 
     def mark_consumed(self, turn_ids: Collection[str], at: datetime) -> int:
         """Set `consumed_at` where it is empty; return how many were set."""
-        unread: list[int] = []
-        for chunk in chunks(sorted(set(turn_ids))):
-            keys = select(turns.c.pk).where(self._mine, turns.c.id.in_(chunk), turns.c.consumed_at.is_(None))
-            unread += self._connection.execute(keys).scalars()
-        for chunk in chunks(unread):
-            values = {
-                "consumed_at": to_micros(at),
-                "version": turns.c.version + 1,
-                "revision": self._transaction.change(),
-            }
-            self._connection.execute(update(turns).where(turns.c.pk.in_(chunk)).values(values))
-        return len(unread)
+        return self._mark(turn_ids, _UNREAD, to_micros(at))
+
+    def mark_unread(self, turn_ids: Collection[str]) -> int:
+        """Empty `consumed_at`, which an undo does; return how many were emptied."""
+        return self._mark(turn_ids, turns.c.consumed_at.is_not(None), None)
 
     def delete(self, turn_ids: Collection[str]) -> int:
         """Remove turns for good; return how many there were."""
@@ -158,6 +160,20 @@ class SqlTurnStore:
         if gone:
             self._transaction.change()
         return gone
+
+    def _mark(self, turn_ids: Collection[str], where: ColumnElement[bool], consumed_at: int | None) -> int:
+        found: list[int] = []
+        for chunk in chunks(sorted(set(turn_ids))):
+            keys = select(turns.c.pk).where(self._mine, turns.c.id.in_(chunk), where)
+            found += self._connection.execute(keys).scalars()
+        for chunk in chunks(found):
+            values = {
+                "consumed_at": consumed_at,
+                "version": turns.c.version + 1,
+                "revision": self._transaction.change(),
+            }
+            self._connection.execute(update(turns).where(turns.c.pk.in_(chunk)).values(values))
+        return len(found)
 
     def _all(self) -> Select[Any]:
         return select(*_ROWS.columns).where(self._readable)

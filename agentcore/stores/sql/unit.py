@@ -10,7 +10,7 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.decay import Decay
 from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
-from agentcore.domain.signals import Feedback, WispRun
+from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.stores.protocols import Forgotten
 from agentcore.stores.sql.activity import SqlActivityStore
@@ -23,7 +23,7 @@ from agentcore.stores.sql.leases import SqlLeaseStore
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import entries, skills, turns
 from agentcore.stores.sql.settings_store import SqlSettingsStore
-from agentcore.stores.sql.signals import FEEDBACK, SKILL_USES, WISP_RUNS, SqlSignalStore
+from agentcore.stores.sql.signals import FEEDBACK, SKILL_USES, TOOL_CALLS, WISP_RUNS, SqlSignalStore
 from agentcore.stores.sql.skills import SqlSkillStore
 from agentcore.stores.sql.switches import SqlSwitchStore
 from agentcore.stores.sql.transaction import Transaction
@@ -90,6 +90,11 @@ class SqlUnit:
         return SqlSignalStore(self.transaction, WISP_RUNS)
 
     @property
+    def tool_calls(self) -> SqlSignalStore[ToolCall]:
+        """Calls of tools."""
+        return SqlSignalStore(self.transaction, TOOL_CALLS)
+
+    @property
     def settings(self) -> SqlSettingsStore:
         """Settings."""
         return SqlSettingsStore(self.transaction)
@@ -138,12 +143,17 @@ class SqlUnit:
         mine = entries.c.scope_id == self.transaction.scope_id
         for row in self.transaction.connection.execute(select(*RECORD_COLUMNS).where(mine).order_by(entries.c.id)):
             yield to_entry(self.transaction, row)
-        for rows in (_TURNS, _SKILLS, SKILL_USES, FEEDBACK, WISP_RUNS):
+        for rows in (_TURNS, _SKILLS, SKILL_USES, FEEDBACK, WISP_RUNS, TOOL_CALLS):
             yield from self._all(rows)
 
     def _all(
         self,
-        rows: RecordRows[Turn] | RecordRows[Skill] | RecordRows[SkillUse] | RecordRows[Feedback] | RecordRows[WispRun],
+        rows: RecordRows[Turn]
+        | RecordRows[Skill]
+        | RecordRows[SkillUse]
+        | RecordRows[Feedback]
+        | RecordRows[WispRun]
+        | RecordRows[ToolCall],
     ) -> Iterator[Record]:
         statement = select(*rows.columns).where(rows.table.c.scope_id == self.transaction.scope_id)
         for row in self.transaction.connection.execute(statement.order_by(rows.table.c.id)):

@@ -6,7 +6,7 @@ from typing import Any
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
 from agentcore.domain.scope import Scope
-from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, WispRun
+from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.subject_time import SubjectTime
 
@@ -115,3 +115,15 @@ def a_wisp_run(run_id: str, **fields: Any) -> WispRun:
         **_ONCE,
     }
     return WispRun(id=run_id, **(usual | fields))
+
+
+def a_tool_call(call_id: str, **fields: Any) -> ToolCall:
+    """Return a successful call of `mail_search`."""
+    usual: dict[str, Any] = {
+        "scope": SCOPE,
+        "session_id": "s1",
+        "tool_name": "mail_search",
+        "succeeded": True,
+        **_ONCE,
+    }
+    return ToolCall(id=call_id, **(usual | fields))

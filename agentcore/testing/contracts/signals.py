@@ -1,10 +1,10 @@
-"""Signals: the three kinds share one behaviour."""
+"""Signals: the four kinds share one behaviour."""
 
 from collections.abc import Callable
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from agentcore.domain.signals import Feedback, FeedbackKind, WispRun
+from agentcore.domain.signals import Feedback, FeedbackKind, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.errors import InvalidContentError, StaleVersionError
 from agentcore.stores.protocols import ReadView, SignalReader, SignalStore, Storage, UnitOfWork
@@ -16,10 +16,11 @@ from agentcore.testing.contracts.samples import (
     START,
     a_feedback,
     a_skill_use,
+    a_tool_call,
     a_wisp_run,
 )
 
-S = TypeVar("S", SkillUse, Feedback, WispRun)
+S = TypeVar("S", SkillUse, Feedback, WispRun, ToolCall)
 
 
 class SignalContract:
@@ -53,6 +54,14 @@ class SignalContract:
             definition_body="[]",
         )
         await kind.check(full)
+
+    async def test_tool_calls_are_kept(self, storage: Storage) -> None:
+        """Calls of tools, with and without their optional parts."""
+        kind = Kind(storage, a_tool_call, lambda view: view.tool_calls, lambda unit: unit.tool_calls)
+        failed = a_tool_call(
+            "full", succeeded=False, arguments='{"since": "today"}', error_message="timed out", duration_ms=30_000
+        )
+        await kind.check(failed)
 
 
 class Kind(Generic[S]):
@@ -97,6 +106,10 @@ class Kind(Generic[S]):
         """By when they were stored: too old, or beyond the newest that are kept."""
         ages = {"old-1": 4, "old-2": 3, "mid": 2}
         await self._append(*(self._make(name, recorded_at=START - age * DAY) for name, age in ages.items()))
+        oldest = await self._storage.read(SCOPE, lambda view: self._reader(view).oldest_recorded())
+        expect_equal(oldest, START - 4 * DAY)
+        nothing = await self._storage.read(OTHER_SCOPE, lambda view: self._reader(view).oldest_recorded())
+        expect_equal(nothing, None)
         expect_equal(await self._expired(START - 2 * DAY, keep=99), 2)
         expect_equal(await self._expired(START - 9 * DAY, keep=5), 2)
         expect_equal(await self._expired(START - 2 * DAY, keep=4), 3)

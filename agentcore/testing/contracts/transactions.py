@@ -18,6 +18,7 @@ from agentcore.testing.contracts.samples import (
     a_full_entry,
     a_skill,
     a_skill_use,
+    a_tool_call,
     a_turn,
     a_wisp_run,
     an_entry,
@@ -157,6 +158,7 @@ def _write_one_of_each(unit: UnitOfWork) -> None:
     unit.skill_uses.append([a_skill_use("a", scope=scope)])
     unit.feedback.append([a_feedback("a", scope=scope)])
     unit.wisp_runs.append([a_wisp_run("a", scope=scope)])
+    unit.tool_calls.append([a_tool_call("a", scope=scope)])
     unit.settings.put("a", "a")
     unit.imports.record({"a": (RecordKind.ENTRY, "a")})
     unit.leases.acquire("a", holder="a", duration=DAY)

@@ -140,6 +140,32 @@ class TurnContract:
         counts = await storage.read(SCOPE, lambda view: (view.turns.count(), view.turns.count_unread()))
         expect_equal(counts, (2, 1))
 
+    async def test_a_session_is_silent_since_its_last_turn(self, storage: Storage) -> None:
+        """The longest silent first; what a dream or the host wrote is not said by anybody."""
+        turns = [
+            a_turn("a", session_id="early", occurred_at=START),
+            a_turn("b", session_id="late", occurred_at=START + DAY),
+            a_turn("c", session_id="late", occurred_at=START),
+            a_turn("d", session_id="late", occurred_at=START + 3 * DAY, generated=True),
+            a_turn("e", session_id="still", occurred_at=START + 2 * DAY),
+            a_turn("f", session_id="old", occurred_at=START - DAY),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.turns.add(turns))
+        for limit, expected in ((9, ["early", "late"]), (1, ["early"])):
+            found = await storage.read(
+                SCOPE, lambda view, limit=limit: view.turns.silent(since=START, until=START + DAY, limit=limit)
+            )
+            expect_equal(found, expected)
+
+    async def test_a_consumed_turn_can_be_unread_again(self, storage: Storage) -> None:
+        """As an undo does; passes read it again, and its version grows."""
+        await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("a", consumed_at=START), a_turn("b")]))
+        emptied = await storage.write(SCOPE, lambda unit: unit.turns.mark_unread(["a", "b", "unknown"]))
+        expect_equal(emptied, 1)
+        turn = expect_some(await storage.read(SCOPE, lambda view: view.turns.get("a")))
+        expect_equal((turn.consumed_at, turn.version), (None, 2))
+        expect_equal([item.id for item in await _material(storage)], ["a", "b"])
+
     async def test_retention_takes_the_consumed_first_then_the_oldest(self, storage: Storage) -> None:
         """Age counts from storing, not from saying."""
         turns = [

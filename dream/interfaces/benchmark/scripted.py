@@ -25,6 +25,8 @@ _OF_ONESELF = frozenset({"i", "i'm", "i've", "i'd", "i'll", "my", "me", "we", "w
 _FEWEST_WORDS = 6
 _OF_SKILLS = '"summary"'
 """What only the contracts of the passes on skills name: the rules leave skills alone."""
+_OF_SESSIONS = '"rating"'
+"""What only the contract of the session evaluator names."""
 _NOT_TO_CHANGE = "context-only"
 _READ_BEFORE = "read-before"
 
@@ -59,8 +61,9 @@ def scripted_answer(prompt: str) -> str:
 
     Of turns (handles `t1`, `t2`, ...), each user's first statement about themselves becomes a fact that quotes it word
     for word; no episode and no preference is found in them. Of entries (`e1`, ...), two of one category that share half
-    of their words are merged by joining both texts. Nothing is ever superseded or dropped, and other records are left
-    alone.
+    of their words are merged by joining both texts. Failures of wisps (`w1`, ...) come from outside, and no skill is
+    told of them; of a conversation at rest nothing can be said but that it is `fair`. Nothing is ever superseded or
+    dropped, and other records are left alone.
 
     Args:
         prompt: All messages, as `agentcore.testing.ServedRequest.prompt` gives them.
@@ -70,9 +73,15 @@ def scripted_answer(prompt: str) -> str:
         >>> scripted_answer(f"Find facts.\n<<<k7\n{turn}\nk7>>>")[:66]
         '{"facts":[{"content":"Marta said: We finally moved to Braga last m'
     """
+    if _OF_SESSIONS in prompt:
+        return _written({"rating": "fair", "summary": "Something was said."})
     if _OF_SKILLS in prompt:
         return _written({"toSave": [], "toDelete": []})
     records = list(records_in(prompt))
+    wisps = [record.handle for record in records if record.handle.startswith("w")]
+    if wisps:
+        patterns = [{"pattern": handle, "classification": "external"} for handle in wisps]
+        return _written({"patterns": patterns, "skillUpdates": []})
     turns = [record for record in records if record.handle.startswith("t")]
     if turns:
         return _written({"facts": list(_facts(turns)), "toSave": []})

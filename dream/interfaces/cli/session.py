@@ -108,8 +108,8 @@ class Session:
 
         is_there = access is not Access.LOOK or self.database.exists() or self.data_dir.is_file()
         builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
-        builder.with_memory().with_skills().with_conversation_log().with_feedback().with_wisps()
-        builder.with_dreaming(in_background=False)
+        builder.with_memory().with_skills().with_conversation_log().with_feedback()
+        builder.with_wisps().with_tool_calls().with_dreaming(in_background=False)
         if chat is not None:
             builder.with_llm(chat)
         if is_there and self.busy_timeout is not None:

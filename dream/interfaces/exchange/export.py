@@ -24,7 +24,7 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image
 from agentcore.domain.scope import Scope
-from agentcore.domain.signals import Feedback, WispRun
+from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.errors import InvalidInputError
 from agentcore.stores.protocols import ReadView, Storage
@@ -47,6 +47,7 @@ _TYPES: dict[RecordKind, type[Record]] = {
     RecordKind.SKILL_USE: SkillUse,
     RecordKind.FEEDBACK: Feedback,
     RecordKind.WISP_RUN: WispRun,
+    RecordKind.TOOL_CALL: ToolCall,
 }
 _REPAIR = "export again, or repair the line"
 _MAX_ID = 64

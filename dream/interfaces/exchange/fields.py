@@ -103,6 +103,10 @@ class Fields:
             return value
         raise self.refusal(name, f"a whole number from {least} up")
 
+    def optional_count(self, name: str) -> int | None:
+        """Return a whole number from 0 up, or None if there is none."""
+        return None if self._values.get(name) is None else self.count(name)
+
     def flag(self, name: str, *, default: bool | None = None) -> bool:
         """Return true or false; it must be there unless there is a default."""
         value = self._values.get(name, default)

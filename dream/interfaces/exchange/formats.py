@@ -20,6 +20,7 @@ class Format(StrEnum):
     SKILL_USES = "skill-uses"
     FEEDBACK = "feedback"
     WISP_RUNS = "wisp-runs"
+    TOOL_CALLS = "tool-calls"
     EXPORT = "export"
 
 
@@ -30,6 +31,7 @@ _SIGNS: tuple[tuple[Format, frozenset[str]], ...] = (
     (Format.SKILLS, frozenset({"name", "content", "summary"})),
     (Format.SKILL_USES, frozenset({"skill_name"})),
     (Format.WISP_RUNS, frozenset({"wisp_id"})),
+    (Format.TOOL_CALLS, frozenset({"tool_name", "succeeded"})),
     (Format.FEEDBACK, frozenset({"kind", "summary"})),
     (Format.MEMORY_JSONL, frozenset({"content"})),
 )

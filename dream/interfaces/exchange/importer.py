@@ -21,7 +21,13 @@ from dream.interfaces.exchange.items import CursorMark, Item, Parsed, SourceKeys
 from dream.interfaces.exchange.locomo import parse_locomo
 from dream.interfaces.exchange.memory_jsonl import parse_memory_jsonl
 from dream.interfaces.exchange.memory_md import parse_memory_md
-from dream.interfaces.exchange.records import parse_feedback, parse_skill_uses, parse_skills, parse_wisp_runs
+from dream.interfaces.exchange.records import (
+    parse_feedback,
+    parse_skill_uses,
+    parse_skills,
+    parse_tool_calls,
+    parse_wisp_runs,
+)
 from dream.interfaces.exchange.report import ImportReport, Tally
 from dream.interfaces.exchange.source import Source
 from dream.stores import bookkeeping
@@ -39,6 +45,7 @@ _PARSERS: dict[Format, Callable[[Source], Iterator[Parsed]]] = {
     Format.SKILL_USES: parse_skill_uses,
     Format.FEEDBACK: parse_feedback,
     Format.WISP_RUNS: parse_wisp_runs,
+    Format.TOOL_CALLS: parse_tool_calls,
     Format.EXPORT: parse_export,
 }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status
 from agentcore.domain.records import Record, RecordKind, kind_of
-from agentcore.domain.signals import Feedback, WispRun
+from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.text import fold_key
 from agentcore.ids import IdFactory
@@ -134,17 +134,23 @@ class Intake:
 
 def _signals(
     unit: UnitOfWork, kind: RecordKind
-) -> SignalReader[SkillUse] | SignalReader[Feedback] | SignalReader[WispRun]:
-    if kind is RecordKind.SKILL_USE:
-        return unit.skill_uses
-    return unit.feedback if kind is RecordKind.FEEDBACK else unit.wisp_runs
+) -> SignalReader[SkillUse] | SignalReader[Feedback] | SignalReader[WispRun] | SignalReader[ToolCall]:
+    match kind:
+        case RecordKind.SKILL_USE:
+            return unit.skill_uses
+        case RecordKind.FEEDBACK:
+            return unit.feedback
+        case RecordKind.WISP_RUN:
+            return unit.wisp_runs
+        case _:
+            return unit.tool_calls
 
 
 def _fold_key(record: Record) -> str | None:
     """Return what a forgotten text is recognised by, or None for a record without a text of its own."""
     if isinstance(record, Feedback):
         return fold_key(record.summary)
-    return None if isinstance(record, SkillUse | WispRun) else fold_key(record.content)
+    return None if isinstance(record, SkillUse | WispRun | ToolCall) else fold_key(record.content)
 
 
 def _is_taken(unit: UnitOfWork, skill: Skill, names: set[str]) -> bool:
@@ -164,3 +170,4 @@ def _add(unit: UnitOfWork, records: Sequence[Record]) -> None:
     unit.skill_uses.append([record for record in records if isinstance(record, SkillUse)])
     unit.feedback.append([record for record in records if isinstance(record, Feedback)])
     unit.wisp_runs.append([record for record in records if isinstance(record, WispRun)])
+    unit.tool_calls.append([record for record in records if isinstance(record, ToolCall)])

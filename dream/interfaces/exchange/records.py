@@ -1,4 +1,4 @@
-"""Skills, their uses, feedback and wisp runs: one JSON object per line, as in `docs/examples`.
+"""Skills, their uses, feedback, wisp runs and tool calls: one JSON object per line, as in `docs/examples`.
 
 Fields are named as in the records, save that `session` stands for the session and `timestamp` for the instant. Signals
 say when they happened; a skill that does not say when it was written was written now.
@@ -11,7 +11,7 @@ import orjson
 
 from agentcore.domain.memory import Trust
 from agentcore.domain.records import Record
-from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, WispRun
+from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from dream.interfaces.exchange.fields import Fields
 from dream.interfaces.exchange.items import UNNAMED, Item, SourceKeys
@@ -41,6 +41,11 @@ def parse_feedback(source: Source) -> Iterator[Item]:
 def parse_wisp_runs(source: Source) -> Iterator[Item]:
     """Yield the lines as wisp runs; InvalidFileError if one is none."""
     return _items(source, "wisp-runs", _wisp_run)
+
+
+def parse_tool_calls(source: Source) -> Iterator[Item]:
+    """Yield the lines as tool calls; InvalidFileError if one is none."""
+    return _items(source, "tool-calls", _tool_call)
 
 
 def _items(source: Source, name: str, build: Callable[[Source, Fields], Record]) -> Iterator[Item]:
@@ -116,6 +121,21 @@ def _wisp_run(source: Source, fields: Fields) -> WispRun:
         retry_of=fields.optional_name("retry_of"),
         batch_id=fields.optional_name("batch_id"),
         definition_body=fields.optional_text("definition_body"),
+        occurred_at=_instant(fields),
+        recorded_at=source.now,
+    )
+
+
+def _tool_call(source: Source, fields: Fields) -> ToolCall:
+    return ToolCall(
+        id=UNNAMED,
+        scope=source.scope,
+        session_id=fields.name("session"),
+        tool_name=fields.name("tool_name"),
+        succeeded=fields.flag("succeeded"),
+        arguments=fields.optional_text("arguments"),
+        error_message=fields.optional_text("error_message"),
+        duration_ms=fields.optional_count("duration_ms"),
         occurred_at=_instant(fields),
         recorded_at=source.now,
     )

@@ -13,7 +13,7 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
 from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image
 from agentcore.domain.scope import Scope
-from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, WispRun
+from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.errors import InvalidContentError
@@ -23,6 +23,7 @@ from agentcore.testing.contracts.samples import (
     a_full_entry,
     a_skill,
     a_skill_use,
+    a_tool_call,
     a_turn,
     a_wisp_run,
     an_entry,
@@ -136,6 +137,19 @@ wisp_runs = st.builds(
     occurred_at=_INSTANTS,
     recorded_at=_INSTANTS,
 )
+tool_calls = st.builds(
+    ToolCall,
+    id=_IDS,
+    scope=st.just(SCOPE),
+    session_id=_TEXTS,
+    tool_name=_TEXTS,
+    succeeded=st.booleans(),
+    arguments=st.none() | _TEXTS,
+    error_message=st.none() | _TEXTS,
+    duration_ms=st.none() | _NUMBERS,
+    occurred_at=_INSTANTS,
+    recorded_at=_INSTANTS,
+)
 
 KINDS = {
     RecordKind.ENTRY: entries,
@@ -144,6 +158,7 @@ KINDS = {
     RecordKind.SKILL_USE: skill_uses,
     RecordKind.FEEDBACK: feedback,
     RecordKind.WISP_RUN: wisp_runs,
+    RecordKind.TOOL_CALL: tool_calls,
 }
 SAMPLES: list[Record] = [
     a_full_entry("a"),
@@ -152,6 +167,7 @@ SAMPLES: list[Record] = [
     a_skill_use("a"),
     a_feedback("a"),
     a_wisp_run("a"),
+    a_tool_call("a"),
 ]
 
 

@@ -10,7 +10,15 @@ ANA = Scope("acme", "agent", "ana")
 
 
 def full():
-    return AgentHostBuilder(None).with_memory().with_skills().with_conversation_log().with_feedback().with_wisps()
+    return (
+        AgentHostBuilder(None)
+        .with_memory()
+        .with_skills()
+        .with_conversation_log()
+        .with_feedback()
+        .with_wisps()
+        .with_tool_calls()
+    )
 
 
 class Noted:
@@ -36,6 +44,7 @@ CALLS = {
     "conversation.append": lambda host: host.conversation.append(session_id="s", role="user", content="Hi"),
     "feedback.newest": lambda host: host.feedback.newest(),
     "wisps.newest": lambda host: host.wisps.newest(),
+    "tool_calls.newest": lambda host: host.tool_calls.newest(),
 }
 
 

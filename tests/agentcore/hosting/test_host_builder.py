@@ -30,9 +30,9 @@ def refused(builder: AgentHostBuilder):
 
 def test_a_host_has_the_services_it_was_built_with():
     built = AgentHostBuilder(None).with_memory().with_skills().with_conversation_log().with_feedback().with_wisps()
-    host = built.with_llm(ScriptedChatClient([])).build()
+    host = built.with_tool_calls().with_llm(ScriptedChatClient([])).build()
     assert host.capabilities == frozenset(Capability)
-    for service in (host.memory, host.skills, host.conversation, host.feedback, host.wisps):
+    for service in (host.memory, host.skills, host.conversation, host.feedback, host.wisps, host.tool_calls):
         assert service.scope == Scope.default()
 
 
@@ -44,6 +44,7 @@ def test_a_host_has_the_services_it_was_built_with():
         ("skills", "This host has no skills: add .with_skills() to its AgentHostBuilder."),
         ("feedback", "This host has no feedback log: add .with_feedback() to its AgentHostBuilder."),
         ("wisps", "This host has no wisp log: add .with_wisps() to its AgentHostBuilder."),
+        ("tool_calls", "This host has no log of tool calls: add .with_tool_calls() to its AgentHostBuilder."),
         ("dreams", "This host has no dreams: add .with_dreaming() to its AgentHostBuilder."),
     ],
 )

@@ -28,6 +28,7 @@ from agentcore.testing.contracts.samples import (
     a_feedback,
     a_skill,
     a_skill_use,
+    a_tool_call,
     a_turn,
     a_wisp_run,
     an_entry,
@@ -201,6 +202,7 @@ def fill(unit: UnitOfWork) -> None:
     unit.skill_uses.append([a_skill_use("a", **late)])
     unit.feedback.append([a_feedback("a", **late)])
     unit.wisp_runs.append([a_wisp_run("a", **late)])
+    unit.tool_calls.append([a_tool_call("a", **late)])
     unit.settings.put("a", "a")
     unit.imports.record({"a": (RecordKind.ENTRY, "a")})
     unit.leases.acquire("a", holder="a", duration=timedelta(days=1))
@@ -212,7 +214,12 @@ def everything_readable(view: ReadView) -> dict[str, object]:
     fold_keys = [fold_key(an_entry("a").content), fold_key("A secret.")]
     signals = {
         f"{name} {question}": answer
-        for name, store in (("uses", view.skill_uses), ("feedback", view.feedback), ("wisps", view.wisp_runs))
+        for name, store in (
+            ("uses", view.skill_uses),
+            ("feedback", view.feedback),
+            ("wisps", view.wisp_runs),
+            ("calls", view.tool_calls),
+        )
         for question, answer in (
             ("newest", store.newest(limit=9)),
             ("count", store.count()),

@@ -93,3 +93,9 @@ def test_only_whole_lines_between_the_fences_are_read():
 
 def test_feedback_alone_makes_nothing():
     assert reply('[f1] kind=correction date=2025-03-02 "Use metric."') == {"toSave": [], "toDelete": []}
+
+
+def test_failed_wisps_are_nobodys_fault_and_a_conversation_is_fair():
+    told = reply('[w1] failures=4 runs=6 skills=s1 "fetch the invoices"', '[s1] name="fetch" "1. Fetch."')
+    assert told == {"patterns": [{"pattern": "w1", "classification": "external"}], "skillUpdates": []}
+    assert reply('[t1] role=user "Hello."', before='Answer with {"rating": ...}')["rating"] == "fair"

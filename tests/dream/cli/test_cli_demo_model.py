@@ -255,10 +255,11 @@ def test_a_server_that_is_gone_leaves_the_rest_of_the_demo(cli: CommandLine, mon
 async def test_what_a_day_has_no_room_for_waits_with_the_answer_that_was_paid(tmp_path: Path):
     clock = ManualClock(AS_OF)
     few = ConsolidationOptions(share_cap=0.0, share_cap_least=5)
+    options = DreamOptions(consolidation=few, disabled=frozenset({"session-evaluator"}))
     with demo_server() as server:
         builder = AgentHostBuilder(tmp_path / "data", clock=clock).with_memory().with_conversation_log().with_feedback()
         chat = ChatOptions(model=MODEL, base_url=server.base_url)
-        async with builder.with_llm(chat).with_dreaming(DreamOptions(consolidation=few)).build() as host:
+        async with builder.with_llm(chat).with_dreaming(options).build() as host:
             for name in ("memory.jsonl", "conversation.jsonl"):
                 await import_file(host.storage, Scope.default(), EXAMPLES / name, clock=clock, ids=RandomIds())
             first = await host.dreams.run()

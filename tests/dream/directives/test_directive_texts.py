@@ -33,6 +33,8 @@ _CONTRACT = {
     "memory-mining": {"facts", *_FACT},
     "episode-dream": {"toSave", "existing", *_EPISODE},
     "pref-dream": {"toSave", "existing", "supersedes", *_PREFERENCE},
+    "wisp-failure-dream": {"patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"},
+    "session-evaluator": {"rating", "summary"},
     "memory-rules": {"category", "tags", "importance", "subjectTime"},
     "skill-gap": {"toSave", "name", "summary", "content", "sourceTurns"},
     "skill-dream": {"toDelete", "toSave", "name", "summary", "content", "sourceNames", "seeAlso", "replacedBy"},

@@ -18,7 +18,7 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
 from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
-from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, WispRun
+from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.stores.sql.storage import SqlStorage
@@ -144,6 +144,19 @@ wisps = st.builds(
     occurred_at=instants,
     recorded_at=instants,
 )
+tool_calls = st.builds(
+    ToolCall,
+    id=ids,
+    scope=SCOPE,
+    session_id=names,
+    tool_name=names,
+    succeeded=st.booleans(),
+    arguments=maybe(texts),
+    error_message=maybe(texts),
+    duration_ms=maybe(st.integers(0, 2**40)),
+    occurred_at=instants,
+    recorded_at=instants,
+)
 stores = st.fixed_dictionaries(
     {
         "entries": unique(entries),
@@ -152,6 +165,7 @@ stores = st.fixed_dictionaries(
         "skill_uses": unique(uses),
         "feedback": unique(feedbacks),
         "wisp_runs": unique(wisps),
+        "tool_calls": unique(tool_calls),
         "cursors": st.dictionaries(names, st.sets(st.integers(0, 3), max_size=3), max_size=2),
     },
 )
@@ -182,6 +196,7 @@ class Bench:
             unit.skill_uses.append(mine("skill_uses"))
             unit.feedback.append(mine("feedback"))
             unit.wisp_runs.append(mine("wisp_runs"))
+            unit.tool_calls.append(mine("tool_calls"))
             for reader, places in store["cursors"].items():
                 pending = [entry.id for place, entry in enumerate(store["entries"]) if place in places]
                 bookkeeping(unit).cursors.restore(reader, pending)

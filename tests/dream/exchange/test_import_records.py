@@ -33,6 +33,8 @@ WISP = {
     "timestamp": AT,
 }
 
+CALL = {"session": "s1", "tool_name": "mail_search", "succeeded": False, "error_message": "timed out", "timestamp": AT}
+
 
 @pytest.mark.parametrize(
     ("name", "found", "added"),
@@ -86,6 +88,8 @@ async def test_signals_keep_what_they_say_and_when(desk: Desk) -> None:
     await desk.bring(desk.lines("uses.jsonl", USE, USE))
     await desk.bring(desk.lines("feedback.jsonl", FEEDBACK))
     await desk.bring(desk.lines("wisps.jsonl", WISP))
+    report = await desk.bring(desk.lines("calls.jsonl", CALL, CALL | {"tool_name": "x", "duration_ms": 7}))
+    assert (report.format, report.added) == (Format.TOOL_CALLS, {RecordKind.TOOL_CALL: 2})
     uses, feedback, wisps = await desk.storage.read(
         desk.scope,
         lambda view: (view.skill_uses.newest(limit=9), view.feedback.newest(limit=9), view.wisp_runs.newest(limit=9)),
@@ -109,6 +113,7 @@ async def test_signals_keep_what_they_say_and_when(desk: Desk) -> None:
         (FEEDBACK, "summary", "", "blank"),
         (WISP, "succeeded", None, "succeeded should be true or false"),
         (WISP, "step_count", -1, "step_count should be a whole number from 0 up"),
+        (CALL, "duration_ms", -1, "duration_ms should be a whole number from 0 up"),
         (WISP, "duration_ms", None, "duration_ms should be a whole number"),
         (WISP, "failure_category", "bad luck", "failure_category should be one of structural"),
     ],

@@ -12,7 +12,7 @@ from wishing import Wish, Wishful, Zealous, nothing
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, Status, Trust
 from agentcore.domain.records import RecordKind
-from agentcore.domain.skill import Skill
+from agentcore.domain.skill import Skill, SkillUse
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import History, Proposal, PurgeHistory, PurgeRecords, PurgeSignals
 from dream.domain.report import Outcome, PassOutcome, PassReport
@@ -147,10 +147,10 @@ async def test_a_record_purged_or_changed_meanwhile_is_left_to_the_next_run(worl
 
 
 async def test_records_that_no_dream_changes_fail_the_pass_andnothing_else(world: World):
-    turn = Turn(id="t", scope=world.scope, session_id="s", role="user", content="hi", occurred_at=NOW, recorded_at=NOW)
+    use = SkillUse(id="u", scope=world.scope, skill_name="mail", session_id="s", occurred_at=NOW, recorded_at=NOW)
     await world.add("Ana likes tea")
     before = await world.export()
-    done = await granted(world, lambda _: Proposal(change_sets=(change(None, turn),)))
+    done = await granted(world, lambda _: Proposal(change_sets=(change(None, use),)))
     assert done.outcome is PassOutcome.FAILED
     assert await world.export() == before
 
@@ -171,6 +171,7 @@ async def test_a_name_that_is_taken_is_refused(world: World):
     rival = replace(skill(world, "other"), name="mail")
     report = await world.run_passes(Wishful(lambda _: Proposal(change_sets=(change(None, rival),))), Zealous(nothing))
     assert codes(report.passes[0]) == ["name_taken"]
+    assert [one.outcome for one in report.passes] == [PassOutcome.UNCHANGED, PassOutcome.UNCHANGED]
     assert (await world.dreams.status()).interrupted is None
 
 

@@ -76,3 +76,22 @@ def test_no_skill_takes_another_s_name(pairs: Any, known: Any, code: str | None)
 )
 def test_neither_trust_nor_use_rises(pairs: Any, code: str | None):
     assert refused(*pairs) == code
+
+
+LEAK = "2. Log in with the password hunter2-Zebra!"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "code"),
+    [
+        ([(None, skill("b", content=f"1. Open it.\n{LEAK}"))], "secret"),
+        ([(None, skill("b", summary="Use the token: ghp_0123456789abcdefghij0123"))], "secret"),
+        ([(skill(), skill(content=LEAK))], "secret"),
+        ([(skill(content=LEAK), skill(content=f"1. Open it.\n {LEAK}"))], None),
+        ([gone(skill(content=LEAK), "b"), (None, skill("b", content=f"1. Open it.\n{LEAK}"))], None),
+        ([gone(skill(content=LEAK), "b"), (None, skill("b", content="The password is hunter2-Zebra!"))], "secret"),
+        ([(None, skill("b", content="1. Ask for the password.\n2. Never write the token down."))], None),
+    ],
+)
+def test_no_skill_tells_a_secret_that_did_not_stand_in_one(pairs: Any, code: str | None):
+    assert refused(*pairs) == code

@@ -22,6 +22,14 @@ async def test_two_thousand_fuzzed_answers_raise_nothing_and_change_nothing_unsu
     assert len(findings.codes) >= 20
 
 
+async def test_fuzzed_answers_about_episodes_preferences_skills_and_wisps_do_neither():
+    findings = await fuzzed(11, 240, "others")
+    assert (findings.errors, findings.unsupported) == ([], [])
+    assert findings.answers == 240
+    assert findings.applied > 20
+    assert len(findings.codes) >= 20
+
+
 async def test_the_same_seed_gives_the_same_answers():
     first, second = [(await fuzzed(5, 60)).codes for _ in range(2)]
     assert first == second

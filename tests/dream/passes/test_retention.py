@@ -7,7 +7,7 @@ from dreaming import DAY, NOW, World, of_pass
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status
-from agentcore.domain.signals import Feedback, FeedbackKind, WispRun
+from agentcore.domain.signals import Feedback, FeedbackKind, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from dream.domain.report import Outcome, PassOutcome, PassReport
 from dream.options import DreamOptions, RetentionOptions
@@ -219,6 +219,7 @@ def signals(world: World, at: datetime, number: int) -> dict[str, Any]:
             steps_completed=1,
             duration_ms=5,
         ),
+        "tool_calls": ToolCall(**given, session_id="s1", tool_name="mail_search", succeeded=True),
     }
 
 
@@ -233,15 +234,15 @@ async def kept(world: World, name: str) -> list[str]:
     return [one.id.partition("-")[0] for one in found]
 
 
-@pytest.mark.parametrize("name", ["skill_uses", "feedback", "wisp_runs"])
+@pytest.mark.parametrize("name", ["skill_uses", "feedback", "wisp_runs", "tool_calls"])
 async def test_signals_beyond_the_window_go_and_those_within_it_stay(world: World, name: str):
     await signal(world, 100, 91, 89, 0)
     done = await purge(world)
-    assert done.notes == {"skill_uses": 2, "feedbacks": 2, "wisp_runs": 2}
+    assert done.notes == {"skill_uses": 2, "feedbacks": 2, "wisp_runs": 2, "tool_calls": 2}
     assert await kept(world, name) == ["2", "3"]
 
 
-@pytest.mark.parametrize("name", ["skill_uses", "feedback", "wisp_runs"])
+@pytest.mark.parametrize("name", ["skill_uses", "feedback", "wisp_runs", "tool_calls"])
 async def test_of_too_many_signals_the_newest_are_kept(world: World, name: str):
     world.options = keeping(max_signals=2, step_size=2)
     await signal(world, 4, 1, 3, 0, 2)

@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import pytest
@@ -33,16 +34,16 @@ class Broken:
     def __init__(self, times: int) -> None:
         self.times = times
 
-    async def has_work(self, context: Any) -> Work:
+    async def has_work(self, _context: Any) -> Work:
         return Work(1)
 
-    async def propose(self, context: Any) -> Proposal:
+    async def propose(self, _context: Any) -> Proposal:
         if self.times:
             self.times -= 1
             raise RuntimeError("no")
         return Proposal(looked_at=("x",))
 
-    def conclude(self, notes: Any) -> dict[str, Any]:
+    def conclude(self, _notes: Any) -> dict[str, Any]:
         return {}
 
 
@@ -276,7 +277,7 @@ async def test_it_sleeps_a_minute_at_most_and_reads_nothing_meanwhile(stage: Sta
     async with stage.watched() as watched:
         await watched.go_on(HOUR, by=timedelta(seconds=7))
         looks = watched.service.looks
-    between = [later - earlier for earlier, later in zip(looks, looks[1:], strict=False)]
+    between = [later - earlier for earlier, later in pairwise(looks)]
     assert min(between) >= LONGEST_WAIT - timedelta(seconds=1)
 
 

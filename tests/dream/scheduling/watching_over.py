@@ -1,4 +1,4 @@
-"""A service to be watched: one storage of its own, a clock that a test moves, and a service that tells when it rests."""
+"""A service to be watched: one storage, a clock that a test moves, and a service that tells when it rests."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

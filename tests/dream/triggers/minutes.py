@@ -43,6 +43,7 @@ def yearly_runs(
     activity: Mapping[int, int],
     dates: Sequence[int],
     wall: tuple[list[int], list[int]],
+    *,
     quiet: tuple[int, int] = (0, 0),
 ) -> list[int]:
     """Return the minutes at which runs of ten minutes begin.

@@ -51,7 +51,7 @@ def test_each_run_of_a_year_is_where_the_oracle_has_it(preset: str, zone: str):
     scheduled.live([(_instant(one), new) for one, new in _ACTIVITY.items()], [*map(_instant, _DATES)], _instant(_YEAR))
 
     windows = daily_minutes(zone, BEGIN, _YEAR, 180) if preset == "reviewed" else ()
-    expected = yearly_runs(_NUMBERS[preset], windows, _ACTIVITY, _DATES, walls(zone, BEGIN, _YEAR), quiet)
+    expected = yearly_runs(_NUMBERS[preset], windows, _ACTIVITY, _DATES, walls(zone, BEGIN, _YEAR), quiet=quiet)
     assert scheduled.runs == [_instant(minute) for minute in expected]
     assert len(scheduled.runs) > 50
 

@@ -1,18 +1,20 @@
-"""Anything may happen to a scope: talk, crashes, restarts, clocks put forward and back, people, two services at once."""
+"""Anything may happen to a scope: talk, crashes, restarts, clocks put forward and back, people, two services."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from deciding import BEGIN, DAY, HOUR, MINUTE, working
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from dream.options import AnyOf, Cron, DailyAt, Heartbeat, Idle, Interval, SchedulingOptions, Threshold
+from dream.options import AnyOf, Cron, DailyAt, Heartbeat, Idle, Interval, SchedulingOptions, Threshold, Trigger
 from dream.triggers import PassWork, Reason, decide, settled, transitions
 
 _LEASE = MINUTE
 _TAKES = 10 * MINUTE
+_ZONE = ZoneInfo("America/New_York")
 _TRIGGERS = (
     Interval(every=3 * HOUR),
     Cron(expression="30 */5 * * *"),
@@ -36,7 +38,7 @@ class _Run:
 class Scheduling(RuleBasedStateMachine):
     """Two services and a database row; what a service does here is what a real one does between two transactions."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.now = BEGIN
         self.state = working(work=())
@@ -47,18 +49,27 @@ class Scheduling(RuleBasedStateMachine):
         self.starts: list[datetime] = []
 
     @initialize(trigger=st.sampled_from(_TRIGGERS), quiet=st.sampled_from(((), ("09:00-17:00",))))
-    def choose(self, trigger, quiet):
-        self.options = SchedulingOptions(trigger=trigger, zone="America/New_York", quiet_hours=quiet)
+    def choose(self, trigger: Trigger, quiet: tuple[str, ...]):
+        self.options = SchedulingOptions(trigger=trigger, zone=_ZONE.key, quiet_hours=quiet)
 
     @rule(new=st.integers(1, 6))
     def talk(self, new: int):
         """Any process stores something; no service is told."""
         names = {one.name for one in self.state.work}
-        work = self.state.work if "fact-mining" in names else (*self.state.work, PassWork("fact-mining", self.now))
+        work = (
+            self.state.work
+            if "fact-mining" in names
+            else (*self.state.work, PassWork("fact-mining", self.now, is_waiting=True))
+        )
         total = self.state.new_entries + new
         self.state = replace(self.state, last_activity_at=self.now, new_entries=total, work=work)
         if self.run is not None:
             self.run.new += new
+
+    @rule(new=st.integers(1, 6), minutes=st.sampled_from((50, 130, 400)))
+    def talk_and_go(self, new: int, minutes: int):
+        self.talk(new)
+        self._live_until(self.now + minutes * MINUTE)
 
     @rule(minutes=st.sampled_from((1, 7, 45, 61, 300, 1500)))
     def wait(self, minutes: int):
@@ -103,7 +114,7 @@ class Scheduling(RuleBasedStateMachine):
         waits_for_more = isinstance(self.options.trigger, Threshold) and self.state.new_entries < 5
         assert not self.state.work or waits_for_more
 
-    def _live_until(self, until: datetime):
+    def _live_until(self, until: datetime) -> None:
         while True:
             coming = [self._tick(service) for service in (0, 1) if self.up[service]]
             following = min((one for one in coming if one is not None), default=until)
@@ -114,8 +125,9 @@ class Scheduling(RuleBasedStateMachine):
 
     def _tick(self, service: int) -> datetime | None:
         """Let one service look; return when it looks again."""
-        if self.run is not None and self.run.service == service:
+        if self.run is not None:  # whoever runs is alive, and renews its lease more often than anything else happens
             self.state = replace(self.state, lease_until=self.now + _LEASE)
+        if self.run is not None and self.run.service == service:
             if self.now < self.run.started + _TAKES:
                 return self.run.started + _TAKES
             self._end(self.run)
@@ -127,7 +139,7 @@ class Scheduling(RuleBasedStateMachine):
         self._start(service, is_manual=decision.reason is Reason.MANUAL)
         return self.now + _TAKES
 
-    def _start(self, service: int, *, is_manual: bool):
+    def _start(self, service: int, *, is_manual: bool) -> None:
         assert self.run is None, "two runs at once"
         if not is_manual:
             assert any(one.at is not None and one.at <= self.now for one in self.state.work), "nothing new"
@@ -138,24 +150,23 @@ class Scheduling(RuleBasedStateMachine):
         self.state = replace(started, lease_until=self.now + _LEASE)
         self.run = _Run(service, self.now, is_manual)
 
-    def _respects_caps(self):
-        zone = "America/New_York"
-        local = self.now.astimezone(self._tz(zone))
+    def _respects_caps(self) -> None:
+        local = self.now.astimezone(_ZONE)
         assert not (self.options.quiet_hours and 9 <= local.hour < 17), "in quiet hours"
         trigger = self.options.trigger
         if isinstance(trigger, Idle):
-            days = [one.astimezone(self._tz(zone)).date() for one in self.finished]
+            days = [one.astimezone(_ZONE).date() for one in self.finished]
             recent = [one for one in self.finished if one > self.now - DAY]
             count = len(recent) if trigger.window == "rolling" else days.count(local.date())
             assert count < trigger.max_per_day, "over the cap"
 
-    def _end(self, run: _Run):
+    def _end(self, run: _Run) -> None:
         self.run = None
         self.state = replace(self.state, lease_until=None)
         if self.fails:
             self.state = transitions.failed(self.state, is_manual=run.is_manual)
             return
-        left = tuple(PassWork(one.name, run.started) for one in self.state.work) if run.new else ()
+        left = (PassWork("fact-mining", run.started, is_waiting=True),) if run.new else ()
         self.state = transitions.succeeded(
             self.state, started_at=run.started, now=self.now, is_manual=run.is_manual, new_entries=run.new
         )
@@ -163,12 +174,6 @@ class Scheduling(RuleBasedStateMachine):
         if not run.is_manual:
             self.finished.append(run.started)
 
-    @staticmethod
-    def _tz(name: str):
-        from zoneinfo import ZoneInfo
-
-        return ZoneInfo(name)
-
 
 TestScheduling = Scheduling.TestCase
-TestScheduling.settings = settings(max_examples=40, stateful_step_count=25)
+TestScheduling.settings = settings(max_examples=100, stateful_step_count=40)

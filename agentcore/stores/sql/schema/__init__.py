@@ -36,6 +36,7 @@ from agentcore.stores.sql.schema.records import (
     settings,
     skill_uses,
     skills,
+    tool_calls,
     turns,
     wisp_runs,
 )
@@ -43,7 +44,7 @@ from agentcore.stores.sql.schema.records import (
 REVISION = "0005"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0005")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0005")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -78,6 +79,7 @@ __all__ = [
     "skills",
     "steps",
     "switches",
+    "tool_calls",
     "turns",
     "wisp_runs",
 ]

@@ -194,6 +194,25 @@ wisp_runs = Table(
     Index("ix_wisp_runs_recorded", "scope_id", "recorded_at"),
 )
 
+tool_calls = Table(
+    "tool_calls",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("session_id", Text, nullable=False),
+    Column("tool_name", Text, nullable=False),
+    Column("succeeded", Boolean, nullable=False),
+    Column("arguments", Text, nullable=True),
+    Column("error_message", Text, nullable=True),
+    Column("duration_ms", BigInteger, nullable=True),
+    instant("occurred_at"),
+    instant("recorded_at"),
+    UniqueConstraint("scope_id", "id"),
+    Index("ix_tool_calls_occurred", "scope_id", "occurred_at"),
+    Index("ix_tool_calls_recorded", "scope_id", "recorded_at"),
+)
+
 imports = Table(
     "imports",
     metadata,

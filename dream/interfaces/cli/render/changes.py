@@ -7,11 +7,12 @@ from typing import Any, cast
 import orjson
 
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.records import RecordKind
 from dream.domain.journal import JournalRow
 from dream.interfaces.cli.render.line import Line, Lines, Tone, clipped, paragraph
 from dream.interfaces.cli.render.text import clip, counted, one_line
 
-_SHOWN_PURGES = 3
+_SHOWN_IDS = 3
 _MAX_TEXT = 400
 _TOLD_OTHERWISE = frozenset({"id", "status", "status_reason", "status_at", "successor"})
 """Fields that the verb and the reason already tell."""
@@ -60,17 +61,35 @@ def _change_set(rows: Sequence[JournalRow], width: int, known: Mapping[str, str]
     if gone:
         yield from _purged(gone, width)
         return
+    if head.kind is RecordKind.TURN:
+        yield from _turns(rows, width)
+        return
     successors = {_image(row.after).get("successor") for row in rows}
     for row in rows:
         yield from _row(row, width, keeps=row.record_id in successors, known=known)
 
 
 def _purged(rows: Sequence[JournalRow], width: int) -> Lines:
-    names = ", ".join(row.record_id for row in rows[:_SHOWN_PURGES])
-    more = f" and {len(rows) - _SHOWN_PURGES} more" if len(rows) > _SHOWN_PURGES else ""
     kind = rows[0].kind.value.replace("_", " ")
-    what = f"{counted(len(rows), f'{kind} record')} removed for good: {rows[0].reason} ({names}{more})"
+    what = f"{counted(len(rows), f'{kind} record')} removed for good: {rows[0].reason} ({_names(rows)})"
     yield from paragraph(what, width, first="  ", tone=Tone.REMOVED)
+
+
+def _turns(rows: Sequence[JournalRow], width: int) -> Lines:
+    """Yield a line for what became of many turns: the journal has nothing but their ids."""
+    for (is_consumed, reason), alike in groupby(rows, key=lambda row: (_is_consumed(row), row.reason)):
+        turns = list(alike)
+        what = "consumed" if is_consumed else "to be read again"
+        yield from paragraph(f"{counted(len(turns), 'turn')} {what}: {reason} ({_names(turns)})", width, first="  ")
+
+
+def _is_consumed(row: JournalRow) -> bool:
+    return "consumed_at" in _image(row.after)
+
+
+def _names(rows: Sequence[JournalRow]) -> str:
+    names = ", ".join(row.record_id for row in rows[:_SHOWN_IDS])
+    return f"{names} and {len(rows) - _SHOWN_IDS} more" if len(rows) > _SHOWN_IDS else names
 
 
 def _row(row: JournalRow, width: int, *, keeps: bool, known: Mapping[str, str]) -> Lines:
@@ -112,8 +131,7 @@ def _texts(before: Image, after: Image, width: int, indent: str) -> Lines:
         yield from paragraph(clip(f'"{was}"', _MAX_TEXT), width, first=f"{indent}- ", tone=Tone.REMOVED)
         yield from paragraph(clip(f'"{becomes}"', _MAX_TEXT), width, first=f"{indent}+ ", tone=Tone.ADDED)
     else:
-        text = becomes or was or ""
-        yield from paragraph(clip(f'"{text}"', _MAX_TEXT), width, first=indent)
+        yield from paragraph(clip(f'"{becomes or was or ""}"', _MAX_TEXT), width, first=indent)
 
 
 def _changed(before: Image, after: Image) -> Iterator[str]:

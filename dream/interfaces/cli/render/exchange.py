@@ -17,6 +17,7 @@ _NOUNS = {
     RecordKind.SKILL_USE: ("use of a skill", "uses of skills"),
     RecordKind.FEEDBACK: ("piece of feedback", "pieces of feedback"),
     RecordKind.WISP_RUN: ("wisp run", "wisp runs"),
+    RecordKind.TOOL_CALL: ("tool call", "tool calls"),
 }
 
 

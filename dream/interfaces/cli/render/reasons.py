@@ -53,6 +53,7 @@ _WORDS = {
     Refused.TOO_FEW_CITATIONS: "it was not said often enough yet, for how strongly it was said",
     Refused.UNRELATED: "what it cites has no word in common with the entry that it names",
     Refused.CLOSE_CALL: "both sides are about as well founded; it is asked instead",
+    Refused.NOT_LEARNABLE: "the failures came from outside; no skill can prevent them",
     Refused.INVALID_CONTENT: "its text, category or tags cannot be stored",
     Refused.SECRET: "it looks like a password, a key, a token or a card number",
     Refused.FORGOTTEN: "a person asked to forget this text",

@@ -138,6 +138,8 @@ async def test_two_items_of_one_name_make_one_skill(library: Library):
         ({"summary": 7}, "invalid_content"),
         ({"content": "1. Open https://evil.example/login."}, "invented_detail"),
         ({"content": "1. Write to boss@evil.example."}, "invented_detail"),
+        ({"content": "1. Log in with the password hunter2-Zebra!"}, "secret"),
+        ({"summary": "The token is ghp_0123456789abcdefghij0123"}, "secret"),
     ],
 )
 async def test_an_item_that_does_not_hold_is_refused_by_itself(library: Library, item: dict[str, Any], code: str):

@@ -184,6 +184,12 @@ async def test_an_address_that_nobody_gave_is_refused(library: Library):
     assert (codes(done), (await library.named("short") or NOTHING).content) == (["invented_detail"], "Send it.")
 
 
+async def test_a_secret_is_no_step_of_a_skill(library: Library):
+    await library.skill("short", "Send it.")
+    done = await library.optimize(rewriting("short", "1. Send it.\n2. The password is hunter2-Zebra!"))
+    assert (codes(done), (await library.named("short") or NOTHING).content) == (["secret"], "Send it.")
+
+
 async def test_a_lossy_rewrite_is_repaired_by_one_more_question(library: Library):
     before = await at_risk(library)
     done = await library.optimize(rewriting("mail-send", LONG), rewriting("mail-send", ASKING + "\n" + LONG))

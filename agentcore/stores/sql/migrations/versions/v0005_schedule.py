@@ -4,7 +4,7 @@ from agentcore.stores.sql.migrations.fifth_schema.activity import create_activit
 from agentcore.stores.sql.migrations.fifth_schema.schedules import create_schedules
 
 revision = "0005"
-down_revision = "0002"
+down_revision = "0003"
 
 
 def upgrade() -> None:

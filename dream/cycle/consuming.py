@@ -1,0 +1,31 @@
+"""Turns change in one way alone: everybody has read them, or an undo has them unread again."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from agentcore.domain.capability import Capability
+from agentcore.domain.conversation import Turn
+from agentcore.stores.protocols import UnitOfWork
+from dream.passes import Place
+from dream.stores.cursors import CursorStore
+
+
+def log_readers(
+    order: Sequence[Place], disabled: Collection[str], capabilities: Collection[Capability]
+) -> tuple[str, ...]:
+    """Return the passes that read turns to learn from them, are enabled and have what they require."""
+    passes = [place.dream_pass for place in order if CursorStore.reads_turns(place.dream_pass.name)]
+    return tuple(one.name for one in passes if one.name not in disabled and one.requires.issubset(capabilities))
+
+
+def mark_turns(unit: UnitOfWork, turns: Sequence[Turn]) -> None:
+    """Write when each of *turns* was consumed, or that it was not."""
+    ids: defaultdict[datetime | None, list[str]] = defaultdict(list)
+    for turn in turns:
+        ids[turn.consumed_at].append(turn.id)
+    for instant, turn_ids in ids.items():
+        if instant is None:
+            unit.turns.mark_unread(turn_ids)
+        else:
+            unit.turns.mark_consumed(turn_ids, instant)

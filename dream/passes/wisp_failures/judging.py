@@ -1,0 +1,187 @@
+"""The answer judged: what the model says of each pattern, and what becomes of the skills."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final, cast
+
+from agentcore.domain.memory import Trust
+from agentcore.domain.signals import FailureCategory
+from agentcore.domain.skill import Skill
+from agentcore.domain.text import clean_content
+from agentcore.errors import InvalidContentError
+from dream.domain.batch import Answer
+from dream.domain.change import Change, ChangeSet
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused
+from dream.guards.coverage import coverage
+from dream.guards.secrets import secret_in
+from dream.guards.specific import Kind
+from dream.guards.vocabulary import Vocabulary
+from dream.passes.wisp_failures.scene import ANNOTATE, Case, annotation_mark
+from dream.passes.wisp_failures.section import holds_section, is_fence, section_text, with_section, without_section
+
+LONGEST: Final = 1_000
+"""Characters of an annotation."""
+_MOST_ITEMS: Final = 200
+_SHOWN: Final = 40
+_NEVER_INVENTED: Final = frozenset({Kind.URL, Kind.EMAIL})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What an answer is judged by.
+
+    Args:
+        cases: The patterns shown, by handle.
+        skills: The skills shown that are as they were packed, by handle.
+        handles: All handles of skills that were given.
+        catalogue: All active skills.
+        vocabulary: Which words are ordinary.
+        as_of: The instant the run judges by.
+    """
+
+    cases: Mapping[str, Case]
+    skills: Mapping[str, Skill]
+    handles: frozenset[str]
+    catalogue: Sequence[Skill]
+    vocabulary: Vocabulary
+    as_of: datetime
+
+
+@dataclass(slots=True)
+class Judged:
+    """What becomes of an answer: classes by the patterns' handles, changes, refusals."""
+
+    classes: dict[str, FailureCategory] = field(default_factory=dict[str, FailureCategory])
+    change_sets: list[ChangeSet] = field(default_factory=list[ChangeSet])
+    annotated: dict[str, str] = field(default_factory=dict[str, str])
+    refused: list[Refusal] = field(default_factory=list[Refusal])
+
+
+def judge(answer: Answer, desk: Desk) -> Judged | Refusal:
+    """Judge an answer item by item; nothing of one in another shape is used."""
+    patterns, updates = _items(answer, "patterns"), _items(answer, "skillUpdates")
+    if patterns is None or updates is None:
+        return Refusal(Refused.BROKEN_ANSWER, 'it has no lists "patterns" and "skillUpdates"')
+    judged = Judged()
+    for item in patterns:
+        refusal = _classify(item, desk, judged)
+        if refusal is not None:
+            judged.refused.append(refusal)
+    touched: set[str] = set()
+    for item in updates:
+        made = _annotate(item, desk, judged, touched)
+        if isinstance(made, Refusal):
+            judged.refused.append(made)
+        elif made is not None:
+            judged.change_sets.append(made)
+    return judged
+
+
+def _items(answer: Answer, name: str) -> list[Mapping[str, Any]] | None:
+    given: object = answer.get(name)
+    if not isinstance(given, list) or len(cast("list[object]", given)) > _MOST_ITEMS:
+        return None
+    return [cast("dict[str, Any]", item) if isinstance(item, dict) else {} for item in cast("list[object]", given)]
+
+
+def _handle(item: Mapping[str, Any], name: str) -> str:
+    value = item.get(name)
+    return value.strip().strip("[]") if isinstance(value, str) else ""
+
+
+def _classify(item: Mapping[str, Any], desk: Desk, judged: Judged) -> Refusal | None:
+    handle, said = _handle(item, "pattern"), item.get("classification")
+    if handle not in desk.cases:
+        return Refusal(Refused.UNKNOWN_HANDLE, handle[:_SHOWN])
+    if handle in judged.classes:
+        return Refusal(Refused.HANDLE_REUSED, handle)
+    if not isinstance(said, str) or said not in set(FailureCategory):
+        return Refusal(Refused.INVALID_CONTENT, f"{handle} is classified as none of {', '.join(FailureCategory)}")
+    judged.classes[handle] = FailureCategory(said)
+    return None
+
+
+def _annotate(item: Mapping[str, Any], desk: Desk, judged: Judged, touched: set[str]) -> ChangeSet | Refusal | None:
+    found = _meant(item, desk, judged, touched)
+    if isinstance(found, Refusal):
+        return found
+    handle, case, skill = found
+    annotation = _text(item.get("annotation"))
+    refusal = _fault(annotation, case, skill, desk.vocabulary)
+    if refusal is not None:
+        return refusal
+    section = section_text(case.pattern, judged.classes[handle], annotation)
+    content = _storable(with_section(skill.content, case.pattern.key, section))
+    if content is None:
+        return Refusal(Refused.INVALID_CONTENT, f"{skill.name} would be too long")
+    if content == skill.content:
+        return None
+    change_set = _change_set(case, skill, content, desk)
+    touched.update(change.record_id for change in change_set.changes)
+    judged.annotated[handle] = skill.name
+    return change_set
+
+
+def _meant(item: Mapping[str, Any], desk: Desk, judged: Judged, touched: set[str]) -> tuple[str, Case, Skill] | Refusal:
+    """Return the pattern and the skill that an item is about."""
+    handle, name = _handle(item, "pattern"), _handle(item, "skill")
+    unknown = [one[:_SHOWN] for one in (handle, name) if one not in desk.cases.keys() | desk.handles]
+    if unknown:
+        return Refusal.of(Refused.UNKNOWN_HANDLE, unknown)
+    case, skill = desk.cases.get(handle), desk.skills.get(name)
+    if case is None or handle not in judged.classes:
+        return Refusal(Refused.NO_SOURCES, f"{handle} is no pattern with a class of its own")
+    if skill is None or skill.id not in {one.id for one in case.skills}:
+        return Refusal(Refused.CONTEXT_ONLY if skill else Refused.STALE_SOURCE, skill.name if skill else name)
+    if judged.classes[handle] is FailureCategory.EXTERNAL:
+        return Refusal(Refused.NOT_LEARNABLE, case.pattern.description[:_SHOWN])
+    if handle in judged.annotated or skill.id in touched:
+        return Refusal(Refused.HANDLE_REUSED, f"{handle} or {skill.name}")
+    return handle, case, skill
+
+
+def _fault(annotation: str, case: Case, skill: Skill, vocabulary: Vocabulary) -> Refusal | None:
+    """Return why an annotation must not stand in a skill, or None."""
+    if not annotation or len(annotation) > LONGEST or is_fence(annotation):
+        return Refusal(Refused.INVALID_CONTENT, f"the annotation of {skill.name}")
+    secret = secret_in(annotation)
+    if secret is not None:
+        return Refusal(Refused.SECRET, f"{secret} in the annotation of {skill.name}")
+    # What failed tools say came from outside: an address in it is data, and no step of a skill.
+    shown = [skill.name, skill.summary, skill.content, *(run.description for run in case.pattern.failures)]
+    invented = [one for one in coverage(shown, annotation, vocabulary).invented if one.kind in _NEVER_INVENTED]
+    if invented:
+        return Refusal(Refused.INVENTED_DETAIL, f"{skill.name}: {len(invented)} addresses")
+    return None
+
+
+def _text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _storable(content: str) -> str | None:
+    try:
+        return clean_content(content)
+    except InvalidContentError:
+        return None
+
+
+def _change_set(case: Case, skill: Skill, content: str, desk: Desk) -> ChangeSet:
+    """Write the section into its skill, and take the former one on the same pattern out of any other."""
+    pattern = case.pattern
+    why = f"{len(pattern.failures)} of {pattern.runs} wisp runs failed in the same way"
+    changes = [Change[Skill](before=skill, after=_rewritten(skill, content, desk.as_of), reason=why)]
+    for other in desk.catalogue:
+        if other.id != skill.id and holds_section(other.content, pattern.key):
+            text = without_section(other.content, pattern.key) or other.summary
+            moved = f"its note on these failures stands in {skill.name} now"
+            changes.append(Change[Skill](before=other, after=_rewritten(other, text, desk.as_of), reason=moved))
+    marks = {skill.id: annotation_mark(skill, pattern.key)}
+    return ChangeSet(operation=ANNOTATE, changes=tuple(changes), fingerprints=marks)
+
+
+def _rewritten(skill: Skill, content: str, as_of: datetime) -> Skill:
+    # What failed tools say stands behind the words of the model.
+    return replace(skill, content=content, updated_at=as_of, trust=min(skill.trust, Trust.INFERRED))
