@@ -78,7 +78,7 @@ class AgentHostBuilder:
         self._services: list[HostedService] = []
         self._busy_sources: list[BusySource] = []
         self._corrections: CorrectionDetector | None = None
-        self._install: Callable[[Callable[[DreamOptions], DreamOptions]], DreamFactory] | None = None
+        self._install: Callable[..., DreamFactory] | None = None
         self._is_built = False
 
     def with_memory(self, options: "_Told[MemoryOptions]" = None) -> Self:
@@ -225,7 +225,7 @@ class AgentHostBuilder:
             corrections=self._corrections and settling.function("with_feedback(corrections)", self._corrections),
             services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),
             busy_sources=tuple(settling.function("with_busy_source", one) for one in self._busy_sources),
-            dreaming=self._install and settling.plugin(self._install, self._told["dreaming"]),
+            dreaming=self._install and settling.plugin(partial(self._install, data_dir=folder), self._told["dreaming"]),
         )
         settling.check_decay(blueprint.storage, blueprint.memory)
         settling.conclude()

@@ -165,7 +165,7 @@ def from_environment(data_dir: str | Path | None = None, **explicit: object) -> 
         InvalidOptionsError: an option is unknown or cannot have its value, or the file cannot be read.
         ExceptionGroup: several are.
     """
-    written = {} if data_dir is None else _written(Path(data_dir).expanduser() / FILE_NAME)
+    written = {} if data_dir is None else read_section(Path(data_dir).expanduser() / FILE_NAME, SECTION)
     values = written | _Environment().model_dump(exclude_unset=True) | explicit
     values.setdefault("model", values.get("dream_model"))
     if values["model"] is None:
@@ -173,8 +173,12 @@ def from_environment(data_dir: str | Path | None = None, **explicit: object) -> 
     return ChatOptions(**values)
 
 
-def _written(path: Path) -> dict[str, object]:
-    """Return the file's section; empty without the file or the section."""
+def read_section(path: Path, name: str) -> dict[str, object]:
+    """Return a table of a settings file; empty without the file or the table.
+
+    Raises:
+        InvalidOptionsError: the file cannot be read, or that is no table.
+    """
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -187,10 +191,10 @@ def _written(path: Path) -> dict[str, object]:
     except OSError as error:
         problem = f"it cannot be read: {error.strerror}"
     else:
-        section: object = document.get(SECTION, {})
+        section: object = document.get(name, {})
         if isinstance(section, dict):
             return cast("dict[str, object]", section)
-        problem = f"write a table [{SECTION}]"
+        problem = f"write a table [{name}]"
     raise InvalidOptionsError(field="settings file", value=str(path), allowed=problem)
 
 

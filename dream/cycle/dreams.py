@@ -1,6 +1,7 @@
 """Dreams: what a host and its users hold."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from agentcore.domain.scope import Scope
@@ -16,6 +17,7 @@ from dream.cycle.scheduling.asking import Desk
 from dream.cycle.scheduling.service import DreamService
 from dream.cycle.scheduling.standing import Standing
 from dream.cycle.session_evaluator import NEEDS, SESSION_EVALUATOR, SessionEvaluator
+from dream.cycle.shared import Shared
 from dream.cycle.trial import make_plan
 from dream.cycle.watching import Listener, Unsubscribe, Watch
 from dream.domain.alarm import Alarm
@@ -28,6 +30,7 @@ from dream.domain.request import Request
 from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
+from dream.options.sources import EffectiveOption
 from dream.stores import bookkeeping
 
 
@@ -38,23 +41,17 @@ class Dreams:
         parts: What the host offers.
         options: The host's options.
         scope: Whose memory; `for_scope` gives another's.
-        watch: Who wants to know of the host's runs; nobody yet by default.
-        service: What starts dreams by themselves; nothing by default.
+        shared: What the dreams of all scopes share; by default nobody watches, and nothing starts by itself.
     """
 
     def __init__(
-        self,
-        parts: HostParts,
-        options: DreamOptions,
-        scope: Scope | None = None,
-        watch: Watch | None = None,
-        service: DreamService | None = None,
+        self, parts: HostParts, options: DreamOptions, scope: Scope | None = None, shared: Shared | None = None
     ) -> None:
         self._parts = parts
         self._options = options
         self._scope = scope or Scope.default()
-        self._watch = watch or Watch(parts, options)
-        self._service = service
+        self._shared = shared or Shared(Watch(parts, options))
+        self._watch = self._shared.watch
         self._runner = Runner(parts, options)
         self._desk = Desk(parts, options, tuple(self._runner.order))
         self._reviser = Reviser(parts, options)
@@ -74,16 +71,16 @@ class Dreams:
         """What works as long as the host lives: it starts dreams, and evaluates conversations if there is a model."""
         evaluates = self._parts.capabilities >= NEEDS and SESSION_EVALUATOR not in self._options.disabled
         evaluating = (SessionEvaluator(self._parts, self._options),) if evaluates else ()
-        return evaluating if self._service is None else (*evaluating, self._service)
+        return evaluating if self.service is None else (*evaluating, self.service)
 
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""
-        return Dreams(self._parts, self._options, scope, self._watch, self._service)
+        return Dreams(self._parts, self._options, scope, self._shared)
 
     @property
     def service(self) -> DreamService | None:
         """What starts dreams by themselves; None if nothing does."""
-        return self._service
+        return self._shared.service
 
     async def schedule(self, scope: Scope | None = None) -> Request:
         """Ask for a dream soon: whichever host watches the scope begins it within a minute, once nobody is served.
@@ -95,8 +92,8 @@ class Dreams:
             scope: Whose memory; this one's by default.
         """
         request = await self._desk.request(scope or self._scope)
-        if self._service is not None:
-            self._service.wake()
+        if self.service is not None:
+            self.service.wake()
         return request
 
     async def explain(self, scope: Scope | None = None) -> Standing:
@@ -109,9 +106,9 @@ class Dreams:
         """
         return await self._desk.explained(scope or self._scope)
 
-    async def next_dream(self) -> Standing:
-        """Return the same as `explain` by what is stored alone, without asking the passes."""
-        return await self._desk.standing(self._scope)
+    def effective_options(self) -> list[EffectiveOption]:
+        """Return every option that is in force, and who said what it is."""
+        return self._shared.configured.effective(self._options)
 
     def touch(self) -> None:
         """Note that somebody is active whom nothing stored tells of, such as a message on another channel.
@@ -280,9 +277,10 @@ class Dreams:
         return await self._parts.storage.read(self._scope, lambda view: read_history(view, entry_id))
 
     async def status(self) -> Status:
-        """Return how the scope stands: counts, last run, backlog, pause, lease."""
+        """Return how the scope stands: counts, last run, backlog, pause, lease, and the next dream."""
         names, after = self._runner.pass_names, self._options.alarm_after
-        return await self._parts.storage.read(self._scope, lambda view: read_status(view, names, after))
+        found = await self._parts.storage.read(self._scope, lambda view: read_status(view, names, after))
+        return replace(found, schedule=await self._desk.standing(self._scope))
 
     async def pause(self) -> None:
         """Stop dreams of the scope, in every process, until `resume`."""

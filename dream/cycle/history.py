@@ -12,6 +12,7 @@ from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.memory import Status as EntryStatus
 from agentcore.domain.records import to_image
 from agentcore.stores.protocols import Lease, ReadView
+from dream.cycle.scheduling.standing import Standing
 from dream.domain.alarm import Alarm, find_alarm
 from dream.domain.journal import JournalRow
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
@@ -71,6 +72,7 @@ class Status:
         paused: Whether a person paused the dreams.
         lease: Who is dreaming now.
         alarm: What is wrong with the newest dreams, if they came to nothing again and again.
+        schedule: When it dreams next, and what it waits for; None if nobody asked.
     """
 
     entries: dict[str, int]
@@ -85,6 +87,7 @@ class Status:
     paused: bool
     lease: Lease | None
     alarm: Alarm | None
+    schedule: Standing | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `dream status --json` prints."""
@@ -102,6 +105,7 @@ class Status:
             "paused": self.paused,
             "dreaming": lease,
             "alarm": None if self.alarm is None else self.alarm.to_json(),
+            "schedule": None if self.schedule is None else self.schedule.to_json(),
         }
 
 

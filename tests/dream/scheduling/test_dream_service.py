@@ -73,7 +73,7 @@ async def test_a_dream_comes_with_its_window_and_only_if_something_is_new(stage:
         await watched.go_on(4 * HOUR, by=10 * MINUTE)
         assert stage.ran() == ["interval 125", "interval 845"]
         assert [run.outcome for run in stage.reports] == [Outcome.COMPLETED] * 2
-        due = await stage.dreams.next_dream()
+        due = (await stage.dreams.status()).schedule
         await watched.go_on(5 * HOUR, by=10 * MINUTE)
         assert due.due_at is not None
         assert (await stage.dreams.explain()).due_at is None

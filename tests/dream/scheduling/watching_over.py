@@ -18,6 +18,7 @@ from dream.cycle.dreams import Dreams
 from dream.cycle.runner import Runner
 from dream.cycle.scheduling.planning import Planner
 from dream.cycle.scheduling.service import DreamService
+from dream.cycle.shared import Shared
 from dream.cycle.watching import Watch
 from dream.domain.report import RunKind, RunReport
 from dream.options import DreamOptions, SchedulingOptions
@@ -62,7 +63,8 @@ class Stage:
 
     @property
     def dreams(self) -> Dreams:
-        return Dreams(self.world.parts, self.world.options, self.world.scope, service=self.service)
+        parts, options = self.world.parts, self.world.options
+        return Dreams(parts, options, self.world.scope, Shared(Watch(parts, options), self.service))
 
     @asynccontextmanager
     async def watched(self, **options: Any) -> AsyncIterator["Stage"]:
