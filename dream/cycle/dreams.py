@@ -1,6 +1,6 @@
 """Dreams: what a host and its users hold."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -25,7 +25,7 @@ from dream.domain.forecast import PassForecast
 from dream.domain.journal import JournalRow
 from dream.domain.names import PAUSED_SETTING
 from dream.domain.plan import Plan
-from dream.domain.report import RunReport
+from dream.domain.report import PassReport, RunReport
 from dream.domain.request import Request
 from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
 from dream.errors import UnknownPassError, UnknownRunError
@@ -111,15 +111,16 @@ class Dreams:
         return self._shared.configured.effective(self._options)
 
     def touch(self) -> None:
-        """Note that somebody is active whom nothing stored tells of, such as a message on another channel.
-
-        It never waits; it is written down with all that came within a fifth of a second, and concerns every scope
-        that observes the same peer.
-        """
+        """Note that somebody is active whom nothing stored tells of, as on another channel; it never waits."""
         self._parts.activity.touch(self._scope)
 
     async def run(
-        self, *, passes: Collection[str] | None = None, plan: str | None = None, now: datetime | None = None
+        self,
+        *,
+        passes: Collection[str] | None = None,
+        plan: str | None = None,
+        now: datetime | None = None,
+        on_pass: Callable[[PassReport], None] | None = None,
     ) -> RunReport:
         """Run one cycle now, or apply a stored plan.
 
@@ -130,6 +131,7 @@ class Dreams:
             passes: Only these passes; all enabled ones by default.
             plan: Id of a plan to apply exactly as it stands; what moved since is refused as stale.
             now: Judge as of this instant instead of the clock's, to simulate a later day.
+            on_pass: Told of each pass as it ends.
 
         Raises:
             UnknownPassError: a pass was named that does not exist.
@@ -142,7 +144,7 @@ class Dreams:
         gone_on: list[RunReport] = []
         booking = self._desk.booking(is_whole=passes is None)
         report = await self._runner.run(
-            self._scope, passes=passes, now=clean_instant(now), gone_on=gone_on, booking=booking
+            self._scope, passes=passes, now=clean_instant(now), gone_on=gone_on, booking=booking, on_pass=on_pass
         )
         for earlier in gone_on:
             await self._watch.told(earlier)

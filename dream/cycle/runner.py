@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -50,6 +50,7 @@ class _Wish:
     now: datetime | None
     gone_on: list[RunReport] | None
     booking: Booking | None
+    on_pass: Callable[[PassReport], None] | None
 
 
 class Runner:
@@ -98,6 +99,7 @@ class Runner:
         now: datetime | None = None,
         gone_on: list[RunReport] | None = None,
         booking: Booking | None = None,
+        on_pass: Callable[[PassReport], None] | None = None,
     ) -> RunReport:
         """Run one cycle, going on with an interrupted one first.
 
@@ -107,6 +109,7 @@ class Runner:
             now: The instant to judge by, to simulate a later day; the clock's by default.
             gone_on: Takes the report of an interrupted run that was finished first, where it is not the one returned.
             booking: Its place in the schedule of the scope; None for a run that has none, as on a copy.
+            on_pass: Told of each pass as it ends.
 
         Raises:
             UnknownPassError: a pass was named that does not exist.
@@ -118,7 +121,7 @@ class Runner:
             async with dream_lease(self._parts, scope, self._options.lease, admit=admit) as lease:
                 if lease is None:
                     return await self._held(scope)
-                return await self._led(scope, lease, _Wish(names, now, gone_on, booking))
+                return await self._led(scope, lease, _Wish(names, now, gone_on, booking, on_pass))
         except NotAdmittedError as error:
             return deferred(scope, error.reason, self._parts.clock.now())
 
@@ -132,12 +135,13 @@ class Runner:
             async with self._parts.watch.watching():
                 if resumed is not None:
                     is_all = resumed.names == wish.names and wish.now is None
-                    report = await self._dream(scope, lease, resumed, wish.booking if is_all else None)
+                    held = wish if is_all else dataclasses.replace(wish, booking=None)
+                    report = await self._dream(scope, lease, resumed, held)
                     if is_all:
                         return report
                     if wish.gone_on is not None:
                         wish.gone_on.append(report)
-                return await self._dream(scope, lease, await self._open(scope, wish.names, wish.now), wish.booking)
+                return await self._dream(scope, lease, await self._open(scope, wish.names, wish.now), wish)
         except asyncio.CancelledError:
             await self._give_up(scope, wish.booking)
             raise
@@ -222,7 +226,8 @@ class Runner:
                 sent.update(one.directives)
         return sent
 
-    async def _dream(self, scope: Scope, lease: Lease, start: _Start, booking: Booking | None) -> RunReport:
+    async def _dream(self, scope: Scope, lease: Lease, start: _Start, wish: _Wish) -> RunReport:
+        booking = wish.booking
         reports: list[PassReport] = []
         number = max((step.number for step in start.steps), default=0) + 1
         for place in self._order:
@@ -234,6 +239,8 @@ class Runner:
             steps = [step for step in start.steps if step.pass_name.partition("/")[0] == name]
             run = self._pass_run(lease, start, place.dream_pass, steps=steps, number=number)
             reports.append(await _isolated(run))
+            if wish.on_pass is not None:
+                wish.on_pass(reports[-1])
             number = run.next_number
         report = start.report.with_passes(tuple(reports), self._parts.clock.now())
         if booking is not None:

@@ -67,10 +67,10 @@ class Configured:
 
     def effective(self, options: DreamOptions) -> list[EffectiveOption]:
         """Return every one of *options*, which the host's code may have changed, and who said what it is."""
-        before = dict(_leaves(self.options.model_dump(mode="json")))
+        before = dict(_leaves(_document(self.options)))
         return [
             EffectiveOption(name, value, self._source(name) if before.get(name) == value else OptionSource.CODE)
-            for name, value in _leaves(options.model_dump(mode="json"))
+            for name, value in _leaves(_document(options))
         ]
 
     def _source(self, name: str) -> OptionSource:
@@ -172,6 +172,10 @@ def _read(value: object) -> object:
         return orjson.loads(value)
     except ValueError:
         return value
+
+
+def _document(options: DreamOptions) -> Values:
+    return options.model_dump(mode="json") | {"disabled": sorted(options.disabled)}
 
 
 def _leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, object]]:

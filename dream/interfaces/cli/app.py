@@ -41,12 +41,17 @@ COMMANDS = {
     "directives check": ("directives:check", "Examine your own directives, and what a change of them costs."),
     "usage": ("usage:usage", "Show what the model cost, by day, pass and model."),
     "status": ("health:status", "Show what is stored, what waits, and who dreams."),
+    "explain": ("scheduling:explain", "Tell when the scope dreams next, and why not earlier."),
+    "config show": ("scheduling:show", "Show every option of dreams that is in force, and who said so."),
     "doctor": ("health:doctor", "Examine the folder and the database."),
     "bench": ("bench:bench", "Measure a dream on conversations whose answers are known."),
 }
 """Each command: the function that is it, imported only when it is called, and what the list of commands says."""
 
-GROUPS = {"directives": "See, change and check what the model is told."}
+GROUPS = {
+    "directives": "See, change and check what the model is told.",
+    "config": "See what is configured.",
+}
 """What the list of commands says of those whose names begin with the same word."""
 
 _QUIET: dict[str, Any] = {

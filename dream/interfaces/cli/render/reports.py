@@ -83,6 +83,14 @@ def pass_lines(item: PassReport, width: int, entries: Mapping[str, MemoryEntry])
     yield from refusal_lines(item.refused, width, indent=" " * _NAME_WIDTH, entries=entries)
 
 
+def pass_line(item: PassReport) -> Line:
+    """Return what one pass did, in short, for somebody who watches."""
+    told = [explained(item.reason), _numbers(item)]
+    return Line(
+        f"{item.name:<{_NAME_WIDTH}}{item.outcome.value}: {', '.join(filter(None, told)) or '-'}", _TONES[item.outcome]
+    )
+
+
 def _numbers(item: PassReport) -> str:
     counts = {name: value for name, value in item.notes.items() if value or isinstance(value, str)}
     parts = [
