@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import breathing, cycle, decay, model, startup
+from tests.bench import breathing, cycle, decay, model, schedule, startup
 from tests.bench.figures import Figure, table
 from tests.bench.machine import described
 from tests.bench.stores import Stores
@@ -17,6 +17,7 @@ _ALL: dict[str, Callable[[Stores], list[Figure]]] = {
     "breathing": breathing.figures,
     "startup": startup.figures,
     "model": model.figures,
+    "schedule": schedule.figures,
 }
 
 
