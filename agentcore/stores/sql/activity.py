@@ -1,17 +1,17 @@
 """Who was active, in one transaction; rows are of peers, so that one write reaches all who observe one."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
-from sqlalchemy import and_, bindparam, func, insert, or_, select, tuple_, update
+from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.protocols import Peer
 from agentcore.stores.sql.schema import peers, scopes
 from agentcore.stores.sql.transaction import Transaction, chunks
 
-_PAIR = tuple_(peers.c.workspace, peers.c.observed)
 _IS_NAMED = and_(peers.c.workspace == bindparam("b_workspace"), peers.c.observed == bindparam("b_observed"))
 # A moment ahead of the present was written by a clock that has been set back since.
 _MOVES = or_(
@@ -27,8 +27,6 @@ _TOUCH = (
         changed_since=func.coalesce(peers.c.changed_since, bindparam("b_active_at")),
     )
 )
-_PEERS_AT_ONCE = 250
-"""Two parameters each."""
 
 
 class SqlActivityStore:
@@ -66,10 +64,11 @@ class SqlActivityStore:
 
     def _known(self, named: Collection[Peer]) -> set[Peer]:
         found: set[Peer] = set()
-        for chunk in chunks(sorted(named), _PEERS_AT_ONCE):
-            pairs: Sequence[tuple[str, str]] = [(peer.workspace, peer.observed) for peer in chunk]
-            statement = select(peers.c.workspace, peers.c.observed).where(_PAIR.in_(pairs))
-            found.update(Peer(*row) for row in self._connection.execute(statement))
+        # By workspace: SQLite finds no pair of values by an index.
+        for workspace, group in groupby(sorted(named), key=lambda peer: peer.workspace):
+            for chunk in chunks(peer.observed for peer in group):
+                statement = select(peers.c.observed).where(peers.c.workspace == workspace, peers.c.observed.in_(chunk))
+                found.update(Peer(workspace, one) for one in self._connection.execute(statement).scalars())
         return found
 
 

@@ -72,6 +72,17 @@ def passes_lines(report: RunReport, width: int, entries: Mapping[str, MemoryEntr
         yield from paragraph(", ".join(left_out), width, first="not asked for: ", tone=Tone.FAINT)
 
 
+def pass_lines(item: PassReport, width: int, entries: Mapping[str, MemoryEntry]) -> Lines:
+    """Yield what one pass did: outcome and numbers, then what was refused."""
+    numbers = _numbers(item)
+    # Beside what it counted, "unchanged" says enough.
+    reason = "" if numbers and item.reason == Skip.NOTHING_TO_CHANGE else explained(item.reason)
+    told = "; ".join(part for part in (numbers, reason) if part)
+    head = f"{item.name:<{_NAME_WIDTH}}{item.outcome.value:<11}"
+    yield from paragraph(told or "-", width, first=head, tone=_TONES[item.outcome])
+    yield from refusal_lines(item.refused, width, indent=" " * _NAME_WIDTH, entries=entries)
+
+
 def pass_line(item: PassReport) -> Line:
     """Return what one pass did, in short, for somebody who watches."""
     what = ", ".join(part for part in (explained(item.reason), _numbers(item)) if part)
