@@ -129,8 +129,6 @@ def _shown(default: object) -> str:
         return f"`{str(default).lower()}`"
     if isinstance(default, IntEnum):
         return f"`{type(default).__name__}.{default.name}`"
-    if isinstance(default, StrEnum):
-        return f"`{default.value}`"
     if isinstance(default, str):
         return f"`{default}`" if default else "none"
     if isinstance(default, int | float):
