@@ -64,6 +64,8 @@ def test_a_dream_is_due_at_its_due_time_and_not_a_second_earlier(options: Schedu
         return
     if decision.missed is not None and decision.missed.is_skipped:
         state = replace(state, used_until=decision.missed.last)
+    if decision.window is not None and decision.window <= now:
+        state = replace(state, armed=decision.window)
     for _ in range(4):
         due = max(decision.due_at, now)
         # A heart beats on while something blocks: who comes between two beats need not wait for the next.
