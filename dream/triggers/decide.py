@@ -110,7 +110,7 @@ def _decision(due: Due, situation: Situation, gates: tuple[Gate, ...]) -> Decisi
 def _once_open(at: datetime, due: Due, situation: Situation, gates: tuple[Gate, ...]) -> datetime:
     wanted = at
     # Somebody has to see a window come, or it counts as missed: so it is looked again then, whatever blocks it now.
-    is_coming = due.window is not None and due.window > situation.now
+    is_coming = due.window is not None and due.window > situation.now and wanted > situation.now
     for gate in gates:
         if gate.name in _PASSING and gate.until is not None and not is_coming:
             at = max(at, gate.until)
