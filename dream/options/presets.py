@@ -7,8 +7,15 @@ from enum import StrEnum
 from dream.options.scheduling import SchedulingOptions
 from dream.options.triggers import CapWindow, DailyAt, Heartbeat, Idle, Interval, Threshold
 
-_SKILL_PASSES = frozenset({"skill-gaps", "skill-consolidation", "skill-optimization"})
-_MODEL_PASSES = _SKILL_PASSES | {"fact-mining", "memory-consolidation", "episodes", "preferences"}
+_SKILL_PASSES = frozenset({"skill-gaps", "skill-consolidation", "skill-optimization", "wisp-failures"})
+_MODEL_PASSES = _SKILL_PASSES | {
+    "fact-mining",
+    "memory-consolidation",
+    "episodes",
+    "preferences",
+    "session-evaluator",
+}
+_MEMORIES_ALONE = _SKILL_PASSES | {"episodes", "session-evaluator"}
 
 
 class Preset(StrEnum):
@@ -52,7 +59,7 @@ def preset_choice(preset: Preset) -> PresetChoice:
             return PresetChoice(SchedulingOptions(trigger=trigger, busy_poll=timedelta(seconds=5)))
         case Preset.PEER:
             trigger = Threshold(min_new=50, cooldown=timedelta(hours=8), idle=timedelta(minutes=60))
-            return PresetChoice(SchedulingOptions(trigger=trigger), _SKILL_PASSES | {"episodes"})
+            return PresetChoice(SchedulingOptions(trigger=trigger), _MEMORIES_ALONE)
         case Preset.REVIEWED:
             return PresetChoice(SchedulingOptions(trigger=DailyAt(at="03:00")), _MODEL_PASSES)
         case Preset.PROMOTION:
@@ -61,4 +68,4 @@ def preset_choice(preset: Preset) -> PresetChoice:
             return PresetChoice(SchedulingOptions(trigger=trigger, zone="UTC"), without)
         case Preset.IDLE:
             trigger = Idle(after=timedelta(minutes=120), max_per_day=3, window=CapWindow.CALENDAR)
-            return PresetChoice(SchedulingOptions(trigger=trigger), _SKILL_PASSES | {"episodes"})
+            return PresetChoice(SchedulingOptions(trigger=trigger), _MEMORIES_ALONE)

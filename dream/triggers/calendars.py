@@ -8,8 +8,6 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import TypeAlias
 
-from croniter import croniter
-
 from dream.options.walltime import minute_of_day
 from dream.triggers.walltime import instant_of
 
@@ -113,6 +111,9 @@ def daily_calendar(at: str) -> Calendar:
 @lru_cache(maxsize=256)
 def cron_calendar(expression: str) -> Calendar:
     """Return the days and minutes of a cron expression."""
+    # Only those who use cron pay for its import.
+    from croniter import croniter  # noqa: PLC0415
+
     fields = croniter(expression).expressions
     parsed, _ = croniter.expand(expression)
     minutes, hours = _numbers(parsed[0], 60), _numbers(parsed[1], 24)
@@ -127,6 +128,8 @@ def _numbers(parsed: Iterable[int | str], count: int) -> list[int]:
 
 @lru_cache(maxsize=4096)
 def _cron_day(days: str, day: date, *, forward: bool) -> date:
+    from croniter import croniter  # noqa: PLC0415
+
     midnight = datetime.combine(day, time())
     if forward:
         found: datetime = croniter(days, midnight - _TICK).get_next(datetime)

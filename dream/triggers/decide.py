@@ -7,13 +7,13 @@ from typing import Final
 from dream.options import SchedulingOptions
 from dream.triggers.decision import Decision, Gate, GateName, Reason
 from dream.triggers.firing import trigger_due
-from dream.triggers.gates import back_off_gate, quiet_gate, standing_gates, work_at, work_gates
+from dream.triggers.gates import allowed_at, back_off_gate, quiet_gate, standing_gates, work_at, work_gates
 from dream.triggers.situation import Due, Situation, next_beat
 from dream.triggers.state import PassWork, ScheduleState
-from dream.triggers.walltime import end_of_quiet
 
 _AHEAD: Final = timedelta(days=1)
 _RETRIES_AT_ONCE: Final = 2
+_PASSING: Final = (GateName.LEASE, GateName.BUSY, GateName.BUDGET, GateName.BACK_OFF)
 _NEVER_FAR_AHEAD: Final = (
     "registered_at",
     "last_activity_at",
@@ -46,7 +46,7 @@ def decide(options: SchedulingOptions, state: ScheduleState, now: datetime) -> D
     """
     present = settled(state, now)
     standing = standing_gates(present, options, now)
-    situation = Situation(options, present, now, work_at(present, now))
+    situation = Situation(options, present, now, work_at(present))
     decision = _manual(situation, standing) if present.requested_at else _scheduled(situation, standing)
     return decision if present is state else replace(decision, is_from_future=True)
 
@@ -86,7 +86,7 @@ def _scheduled(situation: Situation, standing: tuple[Gate, ...]) -> Decision:
     by_itself = Gate(GateName.SCHEDULE, options.enabled, value=options.enabled, threshold=True)
     failing = back_off_gate(situation, tolerated=_RETRIES_AT_ONCE if due.beat else 0)
     gates = (*standing, by_itself, *work_gates(situation), *due.gates, failing, quiet_gate(situation))
-    if not options.enabled or situation.work_at is None:
+    if not options.enabled or allowed_at(situation.state, situation.now) is None:
         due = replace(due, at=None)
     return _decision(due, situation, gates)
 
@@ -109,11 +109,13 @@ def _decision(due: Due, situation: Situation, gates: tuple[Gate, ...]) -> Decisi
 
 def _once_open(at: datetime, due: Due, situation: Situation, gates: tuple[Gate, ...]) -> datetime:
     wanted = at
+    # Somebody has to see a window come, or it counts as missed: so it is looked again then, whatever blocks it now.
+    is_coming = due.window is not None and due.window > situation.now and wanted > situation.now
     for gate in gates:
-        if gate.name in (GateName.LEASE, GateName.BUSY, GateName.BACK_OFF) and gate.until is not None:
+        if gate.name in _PASSING and gate.until is not None and not is_coming:
             at = max(at, gate.until)
     if due.beat is not None and at > wanted:
         at = next_beat(at, due.beat)
     if due.reason is not Reason.MANUAL:
-        at = end_of_quiet(at, situation.zone(), situation.options.quiet_minutes())
+        at = situation.out_of_quiet(at)
     return at

@@ -1,6 +1,7 @@
 """What a trigger says, whichever it is, and what several say together."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from dream.options import AllOf, AnyOf, Heartbeat, Idle, Threshold, Trigger
@@ -32,9 +33,11 @@ def _earliest(dues: Sequence[Due], now: datetime) -> Due:
     timed = [(due.at, number) for number, due in enumerate(dues) if due.at is not None]
     at, number = min(timed, default=(None, 0))
     first = dues[number]
-    if len(dues) == 1 or (at is not None and at <= now):
-        return _told(first, first.gates, _skipped(dues) or first.missed)
-    return _told(first, _all_gates(dues), _skipped(dues) or first.missed)
+    gates = first.gates if at is not None and at <= now else _all_gates(dues)
+    # Windows of the others that have come are watched as well.
+    come = max((due.window for due in dues if due.window is not None and due.window <= now), default=None)
+    window = come if first.window is None else first.window
+    return replace(first, gates=gates, window=window, missed=_skipped(dues) or first.missed)
 
 
 def _latest(dues: Sequence[Due], now: datetime) -> Due:
@@ -51,10 +54,6 @@ def _latest(dues: Sequence[Due], now: datetime) -> Due:
         missed=missed,
         beat=max((due.beat for due in dues if due.beat is not None), default=None),
     )
-
-
-def _told(due: Due, gates: tuple[Gate, ...], missed: Missed | None) -> Due:
-    return Due(at=due.at, reason=due.reason, gates=gates, window=due.window, missed=missed, beat=due.beat)
 
 
 def _all_gates(dues: Sequence[Due]) -> tuple[Gate, ...]:

@@ -8,7 +8,6 @@ from dream.options import SchedulingOptions
 from dream.triggers.decision import Gate, GateName
 from dream.triggers.situation import Situation
 from dream.triggers.state import STATE_VERSION, PassWork, ScheduleState
-from dream.triggers.walltime import end_of_quiet
 
 _JITTER = 0.25
 _DOUBLINGS = 40
@@ -31,32 +30,33 @@ def standing_gates(state: ScheduleState, options: SchedulingOptions, now: dateti
 def work_gates(situation: Situation) -> tuple[Gate, Gate]:
     """Return whether some pass has work, and whether the budget lets it be done."""
     state, now = situation.state, situation.now
-    waiting = [one for one in state.work if one.at is not None and one.at <= now]
-    dates = [one.at for one in state.work if one.at is not None]
-    until = min(dates) if dates and not waiting else None
-    work = Gate(GateName.WORK, bool(waiting), value=len(waiting), threshold=1, until=until)
-    is_spent = bool(waiting) and is_out_of_budget(state, now) and all(one.asks_model for one in waiting)
-    renews = state.budget_renews_at if is_spent else None
-    return work, Gate(GateName.BUDGET, not is_spent, value=state.budget_left, threshold=1, until=renews)
+    waiting = sum(one.at is not None and one.at <= now for one in state.work)
+    until = None if waiting else situation.work_at
+    work = Gate(GateName.WORK, waiting > 0, value=waiting, threshold=1, until=until)
+    allowed = allowed_at(state, now)
+    is_open = not waiting or (allowed is not None and allowed <= now)
+    budget = Gate(GateName.BUDGET, is_open, value=state.budget_left, threshold=1, until=None if is_open else allowed)
+    return work, budget
 
 
-def work_at(state: ScheduleState, now: datetime) -> datetime | None:
+def work_at(state: ScheduleState) -> datetime | None:
+    """Return from when on some pass has work; None: from nothing known now."""
+    return min((one.at for one in state.work if one.at is not None), default=None)
+
+
+def allowed_at(state: ScheduleState, now: datetime) -> datetime | None:
     """Return from when on some pass has work that the budget lets it do; None: from nothing known now."""
-    is_spent = is_out_of_budget(state, now)
-    starts = [start for one in state.work if (start := _work_start(one, state, is_spent=is_spent)) is not None]
-    return min(starts, default=None)
-
-
-def is_out_of_budget(state: ScheduleState, now: datetime) -> bool:
-    """Return whether no token may be spent any more."""
     is_renewed = state.budget_renews_at is not None and state.budget_renews_at <= now
-    return state.budget_left is not None and state.budget_left <= 0 and not is_renewed
+    if state.budget_left is None or state.budget_left > 0 or is_renewed:
+        return work_at(state)
+    starts = (_paid_at(one, state.budget_renews_at) for one in state.work)
+    return min((start for start in starts if start is not None), default=None)
 
 
-def _work_start(work: PassWork, state: ScheduleState, *, is_spent: bool) -> datetime | None:
-    if work.at is None or not (is_spent and work.asks_model):
+def _paid_at(work: PassWork, renews_at: datetime | None) -> datetime | None:
+    if work.at is None or not work.asks_model:
         return work.at
-    return None if state.budget_renews_at is None else max(work.at, state.budget_renews_at)
+    return None if renews_at is None else max(work.at, renews_at)
 
 
 def back_off(scope: Scope, failures: int, options: SchedulingOptions) -> timedelta:
@@ -89,9 +89,9 @@ def back_off_gate(situation: Situation, *, tolerated: int) -> Gate:
 
 def quiet_gate(situation: Situation) -> Gate:
     """Return the gate that is shut in the quiet hours."""
-    ranges, zone, now = situation.options.quiet_minutes(), situation.zone(), situation.now
-    if not ranges:
+    now = situation.now
+    if not situation.options.quiet_hours:
         return Gate(GateName.QUIET_HOURS, is_open=True)
-    end = end_of_quiet(now, zone, ranges)
-    value, hours = f"{now.astimezone(zone):%H:%M}", ", ".join(situation.options.quiet_hours)
+    end = situation.out_of_quiet(now)
+    value, hours = f"{now.astimezone(situation.zone()):%H:%M}", ", ".join(situation.options.quiet_hours)
     return Gate(GateName.QUIET_HOURS, end <= now, value=value, threshold=hours, until=end if end > now else None)

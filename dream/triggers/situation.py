@@ -7,7 +7,7 @@ from typing import Final
 from dream.options import SchedulingOptions
 from dream.triggers.decision import Gate, Missed, Reason
 from dream.triggers.state import ScheduleState
-from dream.triggers.walltime import zone_of
+from dream.triggers.walltime import end_of_quiet, zone_of
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 TICK: Final = timedelta(microseconds=1)
@@ -21,7 +21,7 @@ class Situation:
         options: The options of scheduling.
         state: The state, without instants far ahead of the clock.
         now: The instant of the decision.
-        work_at: From when on some pass has work that may be done; None: from nothing known now.
+        work_at: From when on some pass has work; None: from nothing known now.
     """
 
     options: SchedulingOptions
@@ -39,6 +39,11 @@ class Situation:
     def zone(self, name: str = "") -> tzinfo:
         """Return the zone called *name*, the schedule's by default."""
         return zone_of(name or self.options.zone, self.state.zone)
+
+    def out_of_quiet(self, at: datetime) -> datetime:
+        """Return the earliest instant from *at* on that is not in quiet hours."""
+        ranges = self.options.quiet_minutes()
+        return end_of_quiet(at, self.zone(), ranges) if ranges else at
 
     def worked(self, at: datetime) -> datetime:
         """Return when it is both past *at* and there is work."""

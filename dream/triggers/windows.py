@@ -73,19 +73,20 @@ def window_due(trigger: Interval | Cron | DailyAt, situation: Situation) -> Due:
     window = windows.at_or_after(now if situation.work_at is None else situation.work_at)
     missed = None
     is_watched = state.armed is not None and state.armed >= window
-    if window < now - situation.options.on_time and not is_watched:
+    # A window in quiet hours is not late before they end.
+    if situation.out_of_quiet(window) < now - situation.options.on_time and not is_watched:
         latest = windows.at_or_before(now)
         missed = Missed(window, latest, is_skipped=situation.options.catch_up is CatchUp.SKIP)
         if missed.is_skipped:
-            window, missed = _after_skipping(windows, missed, now - situation.options.on_time)
+            window, missed = _after_skipping(windows, missed, situation)
     reason = Reason(trigger.kind)
     gate = Gate(GateName(trigger.kind), is_open=window <= now, value=now, threshold=window, until=window)
     return Due(at=window, reason=reason, gates=(gate,), window=window, missed=missed)
 
 
-def _after_skipping(windows: Windows, missed: Missed, since: datetime) -> tuple[datetime, Missed]:
-    """Return the window that is neither used nor skipped; the newest one is not skipped if it came after *since*."""
-    if missed.last < since:
+def _after_skipping(windows: Windows, missed: Missed, situation: Situation) -> tuple[datetime, Missed]:
+    """Return the window that is neither used nor skipped; the newest one is not skipped if it is still on time."""
+    if situation.out_of_quiet(missed.last) < situation.now - situation.options.on_time:
         return windows.at_or_after(missed.last + TICK), missed
     return missed.last, Missed(missed.first, windows.at_or_before(missed.last - TICK), is_skipped=True)
 

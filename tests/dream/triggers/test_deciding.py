@@ -180,13 +180,26 @@ def test_the_window_that_has_just_come_is_not_skipped_with_those_before_it():
 
 
 def test_a_window_that_a_service_saw_come_is_not_missed_however_long_it_is_blocked():
+    schedule = options(DailyAt(), catch_up=CatchUp.SKIP)
+    state = working(used_until=at("03-07 03:00"), lease_until=at("03-08 09:00"))
+    first = decide(schedule, state, at("03-08 03:00"))
+    assert (first.due_at, first.window, _shut(first)) == (at("03-08 09:00"), at("03-08 03:00"), {"lease"})
+    assert decide(schedule, transitions.armed(state, at("03-08 03:00")), at("03-08 09:00")).is_due(at("03-08 09:00"))
+    assert not decide(schedule, state, at("03-08 09:00")).is_due(at("03-08 09:00"))
+
+
+def test_what_blocks_before_a_window_keeps_nobody_from_seeing_it_come():
+    schedule = options(DailyAt(), catch_up=CatchUp.SKIP)
+    state = working(used_until=at("03-07 03:00"), lease_until=at("03-08 03:20"))
+    assert decide(schedule, state, at("03-08 02:50")).due_at == at("03-08 03:00")
+
+
+def test_a_window_in_quiet_hours_is_not_late_before_they_end():
     schedule = options(DailyAt(), catch_up=CatchUp.SKIP, quiet_hours=["02:00-09:00"])
     state = working(used_until=at("03-07 03:00"))
-    first = decide(schedule, state, at("03-08 03:00"))
-    assert (first.due_at, first.window, _shut(first)) == (at("03-08 09:00"), at("03-08 03:00"), {"quiet_hours"})
-    armed = transitions.armed(state, at("03-08 03:00"))
-    assert decide(schedule, armed, at("03-08 09:00")).is_due(at("03-08 09:00"))
-    assert not decide(schedule, state, at("03-08 09:00")).is_due(at("03-08 09:00"))
+    assert decide(schedule, state, at("03-08 01:00")).due_at == at("03-08 09:00")
+    assert decide(schedule, state, at("03-08 09:00")).is_due(at("03-08 09:00"))
+    assert decide(schedule, state, at("03-08 09:06")).missed is not None
 
 
 def test_a_zone_of_its_own_wins_over_the_schedules():

@@ -9,7 +9,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from dream.options import AnyOf, Cron, DailyAt, Heartbeat, Idle, Interval, SchedulingOptions, Threshold, Trigger
+from dream.options import (
+    AnyOf,
+    CatchUp,
+    Cron,
+    DailyAt,
+    Heartbeat,
+    Idle,
+    Interval,
+    SchedulingOptions,
+    Threshold,
+    Trigger,
+)
 from dream.triggers import PassWork, Reason, decide, settled, transitions
 
 _LEASE = MINUTE
@@ -48,9 +59,13 @@ class Scheduling(RuleBasedStateMachine):
         self.finished: list[datetime] = []
         self.starts: list[datetime] = []
 
-    @initialize(trigger=st.sampled_from(_TRIGGERS), quiet=st.sampled_from(((), ("09:00-17:00",))))
-    def choose(self, trigger: Trigger, quiet: tuple[str, ...]):
-        self.options = SchedulingOptions(trigger=trigger, zone=_ZONE.key, quiet_hours=quiet)
+    @initialize(
+        trigger=st.sampled_from(_TRIGGERS),
+        quiet=st.sampled_from(((), ("09:00-17:00",))),
+        policy=st.sampled_from(CatchUp),
+    )
+    def choose(self, trigger: Trigger, quiet: tuple[str, ...], policy: CatchUp):
+        self.options = SchedulingOptions(trigger=trigger, zone=_ZONE.key, quiet_hours=quiet, catch_up=policy)
 
     @rule(new=st.integers(1, 6))
     def talk(self, new: int):
@@ -134,6 +149,10 @@ class Scheduling(RuleBasedStateMachine):
         decision = decide(self.options, self.state, self.now)
         if decision.is_from_future:
             self.state = settled(self.state, self.now)
+        if decision.missed is not None and decision.missed.is_skipped:
+            self.state = transitions.skipped(self.state, decision.missed)
+        elif decision.missed is None and decision.window is not None and decision.window <= self.now:
+            self.state = transitions.armed(self.state, decision.window)
         if not decision.is_due(self.now):
             return decision.due_at
         self._start(service, is_manual=decision.reason is Reason.MANUAL)
