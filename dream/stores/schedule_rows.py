@@ -44,7 +44,7 @@ def encode_state(state: StoredState) -> str:
     return encode(
         {
             "version": state.version,
-            "work": [[one.name, micros(one.at), one.asks_model] for one in state.work],
+            "work": [[one.name, micros(one.at), one.asks_model, one.is_waiting] for one in state.work],
             **{name: micros(getattr(state, name)) for name in _INSTANTS},
             **{name: getattr(state, name) for name in _NUMBERS},
             "scheduled_runs": [to_micros(run) for run in state.scheduled_runs],
@@ -63,7 +63,9 @@ def decode(text: str) -> StoredState:
     known |= {name: int(values[name]) for name in _NUMBERS}
     return StoredState(
         version=version,
-        work=tuple(PassWork(name, _instant(at), asks_model=asks) for name, at, asks in values["work"]),
+        work=tuple(
+            PassWork(name, _instant(at), asks_model=asks, is_waiting=waits) for name, at, asks, waits in values["work"]
+        ),
         scheduled_runs=tuple(from_micros(run) for run in values["scheduled_runs"]),
         is_running=values["is_running"],
         **known,

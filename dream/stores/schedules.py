@@ -65,7 +65,7 @@ class Schedule:
         """Return it with work since an instant, whatever the passes may say of it; older work stands beside it."""
         if self.is_assumed:
             return self
-        work = (*self.state.work, PassWork(ANYTHING_NEW, since))
+        work = (*self.state.work, PassWork(ANYTHING_NEW, since, is_waiting=True))
         return replace(self, state=replace(self.state, work=work))
 
     def planned(self, decision: Decision) -> "Schedule":

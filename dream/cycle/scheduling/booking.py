@@ -79,7 +79,7 @@ class Booking(ABC):
                 new_entries=found.explicit_entries - found.began_with,
             )
             # What is left to do nobody knows before the passes are asked again.
-            state = replace(state, work=(PassWork(ANYTHING_NEW, unit.now),))
+            state = replace(state, work=(PassWork(ANYTHING_NEW, unit.now, is_waiting=True),))
         self._over(unit, replace(found, state=state))
 
     def give_up(self, unit: UnitOfWork) -> None:

@@ -99,7 +99,7 @@ class Planner:
         terms = self.terms
         found = schedules.mine(terms)
         if work is not None:
-            found = with_answers(found, work, unit.now)
+            found = with_answers(found, work)
         planned, decision = self.considered(unit, found, around)
         schedules.save([planned], options_hash=terms.options_hash)
         return planned, decision
@@ -147,12 +147,12 @@ def _seen(schedule: Schedule, around: Surroundings) -> Schedule:
     return replace(schedule, state=state)
 
 
-def with_answers(found: Schedule, work: Sequence[PassWork], now: datetime) -> Schedule:
+def with_answers(found: Schedule, work: Sequence[PassWork]) -> Schedule:
     """Return a schedule with what passes say; work that was known, or assumed, keeps the instant it began at."""
     before = {one.name: one.at for one in found.state.work if one.at is not None}
 
     def dated(one: PassWork) -> PassWork:
-        if one.at is None or one.at > now:
+        if one.at is None or not one.is_waiting:
             return one
         known = [before.get(name) for name in (one.name, ANYTHING_NEW)]
         return replace(one, at=min([one.at, *(at for at in known if at is not None)]))

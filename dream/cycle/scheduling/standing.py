@@ -85,7 +85,7 @@ def read_standing(
     if found.changed_since is not None:
         found = found.with_news(min(found.changed_since, view.now))
     if work is not None:
-        found = with_answers(found, work, view.now)
+        found = with_answers(found, work)
     return Standing(
         scope=view.scope,
         now=view.now,

@@ -51,10 +51,11 @@ class Backlog:
             return PassWork(one.name, None, asks_model=asks)  # it can do nothing; the next run says why
         except Exception as error:  # noqa: BLE001 - what a pass cannot tell, its run will: there it is reported
             _log.warning("work_unknown", extra={"pass": one.name, "error": type(error).__name__})
-            return PassWork(one.name, now, asks_model=asks)
+            return PassWork(one.name, now, asks_model=asks, is_waiting=True)
         waiting = await self.parts.storage.read(scope, lambda view: bookkeeping(view).deferred.count(one.name))
-        is_waiting = bool(work.pending or waiting)
-        return PassWork(one.name, now if is_waiting else work.at, asks_model=asks and not waiting)
+        is_there = bool(work.pending or waiting)
+        at = now if is_there else work.at
+        return PassWork(one.name, at, asks_model=asks and not waiting, is_waiting=is_there)
 
     async def _asked(self, scope: Scope, one: DreamPass | ModelPass, now: datetime) -> Work:
         contexts = Contexts(

@@ -47,8 +47,8 @@ def standing_lines(session: Session, standing: Standing) -> Lines:
     yield from table(rows, width)
     for warning in standing.warnings:
         yield from paragraph(warning, width, tone=Tone.WARNING)
-    working = [one for one in standing.work if one.at is not None and one.at <= standing.now]
-    later = [one for one in standing.work if one.at is not None and one.at > standing.now]
+    working = [one for one in standing.work if one.is_waiting]
+    later = [one for one in standing.work if one.at is not None and not one.is_waiting]
     if working:
         yield from paragraph(f"To do now: {', '.join(one.name for one in working)}.", width)
     if later:
