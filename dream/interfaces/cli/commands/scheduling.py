@@ -20,12 +20,12 @@ async def explain(*, model: bool = True, session: CliSession) -> None:
     session.screen.show(standing.to_json, lambda: standing_lines(session, standing))
 
 
-async def show(*, session: CliSession) -> None:
+def show(*, session: CliSession) -> None:
     """Show every option of dreams that is in force, and who said so: default, preset, toml or environment.
 
     Args:
         session: Whose memory.
     """
-    async with session.host(Access.LOOK) as host:
-        options = host.for_scope(session.scope).dreams.effective_options()
+    found = session.configured()
+    options = found.effective(found.options)
     session.screen.show(lambda: {"options": [one.to_json() for one in options]}, lambda: option_lines(session, options))
