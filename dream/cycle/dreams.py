@@ -97,13 +97,7 @@ class Dreams:
         return request
 
     async def explain(self, scope: Scope | None = None) -> Standing:
-        """Tell when the scope dreams next and why not earlier: every gate with what it measured.
-
-        Each pass is asked what it has to do.
-
-        Args:
-            scope: Whose memory; this one's by default.
-        """
+        """Tell when the scope (this one by default) dreams next and why not earlier, asking the passes for work."""
         return await self._desk.explained(scope or self._scope)
 
     def effective_options(self) -> list[EffectiveOption]:
@@ -120,6 +114,7 @@ class Dreams:
         passes: Collection[str] | None = None,
         plan: str | None = None,
         now: datetime | None = None,
+        max_outputs: int | None = None,
         on_pass: Callable[[PassReport], None] | None = None,
     ) -> RunReport:
         """Run one cycle now, or apply a stored plan.
@@ -131,10 +126,12 @@ class Dreams:
             passes: Only these passes; all enabled ones by default.
             plan: Id of a plan to apply exactly as it stands; what moved since is refused as stale.
             now: Judge as of this instant instead of the clock's, to simulate a later day.
+            max_outputs: New records that it may write, in the place of `DreamOptions.max_outputs`.
             on_pass: Told of each pass as it ends.
 
         Raises:
             UnknownPassError: a pass was named that does not exist.
+            InvalidOptionsError: *max_outputs* is less than 1.
             UnknownPlanError: there is no such plan.
             InvalidContentError: *now* has no time zone.
             StorageError: the database failed; the next run goes on from the last committed step.
@@ -143,7 +140,10 @@ class Dreams:
             return await self._watch.told(await self._reviser.apply(self._scope, plan))
         gone_on: list[RunReport] = []
         booking = self._desk.booking(is_whole=passes is None)
-        report = await self._runner.run(
+        runner = self._runner
+        if max_outputs is not None:
+            runner = Runner(self._parts, self._options.replace(max_outputs=max_outputs))
+        report = await runner.run(
             self._scope, passes=passes, now=clean_instant(now), gone_on=gone_on, booking=booking, on_pass=on_pass
         )
         for earlier in gone_on:

@@ -11,9 +11,9 @@ from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
 from agentcore.stores.protocols import Lease, UnitOfWork
+from dream.cycle.caps import Caps
 from dream.cycle.consuming import mark_turns
 from dream.cycle.purging import Purging
-from dream.cycle.share_cap import ShareCap
 from dream.cycle.skill_names import after_change, with_skill_names
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Proposal, Refusal
@@ -35,6 +35,7 @@ class _Judgement:
     stale: list[str] = field(default_factory=list[str])
     deferred: list[ChangeSet] = field(default_factory=list[ChangeSet])
     retired: int = 0
+    written: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +96,7 @@ class StepWriter:
         report: dict[str, Any] = {
             "accepted": sum(len(change_set.changes) for change_set in judged.accepted),
             "retired": judged.retired,
+            "outputs": judged.written,
             "purged": purged,
             "looked_at": max(len(proposal.looked_at), int(proposal.notes.get("compared", 0))),
             "refused": [[item.code, item.detail] for item in refused],
@@ -142,15 +144,14 @@ class StepWriter:
         knowledge = with_skill_names(unit, change_sets, knowledge)
         present = _present(unit, change_sets)
         judged = _Judgement()
-        cap = ShareCap.as_it_stands(unit, books, self.options.consolidation) if _any_capped(change_sets) else None
+        caps = Caps.of(unit, books, self.options, self.run_id, list(change_sets))
         for change_set in change_sets:
             refusal = first_refusal(change_set, knowledge)
             moved = [] if refusal else _moved(change_set, present)
             if moved:
                 refusal = Refusal.of(Refused.STALE_SOURCE, moved)
                 judged.stale += [change.record_id for change in change_set.changes if change.before is not None]
-            if refusal is None and cap is not None and not cap.admits(change_set):
-                refusal = Refusal.of(Refused.SHARE_CAP, [change.record_id for change in change_set.changes])
+            if refusal is None and (refusal := caps.refusal(change_set)) is not None:
                 judged.deferred.append(change_set)
             if refusal is not None:
                 judged.refused.append(refusal)
@@ -160,7 +161,7 @@ class StepWriter:
             # A later operation on the same record was proposed on a state that is no more.
             for change in change_set.changes:
                 present.pop((change.kind, change.record_id), None)
-        judged.retired = 0 if cap is None else cap.taken
+        judged.retired, judged.written = caps.retired, caps.written
         return judged
 
     def _purging(self, unit: UnitOfWork, number: int) -> Purging:
@@ -180,10 +181,6 @@ def _to_look_at_again(stale: Sequence[str], draft: Draft) -> list[str]:
         return list(stale)
     members = [str(record_id) for record_id, _ in draft.batch or ()]
     return list(stale) if set(stale) <= set(members) else members
-
-
-def _any_capped(change_sets: Sequence[ChangeSet]) -> bool:
-    return any(ShareCap.weight(change_set) for change_set in change_sets)
 
 
 def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:

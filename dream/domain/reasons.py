@@ -76,6 +76,8 @@ class Refused(StrEnum):
     """The text says something specific that no source says."""
     SHARE_CAP = "share_cap"
     """As many entries as one day allows were retired already; it is done once the cap has room."""
+    OUTPUT_CAP = "output_cap"
+    """As many new records as one run may write were written already; a later run does it, paid for."""
     PROTECTED_ENTRY = "protected_entry"
     """The entry is too important, or was seen too often, to be dropped."""
     QUOTE_NOT_FOUND = "quote_not_found"

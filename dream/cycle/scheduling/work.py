@@ -3,12 +3,14 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
+from agentcore.stores.protocols import ReadView
 from dream.cycle.contexts import Contexts
 from dream.cycle.run_forecast import model_context
+from dream.cycle.share_cap import ShareCap
 from dream.domain.proposal import Work
 from dream.errors import InvalidDirectiveError
 from dream.options import DreamOptions
@@ -16,6 +18,8 @@ from dream.passes import DreamPass, ModelPass, Place
 from dream.stores import bookkeeping
 from dream.triggers import PassWork
 
+_ROOM_AFTER = timedelta(hours=1)
+"""When it is looked again whether a day's cap has room for what waits."""
 _log = logging.getLogger(__name__)
 
 
@@ -52,10 +56,19 @@ class Backlog:
         except Exception as error:  # noqa: BLE001 - what a pass cannot tell, its run will: there it is reported
             _log.warning("work_unknown", extra={"pass": one.name, "error": type(error).__name__})
             return PassWork(one.name, now, asks_model=asks, is_waiting=True)
-        waiting = await self.parts.storage.read(scope, lambda view: bookkeeping(view).deferred.count(one.name))
-        is_there = bool(work.pending or waiting)
+        waiting, has_room = await self.parts.storage.read(scope, lambda view: self._waiting(view, one.name))
+        is_there = bool(work.pending or (waiting and has_room))
         at = now if is_there else work.at
-        return PassWork(one.name, at, asks_model=asks and not waiting, is_waiting=is_there)
+        if waiting and not has_room:
+            at = min(at or now + _ROOM_AFTER, now + _ROOM_AFTER)
+        return PassWork(one.name, at, asks_model=asks and not (waiting and has_room), is_waiting=is_there)
+
+    def _waiting(self, view: ReadView, name: str) -> tuple[bool, bool]:
+        """Return whether changes wait that were paid for, and whether the share cap has room for any."""
+        books = bookkeeping(view)
+        if not books.deferred.count(name):
+            return False, False
+        return True, bool(ShareCap.as_it_stands(view, books, self.options.consolidation).room)
 
     async def _asked(self, scope: Scope, one: DreamPass | ModelPass, now: datetime) -> Work:
         contexts = Contexts(

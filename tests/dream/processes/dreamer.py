@@ -25,6 +25,7 @@ from agentcore.clock import SystemClock
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Status
 from agentcore.domain.scope import Scope
+from agentcore.hosting.activity import ActivityRecorder
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.ids import RandomIds
 from agentcore.llm import ChatOptions, OpenAIChatClient
@@ -134,6 +135,18 @@ async def chat(world: World, task: Task) -> Answer:
         await world.write(lambda unit, turn=turn: unit.turns.add([turn]))
         said = now.timestamp()
     return {"said": said}
+
+
+async def touch(world: World, task: Task) -> Answer:
+    """Be active on a channel that stores nothing, without a pause."""
+    recorder = ActivityRecorder(storage=world.storage, clock=world.clock)
+    await recorder.start()
+    end = time.time() + float(task["seconds"])
+    while time.time() < end:
+        recorder.touch(world.scope)
+        await asyncio.sleep(0.002)
+    await recorder.stop()
+    return {}
 
 
 async def serve(world: World, task: Task) -> Answer:
@@ -263,6 +276,7 @@ WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
     "dream_slowly": dream_slowly,
     "watch": watch,
     "chat": chat,
+    "touch": touch,
     "serve": serve,
     "storm": storm,
     "undo": undo,

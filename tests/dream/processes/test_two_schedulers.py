@@ -1,9 +1,13 @@
 """Two processes whose dreams start by themselves, on one file, by the real clock."""
 
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 from killing import ForkServer
+
+from agentcore.stores.sql.storage import FILE_NAME
 
 
 def test_what_is_said_in_one_process_puts_the_pending_dream_of_the_other_off(server: ForkServer, tmp_path: Path):
@@ -35,3 +39,16 @@ def test_the_run_of_a_killed_process_is_taken_over_and_gone_on_with(server: Fork
     assert run["started_at"] < killed < run["finished_at"]
     assert run["finished_at"] - killed < 3 + 2
     assert server.ask(folder=folder, work="dream", real_time=True)["outcome"] == "unchanged"
+
+
+def test_a_kill_costs_the_last_moment_of_activity_at_most(server: ForkServer, tmp_path: Path):
+    folder = tmp_path / "data"
+    active = server.ask(folder=folder, work="touch", seconds=60, real_time=True, wait=False)["pid"]
+    time.sleep(1.5)
+    server.ask(kill=active)
+    killed = time.time()
+    with closing(sqlite3.connect(folder / FILE_NAME)) as database:
+        ((last,),) = database.execute("SELECT active_at FROM peers").fetchall()
+    lost = killed - last / 1e6
+    print(f"lost the last {lost * 1_000:.0f} ms of activity")
+    assert 0 <= lost < 0.2 + 0.2  # the second figure is for a machine that does other things

@@ -78,6 +78,7 @@ async def run(
     plan: Annotated[str | None, Parameter(name="--plan")] = None,
     now: str | None = None,
     model: bool = True,
+    max_outputs: int | None = None,
     watch: Annotated[bool, Parameter(negative="")] = False,
     session: CliSession,
 ) -> int:
@@ -88,6 +89,7 @@ async def run(
         plan: Id of a plan that `dream plan` made.
         now: Judge as of this instant, as in 2025-10-12T20:00:00Z or 2025-10-12.
         model: Let passes ask the model that is configured; else those that need one are skipped.
+        max_outputs: New records that the run may write at most; what is more waits for a later one.
         watch: Tell of each pass on stderr as it ends.
         session: Whose memory.
     """
@@ -99,7 +101,7 @@ async def run(
         dreams = host.for_scope(session.scope).dreams
         dreams.on_alarm(lambda alarm: session.screen.warn(alarm.sentence))
         tell = partial(_tell, session) if watch else None
-        report = await dreams.run(passes=passes, plan=plan, now=as_of, on_pass=tell)
+        report = await dreams.run(passes=passes, plan=plan, now=as_of, max_outputs=max_outputs, on_pass=tell)
         entries = await named_entries(host, session, report)
     return told(session, report, report.to_json, lambda: run_lines(session, report, entries))
 

@@ -47,6 +47,7 @@ _WORDS = {
     Refused.LOST_DETAIL: "it lacks something specific that its sources say",
     Refused.INVENTED_DETAIL: "it says something specific that no source says",
     Refused.SHARE_CAP: "enough was retired for one day; it waits, paid for, until there is room",
+    Refused.OUTPUT_CAP: "enough was written in one run; it waits, paid for, for the next",
     Refused.PROTECTED_ENTRY: "too important, or seen too often, to be dropped",
     Refused.QUOTE_NOT_FOUND: "the quote stands in none of the turns it cites",
     Refused.NOT_EVIDENCE: "it rests on generated text, or on the assistant's words that nobody confirmed",
