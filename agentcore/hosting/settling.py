@@ -87,7 +87,8 @@ keep everything in memory.
         if callable(getattr(given, "complete", None)):
             return cast("ChatClient", given)
         # Deferred, because whoever brings a client of their own needs no settings.
-        from agentcore.llm.settings import FILE_NAME, ChatOptions, from_environment  # noqa: PLC0415
+        from agentcore.llm.settings import ChatOptions, from_environment  # noqa: PLC0415
+        from agentcore.llm.settings_file import FILE_NAME  # noqa: PLC0415
 
         if given is not None and not isinstance(given, ChatOptions):
             self.refuse("with_llm", given, "give a ChatClient, ChatOptions, or nothing for what is configured")

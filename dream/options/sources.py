@@ -1,5 +1,6 @@
 """Where options come from: defaults, a preset, the settings file, the environment, the host's code; later ones win."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -7,12 +8,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import orjson
-from pydantic import Field
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
-from agentcore.llm.settings import FILE_NAME, read_section
+from agentcore.llm.settings_file import FILE_NAME, read_section
 from dream.options import DreamOptions
 
 SECTION = "dreaming"
@@ -20,6 +19,7 @@ SECTION = "dreaming"
 PRESET = "preset"
 """The one key there that is no option: the preset that the others start from."""
 _KIND = "kind"
+_VARIABLES = "AGENTCORE_DREAMING"
 
 Values = dict[str, Any]
 
@@ -79,29 +79,6 @@ class Configured:
         return next((self.sources[path] for path in paths if path in self.sources), OptionSource.DEFAULT)
 
 
-class _Environment(BaseSettings):
-    """The variables as they stand: two underscores lead into a table, as in AGENTCORE_DREAMING__SCHEDULE__ZONE."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="AGENTCORE_", env_nested_delimiter="__", env_ignore_empty=True, extra="ignore"
-    )
-
-    dreaming: dict[str, Any] = Field(default_factory=dict)
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read the environment alone."""
-        _ = settings_cls, init_settings, dotenv_settings, file_secret_settings
-        return (env_settings,)
-
-
 def configured(data_dir: Path | None = None) -> Configured:
     """Return the options that the environment and the settings file say; what neither says is the preset's, or usual.
 
@@ -117,7 +94,7 @@ def configured(data_dir: Path | None = None) -> Configured:
         'interval'
     """
     written: Values = {} if data_dir is None else dict(read_section(data_dir / FILE_NAME, SECTION))
-    said = cast("Values", _read(_Environment().dreaming))
+    said = _variables()
     from_file, from_variable = written.pop(PRESET, None), said.pop(PRESET, None)
     preset = from_file if from_variable is None else from_variable
     sources: dict[str, OptionSource] = {}
@@ -127,6 +104,14 @@ def configured(data_dir: Path | None = None) -> Configured:
         values = _laid_over(values, layer)
         sources |= dict.fromkeys((name for name, _ in _leaves(layer)), source)
     return Configured(DreamOptions(**values), sources)
+
+
+def _variables() -> Values:
+    if not any(name.upper().startswith(_VARIABLES) for name in os.environ):
+        return {}
+    from dream.options.environment import read_variables  # noqa: PLC0415 - a hundredth of a second, seldom wanted
+
+    return cast("Values", _read(read_variables()))
 
 
 def _of_preset(name: object) -> Values:
