@@ -4,6 +4,7 @@ AgentcoreError
 └── DreamError
     ├── UnsupportedStorageError
     ├── NoModelError
+    ├── NotAdmittedError
     ├── StalledPassError
     ├── UnknownPassError            (also InvalidInputError)
     ├── InvalidPassError            (also InvalidInputError)
@@ -152,3 +153,11 @@ class UnwritableFileError(DreamError):
 
     def __init__(self, *, path: str, problem: str) -> None:
         super().__init__(f"The file {path} cannot be written ({problem}): choose another place or free some space.")
+
+
+class NotAdmittedError(DreamError):
+    """A run may not begin now; whoever asked for it gets a deferred report."""
+
+    def __init__(self, *, reason: str) -> None:
+        super().__init__(f"The run does not begin ({reason}): `dream explain` tells what it waits for.")
+        self.reason = reason

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
@@ -78,7 +79,7 @@ class AgentHostBuilder:
         self._services: list[HostedService] = []
         self._busy_sources: list[BusySource] = []
         self._corrections: CorrectionDetector | None = None
-        self._install: Callable[[Callable[[DreamOptions], DreamOptions]], DreamFactory] | None = None
+        self._install: Callable[..., DreamFactory] | None = None
         self._is_built = False
 
     def with_memory(self, options: "_Told[MemoryOptions]" = None) -> Self:
@@ -118,12 +119,18 @@ class AgentHostBuilder:
         """Say what a turn is given by `host.context`, which every host with a memory has."""
         return self._with("context", options)
 
-    def with_dreaming(self, configure: "_Told[DreamOptions]" = None) -> Self:
-        """Let dreams tend the memory in idle time."""
+    def with_dreaming(self, configure: "_Told[DreamOptions]" = None, *, in_background: bool = True) -> Self:
+        """Let dreams tend the memory in idle time.
+
+        Args:
+            configure: Their options, or a function from the options so far to other ones.
+            in_background: Whether the host starts them by itself, as `DreamOptions.schedule` says, and takes up what
+                `dreams.schedule()` asks for; if not, only `dreams.run()` does.
+        """
         # The one import from agentcore into dream: whoever does not dream does not load it.
         from dream.interfaces.plugin import install_dreaming  # noqa: PLC0415
 
-        self._install = install_dreaming
+        self._install = partial(install_dreaming, in_background=in_background)
         return self._with("dreaming", configure)
 
     def with_llm(self, client: "ChatClient | ChatOptions | None" = None) -> Self:
@@ -224,7 +231,7 @@ class AgentHostBuilder:
             context=settling.options(options.ContextOptions, self._told.get("context")),
             services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),
             busy_sources=tuple(settling.function("with_busy_source", one) for one in self._busy_sources),
-            dreaming=self._install and settling.plugin(self._install, self._told["dreaming"]),
+            dreaming=self._install and settling.plugin(partial(self._install, data_dir=folder), self._told["dreaming"]),
         )
         settling.check_decay(blueprint.storage, blueprint.memory)
         settling.conclude()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dependency_injector import containers, providers
 
 from agentcore.domain.scope import Scope
+from agentcore.hosting.activity import ActivityRecorder
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.hosting.blueprint import Blueprint
 from agentcore.hosting.context import Context, ContextParts
@@ -20,6 +21,7 @@ from agentcore.hosting.options import ContextOptions, ConversationOptions, Memor
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.recall_notes import RecallNotes
 from agentcore.hosting.skills import Skills
+from agentcore.hosting.switching import Switchboard
 from agentcore.hosting.tool_calls import ToolCallLog
 from agentcore.hosting.watching import BusyWatch
 from agentcore.hosting.wisps import WispLog
@@ -75,6 +77,8 @@ class _HostContainer(containers.DeclarativeContainer):
     storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
     recall = providers.Singleton(Recall, storage, options=recall_options, folder=recall_folder)
     holder = providers.Singleton(_holder)
+    activity = providers.Singleton(ActivityRecorder, storage=storage, clock=clock)
+    switchboard = providers.Singleton(Switchboard, storage)
     announcer = providers.Singleton(BusyAnnouncer, storage=storage, clock=clock, gate=gate, holder=holder)
     watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
 
@@ -105,6 +109,7 @@ class _HostContainer(containers.DeclarativeContainer):
         clock=clock,
         ids=ids,
         gate=gate,
+        activity=activity,
         watch=watch,
         chat=chat,
         recall=recall,
@@ -125,8 +130,9 @@ class _HostContainer(containers.DeclarativeContainer):
         tool_calls=tool_calls.provider,
         context=context.provider,
         dreams=dreams_of.provider,
+        switchboard=switchboard,
     )
-    services = providers.List(storage, recall, notes, announcer)
+    services = providers.List(storage, recall, notes, activity, announcer)
     host = providers.Factory(
         Host, parts=parts, factories=factories, services=services, shutdown_timeout=shutdown_timeout
     )

@@ -18,10 +18,11 @@ from agentcore.hosting.memory import Memory
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import HostedService
 from agentcore.hosting.skills import Skills
+from agentcore.hosting.switching import UNCHANGED, Setting, Switchboard, addressed
 from agentcore.hosting.tool_calls import ToolCallLog
 from agentcore.hosting.wisps import WispLog
 from agentcore.llm.gate import BusyGate
-from agentcore.stores.protocols import Storage
+from agentcore.stores.protocols import Storage, Switch
 
 if TYPE_CHECKING:
     from agentcore.hosting.tools.agent_tools import AgentTools, ToolArguments
@@ -32,7 +33,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFactories:
-    """What makes each service for a scope; a factory gives None where the host was built without the service."""
+    """What makes each service for a scope; a factory gives None where the host was built without the service.
+
+    The switchboard is of all scopes.
+    """
 
     memory: Callable[[Scope], Memory | None]
     conversation: Callable[[Scope], Conversation | None]
@@ -42,6 +46,7 @@ class ServiceFactories:
     tool_calls: Callable[[Scope], ToolCallLog | None]
     context: Callable[[Scope], Context | None]
     dreams: Callable[[Scope], "Dreams | None"]
+    switchboard: Switchboard
 
 
 class ScopedHost:
@@ -103,6 +108,45 @@ class ScopedHost:
     def dreams(self) -> "Dreams":
         """What tends the memory in idle time."""
         return _present(self._factories.dreams(self._scope), "dreams", "with_dreaming")
+
+    async def configure(
+        self,
+        where: Scope | str | None = None,
+        *,
+        workspace: str | None = None,
+        dream: Setting = UNCHANGED,
+        learning: Setting = UNCHANGED,
+    ) -> Switch:
+        """Switch dreams, or learning altogether, off and on again; stored, for every process.
+
+        The narrowest level that says something decides: the scope before its workspace, before the options of the
+        host. A session that is off does not bring a dream about, and nothing said in it enters a prompt.
+
+        Args:
+            where: A scope, the id of a session of this scope, or None for this scope itself.
+            workspace: All scopes of a workspace instead.
+            dream: Whether dreams tend it: True, False, or None for what the wider level says.
+            learning: Whether anything is learnt from what is said and signalled there; without that there are no
+                dreams. What came in while it was off is not learnt from later either.
+
+        Returns:
+            How the switch now stands.
+
+        Raises:
+            InvalidOptionsError: a setting, or what it is about, is not possible.
+            InvalidContentError: no session can have that id.
+
+        Example:
+            >>> import asyncio
+            >>> from agentcore import AgentHostBuilder
+            >>> async def main() -> None:
+            ...     async with AgentHostBuilder(None).with_conversation_log().build() as host:
+            ...         print((await host.configure("session-7", learning=False)).learning)
+            >>> asyncio.run(main())
+            False
+        """
+        scope, switch = addressed(self._scope, where, workspace)
+        return await self._factories.switchboard.configure(scope, switch, dream=dream, learning=learning)
 
     def tools(self, **settings: Unpack["ToolArguments"]) -> "AgentTools":
         """Return what the agent's model may do with the scope: a tool for each service the host was built with.
@@ -217,6 +261,20 @@ class Host(Lifecycle):
     def dreams(self) -> "Dreams":
         """The default scope's dreams."""
         return self._default.dreams
+
+    async def configure(
+        self,
+        where: Scope | str | None = None,
+        *,
+        workspace: str | None = None,
+        dream: Setting = UNCHANGED,
+        learning: Setting = UNCHANGED,
+    ) -> Switch:
+        """Switch dreams or learning off and on, of a scope or of a session of the default one.
+
+        See `ScopedHost.configure`.
+        """
+        return await self._default.configure(where, workspace=workspace, dream=dream, learning=learning)
 
     def tools(self, **settings: Unpack["ToolArguments"]) -> "AgentTools":
         """Return what the agent's model may do with the default scope; see `ScopedHost.tools`."""

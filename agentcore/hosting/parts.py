@@ -5,6 +5,7 @@ from pathlib import Path
 
 from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
+from agentcore.hosting.activity import ActivityRecorder
 from agentcore.hosting.watching import BusyWatch
 from agentcore.ids import IdFactory
 from agentcore.llm.chat import ChatClient
@@ -22,6 +23,7 @@ class HostParts:
         clock: Where instants come from.
         ids: Where ids come from.
         gate: Tells when a person is being served.
+        activity: Writes down activity that comes without a record.
         watch: Tells the gate of people served elsewhere, and never looks at a copy of the storage.
         chat: The model, if there is one.
         recall: Finds entries.
@@ -34,6 +36,7 @@ class HostParts:
     clock: Clock
     ids: IdFactory
     gate: BusyGate
+    activity: ActivityRecorder
     watch: BusyWatch
     chat: ChatClient | None
     recall: Recall

@@ -87,7 +87,8 @@ keep everything in memory.
         if callable(getattr(given, "complete", None)):
             return cast("ChatClient", given)
         # Deferred, because whoever brings a client of their own needs no settings.
-        from agentcore.llm.settings import FILE_NAME, ChatOptions, from_environment  # noqa: PLC0415
+        from agentcore.llm.settings import ChatOptions, from_environment  # noqa: PLC0415
+        from agentcore.llm.settings_file import FILE_NAME  # noqa: PLC0415
 
         if given is not None and not isinstance(given, ChatOptions):
             self.refuse("with_llm", given, "give a ChatClient, ChatOptions, or nothing for what is configured")
@@ -100,16 +101,17 @@ keep everything in memory.
             self._refusals.append(ChatNotConfiguredError(settings_file=str(folder / FILE_NAME) if folder else None))
         return None
 
-    def options(self, kind: type[Kind], told: Sequence[Any] | None) -> Kind | None:
+    def options(self, kind: type[Kind], told: Sequence[Any] | None, first: Kind | None = None) -> Kind | None:
         """Return what a service's options have become; None where the service is not wanted.
 
         Args:
-            kind: The options' class, whose defaults stand first.
+            kind: The options' class.
             told: Options, which replace what stood, or functions from what stood to what shall stand, in turn.
+            first: What stands first; the defaults if None.
         """
         if told is None:
             return None
-        settled: Kind | None = self.attempt(kind)
+        settled: Kind | None = first or self.attempt(kind)
         for say in told:
             if settled is None:
                 break
@@ -118,7 +120,7 @@ keep everything in memory.
 
     def plugin(self, install: Callable[[Callable[[Kind], Kind]], T], told: Sequence[Any]) -> T | None:
         """Return what *install* makes of options that *told* settles; None if it refuses them, which is noted."""
-        return self.attempt(lambda: install(lambda options: self.options(type(options), told) or options))
+        return self.attempt(lambda: install(lambda options: self.options(type(options), told, options) or options))
 
     def check_decay(self, storage: object | None, memory: MemoryOptions | None) -> None:
         """Refuse options of fading beside a storage of the host's own, which reads importance itself."""

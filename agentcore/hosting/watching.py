@@ -66,6 +66,7 @@ class BusyWatch:
         self._gate = gate
         self._holder = holder
         self._sources = tuple(sources)
+        self._asked = tuple(_Asked(source, _name_of(source)) for source in sources)
 
     @asynccontextmanager
     async def watching(self) -> AsyncGenerator[None]:
@@ -73,6 +74,17 @@ class BusyWatch:
         rows = _Look("busy-rows", self._anyone_announced, clock=self._clock, gate=self._gate, every=ROWS_EVERY)
         async with Lifecycle([rows, *(self._asking(source) for source in self._sources)]):
             yield
+
+    async def sees_anyone(self) -> bool:
+        """Tell whether somebody is served, here or elsewhere, asking everybody once.
+
+        Raises:
+            StorageError: the announcements could not be read.
+        """
+        if self._gate.is_busy or await self._anyone_announced():
+            return True
+        answers = await asyncio.gather(*(asked() for asked in self._asked))
+        return any(answers) or self._gate.is_busy
 
     async def wait_until_idle(self) -> None:
         """Return when nobody is served, here or elsewhere, by announcements read at this moment.
@@ -88,7 +100,7 @@ class BusyWatch:
                 return
 
     def _asking(self, source: BusySource) -> "_Look":
-        name = f"busy-source {getattr(source, '__qualname__', type(source).__name__)}"
+        name = _name_of(source)
         return _Look(name, _Asked(source, name), clock=self._clock, gate=self._gate, every=SOURCES_EVERY)
 
     async def _anyone_announced(self) -> bool:
@@ -149,7 +161,7 @@ class _Look(BackgroundService):
 
 
 class _Asked:
-    """Asks one source, whatever it does; lives as long as a run.
+    """Asks one source, whatever it does; lives as long as a run, or as the host for looks between runs.
 
     A coroutine function is asked on the event loop, any other on a thread, because it may block.
     """
@@ -186,3 +198,7 @@ class _Asked:
             return self._source()
         finally:
             self._is_answering = False
+
+
+def _name_of(source: BusySource) -> str:
+    return f"busy-source {getattr(source, '__qualname__', type(source).__name__)}"

@@ -42,6 +42,11 @@ class BusyGate:
         return self._own.count > 0
 
     @property
+    def serving(self) -> int:
+        """How many turns and waiting messages this host serves at this moment."""
+        return self._own.count
+
+    @property
     def served(self) -> int:
         """How many turns and messages this host has begun to serve; who remembers it sees whether any came since."""
         return self._own.begun

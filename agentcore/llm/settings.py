@@ -1,20 +1,18 @@
 """ChatOptions: which model to ask and how, given outright or read from the environment and `agentcore.toml`."""
 
-import tomllib
 from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agentcore.errors import InvalidOptionsError
+from agentcore.llm.settings_file import FILE_NAME, read_section
 
-FILE_NAME = "agentcore.toml"
-"""The settings file in a data directory."""
 SECTION = "llm"
 """Its table that holds these options."""
 OPENAI_URL = "https://api.openai.com/v1"
@@ -165,33 +163,12 @@ def from_environment(data_dir: str | Path | None = None, **explicit: object) -> 
         InvalidOptionsError: an option is unknown or cannot have its value, or the file cannot be read.
         ExceptionGroup: several are.
     """
-    written = {} if data_dir is None else _written(Path(data_dir).expanduser() / FILE_NAME)
+    written = {} if data_dir is None else read_section(Path(data_dir).expanduser() / FILE_NAME, SECTION)
     values = written | _Environment().model_dump(exclude_unset=True) | explicit
     values.setdefault("model", values.get("dream_model"))
     if values["model"] is None:
         return None
     return ChatOptions(**values)
-
-
-def _written(path: Path) -> dict[str, object]:
-    """Return the file's section; empty without the file or the section."""
-    try:
-        document = tomllib.loads(path.read_text("utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except UnicodeDecodeError:
-        problem = "it is not UTF-8; save it as UTF-8"
-    except tomllib.TOMLDecodeError as error:
-        # The parser tells the place and never quotes the line, which may hold a key.
-        problem = f"it is not TOML: {error}"
-    except OSError as error:
-        problem = f"it cannot be read: {error.strerror}"
-    else:
-        section: object = document.get(SECTION, {})
-        if isinstance(section, dict):
-            return cast("dict[str, object]", section)
-        problem = f"write a table [{SECTION}]"
-    raise InvalidOptionsError(field="settings file", value=str(path), allowed=problem)
 
 
 def _refusal(problem: Mapping[str, Any]) -> InvalidOptionsError:

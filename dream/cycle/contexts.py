@@ -137,7 +137,7 @@ class _Views:
     pass_name: str
 
     async def read(self, work: Callable[[ReadView], T]) -> T:
-        return await self.parts.storage.read(self.scope, work)
+        return await self.parts.storage.read(self.scope, lambda view: work(view.learnable))
 
     async def similar(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
         return await self.parts.recall.similar(self.scope, keys, threshold=threshold, limit=limit)

@@ -17,6 +17,7 @@ class Judgement:
     stale: list[str] = field(default_factory=list[str])
     deferred: list[ChangeSet] = field(default_factory=list[ChangeSet])
     retired: int = 0
+    written: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

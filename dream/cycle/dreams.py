@@ -1,86 +1,124 @@
 """Dreams: what a host and its users hold."""
 
-from collections.abc import Collection
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from datetime import datetime
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import HostedService
-from agentcore.stores.protocols import ReadView
-from dream.cycle.history import History, Status, read_history, read_status
+from agentcore.stores.protocols import UnitOfWork
+from dream.cycle.dream_records import DreamRecords
+from dream.cycle.history import Status, read_status
 from dream.cycle.planning import make_plan
 from dream.cycle.reviewing import Reviewer
 from dream.cycle.revision import Reviser
 from dream.cycle.run_forecast import Forecaster
-from dream.cycle.runner import PAUSED_SETTING, Runner
+from dream.cycle.runner import Runner
+from dream.cycle.scheduling.asking import Desk
+from dream.cycle.scheduling.service import DreamService
+from dream.cycle.scheduling.standing import Standing
 from dream.cycle.session_evaluator import NEEDS, SESSION_EVALUATOR, SessionEvaluator
+from dream.cycle.shared import Shared
 from dream.cycle.watching import Listener, Unsubscribe, Watch
 from dream.domain.alarm import Alarm
 from dream.domain.forecast import PassForecast
-from dream.domain.journal import JournalRow
+from dream.domain.names import PAUSED_SETTING
 from dream.domain.plan import Plan
-from dream.domain.report import RunReport
-from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
-from dream.domain.waiting import WaitingProposal
-from dream.errors import UnknownPassError, UnknownRunError
+from dream.domain.report import PassReport, RunReport
+from dream.domain.request import Request
 from dream.options import DreamOptions
-from dream.stores import bookkeeping
+from dream.options.sources import EffectiveOption
 
 
-class Dreams:
+class Dreams(DreamRecords):
     """The dreams of one scope; lives as long as the host.
 
     Args:
         parts: What the host offers.
         options: The host's options.
         scope: Whose memory; `for_scope` gives another's.
-        watch: Who wants to know of the host's runs; nobody yet by default.
+        shared: What the dreams of all scopes share; by default nobody watches, and nothing starts by itself.
     """
 
     def __init__(
-        self, parts: HostParts, options: DreamOptions, scope: Scope | None = None, watch: Watch | None = None
+        self, parts: HostParts, options: DreamOptions, scope: Scope | None = None, shared: Shared | None = None
     ) -> None:
-        self._parts = parts
-        self._options = options
-        self._scope = scope or Scope.default()
-        self._watch = watch or Watch(parts, options)
         self._runner = Runner(parts, options)
+        super().__init__(parts, options, scope or Scope.default(), self._runner.pass_names)
+        self._shared = shared or Shared(Watch(parts, options))
+        self._watch = self._shared.watch
+        self._desk = Desk(parts, options, tuple(self._runner.order))
         self._reviser = Reviser(parts, options)
         self._reviewer = Reviewer(parts, options)
 
     @property
-    def scope(self) -> Scope:
-        """Whose memory these dreams tend."""
-        return self._scope
-
-    @property
-    def pass_names(self) -> tuple[str, ...]:
-        """The passes of a run, in order."""
-        return self._runner.pass_names
-
-    @property
     def services(self) -> tuple[HostedService, ...]:
-        """What works beside the dreams as long as the host lives: it evaluates conversations, if there is a model."""
+        """What works as long as the host lives: it starts dreams, and evaluates conversations if there is a model."""
         evaluates = self._parts.capabilities >= NEEDS and self._options.is_on(SESSION_EVALUATOR)
-        return (SessionEvaluator(self._parts, self._options),) if evaluates else ()
+        evaluating = (SessionEvaluator(self._parts, self._options),) if evaluates else ()
+        return evaluating if self.service is None else (*evaluating, self.service)
 
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""
-        return Dreams(self._parts, self._options, scope, self._watch)
+        return Dreams(self._parts, self._options, scope, self._shared)
+
+    @property
+    def service(self) -> DreamService | None:
+        """What starts dreams by themselves; None if nothing does."""
+        return self._shared.service
+
+    async def schedule(self, scope: Scope | None = None) -> Request:
+        """Ask for a dream soon: whichever host watches the scope begins it within a minute, once nobody is served.
+
+        It bypasses the schedule, back-off and quiet hours, and uses up no scheduled slot. While one is pending or
+        running, a request changes nothing and says so.
+
+        Args:
+            scope: Whose memory; this one's by default.
+        """
+        request = await self._desk.request(scope or self._scope)
+        if self.service is not None:
+            self.service.wake()
+        return request
+
+    async def explain(self, scope: Scope | None = None) -> Standing:
+        """Tell when the scope (this one by default) dreams next and why not earlier, asking the passes for work."""
+        return await self._desk.explained(scope or self._scope)
+
+    def effective_options(self) -> list[EffectiveOption]:
+        """Return every option that is in force, and who said what it is."""
+        return self._shared.configured.effective(self._options)
+
+    def touch(self) -> None:
+        """Note that somebody is active whom nothing stored tells of, as on another channel; it never waits."""
+        self._parts.activity.touch(self._scope)
 
     async def run(
-        self, *, passes: Collection[str] | None = None, plan: str | None = None, now: datetime | None = None
+        self,
+        *,
+        passes: Collection[str] | None = None,
+        plan: str | None = None,
+        now: datetime | None = None,
+        max_outputs: int | None = None,
+        on_pass: Callable[[PassReport], None] | None = None,
     ) -> RunReport:
         """Run one cycle now, or apply a stored plan.
+
+        It bypasses the schedule and uses up no scheduled slot. While another is pending or running, nothing happens
+        and the report says so (`deferred`).
 
         Args:
             passes: Only these passes; all enabled ones by default.
             plan: Id of a plan to apply exactly as it stands; what moved since is refused as stale.
             now: Judge as of this instant instead of the clock's, to simulate a later day.
+            max_outputs: New records that it may write, in the place of `DreamOptions.max_outputs`.
+            on_pass: Told of each pass as it ends.
 
         Raises:
             UnknownPassError: a pass was named that does not exist.
+            InvalidOptionsError: *max_outputs* is less than 1.
             UnknownPlanError: there is no such plan.
             InvalidContentError: *now* has no time zone.
             StorageError: the database failed; the next run goes on from the last committed step.
@@ -88,7 +126,13 @@ class Dreams:
         if plan is not None:
             return await self._watch.told(await self._reviser.apply(self._scope, plan))
         gone_on: list[RunReport] = []
-        report = await self._runner.run(self._scope, passes=passes, now=clean_instant(now), gone_on=gone_on)
+        booking = self._desk.booking(is_whole=passes is None)
+        runner = self._runner
+        if max_outputs is not None:
+            runner = Runner(self._parts, self._options.replace(max_outputs=max_outputs))
+        report = await runner.run(
+            self._scope, passes=passes, now=clean_instant(now), gone_on=gone_on, booking=booking, on_pass=on_pass
+        )
         for earlier in gone_on:
             await self._watch.told(earlier)
         return await self._watch.told(report)
@@ -135,31 +179,6 @@ class Dreams:
         self._require(pass_name)
         report = await self._reviser.undo(self._scope, run_id, pass_name=pass_name, number=change)
         return await self._watch.told(report)
-
-    async def proposals(self, *, pass_name: str | None = None) -> list[WaitingProposal]:
-        """Return what waits for a person, in the order it was proposed.
-
-        Args:
-            pass_name: Only what this pass proposed.
-
-        Raises:
-            UnknownPassError: no such pass.
-        """
-        self._require(pass_name)
-        return await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).proposals.waiting(pass_name))
-
-    async def proposal(self, proposal_id: str) -> WaitingProposal:
-        """Return one proposal that waits, by its id or the beginning of it.
-
-        Raises:
-            UnknownProposalError: none that waits, or several.
-        """
-
-        def find(view: ReadView) -> WaitingProposal:
-            proposals = bookkeeping(view).proposals
-            return proposals.get_many([proposals.resolve(proposal_id)])[0]
-
-        return await self._parts.storage.read(self._scope, find)
 
     async def approve(self, proposal_ids: Collection[str]) -> RunReport:
         """Make the changes of these proposals; it is a run of its own, which can be undone.
@@ -220,71 +239,21 @@ class Dreams:
         """
         return self._watch.alarms.add(listener)
 
-    async def usage(self, *, since: datetime | None = None, by: Collection[UsageKey] = EVERYTHING) -> list[UsageRow]:
-        """Return what model calls cost, failed ones and those of plans included, as far back as calls are kept.
-
-        Args:
-            since: Only calls that ended at or after this instant; all by default.
-            by: What it is told apart by: day, pass, model, or nothing for the sum alone.
-
-        Raises:
-            InvalidContentError: *since* has no time zone.
-        """
-        after = clean_instant(since)
-        rows = await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).usage.rows(after))
-        return summed(rows, by)
-
-    async def tokens_left(self) -> int | None:
-        """Return how many tokens the dreams of the scope may still cost today (UTC); None if there is no bound."""
-        bound = self._options.model.tokens_per_day
-        if bound is None:
-            return None
-        today = self._parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        spent = await self.usage(since=today, by=())
-        return max(0, bound - sum(row.tokens for row in spent))
-
-    async def runs(self, *, limit: int = 20) -> list[RunReport]:
-        """Return the newest runs, newest first; one that is under way or interrupted has no `finished_at`."""
-        return await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).runs.newest(limit=limit))
-
-    async def report(self, run_id: str) -> RunReport:
-        """Return the report of a run, by its id or the beginning of it."""
-
-        def find(view: ReadView) -> RunReport:
-            runs = bookkeeping(view).runs
-            report = runs.report(runs.resolve(run_id))
-            if report is None:
-                raise UnknownRunError(value=run_id)
-            return report
-
-        return await self._parts.storage.read(self._scope, find)
-
-    async def diff(self, run_id: str) -> list[JournalRow]:
-        """Return what a run changed, in the order it did."""
-
-        def find(view: ReadView) -> list[JournalRow]:
-            books = bookkeeping(view)
-            return books.journal.of_run(books.runs.resolve(run_id))
-
-        return await self._parts.storage.read(self._scope, find)
-
-    async def why(self, entry_id: str) -> History:
-        """Return an entry's history: what happened to it and why, and where it came from, down to the turn."""
-        return await self._parts.storage.read(self._scope, lambda view: read_history(view, entry_id))
-
     async def status(self) -> Status:
-        """Return how the scope stands: counts, last run, backlog, pause, lease."""
+        """Return how the scope stands: counts, last run, backlog, pause, lease, and the next dream."""
         names, after = self._runner.pass_names, self._options.alarm_after
-        return await self._parts.storage.read(self._scope, lambda view: read_status(view, names, after))
-
-    def _require(self, pass_name: str | None) -> None:
-        if pass_name is not None and pass_name not in self.pass_names:
-            raise UnknownPassError(name=pass_name, known=self.pass_names)
+        found = await self._parts.storage.read(self._scope, lambda view: read_status(view, names, after))
+        return replace(found, schedule=await self._desk.standing(self._scope))
 
     async def pause(self) -> None:
         """Stop dreams of the scope, in every process, until `resume`."""
-        await self._parts.storage.write(self._scope, lambda unit: unit.settings.put(PAUSED_SETTING, "true"))
+        await self._parts.storage.write(self._scope, lambda unit: _pause(unit, "true"))
 
     async def resume(self) -> None:
         """Let dreams of the scope run again."""
-        await self._parts.storage.write(self._scope, lambda unit: unit.settings.put(PAUSED_SETTING, None))
+        await self._parts.storage.write(self._scope, lambda unit: _pause(unit, None))
+
+
+def _pause(unit: UnitOfWork, value: str | None) -> None:
+    unit.settings.put(PAUSED_SETTING, value)
+    unit.activity.notify()

@@ -12,10 +12,10 @@ from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.memory import Status as EntryStatus
 from agentcore.domain.records import to_image
 from agentcore.stores.protocols import Lease, ReadView
-from dream.cycle.lease import DREAM_LEASE
-from dream.cycle.runner import PAUSED_SETTING
+from dream.cycle.scheduling.standing import Standing
 from dream.domain.alarm import Alarm, find_alarm
 from dream.domain.journal import JournalRow
+from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.report import RunKind, RunReport
 from dream.stores import bookkeeping
 
@@ -73,6 +73,7 @@ class Status:
         paused: Whether a person paused the dreams.
         lease: Who is dreaming now.
         alarm: What is wrong with the newest dreams, if they came to nothing again and again.
+        schedule: When it dreams next, and what it waits for; None if nobody asked.
     """
 
     entries: dict[str, int]
@@ -88,6 +89,7 @@ class Status:
     paused: bool
     lease: Lease | None
     alarm: Alarm | None
+    schedule: Standing | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `dream status --json` prints."""
@@ -106,6 +108,7 @@ class Status:
             "paused": self.paused,
             "dreaming": lease,
             "alarm": None if self.alarm is None else self.alarm.to_json(),
+            "schedule": None if self.schedule is None else self.schedule.to_json(),
         }
 
 

@@ -1,6 +1,6 @@
 """The right to dream on a scope: taken, renewed while the run lasts, given back."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -8,9 +8,8 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import LeaseLostError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import BackgroundService, WorkerFailure
-from agentcore.stores.protocols import Lease
-
-DREAM_LEASE = "dream"
+from agentcore.stores.protocols import Lease, UnitOfWork
+from dream.domain.names import DREAM_LEASE
 
 
 class _Renewal(BackgroundService):
@@ -38,13 +37,26 @@ class _Renewal(BackgroundService):
 
 
 @asynccontextmanager
-async def dream_lease(parts: HostParts, scope: Scope, duration: timedelta) -> AsyncGenerator[Lease | None]:
-    """Hold the lease for the length of the block; yield None if another holder has it."""
+async def dream_lease(
+    parts: HostParts, scope: Scope, duration: timedelta, *, admit: Callable[[UnitOfWork], None] | None = None
+) -> AsyncGenerator[Lease | None]:
+    """Hold the lease for the length of the block; yield None if another holder has it.
+
+    Args:
+        parts: What the host offers.
+        scope: Whose memory.
+        duration: How long a silent holder keeps it.
+        admit: Called in the transaction that takes it, if given; what it raises leaves the lease where it was.
+    """
     holder = parts.ids.new()
-    lease = await parts.storage.write(
-        scope,
-        lambda unit: unit.leases.acquire(DREAM_LEASE, holder=holder, duration=duration),
-    )
+
+    def take(unit: UnitOfWork) -> Lease | None:
+        taken = unit.leases.acquire(DREAM_LEASE, holder=holder, duration=duration)
+        if taken is not None and admit is not None:
+            admit(unit)
+        return taken
+
+    lease = await parts.storage.write(scope, take)
     if lease is None:
         yield None
         return

@@ -13,10 +13,11 @@ from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
 from dream.cycle.lease import dream_lease
 from dream.cycle.plan_steps import Applied, PlanWriter, as_applied
-from dream.cycle.runner import PAUSED, PAUSED_SETTING
+from dream.cycle.runner import PAUSED
 from dream.cycle.undo import Undone, newest_first, restore_cursor, undo_batch
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.journal import JournalRow
+from dream.domain.names import PAUSED_SETTING
 from dream.domain.plan import Plan
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Deferral

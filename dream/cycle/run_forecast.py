@@ -17,7 +17,6 @@ from dream.errors import InvalidDirectiveError
 from dream.guards.vocabulary import FILE_NAME, load_or_builtin
 from dream.options import DreamOptions
 from dream.passes import ModelContext, ModelPass
-from dream.passes.arrangement import brought
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +61,6 @@ class Forecaster:
         )
 
     async def _context(self, model_pass: ModelPass) -> ModelContext:
-        folder = self.parts.data_dir
-        library = DirectiveLibrary(folder, self.options.directives, brought(self.options.passes))
-        read = await asyncio.to_thread(library.read, model_pass.directives)
-        loaded = load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME)
         contexts = Contexts(
             parts=self.parts,
             scope=self.scope,
@@ -75,8 +70,22 @@ class Forecaster:
             run_id=self.parts.ids.new(),
             as_of=self.as_of,
         )
-        texts = {name: directive.text for name, directive in read.items()}
-        return await contexts.with_model(0, directives=texts, vocabulary=loaded.vocabulary)
+        return await model_context(self.parts, self.options, contexts, model_pass)
+
+
+async def model_context(
+    parts: HostParts, options: DreamOptions, contexts: Contexts, model_pass: ModelPass
+) -> ModelContext:
+    """Return the context in which a pass is asked what it would do if a run began now.
+
+    Raises:
+        InvalidDirectiveError: one of its directives cannot be used.
+    """
+    folder = parts.data_dir
+    read = await asyncio.to_thread(DirectiveLibrary(folder, options.directives).read, model_pass.directives)
+    loaded = load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME)
+    texts = {name: directive.text for name, directive in read.items()}
+    return await contexts.with_model(0, directives=texts, vocabulary=loaded.vocabulary)
 
 
 def _tokens(request: ChatRequest, *, is_system: bool) -> int:

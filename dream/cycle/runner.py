@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,21 +12,23 @@ from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.consuming import log_readers
-from dream.cycle.lease import DREAM_LEASE, dream_lease
+from dream.cycle.interrupted import abandoned, deferred, opening
+from dream.cycle.lease import dream_lease
 from dream.cycle.model_passing import ModelPassRun, reopen_unfinished
 from dream.cycle.passing import PassRun
+from dream.cycle.scheduling.booking import Booking
 from dream.directives import Directive, DirectiveLibrary
 from dream.domain.frozen import FrozenDirectives
+from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.reasons import Deferral, Skip
-from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
-from dream.errors import InvalidDirectiveError, UnknownPassError
+from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
+from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
 from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, Place
 from dream.passes.arrangement import arranged, brought
 from dream.stores import bookkeeping
 from dream.stores.runs import OpenRun, StepRow
 
-PAUSED_SETTING = "dream.paused"
 PAUSED = f"{Deferral.PAUSED}: `dream resume` lifts it"
 
 
@@ -39,6 +41,17 @@ class _Start:
     steps: tuple[StepRow, ...]
     directives: FrozenDirectives
     log_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a run was asked for; see `Runner.run`."""
+
+    names: tuple[str, ...]
+    now: datetime | None
+    gone_on: list[RunReport] | None
+    booking: Booking | None
+    on_pass: Callable[[PassReport], None] | None
 
 
 class Runner:
@@ -61,6 +74,11 @@ class Runner:
         """The passes of a run, in order."""
         return tuple(place.dream_pass.name for place in self._order)
 
+    @property
+    def order(self) -> Sequence[Place]:
+        """The passes of a run, in order, and why each has its place."""
+        return self._order
+
     def model_passes(self, passes: Collection[str] | None = None) -> list[ModelPass]:
         """Return the enabled passes that ask a model, in order.
 
@@ -70,11 +88,9 @@ class Runner:
         Raises:
             UnknownPassError: a pass was named that does not exist.
         """
-        names = self._selected(passes)
+        on = {name for name in self._selected(passes) if self._options.is_on(name)}
         found = (place.dream_pass for place in self._order)
-        return [
-            one for one in found if isinstance(one, ModelPass) and one.name in names and self._options.is_on(one.name)
-        ]
+        return [one for one in found if isinstance(one, ModelPass) and one.name in on]
 
     async def run(
         self,
@@ -83,6 +99,8 @@ class Runner:
         passes: Collection[str] | None = None,
         now: datetime | None = None,
         gone_on: list[RunReport] | None = None,
+        booking: Booking | None = None,
+        on_pass: Callable[[PassReport], None] | None = None,
     ) -> RunReport:
         """Run one cycle, going on with an interrupted one first.
 
@@ -91,26 +109,47 @@ class Runner:
             passes: Only these; all enabled ones by default.
             now: The instant to judge by, to simulate a later day; the clock's by default.
             gone_on: Takes the report of an interrupted run that was finished first, where it is not the one returned.
+            booking: Its place in the schedule of the scope; None for a run that has none, as on a copy.
+            on_pass: Told of each pass as it ends.
 
         Raises:
             UnknownPassError: a pass was named that does not exist.
             StorageError: the database failed; what was committed stands, and the next run goes on from there.
         """
         names = self._selected(passes)
-        async with dream_lease(self._parts, scope, self._options.lease) as lease:
-            if lease is None:
-                return await self._held(scope)
+        admit = None if booking is None else booking.begin
+        try:
+            async with dream_lease(self._parts, scope, self._options.lease, admit=admit) as lease:
+                if lease is None:
+                    return await self._held(scope)
+                return await self._led(scope, lease, _Wish(names, now, gone_on, booking, on_pass))
+        except NotAdmittedError as error:
+            return deferred(scope, error.reason, self._parts.clock.now())
+
+    async def _led(self, scope: Scope, lease: Lease, wish: _Wish) -> RunReport:
+        """Run under the lease; a run that is broken off leaves the schedule as if it had not begun."""
+        try:
             if await self._paused(scope):
-                return self._deferred(scope, PAUSED)
+                await self._give_up(scope, wish.booking)
+                return deferred(scope, PAUSED, self._parts.clock.now())
             resumed = await self._interrupted(scope)
             async with self._parts.watch.watching():
                 if resumed is not None:
-                    report = await self._dream(scope, lease, resumed)
-                    if resumed.names == names and now is None:
+                    is_all = resumed.names == wish.names and wish.now is None
+                    held = wish if is_all else dataclasses.replace(wish, booking=None)
+                    report = await self._dream(scope, lease, resumed, held)
+                    if is_all:
                         return report
-                    if gone_on is not None:
-                        gone_on.append(report)
-                return await self._dream(scope, lease, await self._open(scope, names, now))
+                    if wish.gone_on is not None:
+                        wish.gone_on.append(report)
+                return await self._dream(scope, lease, await self._open(scope, wish.names, wish.now), wish)
+        except asyncio.CancelledError:
+            await self._give_up(scope, wish.booking)
+            raise
+
+    async def _give_up(self, scope: Scope, booking: Booking | None) -> None:
+        if booking is not None:
+            await self._parts.storage.write(scope, booking.give_up)
 
     def _selected(self, passes: Collection[str] | None) -> tuple[str, ...]:
         unknown = sorted(set(passes or ()) - set(self.pass_names))
@@ -134,11 +173,11 @@ class Runner:
                 if run not in young[-1:]:
                     steps = runs.steps(run.run_id)
                     reopen_unfinished(bookkeeping(unit), steps)
-                    runs.close(_abandoned(scope, run, steps, unit.now))
+                    runs.close(abandoned(scope, run, steps, unit.now))
             if not young:
                 return None
             run = young[-1]
-            report = _opening(scope, run, resumed=True)
+            report = opening(scope, run, resumed=True)
             return _Start(report, run.passes, tuple(runs.steps(run.run_id)), run.directives, run.log_end)
 
         return await self._parts.storage.write(scope, look)
@@ -153,7 +192,7 @@ class Runner:
             passes=names,
             directives=directives,
         )
-        report = _opening(scope, run, resumed=False)
+        report = opening(scope, run, resumed=False)
         options = self._options.model_dump(mode="json")
         frozen = {"passes": list(names), "options": options, "directives": directives.to_json()}
 
@@ -188,7 +227,8 @@ class Runner:
                 sent.update(one.directives)
         return sent
 
-    async def _dream(self, scope: Scope, lease: Lease, start: _Start) -> RunReport:
+    async def _dream(self, scope: Scope, lease: Lease, start: _Start, wish: _Wish) -> RunReport:
+        booking = wish.booking
         reports: list[PassReport] = []
         number = max((step.number for step in start.steps), default=0) + 1
         for place in self._order:
@@ -200,9 +240,19 @@ class Runner:
             steps = [step for step in start.steps if step.pass_name.partition("/")[0] == name]
             run = self._pass_run(lease, start, place.dream_pass, steps=steps, number=number)
             reports.append(await _isolated(run))
+            if wish.on_pass is not None:
+                wish.on_pass(reports[-1])
             number = run.next_number
         report = start.report.with_passes(tuple(reports), self._parts.clock.now())
-        await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.close(report))
+        if booking is not None:
+            report = dataclasses.replace(report, trigger=booking.trigger.value, missed=booking.missed)
+
+        def close(unit: UnitOfWork) -> None:
+            bookkeeping(unit).runs.close(report)
+            if booking is not None:
+                booking.end(unit, report)
+
+        await self._parts.storage.write(scope, close)
         return report
 
     def _pass_run(
@@ -235,19 +285,7 @@ class Runner:
     async def _held(self, scope: Scope) -> RunReport:
         holder = await self._parts.storage.read(scope, lambda view: view.leases.holder(DREAM_LEASE))
         who = f" by process {holder.pid} on {holder.host}" if holder else ""
-        return self._deferred(scope, f"{Deferral.LEASE_HELD}{who}")
-
-    def _deferred(self, scope: Scope, reason: str) -> RunReport:
-        now = self._parts.clock.now()
-        return RunReport(
-            run_id="",
-            scope=scope,
-            outcome=Outcome.DEFERRED,
-            reason=reason,
-            as_of=now,
-            started_at=now,
-            finished_at=now,
-        )
+        return deferred(scope, f"{Deferral.LEASE_HELD}{who}", self._parts.clock.now())
 
 
 async def _isolated(run: PassRun) -> PassReport:
@@ -260,37 +298,3 @@ async def _isolated(run: PassRun) -> PassReport:
         raise  # the database failed, not the pass: nothing can be written, the run stays open to be resumed
     except Exception as error:  # noqa: BLE001 - the pass boundary, one of the two places that catch everything
         return await run.failed(error)
-
-
-def _opening(scope: Scope, run: OpenRun, *, resumed: bool) -> RunReport:
-    return RunReport(
-        run_id=run.run_id,
-        scope=scope,
-        outcome=Outcome.UNCHANGED,
-        as_of=run.as_of,
-        started_at=run.started_at,
-        resumed=resumed,
-        directives=run.directives.hashes,
-    )
-
-
-def _abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: datetime) -> RunReport:
-    """Return the report of an interrupted run that is too old to go on with."""
-    passes = tuple(
-        PassReport(
-            name=name,
-            outcome=PassOutcome.APPLIED if any(_changed(step) for step in mine) else PassOutcome.UNCHANGED,
-            reason="interrupted" if not mine or not mine[-1].closing else None,
-            accepted=sum(step.report["accepted"] for step in mine),
-            purged=sum(step.report["purged"] for step in mine),
-            looked_at=sum(step.report["looked_at"] for step in mine),
-        )
-        for name in run.passes
-        for mine in [[step for step in steps if step.pass_name == name]]
-    )
-    report = _opening(scope, run, resumed=False).with_passes(passes, now)
-    return dataclasses.replace(report, outcome=Outcome.PARTIAL, reason="interrupted, and too old to resume")
-
-
-def _changed(step: StepRow) -> bool:
-    return bool(step.report["accepted"] or step.report["purged"])

@@ -17,18 +17,19 @@ from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.llm import Unreadable, extract_object
 from agentcore.llm.chat import ChatRequest, Completion, FinishReason, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import Origin, ReadView, UnitOfWork
+from agentcore.stores.protocols import Origin, ReadView, SwitchLevel, UnitOfWork
 from dream.cycle.asking import Asking
 from dream.cycle.budget import Budget
 from dream.cycle.contexts import Contexts
-from dream.cycle.runner import PAUSED_SETTING
 from dream.directives import DirectiveLibrary
+from dream.domain.names import PAUSED_SETTING
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import builtin
 from dream.options import DreamOptions
 from dream.passes.prompting import build_request, fenced, quoted
 from dream.stores import bookkeeping
 from dream.stores.calls import CallKey
+from dream.triggers import winning_switch
 
 SESSION_EVALUATOR: Final = "session-evaluator"
 NEEDS: Final = frozenset({Capability.CONVERSATION, Capability.FEEDBACK, Capability.LLM})
@@ -100,7 +101,9 @@ class SessionEvaluator(BackgroundService):
         if view.settings.get(PAUSED_SETTING):
             return []
         since = now - terms.look_back
-        found = view.turns.silent(since=since, until=now - terms.idle, limit=_MOST_SILENT)
+        if not _learns(view, self._options):
+            return []
+        found = view.learnable.turns.silent(since=since, until=now - terms.idle, limit=_MOST_SILENT)
         if not found:
             return []
         rows = view.feedback.newest(limit=_MOST_FEEDBACK, since=since)
@@ -138,7 +141,7 @@ class SessionEvaluator(BackgroundService):
         texts = {
             name: found.text for name, found in (await asyncio.to_thread(library.read, [SESSION_EVALUATOR])).items()
         }
-        turns = await self._parts.storage.read(scope, lambda view: view.turns.session(session_id))
+        turns = await self._parts.storage.read(scope, lambda view: view.learnable.turns.session(session_id))
         lines = _lines(turns, self._options.model.prompt_tokens)
         if not lines:
             return None
@@ -180,6 +183,12 @@ class SessionEvaluator(BackgroundService):
             self._hopeless.add((scope, session_id))
             return False
         return True
+
+
+def _learns(view: ReadView, options: DreamOptions) -> bool:
+    said = {switch.level: switch.learning for switch in view.switches.standing()}
+    wide, own = said.get(SwitchLevel.WORKSPACE), said.get(SwitchLevel.SCOPE)
+    return winning_switch(enabled=options.enabled, force=options.force, workspace=wide, scope=own).on
 
 
 def _mark(session_id: str) -> str:

@@ -11,11 +11,11 @@ from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
 from agentcore.stores.protocols import Lease, UnitOfWork
+from dream.cycle.caps import Caps
 from dream.cycle.consuming import mark_turns
 from dream.cycle.draft import Draft, Judgement
 from dream.cycle.proposing import Queue
 from dream.cycle.purging import Purging
-from dream.cycle.share_cap import ShareCap
 from dream.cycle.skill_names import after_change, with_skill_names
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
@@ -70,6 +70,7 @@ class StepWriter:
             "accepted": sum(len(change_set.changes) for change_set in judged.accepted),
             "proposed": proposed,
             "retired": judged.retired,
+            "outputs": judged.written,
             "purged": purged,
             "looked_at": max(len(proposal.looked_at), int(proposal.notes.get("compared", 0))),
             "refused": [[item.code, item.detail] for item in refused],
@@ -163,16 +164,15 @@ class StepWriter:
         knowledge = with_skill_names(unit, change_sets, knowledge)
         present = _present(unit, change_sets)
         judged = Judgement()
-        is_capped = (is_approved or not self._only_proposes) and _any_capped(change_sets)
-        cap = ShareCap.as_it_stands(unit, books, self.options.consolidation) if is_capped else None
+        waits = self._only_proposes and not is_approved
+        caps = Caps.of(unit, books, self.options, self.run_id, change_sets, only_proposes=waits)
         for change_set in change_sets:
             refusal = first_refusal(change_set, knowledge)
             moved = [] if refusal else _moved(change_set, present)
             if moved:
                 refusal = Refusal.of(Refused.STALE_SOURCE, moved)
                 judged.stale += [change.record_id for change in change_set.changes if change.before is not None]
-            if refusal is None and cap is not None and not cap.admits(change_set):
-                refusal = Refusal.of(Refused.SHARE_CAP, [change.record_id for change in change_set.changes])
+            if refusal is None and (refusal := caps.refusal(change_set)) is not None:
                 judged.deferred.append(change_set)
             if refusal is not None:
                 judged.refused.append(refusal)
@@ -182,7 +182,7 @@ class StepWriter:
             # A later operation on the same record was proposed on a state that is no more.
             for change in change_set.changes:
                 present.pop((change.kind, change.record_id), None)
-        judged.retired = 0 if cap is None else cap.taken
+        judged.retired, judged.written = caps.retired, caps.written
         return judged
 
     def _purging(self, unit: UnitOfWork, number: int) -> Purging:
@@ -201,10 +201,6 @@ def _to_look_at_again(stale: Sequence[str], draft: Draft) -> list[str]:
     if "batch" not in draft.extra or not stale:
         return list(stale)
     return list(stale) if set(stale) <= set(draft.members) else list(draft.members)
-
-
-def _any_capped(change_sets: Sequence[ChangeSet]) -> bool:
-    return any(ShareCap.weight(change_set) for change_set in change_sets)
 
 
 def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:

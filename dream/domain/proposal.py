@@ -110,7 +110,9 @@ class Work:
     Args:
         pending: Items past its cursor, reopened or in backlog, or due by date.
         reports: Whether it has something to say even with nothing pending.
+        at: When it has something to do next though nothing new comes; None if that is not foreseen.
     """
 
     pending: int
     reports: bool = False
+    at: datetime | None = None

@@ -92,6 +92,8 @@ class Refused(StrEnum):
     """Somebody else approved or rejected it meanwhile."""
     EXPIRED = "expired"
     """Nobody approved it in time."""
+    OUTPUT_CAP = "output_cap"
+    """As many new records as one run may write were written already; a later run does it, paid for."""
     PROTECTED_ENTRY = "protected_entry"
     """The entry is too important, or was seen too often, to be dropped."""
     QUOTE_NOT_FOUND = "quote_not_found"
@@ -141,6 +143,16 @@ class Deferral(StrEnum):
     """Another process is dreaming on the scope."""
     PAUSED = "paused"
     """A person paused the dreams of the scope."""
+    ALREADY_PENDING = "already_pending"
+    """A dream was asked for already, and has not begun."""
+    DREAMING_OFF = "dreaming_off"
+    """Dreams are switched off for the scope, its workspace, or all."""
+    LEARNING_OFF = "learning_off"
+    """Nothing is learned from the scope, so there is nothing to dream about."""
+    NOT_DUE = "not_due"
+    """Something happened between the decision and the beginning, so that it is not due any more."""
+    WINDOW_SKIPPED = "window_skipped"
+    """Windows of the schedule passed while nobody watched, and `catch_up` is `skip`."""
 
 
 class NotUndone(StrEnum):

@@ -47,6 +47,8 @@ class RunKind(StrEnum):
     RESTORE = "restore"
     REVIEW = "review"
     """A person approved or rejected what passes had proposed."""
+    SKIPPED = "skipped"
+    """Nothing ran: it is the record of windows that passed while nobody watched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +133,8 @@ class RunReport:
         target: The run it undid, the plan it applied.
         passes: Pass by pass, in order.
         directives: Hash of each directive that its model passes sent.
+        trigger: What started it, such as `manual` or `interval`; None if that was not kept.
+        missed: The windows that it makes up for, in words; None if there are none.
     """
 
     run_id: str
@@ -147,6 +151,8 @@ class RunReport:
     target: str | None = None
     passes: tuple[PassReport, ...] = ()
     directives: Mapping[str, str] = field(default_factory=dict[str, str])
+    trigger: str | None = None
+    missed: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values: the document that `dream run --json` prints."""
@@ -163,6 +169,8 @@ class RunReport:
             "finished_at": None if self.finished_at is None else to_text(self.finished_at),
             "resumed": self.resumed,
             "target": self.target,
+            "trigger": self.trigger,
+            "missed": self.missed,
             "directives": dict(self.directives),
             "passes": [item.to_json() for item in self.passes],
         }

@@ -1,26 +1,37 @@
 """What `AgentHostBuilder.with_dreaming` installs."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from agentcore.hosting.parts import HostParts
 from dream.cycle.dreams import Dreams
+from dream.cycle.runner import Runner
+from dream.cycle.scheduling.planning import Planner
+from dream.cycle.scheduling.service import DreamService
 from dream.cycle.session_evaluator import SESSION_EVALUATOR
+from dream.cycle.shared import Shared
+from dream.cycle.watching import Watch
 from dream.directives import KNOWN
 from dream.directives.library import require_known
 from dream.errors import UnknownPassError
 from dream.interfaces.installed import installed_passes
 from dream.options import OTHERS, DreamOptions, OwnPasses
+from dream.options.sources import Configured, configured
 from dream.passes.arrangement import arranged, brought
 
 Configure = Callable[[DreamOptions], DreamOptions] | DreamOptions | None
 DreamFactory = Callable[[HostParts], Dreams]
 
 
-def install_dreaming(configure: Configure = None) -> DreamFactory:
+def install_dreaming(
+    configure: Configure = None, *, in_background: bool = True, data_dir: Path | None = None
+) -> DreamFactory:
     """Check the options and return what makes the dreams of a host.
 
     Args:
-        configure: Options, or a function from the defaults to them.
+        configure: Options, or a function to them from what the environment and the settings file say.
+        in_background: Whether the host starts them by themselves.
+        data_dir: The folder with the settings file `agentcore.toml`, if there is one.
 
     Raises:
         InvalidOptionsError: an option cannot have its value.
@@ -32,10 +43,20 @@ def install_dreaming(configure: Configure = None) -> DreamFactory:
     Example:
         >>> make = install_dreaming(lambda options: options.replace(modes={"near-duplicates": "off"}))
     """
-    options = configure(DreamOptions()) if callable(configure) else configure or DreamOptions()
+    found = configured(data_dir)
+    options = configure(found.options) if callable(configure) else configure or found.options
     options = options.replace(passes=OwnPasses((*installed_passes(), *options.passes)))
     known = (*(place.dream_pass.name for place in arranged(options.passes)), SESSION_EVALUATOR)
     for name in sorted(options.modes.keys() - {*known, OTHERS}):
         raise UnknownPassError(name=name, known=known)
     require_known(options.directives, {**KNOWN, **brought(options.passes)})
-    return lambda parts: Dreams(parts, options)
+    return lambda parts: _dreams(parts, options, found, in_background=in_background)
+
+
+def _dreams(parts: HostParts, options: DreamOptions, found: Configured, *, in_background: bool) -> Dreams:
+    watch = Watch(parts, options)
+    service = None
+    if in_background:
+        planner, runner = Planner(options, parts.ids), Runner(parts, options)
+        service = DreamService(parts=parts, options=options, runner=runner, planner=planner, watch=watch)
+    return Dreams(parts, options, shared=Shared(watch, service, found))

@@ -21,15 +21,27 @@ from dream.options.memories import (
     PreferenceOptions,
 )
 from dream.options.own_passes import Insertion, OwnPass, OwnPasses, Side
+from dream.options.presets import Preset, preset_choice
 from dream.options.reviewing import PassMode, ReviewOptions
+from dream.options.scheduling import CatchUp, SchedulingOptions
 from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, SkillOptimizationOptions
+from dream.options.triggers import AllOf, AnyOf, CapWindow, Cron, DailyAt, Heartbeat, Idle, Interval, Threshold, Trigger
 
 __all__ = [
+    "AllOf",
+    "AnyOf",
+    "CapWindow",
+    "CatchUp",
     "ConsolidationOptions",
     "ConsumptionPolicy",
+    "Cron",
+    "DailyAt",
     "DreamOptions",
     "EpisodeOptions",
+    "Heartbeat",
+    "Idle",
     "Insertion",
+    "Interval",
     "LogOptions",
     "MiningOptions",
     "ModelOptions",
@@ -38,14 +50,18 @@ __all__ = [
     "OwnPasses",
     "PassMode",
     "PreferenceOptions",
+    "Preset",
     "PromotionPolicy",
     "RetentionOptions",
     "ReviewOptions",
+    "SchedulingOptions",
     "SessionOptions",
     "Side",
     "SkillConsolidationOptions",
     "SkillGapOptions",
     "SkillOptimizationOptions",
+    "Threshold",
+    "Trigger",
     "WispFailureOptions",
 ]
 
@@ -69,6 +85,12 @@ class DreamOptions(Options):
     section: ClassVar[str] = "dreaming"
     """What its fields are called after in errors."""
 
+    enabled: bool = True
+    """Whether anything dreams; if not, nothing does, not by hand either."""
+    force: bool = False
+    """Whether workspaces and scopes dream that switched dreams off."""
+    schedule: SchedulingOptions = Field(default_factory=SchedulingOptions)
+    """When dreams start by themselves."""
     passes: InstanceOf[OwnPasses] = Field(default_factory=OwnPasses)
     """Passes of the host's own, and where they stand among the built-in ones."""
     modes: Mapping[str, PassMode] = Field(default_factory=dict)
@@ -112,10 +134,32 @@ class DreamOptions(Options):
     """Runs in a row that failed or, with work waiting, changed nothing, after which the host is told."""
     step_size: int = Field(default=250, ge=2, le=500)
     """Deterministic changes per transaction at most; a fold takes two."""
+    max_outputs: int | None = Field(default=None, ge=1)
+    """New records that one run may write; what is more waits, paid for, for a later run. None: no bound."""
     resume_within: timedelta = Field(default=timedelta(hours=24), gt=timedelta(0))
     """An interrupted run younger than this is resumed; an older one is closed as partial."""
     lease: timedelta = Field(default=timedelta(seconds=60), ge=timedelta(seconds=3))
     """How long a silent holder keeps the right to dream; it is renewed six times as often."""
+
+    @classmethod
+    def preset(cls, name: str) -> "DreamOptions":
+        """Return the options of a preset; `replace` changes any of them.
+
+        Args:
+            name: `timed`, `peer`, `reviewed`, `promotion` or `idle`.
+
+        Raises:
+            InvalidOptionsError: there is none of that name.
+
+        Example:
+            >>> DreamOptions.preset("idle").schedule.trigger.max_per_day
+            3
+        """
+        if name not in set(Preset):
+            allowed = f"the presets are {', '.join(Preset)}"
+            raise InvalidOptionsError(field=f"{cls.section}.preset", value=name, allowed=allowed)
+        choice = preset_choice(Preset(name))
+        return cls(schedule=choice.schedule, modes=dict.fromkeys(choice.disabled, PassMode.OFF))
 
     def mode(self, pass_name: str) -> PassMode:
         """Return what becomes of the changes of a pass; retention and log consumption never propose theirs.

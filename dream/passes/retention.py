@@ -42,7 +42,8 @@ class Retention:
     async def has_work(self, context: DreamContext) -> Work:
         """Anything whose window has passed as of the run is due."""
         due = await context.read(lambda view: [find(view, *_terms(context)) for find in _FINDERS])
-        return Work(sum(item.pending for item in (*due, await _history(context)) if item is not None))
+        pending = sum(item.pending for item in (*due, await _history(context)) if item is not None)
+        return Work(pending, at=await context.read(lambda view: _next_date(view, context.options.retention)))
 
     async def propose(self, context: DreamContext) -> Proposal:
         """Remove the next of what is due."""
@@ -58,6 +59,18 @@ class Retention:
             **summed(notes, *sorted({name for note in notes for name in note if name != "unread_turns_dropped"})),
             **({"unread_turns_dropped": dict(sorted(unread.items()))} if unread else {}),
         }
+
+
+def _next_date(view: ReadView, terms: RetentionOptions) -> datetime | None:
+    """Return when the first entry, turn or signal has been kept for as long as it is.
+
+    History is swept whenever something else makes a run.
+    """
+    retired = view.entries.next_retirement(floor=terms.protect_importance, reinforced=terms.protect_reinforced)
+    kept = [(retired, terms.archived), (view.turns.oldest_recorded(), terms.turns)]
+    signals = (view.skill_uses, view.feedback, view.wisp_runs, view.tool_calls)
+    kept += [(one.oldest_recorded(), terms.signals) for one in signals]
+    return min((since + length for since, length in kept if since is not None), default=None)
 
 
 def _terms(context: DreamContext) -> tuple[RetentionOptions, datetime, int]:

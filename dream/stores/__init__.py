@@ -4,9 +4,10 @@
 same by a `transaction` of the SQL schema, or is wrapped by one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agentcore.stores.protocols import ReadView
+from agentcore.domain.scope import Scope
+from agentcore.stores.protocols import ReadView, UnitOfWork
 from agentcore.stores.sql.transaction import Transaction
 from agentcore.stores.sql.unit import SqlUnit
 from dream.errors import UnsupportedStorageError
@@ -17,12 +18,14 @@ from dream.stores.cursors import CursorStore
 from dream.stores.decisions import DecisionStore
 from dream.stores.deferred import DeferredStore
 from dream.stores.expiry import ExpiryStore
+from dream.stores.fleet import Fleet
 from dream.stores.journal import JournalStore
 from dream.stores.ledger import LedgerStore
 from dream.stores.plans import PlanStore
 from dream.stores.proposals import ProposalStore
 from dream.stores.run_history import RunHistory
 from dream.stores.runs import RunStore
+from dream.stores.schedules import ScheduleStore
 from dream.stores.usage import UsageStore
 
 
@@ -105,6 +108,31 @@ class Books:
     def attempts(self) -> AttemptStore:
         """In how many runs a pass failed on a record."""
         return AttemptStore(self.transaction)
+
+    @property
+    def schedules(self) -> ScheduleStore:
+        """When scopes dream next, whichever they are."""
+        return ScheduleStore(self.transaction)
+
+    @property
+    def fleet(self) -> Fleet:
+        """Which of all scopes have to be looked at."""
+        return Fleet(self.transaction)
+
+
+def on_scope(unit: UnitOfWork, scope: Scope, key: int) -> UnitOfWork:
+    """Return *unit* bound to another scope, for the scheduler of a fleet; the transaction stays the same.
+
+    What changes records there goes unnoticed by the change feed: only bookkeeping may be written by it.
+
+    Args:
+        unit: A unit of work on whatever scope.
+        scope: The other scope.
+        key: Its key in the database.
+    """
+    if not isinstance(unit, SqlUnit):
+        raise UnsupportedStorageError(storage=type(unit).__name__)
+    return SqlUnit(replace(unit.transaction, scope=scope, scope_id=key))
 
 
 def bookkeeping(view: ReadView) -> Books:

@@ -48,7 +48,8 @@ from dream.interfaces.cli.app import COMMANDS, build_app
 from dream.interfaces.cli.faults import exit_code
 from dream.interfaces.exchange import export, items
 from dream.interfaces.exchange.formats import Format
-from dream.options import DreamOptions
+from dream.options import AllOf, AnyOf, Cron, DailyAt, DreamOptions, Heartbeat, Idle, Threshold
+from dream.triggers import GateName, Reason, Source
 
 _REFERENCE = DOCS / "reference"
 _ERRORS_OF_TESTS = "agentcore.testing"
@@ -106,6 +107,15 @@ def test_each_option_has_a_row_with_its_default(options: type[Options]):
             assert f"| {_shown(default)} |" in found[name]
 
 
+@pytest.mark.parametrize("trigger", [Cron, DailyAt, Idle, Threshold, Heartbeat, AnyOf, AllOf])
+def test_each_trigger_has_a_section_with_its_options(trigger: type[Options]):
+    found = _documented("options.md", f"`{trigger.__name__}`")
+    assert _undocumented(set(trigger.model_fields), found) == set()
+    for name, field in trigger.model_fields.items():
+        shown = "given" if field.is_required() else _shown(field.get_default())
+        assert f"| {shown} |" in found[name]
+
+
 def _sections_of(options: type[Options]) -> Iterator[tuple[str, type[Options]]]:
     yield options.section, options
     for field in options.model_fields.values():
@@ -119,8 +129,8 @@ def _shown(default: object) -> str:
         return f"{default.days} days" if default.days > 1 else f"{default.total_seconds():g} s"
     if isinstance(default, IntEnum):
         return f"`{type(default).__name__}.{default.name}`"
-    if isinstance(default, StrEnum):
-        return f"`{default.value}`"
+    if isinstance(default, str | bool):
+        return f"`{str(default).lower() if isinstance(default, bool) else default}`" if default != "" else "none"
     if isinstance(default, int | float):
         return f"{default:,}"
     if isinstance(default, frozenset | tuple | Mapping):
@@ -142,6 +152,9 @@ def _shown(default: object) -> str:
         (Stop, "Why a model pass stopped early"),
         (Deferral, "Why a run was deferred"),
         (NotUndone, "Why a change was not undone"),
+        (Reason, "What starts a dream"),
+        (GateName, "What holds a dream back"),
+        (Source, "Which setting decided"),
         (items.SkipReason, "Why an import left something out"),
         (items.Note, "What an import repaired or left open"),
     ],

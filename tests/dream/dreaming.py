@@ -12,6 +12,7 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import SubjectTime
+from agentcore.hosting.activity import ActivityRecorder
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.watching import BusySource, BusyWatch
@@ -64,6 +65,7 @@ class World:
             clock=self.clock,
             ids=self.ids,
             gate=self.gate,
+            activity=ActivityRecorder(storage=self.storage, clock=self.clock),
             watch=self.watch,
             chat=self.chat,
             recall=self.recall,

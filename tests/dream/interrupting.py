@@ -9,7 +9,7 @@ from dreaming import World
 
 from agentcore.domain.scope import Scope
 from agentcore.stores.protocols import Origin, ReadView, Storage, UnitOfWork
-from dream.cycle.lease import DREAM_LEASE
+from dream.domain.names import DREAM_LEASE
 
 T = TypeVar("T")
 Step = Callable[[int], None]

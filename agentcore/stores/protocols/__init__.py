@@ -8,6 +8,7 @@ leaves a row in the change feed, which the recall index and the triggers follow.
 `agentcore.testing.contracts` is the suite that an implementation has to pass.
 """
 
+from agentcore.stores.protocols.activity import ActivityReader, ActivityStore, Peer
 from agentcore.stores.protocols.busy import BusyHolder, BusyReader, BusyStore
 from agentcore.stores.protocols.conversation import TurnMaterial, TurnReader, TurnStore
 from agentcore.stores.protocols.entries import EntryReader, EntryStore, Material, Repeated
@@ -24,8 +25,11 @@ from agentcore.stores.protocols.recalls import RecallHitReader, RecallHitStore
 from agentcore.stores.protocols.signals import SignalReader, SignalStore
 from agentcore.stores.protocols.skills import SkillReader, SkillStore
 from agentcore.stores.protocols.storage import Origin, ReadView, Storage, UnitOfWork
+from agentcore.stores.protocols.switches import Switch, SwitchLevel, SwitchReader, SwitchStore
 
 __all__ = [
+    "ActivityReader",
+    "ActivityStore",
     "BusyHolder",
     "BusyReader",
     "BusyStore",
@@ -43,6 +47,7 @@ __all__ = [
     "LeaseStore",
     "Material",
     "Origin",
+    "Peer",
     "ReadView",
     "RecallHitReader",
     "RecallHitStore",
@@ -55,6 +60,10 @@ __all__ = [
     "SkillRow",
     "SkillStore",
     "Storage",
+    "Switch",
+    "SwitchLevel",
+    "SwitchReader",
+    "SwitchStore",
     "TurnMaterial",
     "TurnReader",
     "TurnRow",

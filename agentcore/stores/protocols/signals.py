@@ -25,6 +25,10 @@ class SignalReader(Protocol[S]):
         """Count them."""
         ...
 
+    def oldest_recorded(self) -> datetime | None:
+        """Return when the oldest was stored, or None."""
+        ...
+
     def count_expired(self, *, recorded_before: datetime, keep: int) -> int:
         """Count those stored before that instant or beyond the newest *keep*."""
         ...

@@ -11,6 +11,7 @@ from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
+from agentcore.stores.protocols.activity import ActivityReader, ActivityStore
 from agentcore.stores.protocols.busy import BusyReader, BusyStore
 from agentcore.stores.protocols.conversation import TurnReader, TurnStore
 from agentcore.stores.protocols.entries import EntryReader, EntryStore
@@ -25,6 +26,7 @@ from agentcore.stores.protocols.ledgers import (
 from agentcore.stores.protocols.recalls import RecallHitReader, RecallHitStore
 from agentcore.stores.protocols.signals import SignalReader, SignalStore
 from agentcore.stores.protocols.skills import SkillReader, SkillStore
+from agentcore.stores.protocols.switches import SwitchReader, SwitchStore
 
 T = TypeVar("T")
 
@@ -117,8 +119,23 @@ class ReadView(Protocol):
         ...
 
     @property
+    def activity(self) -> ActivityReader:
+        """When the scope's peer was active."""
+        ...
+
+    @property
+    def switches(self) -> SwitchReader:
+        """What is switched off."""
+        ...
+
+    @property
     def forgotten(self) -> ForgottenReader:
         """Texts a person asked to forget."""
+        ...
+
+    @property
+    def learnable(self) -> "ReadView":
+        """The same view without turns and signals that nothing is to be learnt from; they still count as stored."""
         ...
 
     def records(self) -> Iterable[Record]:
@@ -182,6 +199,16 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def busy(self) -> BusyStore:
         """Who serves people, in whatever scope."""
+        ...
+
+    @property
+    def activity(self) -> ActivityStore:
+        """When peers were active."""
+        ...
+
+    @property
+    def switches(self) -> SwitchStore:
+        """What is switched off."""
         ...
 
     @property

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, insert, select, update
 
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.memory import Level, MemoryEntry
 from agentcore.errors import StaleVersionError
 from agentcore.stores.sql.entry_reader import SqlEntryReader
 from agentcore.stores.sql.entry_rows import to_values
@@ -36,6 +36,7 @@ class SqlEntryStore(SqlEntryReader):
             for entry, is_new in zip(new, material, strict=True)
         ]
         self._transaction.insert_new(entries, "entry", rows)
+        self._transaction.note_activity(explicit_entries=sum(entry.level is Level.EXPLICIT for entry in new))
         self._link_sources([entry for entry in new if entry.sources])
 
     def replace(self, pairs: Sequence[tuple[MemoryEntry, MemoryEntry]]) -> None:
@@ -45,6 +46,7 @@ class SqlEntryStore(SqlEntryReader):
         present = self._locked_versions([before.id for before, _ in pairs])
         latest = self._latest(pairs, present)
         revision = self._transaction.change()
+        self._transaction.note_activity()
         self._write(list(latest.values()), revision, present)
         self._reposition({after.id for before, after in pairs if self._is_renewed(before, after)})
         relinked = {before.id for before, after in pairs if before.sources != after.sources}

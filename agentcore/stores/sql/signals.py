@@ -6,11 +6,12 @@ from typing import Generic, TypeVar
 
 from sqlalchemy import ColumnElement, delete, func, or_, select
 
-from agentcore.domain.instants import to_micros
+from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import feedback, skill_uses, tool_calls, wisp_runs
+from agentcore.stores.sql.switches import any_counts, learnable
 from agentcore.stores.sql.transaction import Transaction, chunks
 
 S = TypeVar("S", SkillUse, Feedback, WispRun, ToolCall)
@@ -33,7 +34,7 @@ class SqlSignalStore(Generic[S]):
 
     def newest(self, *, limit: int, since: datetime | None = None) -> list[S]:
         """Return the newest *limit* (not the first ones), oldest of them first."""
-        statement = self._rows.mine
+        statement = self._rows.mine.where(learnable(self._transaction, self._rows.table))
         if since is not None:
             statement = statement.where(self._columns.occurred_at >= to_micros(since))
         statement = statement.order_by(self._columns.occurred_at.desc(), self._columns.pk.desc()).limit(limit)
@@ -53,6 +54,11 @@ class SqlSignalStore(Generic[S]):
         """Count them."""
         return self._count(self._mine)
 
+    def oldest_recorded(self) -> datetime | None:
+        """Return when the oldest was stored, or None."""
+        oldest = self._connection.execute(select(func.min(self._columns.recorded_at)).where(self._mine)).scalar()
+        return None if oldest is None else from_micros(oldest)
+
     def count_expired(self, *, recorded_before: datetime, keep: int) -> int:
         """Count those stored before that instant or beyond the newest *keep*."""
         return self._count(self._mine, self._expired(recorded_before, keep))
@@ -63,6 +69,8 @@ class SqlSignalStore(Generic[S]):
             self._transaction.change()
             rows = [self._rows.write(self._transaction, signal) for signal in signals]
             self._transaction.insert_new(self._rows.table, "signal", rows)
+            if any_counts(self._transaction, {signal.session_id for signal in signals}):
+                self._transaction.note_activity()
 
     def drop_expired(self, *, recorded_before: datetime, keep: int, limit: int) -> int:
         """Remove at most *limit* of those `count_expired` counts, oldest first; return how many."""

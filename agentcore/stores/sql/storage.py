@@ -16,6 +16,7 @@ from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
 from agentcore.errors import HostNotStartedError, StorageUnavailableError
 from agentcore.stores.protocols import Origin, ReadView, UnitOfWork
+from agentcore.stores.sql.activity import record_activity
 from agentcore.stores.sql.engine import BUSY_TIMEOUT, barred_from_writing, sqlite_engine, truncate_write_ahead_log
 from agentcore.stores.sql.faults import storage_faults
 from agentcore.stores.sql.migrate import migrate
@@ -166,6 +167,8 @@ class SqlStorage:
             transaction = self._transaction(connection, scope, scope_id, origin)
             result = work(SqlUnit(transaction))
             transaction.finish()
+            if transaction.was_active:
+                record_activity(transaction)
         self._log_holds_forgotten |= transaction.forgot
         self._clear_log(writer)
         return result

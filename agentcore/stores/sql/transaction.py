@@ -57,6 +57,7 @@ def of_my_scope(table: Table) -> ColumnElement[bool]:
 _REVISION = select(scopes.c.revision).where(scopes.c.pk == bindparam(MY_SCOPE))
 _POSITION = select(scopes.c.position).where(scopes.c.pk == bindparam(MY_SCOPE))
 _MOVE_ON = update(scopes).where(scopes.c.pk == bindparam(MY_SCOPE))
+_MORE_EXPLICIT = _MOVE_ON.values(explicit_entries=scopes.c.explicit_entries + bindparam("more"))
 _NEXT_REVISION = _MOVE_ON.values(revision=bindparam("new_revision"))
 _NEXT_REVISION_AND_POSITION = _MOVE_ON.values(revision=bindparam("new_revision"), position=bindparam("new_position"))
 _FEED_ROW = insert(change_feed)
@@ -74,6 +75,8 @@ class Transaction:
         decay: How importance is read.
         origin: Who writes.
         forgot: Whether texts were scrubbed, so that the storage has to clear its files after the commit.
+        learnable_only: Whether turns and signals are left out that nothing is to be learnt from.
+        was_active: Whether people or agents did something in it.
     """
 
     connection: Connection
@@ -83,6 +86,9 @@ class Transaction:
     decay: Decay
     origin: Origin = Origin.HOST
     forgot: bool = False
+    learnable_only: bool = False
+    was_active: bool = False
+    _explicit: int = 0
     _revision: int | None = None
     _position: int | None = None
     _removed: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
@@ -117,6 +123,16 @@ class Transaction:
     def new_positions(self, count: int) -> Sequence[int]:
         """Return places for *count* new records: the next ones if people bring them, else none that a pass looks at."""
         return self.next_positions(count) if self.by_people else (NEVER_MATERIAL,) * count
+
+    def note_activity(self, *, explicit_entries: int = 0) -> None:
+        """Note that whoever writes did something; of a dream or an undo it is no activity.
+
+        Args:
+            explicit_entries: How many of them it brought.
+        """
+        if self.by_people:
+            self.was_active = True
+            self._explicit += explicit_entries
 
     def removed(self, keys: Iterable[int], *, told_in: Column[Any] = change_feed.c.removed) -> None:
         """Tell the feed that records are gone, in the column of their kind."""
@@ -162,6 +178,8 @@ class Transaction:
         """Write the feed row, if anything changed; called once, just before the commit."""
         if self._revision is None:
             return
+        if self._explicit:
+            self.execute(_MORE_EXPLICIT, more=self._explicit)
         if self._position is None:
             self.execute(_NEXT_REVISION, new_revision=self._revision)
         else:

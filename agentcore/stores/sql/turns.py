@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Select, bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, or_, select, update
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.instants import from_micros, to_micros
@@ -12,7 +12,10 @@ from agentcore.stores.protocols import FeedPage, FeedPosition, TurnMaterial, Tur
 from agentcore.stores.sql.feed import TURNS, read_feed
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import turns
+from agentcore.stores.sql.switches import ALL_OF_THEM, any_counts, learnable
 from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
+
+S = TypeVar("S", bound=Select[*tuple[Any, ...]])
 
 _ROWS = RecordRows(Turn, turns)
 _USER = "user"
@@ -39,6 +42,8 @@ class SqlTurnStore:
         self._transaction = transaction
         self._connection = transaction.connection
         self._mine = turns.c.scope_id == transaction.scope_id
+        self._learnable = learnable(transaction, turns)
+        self._readable = and_(self._mine, self._learnable)
 
     def get(self, turn_id: str) -> Turn | None:
         """Return the turn, or None."""
@@ -49,7 +54,7 @@ class SqlTurnStore:
         """Return those that exist, by id."""
         found: list[Turn] = []
         for chunk in chunks(sorted(set(turn_ids))):
-            found += self._read(_BY_ID, among=chunk)
+            found += self._read(self._of(_BY_ID), among=chunk)
         return found
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, Turn]:
@@ -77,7 +82,7 @@ class SqlTurnStore:
 
     def session(self, session_id: str, *, limit: int | None = None) -> list[Turn]:
         """Return the newest *limit* turns of a session, in the order they were said."""
-        newest = _ROWS.mine.where(turns.c.session_id == session_id)
+        newest = self._of(_ROWS.mine).where(turns.c.session_id == session_id)
         newest = newest.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit)
         return self._read(newest)[::-1]
 
@@ -92,7 +97,9 @@ class SqlTurnStore:
             (turns.c.occurred_at == turn.occurred_at) & (turns.c.pk < turn.pk),
         )
         # The first condition repeats part of the second, so that the index bounds the walk.
-        session = _ROWS.mine.where(turns.c.session_id == turn.session_id, turns.c.occurred_at <= turn.occurred_at)
+        session = self._of(_ROWS.mine).where(
+            turns.c.session_id == turn.session_id, turns.c.occurred_at <= turn.occurred_at
+        )
         newest = session.where(earlier).order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit)
         return self._read(newest)[::-1]
 
@@ -100,14 +107,14 @@ class SqlTurnStore:
         """Return the first turn a user said in each of the *limit* sessions begun last, in the order they were said."""
         place = func.row_number().over(partition_by=turns.c.session_id, order_by=(turns.c.occurred_at, turns.c.pk))
         said = select(turns.c.pk, turns.c.occurred_at, place.label("place"))
-        ranked = said.where(self._mine, turns.c.role == _USER, turns.c.generated.is_(False)).subquery()
+        ranked = said.where(self._readable, turns.c.role == _USER, turns.c.generated.is_(False)).subquery()
         first = select(ranked.c.pk).where(ranked.c.place == 1)
         newest = first.order_by(ranked.c.occurred_at.desc(), ranked.c.pk.desc()).limit(limit)
-        return self._read(_ROWS.mine.where(turns.c.pk.in_(newest)).order_by(turns.c.occurred_at, turns.c.pk))
+        return self._read(self._of(_ROWS.mine).where(turns.c.pk.in_(newest)).order_by(turns.c.occurred_at, turns.c.pk))
 
     def said_since(self, since: datetime, *, limit: int) -> list[Turn]:
         """Return the newest *limit* turns that users said at or after an instant, in the order they were said."""
-        by_users = _ROWS.mine.where(turns.c.role == _USER, turns.c.generated.is_(False))
+        by_users = self._of(_ROWS.mine).where(turns.c.role == _USER, turns.c.generated.is_(False))
         newest = by_users.where(turns.c.occurred_at >= to_micros(since))
         return self._read(newest.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit))[::-1]
 
@@ -115,23 +122,23 @@ class SqlTurnStore:
         """Return sessions whose last turn was said between two instants, the longest silent first."""
         last = func.max(turns.c.occurred_at)
         recent = select(turns.c.session_id).where(
-            self._mine, turns.c.generated.is_(False), turns.c.occurred_at >= to_micros(since)
+            self._readable, turns.c.generated.is_(False), turns.c.occurred_at >= to_micros(since)
         )
         silent = recent.group_by(turns.c.session_id).having(last <= to_micros(until))
         return list(self._connection.execute(silent.order_by(last, turns.c.session_id).limit(limit)).scalars())
 
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
         """Return turns past the position *after*, and turns of *also* before it, in the order of arrival."""
-        rows: list[Any] = list(self._transaction.execute(_MATERIAL, after=after, at_most=limit))
+        rows: list[Any] = list(self._transaction.execute(self._of(_MATERIAL), after=after, at_most=limit))
         for chunk in chunks(sorted(also)):
-            rows += self._transaction.execute(_MATERIAL_AGAIN, after=after, among=chunk)
+            rows += self._transaction.execute(self._of(_MATERIAL_AGAIN), after=after, among=chunk)
         return sorted((TurnMaterial(*row) for row in rows), key=lambda item: (item.position, item.id))[:limit]
 
     def count_material(self, *, after: int, also: Collection[str]) -> int:
         """Count what `material` would return without a limit."""
-        total: int = self._transaction.execute(_COUNT_PAST, after=after).scalar_one()
+        total: int = self._transaction.execute(self._of(_COUNT_PAST), after=after).scalar_one()
         for chunk in chunks(sorted(also)):
-            total += self._transaction.execute(_COUNT_AGAIN, after=after, among=chunk).scalar_one()
+            total += self._transaction.execute(self._of(_COUNT_AGAIN), after=after, among=chunk).scalar_one()
         return total
 
     def last_position(self) -> int:
@@ -172,6 +179,8 @@ class SqlTurnStore:
             for turn, position in zip(new, positions, strict=True)
         ]
         self._transaction.insert_new(turns, "turn", rows)
+        if any_counts(self._transaction, {turn.session_id for turn in new}):
+            self._transaction.note_activity()
 
     def mark_consumed(self, turn_ids: Collection[str], at: datetime) -> int:
         """Set `consumed_at` where it is empty; return how many were set."""
@@ -203,6 +212,10 @@ class SqlTurnStore:
             }
             self._connection.execute(update(turns).where(turns.c.pk.in_(chunk)).values(values))
         return len(found)
+
+    def _of(self, statement: S) -> S:
+        """Return a statement of constants that sees no more than may be learnt from."""
+        return statement if self._learnable is ALL_OF_THEM else statement.where(self._learnable)
 
     def _read(self, statement: Select[Any], **given: object) -> list[Turn]:
         return [_ROWS.read(self._transaction, row) for row in self._transaction.execute(statement, **given).all()]

@@ -1,6 +1,7 @@
 """The views and the unit of work that `SqlStorage` hands to its callers."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import select
@@ -12,6 +13,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.stores.protocols import Forgotten
+from agentcore.stores.sql.activity import SqlActivityStore
 from agentcore.stores.sql.busy import SqlBusyStore
 from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entry
 from agentcore.stores.sql.entry_store import SqlEntryStore
@@ -24,6 +26,7 @@ from agentcore.stores.sql.schema import entries, skills, turns
 from agentcore.stores.sql.settings_store import SqlSettingsStore
 from agentcore.stores.sql.signals import FEEDBACK, SKILL_USES, TOOL_CALLS, WISP_RUNS, SqlSignalStore
 from agentcore.stores.sql.skills import SqlSkillStore
+from agentcore.stores.sql.switches import SqlSwitchStore
 from agentcore.stores.sql.transaction import Transaction, of_my_scope
 from agentcore.stores.sql.turns import SqlTurnStore
 
@@ -122,6 +125,21 @@ class SqlUnit:
     def forgotten(self) -> SqlForgottenReader:
         """Texts a person asked to forget."""
         return SqlForgottenReader(self.transaction)
+
+    @property
+    def activity(self) -> SqlActivityStore:
+        """When the scope's peer was active."""
+        return SqlActivityStore(self.transaction)
+
+    @property
+    def switches(self) -> SqlSwitchStore:
+        """What is switched off."""
+        return SqlSwitchStore(self.transaction)
+
+    @property
+    def learnable(self) -> "SqlUnit":
+        """The same view without turns and signals that nothing is to be learnt from."""
+        return SqlUnit(replace(self.transaction, learnable_only=True))
 
     def forget(self, entry_id: str) -> Forgotten:
         """Remove an entry, its equal texts and what was derived from it alone, and scrub every copy of the text."""

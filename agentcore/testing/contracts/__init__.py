@@ -29,6 +29,7 @@ same way, while the rest is still being written. Each test says in its name what
 it gave and what was wanted.
 """
 
+from agentcore.testing.contracts.activity import ActivityContract
 from agentcore.testing.contracts.busy import BusyContract
 from agentcore.testing.contracts.entries import EntryContract
 from agentcore.testing.contracts.feed import FeedContract
@@ -42,6 +43,7 @@ from agentcore.testing.contracts.samples import START
 from agentcore.testing.contracts.selection import SelectionContract
 from agentcore.testing.contracts.signals import SignalContract
 from agentcore.testing.contracts.skills import SkillContract
+from agentcore.testing.contracts.switches import SwitchContract
 from agentcore.testing.contracts.transactions import TransactionContract
 from agentcore.testing.contracts.turns import TurnContract
 
@@ -58,6 +60,8 @@ class StorageContract(
     RecallHitContract,
     LeaseContract,
     BusyContract,
+    ActivityContract,
+    SwitchContract,
     LedgerContract,
     ForgetContract,
     TransactionContract,
@@ -67,6 +71,7 @@ class StorageContract(
 
 __all__ = [
     "START",
+    "ActivityContract",
     "BusyContract",
     "EntryContract",
     "FeedContract",
@@ -80,6 +85,7 @@ __all__ = [
     "SignalContract",
     "SkillContract",
     "StorageContract",
+    "SwitchContract",
     "TransactionContract",
     "TurnContract",
 ]

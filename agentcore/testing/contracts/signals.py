@@ -109,6 +109,10 @@ class Kind(Generic[S]):
         """By when they were stored: too old, or beyond the newest that are kept."""
         ages = {"old-1": 4, "old-2": 3, "mid": 2}
         await self._append(*(self._make(name, recorded_at=START - age * DAY) for name, age in ages.items()))
+        oldest = await self._storage.read(SCOPE, lambda view: self._reader(view).oldest_recorded())
+        expect_equal(oldest, START - 4 * DAY)
+        nothing = await self._storage.read(OTHER_SCOPE, lambda view: self._reader(view).oldest_recorded())
+        expect_equal(nothing, None)
         expect_equal(await self._expired(START - 2 * DAY, keep=99), 2)
         expect_equal(await self._expired(START - 9 * DAY, keep=5), 2)
         expect_equal(await self._expired(START - 2 * DAY, keep=4), 3)

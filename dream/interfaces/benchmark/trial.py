@@ -179,7 +179,7 @@ async def measure(sample: Sample, *, model: ChatOptions | None, asked: Callable[
     with TemporaryDirectory(prefix="dream-bench-") as folder:
         builder = AgentHostBuilder(Path(folder), clock=StandingClock(sample.ended_at + AFTERWARDS), ids=ids)
         builder.with_memory().with_skills().with_conversation_log().with_feedback()
-        builder.with_wisps().with_tool_calls().with_dreaming()
+        builder.with_wisps().with_tool_calls().with_dreaming(in_background=False)
         if model is not None:
             builder.with_llm(model)
         async with builder.build() as host:

@@ -45,6 +45,8 @@ COMMANDS = {
     "directives check": ("directives:check", "Examine your own directives, and what a change of them costs."),
     "usage": ("usage:usage", "Show what the model cost, by day, pass and model."),
     "status": ("health:status", "Show what is stored, what waits, and who dreams."),
+    "explain": ("scheduling:explain", "Tell when the scope dreams next, and why not earlier."),
+    "config show": ("scheduling:show", "Show every option of dreams that is in force, and who said so."),
     "doctor": ("health:doctor", "Examine the folder and the database."),
     "bench": ("bench:bench", "Measure a dream or recall on conversations whose answers are known."),
 }
@@ -53,6 +55,7 @@ COMMANDS = {
 GROUPS = {
     "review": "Decide what becomes of changes that passes only propose.",
     "directives": "See, change and check what the model is told.",
+    "config": "See what is configured.",
 }
 """What the list of commands says of those whose names begin with the same word."""
 

@@ -70,10 +70,15 @@ class Screen:
 
     def warn(self, text: str) -> None:
         """Print one line to stderr."""
+        self.tell(Line(text, Tone.WARNING))
+
+    def tell(self, line: Line) -> None:
+        """Print a line to stderr of what is under way."""
         if sys.stderr.isatty():
-            _print_in_colour(_console(sys.stderr), Line(one_line(text), Tone.WARNING))
+            _print_in_colour(_console(sys.stderr), Line(one_line(line.text), line.tone))
         else:
-            sys.stderr.write(f"{one_line(text)}\n")
+            sys.stderr.write(f"{one_line(line.text)}\n")
+            sys.stderr.flush()
 
     @contextmanager
     def progress(self, what: str) -> Generator[Progress | None]:

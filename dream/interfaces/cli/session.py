@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agentcore.llm.settings import ChatOptions
     from agentcore.stores.protocols import Storage
     from dream.options import PassMode
+    from dream.options.sources import Configured
 
 DATA_VARIABLE = "AGENTCORE_DATA"
 _DATABASE = "agentcore.db"
@@ -93,6 +94,17 @@ class Session:
 
         return from_environment(self.data_dir)
 
+    def configured(self) -> "Configured":
+        """Return the options of dreams as the environment and the data directory's `agentcore.toml` say.
+
+        Raises:
+            InvalidOptionsError: an option is unknown or cannot have its value, or the file cannot be read.
+            ExceptionGroup: several are.
+        """
+        from dream.options.sources import configured  # noqa: PLC0415 - as above
+
+        return configured(self.data_dir)
+
     @asynccontextmanager
     async def host(
         self, access: Access, *, chat: "ChatOptions | None" = None, modes: "Mapping[str, PassMode] | None" = None
@@ -113,8 +125,10 @@ class Session:
         is_there = access is not Access.LOOK or self.database.exists() or self.data_dir.is_file()
         builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
         builder.with_memory().with_skills().with_conversation_log().with_feedback()
-        builder.with_wisps().with_tool_calls()
-        builder.with_dreaming(lambda options: options.replace(modes=modes or {}))
+        # A command starts no dream by itself. A folder without a database may hold settings all the same.
+        found = self.configured().options
+        options = found if modes is None else found.replace(modes={**found.modes, **modes})
+        builder.with_wisps().with_tool_calls().with_dreaming(options, in_background=False)
         if chat is not None:
             builder.with_llm(chat)
         if is_there and self.busy_timeout is not None:

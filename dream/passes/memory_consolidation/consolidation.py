@@ -26,7 +26,7 @@ from dream.passes.memory_consolidation.judging import (
     judge_feedback,
 )
 from dream.passes.memory_consolidation.question import about_entries, about_feedback, complaint
-from dream.passes.memory_consolidation.settling import settle
+from dream.passes.memory_consolidation.settling import next_date, settle
 from dream.passes.memory_consolidation.sheet import Sheet
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
@@ -59,7 +59,7 @@ class MemoryConsolidation:
 
     async def has_work(self, context: ModelContext) -> Work:
         """Entries to review, clusters whose time has come, or feedback to learn from."""
-        return Work(await count(context))
+        return Work(await count(context), at=await next_date(context))
 
     async def pack(self, context: ModelContext) -> Packing:
         """Put entries that are alike into one batch, clusters to be looked at again and feedback into others."""

@@ -50,6 +50,12 @@ def reopens_at(cluster: SettledCluster, terms: ConsolidationOptions) -> datetime
     return cluster.declined_at + wait
 
 
+async def next_date(context: ModelContext) -> datetime | None:
+    """Return when the first settled cluster is shown again; None if there is none."""
+    terms = context.options.consolidation
+    return min((reopens_at(cluster, terms) for cluster in await context.settled()), default=None)
+
+
 async def due(context: ModelContext) -> Due:
     """Return the clusters to show again in this run."""
     known = await context.settled()

@@ -45,7 +45,10 @@ class SkillConsolidation:
 
     async def has_work(self, context: ModelContext) -> Work:
         """Skills that are new, changed or due again, and can be shown with another."""
-        return Work((await self._plans.of(context, lambda: _plan(context))).count())
+        pending = (await self._plans.of(context, lambda: _plan(context))).count()
+        wait = context.options.skill_consolidation.review_after
+        reviewed = min((one.declined_at for one in await context.settled()), default=None)
+        return Work(pending, at=None if reviewed is None else reviewed + wait)
 
     async def pack(self, context: ModelContext) -> Packing:
         """Put skills that belong together into one batch, as many as a run reviews."""

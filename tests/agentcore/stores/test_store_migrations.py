@@ -80,6 +80,28 @@ async def test_an_older_database_is_brought_up_to_date_with_what_it_holds(path: 
         assert database.execute("SELECT count(*) FROM busy_holders").fetchall() == [(0,)]
 
 
+async def test_scopes_of_an_older_database_are_known_to_the_scheduler(path: Path, open_storage: Any):
+    path.parent.mkdir()
+    old = sqlite_engine(path, writes=True)
+    upgrade_to(old, "0002")
+    with old.begin() as connection:
+        for pk, observer, observed, revision in ((1, "agent", "ana", 2), (2, "ben", "ana", 1), (3, "agent", "eve", 0)):
+            connection.exec_driver_sql(
+                f"INSERT INTO scopes VALUES ({pk}, 'acme', '{observer}', '{observed}', {revision}, 0)"
+            )
+        feed = ((1, 1, 1_000_000, "host"), (1, 2, 9_000_000, "dream"), (2, 1, 3_000_000, "import"))
+        for row in feed:
+            connection.exec_driver_sql(f"INSERT INTO change_feed VALUES {(*row, '')}")
+    old.dispose()
+    storage = await open_storage(path)
+    last = await storage.read(Scope("acme", "agent", "ana"), lambda view: view.activity.last())
+    assert last is not None
+    assert last.timestamp() == 3
+    with closing(sqlite3.connect(path)) as database:
+        found = database.execute("SELECT workspace, observed, active_at, changed_since FROM peers").fetchall()
+    assert found == [("acme", "ana", 3_000_000, 3_000_000)]
+
+
 def upgrade_to(engine: Engine, revision: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))

@@ -196,7 +196,8 @@ async def test_many_conversations_that_have_their_summary_hide_none_that_has_not
 async def test_it_is_not_started_where_it_is_switched_off():
     made = AgentHostBuilder(None).with_memory().with_conversation_log().with_feedback()
     off = DreamOptions(modes={"session-evaluator": "off"})
-    host = made.with_llm(ChatOptions(base_url="http://127.0.0.1:9", model="m")).with_dreaming(off).build()
+    made.with_llm(ChatOptions(base_url="http://127.0.0.1:9", model="m"))
+    host = made.with_dreaming(off, in_background=False).build()
     assert host.dreams.services == ()
 
 

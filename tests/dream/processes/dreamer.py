@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,27 @@ from agentcore.clock import SystemClock
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Status
 from agentcore.domain.scope import Scope
+from agentcore.hosting.activity import ActivityRecorder
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.ids import RandomIds
 from agentcore.llm import ChatOptions, OpenAIChatClient
 from agentcore.recall.recall import Recall
 from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
 from agentcore.testing import ChatServer, ManualClock
+from dream.cycle.runner import Runner
+from dream.cycle.scheduling.planning import Planner
+from dream.cycle.scheduling.service import DreamService
+from dream.cycle.watching import Watch
+from dream.domain.report import RunReport
 from dream.interfaces.benchmark.scripted import scripted_answer
-from dream.options import ConsolidationOptions, DreamOptions, ModelOptions, NearDuplicateOptions
+from dream.options import (
+    ConsolidationOptions,
+    DreamOptions,
+    ModelOptions,
+    NearDuplicateOptions,
+    SchedulingOptions,
+    Threshold,
+)
 from dream.stores import bookkeeping
 
 Task = dict[str, Any]
@@ -77,6 +91,65 @@ async def dream_slowly(world: World, task: Task) -> Answer:
         async with world.gate.foreground():  # steps wait for it
             await asyncio.sleep(float(task["pause"]))
     return (await run).to_json() | {"steps": steps}
+
+
+async def watch(world: World, task: Task) -> Answer:
+    """Let dreams start by themselves until one has ended or the time is up; with `slowly`, each write takes longer."""
+    trigger = Threshold(min_new=1, cooldown=timedelta(0), idle=timedelta(seconds=float(task["idle"])))
+    options = world.options.replace(lease=timedelta(seconds=3), schedule=SchedulingOptions(trigger=trigger))
+    pause = float(task.get("slowly", 0))
+    storage = WatchedStorage(world.storage, before=lambda _: time.sleep(pause))
+    parts = replace(world, storage=storage, options=options).parts
+    told, ended = Watch(parts, options), asyncio.Event()
+    reports: list[RunReport] = []
+
+    def keep(report: RunReport) -> None:
+        reports.append(report)
+        ended.set()
+
+    told.reports.add(keep)
+    runner, planner = Runner(parts, options), Planner(options, world.ids)
+    service = DreamService(parts=parts, options=options, runner=runner, planner=planner, watch=told)
+    await service.start()
+    await asyncio.wait([asyncio.create_task(ended.wait())], timeout=float(task["seconds"]))
+    await service.stop()
+    return {
+        "runs": [
+            {
+                "started_at": run.started_at.timestamp(),
+                "finished_at": None if run.finished_at is None else run.finished_at.timestamp(),
+                "outcome": run.outcome,
+                "trigger": run.trigger,
+                "resumed": run.resumed,
+            }
+            for run in reports
+        ]
+    }
+
+
+async def chat(world: World, task: Task) -> Answer:
+    """Say something every so often; tell when the last was said."""
+    said = 0.0
+    for number in range(int(task["times"])):
+        await asyncio.sleep(float(task["every"]))
+        now = world.clock.now()
+        turn = Turn(id=world.ids.new(), scope=world.scope, session_id="s", role="user", content=f"Hello {number}.",
+                    occurred_at=now, recorded_at=now)  # fmt: skip
+        await world.write(lambda unit, turn=turn: unit.turns.add([turn]))
+        said = now.timestamp()
+    return {"said": said}
+
+
+async def touch(world: World, task: Task) -> Answer:
+    """Be active on a channel that stores nothing, without a pause."""
+    recorder = ActivityRecorder(storage=world.storage, clock=world.clock)
+    await recorder.start()
+    end = time.time() + float(task["seconds"])
+    while time.time() < end:
+        recorder.touch(world.scope)
+        await asyncio.sleep(0.002)
+    await recorder.stop()
+    return {}
 
 
 async def serve(world: World, task: Task) -> Answer:
@@ -204,6 +277,9 @@ WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
     "fill": fill,
     "dream": dream,
     "dream_slowly": dream_slowly,
+    "watch": watch,
+    "chat": chat,
+    "touch": touch,
     "serve": serve,
     "storm": storm,
     "undo": undo,

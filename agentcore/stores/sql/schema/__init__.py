@@ -6,6 +6,7 @@ on both databases. Structured columns are JSON text written by orjson. A change 
 `agentcore.stores.sql.migrations.versions`, which spells its tables out.
 """
 
+from agentcore.stores.sql.schema.activity import peers, switches
 from agentcore.stores.sql.schema.base import WHERE, metadata
 from agentcore.stores.sql.schema.busy import busy_holders
 from agentcore.stores.sql.schema.dreams import (
@@ -20,6 +21,7 @@ from agentcore.stores.sql.schema.dreams import (
     proposals,
     reopened,
     runs,
+    schedules,
     settled_clusters,
     steps,
 )
@@ -44,7 +46,7 @@ from agentcore.stores.sql.schema.records import (
 REVISION = "0006"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0006")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -67,17 +69,20 @@ __all__ = [
     "model_calls",
     "model_failures",
     "pass_ledger",
+    "peers",
     "plans",
     "proposals",
     "recall_hits",
     "reopened",
     "runs",
+    "schedules",
     "scopes",
     "settings",
     "settled_clusters",
     "skill_uses",
     "skills",
     "steps",
+    "switches",
     "tool_calls",
     "turns",
     "wisp_runs",

@@ -1,8 +1,10 @@
-"""Tables of the dream's bookkeeping: runs, steps, journal, cursors, decisions, model calls, plans, what waits."""
+"""Tables of the dream's bookkeeping: runs, steps, journal, cursors, decisions, model calls, plans, schedules."""
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, UniqueConstraint, false
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, UniqueConstraint, false, text
 
-from agentcore.stores.sql.schema.base import instant, metadata, record_id, row_key, scope_key
+from agentcore.stores.sql.schema.base import WHERE, instant, metadata, record_id, row_key, scope_key
+
+_PLANNED = text("due_at IS NOT NULL")
 
 runs = Table(
     "runs",
@@ -185,4 +187,17 @@ plans = Table(
     Column("changes", Text, nullable=False),
     Column("report", Text, nullable=False),
     UniqueConstraint("scope_id", "id"),
+)
+
+schedules = Table(
+    "schedules",
+    metadata,
+    scope_key(primary_key=True),
+    instant("registered_at"),
+    instant("due_at", nullable=True),
+    Column("reason", String(32), nullable=False),
+    Column("options_hash", String(64), nullable=False),
+    Column("state", Text, nullable=False),
+    Index("ix_schedules_due", "due_at", info={WHERE: _PLANNED}),
+    Index("ix_schedules_options", "options_hash"),
 )

@@ -17,7 +17,9 @@ scopes = Table(
     Column("observed", String(128), nullable=False),
     Column("revision", BigInteger, nullable=False, server_default="0"),
     Column("position", BigInteger, nullable=False, server_default="0"),
+    Column("explicit_entries", BigInteger, nullable=False, server_default="0"),
     UniqueConstraint("workspace", "observer", "observed"),
+    Index("ix_scopes_peer", "workspace", "observed"),
 )
 
 change_feed = Table(

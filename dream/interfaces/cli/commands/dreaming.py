@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -12,7 +13,7 @@ from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.host import Host
 from dream.domain.forecast import total
 from dream.domain.journal import JournalRow
-from dream.domain.report import RunReport
+from dream.domain.report import PassReport, RunReport
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import ConflictingOptionsError
 from dream.interfaces.cli.faults import Exit
@@ -22,7 +23,7 @@ from dream.interfaces.cli.render.forecasts import forecast_lines
 from dream.interfaces.cli.render.plans import plan_lines
 from dream.interfaces.cli.render.questions import asked_about
 from dream.interfaces.cli.render.reasons import refused_about
-from dream.interfaces.cli.render.reports import run_lines
+from dream.interfaces.cli.render.reports import pass_line, run_lines
 from dream.interfaces.cli.render.standing import paused_lines
 from dream.interfaces.cli.session import Access, CliSession
 from dream.options import OTHERS, PassMode
@@ -79,6 +80,8 @@ async def run(
     now: str | None = None,
     propose: Annotated[bool, Parameter(negative="")] = False,
     model: bool = True,
+    max_outputs: int | None = None,
+    watch: Annotated[bool, Parameter(negative="")] = False,
     session: CliSession,
 ) -> int:
     """Run one dream now, or apply a plan exactly as it stands.
@@ -89,6 +92,8 @@ async def run(
         now: Judge as of this instant, as in 2025-10-12T20:00:00Z or 2025-10-12.
         propose: Have all changes wait until you approve them, `dream review` shows them; retention removes at once.
         model: Let passes ask the model that is configured; else those that need one are skipped.
+        max_outputs: New records that the run may write at most; what is more waits for a later one.
+        watch: Tell of each pass on stderr as it ends.
         session: Whose memory.
     """
     for name, value in (("--pass", passes), ("--now", now), ("--propose", propose or None)):
@@ -99,9 +104,14 @@ async def run(
     async with session.host(Access.CHANGE, chat=session.chat() if model else None, modes=modes) as host:
         dreams = host.for_scope(session.scope).dreams
         dreams.on_alarm(lambda alarm: session.screen.warn(alarm.sentence))
-        report = await dreams.run(passes=passes, plan=plan, now=as_of)
+        tell = partial(_tell, session) if watch else None
+        report = await dreams.run(passes=passes, plan=plan, now=as_of, max_outputs=max_outputs, on_pass=tell)
         entries = await named_entries(host, session, report)
     return told(session, report, report.to_json, lambda: run_lines(session, report, entries))
+
+
+def _tell(session: CliSession, ended: PassReport) -> None:
+    session.screen.tell(pass_line(ended))
 
 
 async def pause(*, session: CliSession) -> None:

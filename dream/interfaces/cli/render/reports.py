@@ -85,6 +85,12 @@ def pass_lines(item: PassReport, width: int, entries: Mapping[str, MemoryEntry])
     yield from refusal_lines(item.refused, width, indent=" " * _NAME_WIDTH, entries=entries)
 
 
+def pass_line(item: PassReport) -> Line:
+    """Return what one pass did, in short, for somebody who watches."""
+    what = ", ".join(part for part in (explained(item.reason), _numbers(item)) if part)
+    return Line(f"{item.name} {item.outcome.value}{f': {what}' if what else ''}", _TONES[item.outcome])
+
+
 def _numbers(item: PassReport) -> str:
     counts = {name: value for name, value in item.notes.items() if value or isinstance(value, str)}
     parts = [

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dream.cycle.history import Status
 from dream.domain.finding import Finding, Verdict
+from dream.interfaces.cli.render.gates import next_rows
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph, table
 from dream.interfaces.cli.render.text import counted, one_line, when
 from dream.interfaces.cli.session import Session
@@ -45,6 +46,7 @@ def _rows(session: Session, status: Status) -> list[tuple[str, str]]:
         ("to look at", backlog),
         ("to review", _waiting(session, status)),
         ("last dream", last),
+        *next_rows(status.schedule),
         ("interrupted", "none" if lease else interrupted),
         ("dreaming", f"process {lease.pid} on {one_line(lease.host)}" if lease else "nobody"),
         ("paused", f"yes; {session.command('resume')} lifts it" if status.paused else "no"),

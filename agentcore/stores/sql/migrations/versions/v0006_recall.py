@@ -6,7 +6,7 @@ from alembic import op
 from agentcore.stores.sql.migrations.first_schema.shapes import ACTIVE, columns, create_partial_index, row_key, scope
 
 revision = "0006"
-down_revision = "0004"
+down_revision = "0005"
 
 
 def upgrade() -> None:

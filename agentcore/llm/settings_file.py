@@ -1,0 +1,35 @@
+"""The settings file of a data directory: one table for each part that is configured without code."""
+
+import tomllib
+from pathlib import Path
+from typing import cast
+
+from agentcore.errors import InvalidOptionsError
+
+FILE_NAME = "agentcore.toml"
+"""The settings file in a data directory."""
+
+
+def read_section(path: Path, name: str) -> dict[str, object]:
+    """Return a table of a settings file; empty without the file or the table.
+
+    Raises:
+        InvalidOptionsError: the file cannot be read, or that is no table.
+    """
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except UnicodeDecodeError:
+        problem = "it is not UTF-8; save it as UTF-8"
+    except tomllib.TOMLDecodeError as error:
+        # The parser tells the place and never quotes the line, which may hold a key.
+        problem = f"it is not TOML: {error}"
+    except OSError as error:
+        problem = f"it cannot be read: {error.strerror}"
+    else:
+        section: object = document.get(name, {})
+        if isinstance(section, dict):
+            return cast("dict[str, object]", section)
+        problem = f"write a table [{name}]"
+    raise InvalidOptionsError(field="settings file", value=str(path), allowed=problem)

@@ -1,0 +1,125 @@
+"""What the dreams of a scope have left behind: runs, changes, histories, costs, and what waits for a person."""
+
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+
+from agentcore.domain.scope import Scope
+from agentcore.hosting.checks import clean_instant
+from agentcore.hosting.parts import HostParts
+from agentcore.stores.protocols import ReadView
+from dream.cycle.history import History, read_history
+from dream.domain.journal import JournalRow
+from dream.domain.report import RunReport
+from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
+from dream.domain.waiting import WaitingProposal
+from dream.errors import UnknownPassError, UnknownRunError
+from dream.options import DreamOptions
+from dream.stores import bookkeeping
+
+
+class DreamRecords:
+    """What can be read of the dreams of one scope; lives as long as the host.
+
+    Args:
+        parts: What the host offers.
+        options: The host's options.
+        scope: Whose memory.
+        pass_names: The passes of a run, in order.
+    """
+
+    def __init__(self, parts: HostParts, options: DreamOptions, scope: Scope, pass_names: Sequence[str]) -> None:
+        self._parts = parts
+        self._options = options
+        self._scope = scope
+        self._pass_names = tuple(pass_names)
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memory these dreams tend."""
+        return self._scope
+
+    @property
+    def pass_names(self) -> tuple[str, ...]:
+        """The passes of a run, in order."""
+        return self._pass_names
+
+    async def usage(self, *, since: datetime | None = None, by: Collection[UsageKey] = EVERYTHING) -> list[UsageRow]:
+        """Return what model calls cost, failed ones and those of plans included, as far back as calls are kept.
+
+        Args:
+            since: Only calls that ended at or after this instant; all by default.
+            by: What it is told apart by: day, pass, model, or nothing for the sum alone.
+
+        Raises:
+            InvalidContentError: *since* has no time zone.
+        """
+        after = clean_instant(since)
+        rows = await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).usage.rows(after))
+        return summed(rows, by)
+
+    async def tokens_left(self) -> int | None:
+        """Return how many tokens the dreams of the scope may still cost today (UTC); None if there is no bound."""
+        bound = self._options.model.tokens_per_day
+        if bound is None:
+            return None
+        today = self._parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        spent = await self.usage(since=today, by=())
+        return max(0, bound - sum(row.tokens for row in spent))
+
+    async def runs(self, *, limit: int = 20) -> list[RunReport]:
+        """Return the newest runs, newest first; one that is under way or interrupted has no `finished_at`."""
+        return await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).runs.newest(limit=limit))
+
+    async def report(self, run_id: str) -> RunReport:
+        """Return the report of a run, by its id or the beginning of it."""
+
+        def find(view: ReadView) -> RunReport:
+            runs = bookkeeping(view).runs
+            report = runs.report(runs.resolve(run_id))
+            if report is None:
+                raise UnknownRunError(value=run_id)
+            return report
+
+        return await self._parts.storage.read(self._scope, find)
+
+    async def diff(self, run_id: str) -> list[JournalRow]:
+        """Return what a run changed, in the order it did."""
+
+        def find(view: ReadView) -> list[JournalRow]:
+            books = bookkeeping(view)
+            return books.journal.of_run(books.runs.resolve(run_id))
+
+        return await self._parts.storage.read(self._scope, find)
+
+    async def why(self, entry_id: str) -> History:
+        """Return an entry's history: what happened to it and why, and where it came from, down to the turn."""
+        return await self._parts.storage.read(self._scope, lambda view: read_history(view, entry_id))
+
+    async def proposals(self, *, pass_name: str | None = None) -> list[WaitingProposal]:
+        """Return what waits for a person, in the order it was proposed.
+
+        Args:
+            pass_name: Only what this pass proposed.
+
+        Raises:
+            UnknownPassError: no such pass.
+        """
+        self._require(pass_name)
+        return await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).proposals.waiting(pass_name))
+
+    async def proposal(self, proposal_id: str) -> WaitingProposal:
+        """Return one proposal that waits, by its id or the beginning of it.
+
+        Raises:
+            UnknownProposalError: none that waits, or several.
+        """
+
+        def find(view: ReadView) -> WaitingProposal:
+            proposals = bookkeeping(view).proposals
+            return proposals.get_many([proposals.resolve(proposal_id)])[0]
+
+        return await self._parts.storage.read(self._scope, find)
+
+    def _require(self, pass_name: str | None) -> None:
+        if pass_name is not None and pass_name not in self.pass_names:
+            raise UnknownPassError(name=pass_name, known=self.pass_names)

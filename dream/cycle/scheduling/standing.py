@@ -1,0 +1,154 @@
+"""Answers for people: when a scope dreams next, what it waits for, and what keeps it from ever dreaming."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from agentcore.domain.instants import to_text
+from agentcore.domain.scope import Scope
+from agentcore.stores.protocols import ReadView
+from dream.cycle.scheduling.planning import Planner, Surroundings, with_answers
+from dream.options import AllOf, AnyOf, DreamOptions, Heartbeat, Threshold, Trigger
+from dream.stores import bookkeeping
+from dream.stores.schedules import Schedule
+from dream.triggers import Decision, Gate, PassWork, Reading, Reason
+
+_FORESEEN = timedelta(days=366)
+_TRIED = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How the next dream of a scope stands.
+
+    Args:
+        scope: Whose dreams.
+        now: When that was so.
+        decision: When it may start, what starts it, and every gate with what it measured.
+        work: What the passes have to do, as far as they were asked.
+        requested_at: When a person asked for a dream that has not begun; None if nobody did.
+        failures: Runs in a row that failed.
+        warnings: What keeps dreams from ever starting by themselves, in sentences.
+    """
+
+    scope: Scope
+    now: datetime
+    decision: Decision
+    work: tuple[PassWork, ...]
+    requested_at: datetime | None
+    failures: int
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def due_at(self) -> datetime | None:
+        """When the next dream may start; None if nothing known now will start it."""
+        return self.decision.due_at
+
+    @property
+    def reason(self) -> Reason:
+        """What starts it."""
+        return self.decision.reason
+
+    @property
+    def waits_for(self) -> tuple[Gate, ...]:
+        """The gates that are shut."""
+        return self.decision.blocked_by
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "scope": str(self.scope),
+            "due_at": _plain(self.due_at),
+            "reason": self.reason.value,
+            "waits_for": [gate.name.value for gate in self.waits_for],
+            "gates": [_gate_json(gate) for gate in self.decision.gates],
+            "work": [{"pass": one.name, "at": _plain(one.at)} for one in self.work],
+            "requested_at": _plain(self.requested_at),
+            "failures": self.failures,
+            "warnings": list(self.warnings),
+        }
+
+
+def read_standing(
+    view: ReadView, planner: Planner, around: Surroundings, work: Sequence[PassWork] | None = None
+) -> Standing:
+    """Return how the next dream of the view's scope stands, by what is stored.
+
+    Args:
+        view: A view of the scope.
+        planner: Decides.
+        around: What is seen beside what is stored.
+        work: What the passes say they have to do; None if they were not asked.
+    """
+    found = bookkeeping(view).schedules.mine(planner.terms)
+    if found.changed_since is not None:
+        found = found.with_news(min(found.changed_since, view.now))
+    if work is not None:
+        found = with_answers(found, work)
+    return Standing(
+        scope=view.scope,
+        now=view.now,
+        decision=planner.decide(found, view.now, around),
+        work=found.state.work,
+        requested_at=found.state.requested_at,
+        failures=found.state.failures,
+        warnings=tuple(_warnings(planner.options, found, view)),
+    )
+
+
+def _warnings(options: DreamOptions, found: Schedule, view: ReadView) -> list[str]:
+    """Return what keeps dreams from starting by themselves, whatever time passes."""
+    schedule = options.schedule
+    if not schedule.enabled:
+        return ["No dream starts by itself: schedule.enabled is false."]
+    said: list[str] = []
+    for trigger in _needed(schedule.trigger):
+        if isinstance(trigger, Heartbeat) and not trigger.beat:
+            said.append("The heart does not beat: schedule.trigger.beat is zero, so no heartbeat starts a dream.")
+        if isinstance(trigger, Threshold):
+            said += _about_threshold(trigger, found, view)
+    return said
+
+
+def _needed(trigger: Trigger) -> list[Trigger]:
+    """Return the triggers without which no dream starts: of several that each suffice, none but the last one left."""
+    if isinstance(trigger, AllOf):
+        return [needed for one in trigger.triggers for needed in _needed(one)]
+    if isinstance(trigger, AnyOf):
+        return _needed(trigger.triggers[0]) if len(trigger.triggers) == 1 else []
+    return [trigger]
+
+
+def _about_threshold(trigger: Threshold, found: Schedule, view: ReadView) -> list[str]:
+    """Tell whether so many new entries can come, as things went so far."""
+    needed = f"schedule.trigger.min_new is {trigger.min_new:,}"
+    if not found.explicit_entries:
+        counted = "counts what people and imports store as memories, never what dreams derive, and none ever came here"
+        remedy = "choose an interval or idle trigger" if view.turns.count() else "store memories"
+        return [f"The threshold cannot be reached by the signals present: {needed}, and it {counted}; {remedy}."]
+    lived = view.now - found.state.registered_at
+    if lived < _TRIED:
+        return []
+    per_day = found.explicit_entries / (lived / timedelta(days=1))
+    days = (trigger.min_new - found.state.new_entries) / per_day
+    if days <= _FORESEEN.days:
+        return []
+    came = f"{found.explicit_entries:,} came in {lived.days:,} days"
+    return [f"The threshold is out of reach: {needed}, and {came}; lower it, or choose another trigger."]
+
+
+def _gate_json(gate: Gate) -> dict[str, Any]:
+    return {
+        "name": gate.name.value,
+        "open": gate.is_open,
+        "value": _plain(gate.value),
+        "threshold": _plain(gate.threshold),
+        "until": _plain(gate.until),
+    }
+
+
+def _plain(value: Reading) -> object:
+    if isinstance(value, datetime):
+        return to_text(value)
+    return value.total_seconds() if isinstance(value, timedelta) else value

@@ -1,0 +1,8 @@
+"""Names under which dreams are known in the storage."""
+
+from typing import Final
+
+DREAM_LEASE: Final = "dream"
+"""The lease of whoever dreams on a scope."""
+PAUSED_SETTING: Final = "dream.paused"
+"""The setting that a person's pause leaves."""

@@ -1,0 +1,71 @@
+"""The presets: when other systems dream, and with which passes, by their documented defaults."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from dream.options.scheduling import SchedulingOptions
+from dream.options.triggers import CapWindow, DailyAt, Heartbeat, Idle, Interval, Threshold
+
+_SKILL_PASSES = frozenset({"skill-gaps", "skill-consolidation", "skill-optimization", "wisp-failures"})
+_MODEL_PASSES = _SKILL_PASSES | {
+    "fact-mining",
+    "memory-consolidation",
+    "episodes",
+    "preferences",
+    "session-evaluator",
+}
+_MEMORIES_ALONE = _SKILL_PASSES | {"episodes", "session-evaluator"}
+
+
+class Preset(StrEnum):
+    """Whose manner of dreaming is taken over."""
+
+    TIMED = "timed"
+    """RockBot: every four hours, five minutes after the beginning; all passes."""
+    PEER = "peer"
+    """Honcho: after 50 new facts, 8 hours and an hour of silence; what concerns people, no skills."""
+    REVIEWED = "reviewed"
+    """Dense-Mem: at 03:00 local time; no model writes into the memory."""
+    PROMOTION = "promotion"
+    """nexo-rs: on its heartbeat, a day after the last; without a model, and nothing is merged."""
+    IDLE = "idle"
+    """Ethos: after two hours of silence, three times a day at most; memories alone, no skills."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresetChoice:
+    """What a preset chooses; all else keeps its default.
+
+    Args:
+        schedule: When dreams start.
+        disabled: Passes that are switched off.
+    """
+
+    schedule: SchedulingOptions
+    disabled: frozenset[str] = frozenset()
+
+
+def preset_choice(preset: Preset) -> PresetChoice:
+    """Return what *preset* chooses.
+
+    Example:
+        >>> preset_choice(Preset.REVIEWED).schedule.trigger.kind
+        'daily'
+    """
+    match preset:
+        case Preset.TIMED:
+            trigger = Interval(initial_delay=timedelta(minutes=5), every=timedelta(hours=4))
+            return PresetChoice(SchedulingOptions(trigger=trigger, busy_poll=timedelta(seconds=5)))
+        case Preset.PEER:
+            trigger = Threshold(min_new=50, cooldown=timedelta(hours=8), idle=timedelta(minutes=60))
+            return PresetChoice(SchedulingOptions(trigger=trigger), _MEMORIES_ALONE)
+        case Preset.REVIEWED:
+            return PresetChoice(SchedulingOptions(trigger=DailyAt(at="03:00")), _MODEL_PASSES)
+        case Preset.PROMOTION:
+            trigger = Heartbeat(beat=timedelta(seconds=30), every=timedelta(hours=24))
+            without = _MODEL_PASSES | {"exact-fold", "near-duplicates"}
+            return PresetChoice(SchedulingOptions(trigger=trigger, zone="UTC"), without)
+        case Preset.IDLE:
+            trigger = Idle(after=timedelta(minutes=120), max_per_day=3, window=CapWindow.CALENDAR)
+            return PresetChoice(SchedulingOptions(trigger=trigger), _MEMORIES_ALONE)

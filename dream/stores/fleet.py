@@ -1,0 +1,85 @@
+"""The fleet: which of all scopes have to be looked at, found by indexes alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, or_, select, update
+
+from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.scope import Scope
+from agentcore.stores.sql.schema import peers, schedules, scopes
+from agentcore.stores.sql.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What has happened and has not been planned for.
+
+    Args:
+        keys: Keys of the scopes it concerns.
+        peers: Keys of the peers, with the moment up to which that is so.
+    """
+
+    keys: tuple[int, ...]
+    peers: tuple[int, ...]
+
+
+class Fleet:
+    """All scopes of the storage, in one transaction, whatever scope that is bound to; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._connection = transaction.connection
+
+    def changed(self, *, limit: int) -> Changed:
+        """Return the peers that did something longest ago and have not been planned for, and all who observe them.
+
+        Args:
+            limit: Peers at most; of one of them come all scopes, however many observe it.
+        """
+        waiting = select(peers.c.pk).where(peers.c.changed_since.is_not(None)).order_by(peers.c.changed_since)
+        found = tuple(self._connection.execute(waiting.limit(limit)).scalars())
+        of_peers = select(scopes.c.pk).join(
+            peers, (peers.c.workspace == scopes.c.workspace) & (peers.c.observed == scopes.c.observed)
+        )
+        concerned = of_peers.where(peers.c.pk.in_(found), scopes.c.revision > 0)
+        return Changed(tuple(self._connection.execute(concerned).scalars()), found)
+
+    def settle(self, changed: Changed) -> None:
+        """Note that what happened has been planned for, all in this transaction."""
+        if changed.peers:
+            statement = update(peers).where(peers.c.pk.in_(changed.peers))
+            self._connection.execute(statement.values(changed_since=None))
+
+    def outdated(self, options_hash: str, *, limit: int) -> tuple[int, ...]:
+        """Return keys of scopes whose due time was computed from other options."""
+        mark = schedules.c.options_hash
+        others = select(schedules.c.scope_id).where(or_(mark < options_hash, mark > options_hash))
+        return tuple(self._connection.execute(others.limit(limit)).scalars())
+
+    def due(self, now: datetime, *, limit: int) -> list[tuple[int, Scope]]:
+        """Return key and scope of those that are to be looked at, the longest due first."""
+        statement = (
+            select(scopes.c.pk, scopes.c.workspace, scopes.c.observer, scopes.c.observed)
+            .join(schedules, schedules.c.scope_id == scopes.c.pk)
+            .where(schedules.c.due_at <= to_micros(now))
+            .order_by(schedules.c.due_at)
+            .limit(limit)
+        )
+        return [(key, Scope(*parts)) for key, *parts in self._connection.execute(statement)]
+
+    def planned(self, *, after: int, limit: int) -> tuple[int, ...]:
+        """Return keys of scopes with a due time, past the key *after*, in order."""
+        statement = select(schedules.c.scope_id).where(schedules.c.due_at.is_not(None), schedules.c.scope_id > after)
+        return tuple(self._connection.execute(statement.order_by(schedules.c.scope_id).limit(limit)).scalars())
+
+    def next_due(self) -> datetime | None:
+        """Return when the next scope is to be looked at; None if none is."""
+        earliest = select(func.min(schedules.c.due_at)).where(schedules.c.due_at.is_not(None))
+        found = self._connection.execute(earliest).scalar()
+        return None if found is None else from_micros(found)
+
+    def scopes(self, keys: Sequence[int]) -> list[Scope]:
+        """Return scopes by their keys."""
+        statement = select(scopes.c.workspace, scopes.c.observer, scopes.c.observed).where(scopes.c.pk.in_(keys))
+        return [Scope(*row) for row in self._connection.execute(statement)]

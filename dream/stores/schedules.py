@@ -1,0 +1,230 @@
+"""Schedules: the stored state of each scope's dreams, put together with all that bears upon the next one.
+
+Rows of many scopes are read and written at once: the scheduler of a fleet looks at all that are due in a few
+statements, and never at the others.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Row, and_, bindparam, insert, select, update
+
+from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.scope import Scope
+from agentcore.stores.sql.schema import peers, schedules, scopes, switches
+from agentcore.stores.sql.transaction import Transaction, chunks
+from dream.stores.schedule_facts import Facts, Terms, read_facts
+from dream.stores.schedule_rows import StoredState, decode, encode_state
+from dream.triggers import STATE_VERSION, Decision, PassWork, Reason, ScheduleState, winning_switch
+
+ANYTHING_NEW = "(anything new)"
+"""The name of work that no pass has been asked about yet: something was stored since they were."""
+
+_WIDE, _OWN = switches.alias("wide"), switches.alias("own")
+_UPDATE = (
+    update(schedules)
+    .where(schedules.c.scope_id == bindparam("b_scope_id"))
+    .values({name: bindparam(f"b_{name}") for name in ("registered_at", "due_at", "reason", "options_hash", "state")})
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """The schedule of one scope, as it is in one transaction.
+
+    Args:
+        key: The scope's key in the database.
+        state: What decisions rest on.
+        explicit_entries: How many explicit entries people ever added; it only grows.
+        began_with: The same when the run under way began.
+        is_running: Whether a run began and has not ended; if nobody holds the lease, its process died.
+        due_at: When it is looked at next; None if not before something changes.
+        reason: What for.
+        is_stored: Whether there is a row of it yet.
+        changed_since: When the first thing happened that it has not been planned for.
+    """
+
+    key: int
+    state: ScheduleState
+    explicit_entries: int = 0
+    began_with: int = 0
+    is_running: bool = False
+    due_at: datetime | None = None
+    reason: Reason = Reason.NEVER
+    is_stored: bool = False
+    changed_since: datetime | None = None
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether its work is assumed, because passes have not been asked since something changed."""
+        return any(work.name == ANYTHING_NEW for work in self.state.work)
+
+    def with_news(self, since: datetime) -> "Schedule":
+        """Return it with work since an instant, whatever the passes may say of it; older work stands beside it."""
+        if self.is_assumed:
+            return self
+        work = (*self.state.work, PassWork(ANYTHING_NEW, since, is_waiting=True))
+        return replace(self, state=replace(self.state, work=work))
+
+    def planned(self, decision: Decision) -> "Schedule":
+        """Return it with the next look that *decision* gives."""
+        return replace(self, due_at=decision.due_at, reason=decision.reason)
+
+
+class ScheduleStore:
+    """Schedules of whatever scopes, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+
+    def mine(self, terms: Terms) -> Schedule:
+        """Return the schedule of the transaction's scope, stored or not."""
+        found = self.of([self._transaction.scope_id], terms)
+        if found:
+            return found[0]
+        state = ScheduleState(scope=self._transaction.scope, registered_at=self._transaction.now, zone=terms.zone)
+        return Schedule(key=self._transaction.scope_id, state=_switched(state, terms, None, None))
+
+    def of(self, keys: Iterable[int], terms: Terms) -> list[Schedule]:
+        """Return the schedules of scopes, by their keys."""
+        found: list[Schedule] = []
+        for chunk in chunks(sorted(set(keys))):
+            rows: Sequence[Any] = self._connection.execute(
+                _ALL.where(scopes.c.pk.in_(chunk)).order_by(scopes.c.pk)
+            ).all()
+            facts = read_facts(self._transaction, chunk, terms)
+            found += [_to_schedule(row, facts, terms, self._transaction.now) for row in rows]
+        return found
+
+    def save(self, changed: Sequence[Schedule], *, options_hash: str) -> None:
+        """Write schedules; those of a later version of the program are left as they are."""
+        ours = [one for one in changed if one.state.version <= STATE_VERSION]
+        known = [_to_row(one, options_hash) for one in ours if one.is_stored]
+        new = [_to_row(one, options_hash) for one in ours if not one.is_stored]
+        if known:
+            self._connection.execute(_UPDATE, [{f"b_{name}": value for name, value in row.items()} for row in known])
+        if new:
+            self._connection.execute(insert(schedules), new)
+
+
+_ALL = select(
+    scopes.c.pk,
+    scopes.c.workspace,
+    scopes.c.observer,
+    scopes.c.observed,
+    scopes.c.explicit_entries,
+    schedules.c.registered_at,
+    schedules.c.due_at,
+    schedules.c.reason,
+    schedules.c.options_hash,
+    schedules.c.state,
+    peers.c.active_at,
+    peers.c.changed_since,
+    _WIDE.c.dream.label("wide_dream"),
+    _WIDE.c.learning.label("wide_learning"),
+    _OWN.c.dream.label("own_dream"),
+    _OWN.c.learning.label("own_learning"),
+).select_from(
+    scopes.outerjoin(schedules, schedules.c.scope_id == scopes.c.pk)
+    .outerjoin(peers, and_(peers.c.workspace == scopes.c.workspace, peers.c.observed == scopes.c.observed))
+    .outerjoin(
+        _WIDE,
+        and_(
+            _WIDE.c.workspace == scopes.c.workspace,
+            _WIDE.c.observer == "",
+            _WIDE.c.observed == "",
+            _WIDE.c.session_id == "",
+        ),
+    )
+    .outerjoin(
+        _OWN,
+        and_(
+            _OWN.c.workspace == scopes.c.workspace,
+            _OWN.c.observer == scopes.c.observer,
+            _OWN.c.observed == scopes.c.observed,
+            _OWN.c.session_id == "",
+        ),
+    ),
+)
+
+
+def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms: Terms, now: datetime) -> Schedule:
+    scope = Scope(row.workspace, row.observer, row.observed)
+    stored = StoredState() if row.state is None else decode(row.state)
+    known = facts[row.pk]
+    # The first time a process dies in a run, the run is gone on with at once; after that it backs off.
+    seen_at = now if row.changed_since is None else min(now, from_micros(row.changed_since))
+    has_died = stored.is_running and known.lease_until is None and stored.failures == 1
+    state = ScheduleState(
+        scope=scope,
+        registered_at=seen_at if row.registered_at is None else from_micros(row.registered_at),
+        zone=terms.zone,
+        last_activity_at=None if row.active_at is None else from_micros(row.active_at),
+        new_entries=max(0, row.explicit_entries - stored.explicit_seen),
+        work=stored.work,
+        last_attempt_at=stored.last_attempt_at,
+        last_success_at=stored.last_success_at,
+        failures=0 if has_died else stored.failures,
+        used_until=stored.used_until,
+        armed=stored.armed,
+        scheduled_runs=stored.scheduled_runs,
+        requested_at=stored.requested_at,
+        is_paused=known.is_paused,
+        lease_until=known.lease_until,
+        budget_left=known.budget_left,
+        budget_renews_at=terms.renews_at(now),
+        options_hash=row.options_hash or "",
+        version=stored.version,
+    )
+    return Schedule(
+        key=row.pk,
+        state=_switched(state, terms, row, row),
+        explicit_entries=row.explicit_entries,
+        began_with=stored.began_with,
+        is_running=stored.is_running,
+        due_at=None if row.due_at is None else from_micros(row.due_at),
+        reason=Reason(row.reason) if row.reason in set(Reason) else Reason.NEVER,
+        is_stored=row.state is not None,
+        changed_since=None if row.changed_since is None else from_micros(row.changed_since),
+    )
+
+
+def _switched(state: ScheduleState, terms: Terms, wide: Row[Any] | None, own: Row[Any] | None) -> ScheduleState:
+    def won(name: str) -> Any:
+        return winning_switch(
+            enabled=terms.enabled,
+            force=terms.force,
+            workspace=None if wide is None else getattr(wide, f"wide_{name}"),
+            scope=None if own is None else getattr(own, f"own_{name}"),
+        )
+
+    return replace(state, dreaming=won("dream"), learning=won("learning"))
+
+
+def _to_row(schedule: Schedule, options_hash: str) -> dict[str, Any]:
+    state = schedule.state
+    stored = StoredState(
+        version=state.version,
+        work=state.work,
+        last_attempt_at=state.last_attempt_at,
+        last_success_at=state.last_success_at,
+        failures=state.failures,
+        used_until=state.used_until,
+        armed=state.armed,
+        scheduled_runs=state.scheduled_runs,
+        requested_at=state.requested_at,
+        explicit_seen=schedule.explicit_entries - state.new_entries,
+        began_with=schedule.began_with,
+        is_running=schedule.is_running,
+    )
+    return {
+        "scope_id": schedule.key,
+        "registered_at": to_micros(state.registered_at.astimezone(UTC)),
+        "due_at": None if schedule.due_at is None else to_micros(schedule.due_at),
+        "reason": schedule.reason.value,
+        "options_hash": options_hash,
+        "state": encode_state(stored),
+    }

@@ -1,0 +1,121 @@
+"""The whole scheduler, pure: when the next dream of a scope may start, and why not earlier."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from dream.options import SchedulingOptions
+from dream.triggers.decision import Decision, Gate, GateName, Reason
+from dream.triggers.firing import trigger_due
+from dream.triggers.gates import allowed_at, back_off_gate, quiet_gate, standing_gates, work_at, work_gates
+from dream.triggers.situation import Due, Situation, next_beat
+from dream.triggers.state import PassWork, ScheduleState
+
+_AHEAD: Final = timedelta(days=1)
+_RETRIES_AT_ONCE: Final = 2
+_PASSING: Final = (GateName.LEASE, GateName.BUSY, GateName.BUDGET, GateName.BACK_OFF)
+_NEVER_FAR_AHEAD: Final = (
+    "registered_at",
+    "last_activity_at",
+    "last_attempt_at",
+    "last_success_at",
+    "used_until",
+    "armed",
+    "requested_at",
+    "lease_until",
+)
+
+
+def decide(options: SchedulingOptions, state: ScheduleState, now: datetime) -> Decision:
+    """Return when the next dream of a scope may start, what starts it, and every gate with what it measured.
+
+    Args:
+        options: When dreams start by themselves.
+        state: What is stored of the scope.
+        now: The instant of the decision, aware.
+
+    Example:
+        >>> from datetime import UTC
+        >>> from agentcore.domain.scope import Scope
+        >>> from dream.triggers import PassWork
+        >>> begin = datetime(2026, 1, 1, tzinfo=UTC)
+        >>> state = ScheduleState(scope=Scope.default(), registered_at=begin, work=(PassWork("exact-fold", begin),))
+        >>> decision = decide(SchedulingOptions(), state, begin)
+        >>> decision.reason.value, decision.due_at.isoformat(), [gate.name.value for gate in decision.blocked_by]
+        ('interval', '2026-01-01T00:05:00+00:00', ['interval'])
+    """
+    present = settled(state, now)
+    standing = standing_gates(present, options, now)
+    situation = Situation(options, present, now, work_at(present))
+    decision = _manual(situation, standing) if present.requested_at else _scheduled(situation, standing)
+    return decision if present is state else replace(decision, is_from_future=True)
+
+
+def settled(state: ScheduleState, now: datetime) -> ScheduleState:
+    """Return *state* with all but dates to come cut to *now* where they lie more than a day ahead of it.
+
+    Such a state was stored while a clock was wrong. Whoever stores states is to store the settled one, so that time
+    counts on from here; within a day nothing is cut, so that a clock put back makes no window come twice.
+    """
+    bound = now + _AHEAD
+    cut: dict[str, object] = {name: now for name in _NEVER_FAR_AHEAD if (getattr(state, name) or now) > bound}
+    if state.scheduled_runs and state.scheduled_runs[-1] > bound:
+        cut["scheduled_runs"] = tuple(min(run, now) for run in state.scheduled_runs)
+    if any(one.is_waiting and one.at is not None and one.at > bound for one in state.work):
+        cut["work"] = tuple(_found_by(one, now) for one in state.work)
+    return replace(state, **cut) if cut else state
+
+
+def _found_by(work: PassWork, now: datetime) -> PassWork:
+    is_ahead = work.is_waiting and work.at is not None and work.at > now
+    return replace(work, at=now) if is_ahead else work
+
+
+def _manual(situation: Situation, standing: tuple[Gate, ...]) -> Decision:
+    """Decide on a run that a person asked for: only a request that broke off before backs off."""
+    state = situation.state
+    at = state.requested_at
+    has_broken_off = at is not None and state.last_attempt_at is not None and state.last_attempt_at >= at
+    gates = (*standing, back_off_gate(situation, tolerated=0)) if has_broken_off else standing
+    return _decision(Due(at=at, reason=Reason.MANUAL, gates=()), situation, gates)
+
+
+def _scheduled(situation: Situation, standing: tuple[Gate, ...]) -> Decision:
+    options = situation.options
+    due = trigger_due(options.trigger, situation)
+    by_itself = Gate(GateName.SCHEDULE, options.enabled, value=options.enabled, threshold=True)
+    failing = back_off_gate(situation, tolerated=_RETRIES_AT_ONCE if due.beat else 0)
+    gates = (*standing, by_itself, *work_gates(situation), *due.gates, failing, quiet_gate(situation))
+    if not options.enabled or allowed_at(situation.state, situation.now) is None:
+        due = replace(due, at=None)
+    return _decision(due, situation, gates)
+
+
+def _decision(due: Due, situation: Situation, gates: tuple[Gate, ...]) -> Decision:
+    """Return when *due* may start, once the gates that shut for a while have opened."""
+    lasting = (GateName.VERSION, GateName.DREAMING, GateName.LEARNING, GateName.PAUSED)
+    if due.at is None or any(gate.name in lasting and not gate.is_open for gate in gates):
+        return Decision(due_at=None, reason=Reason.NEVER, gates=gates, window=due.window, missed=due.missed)
+    wanted = max(due.at, situation.now)
+    at = _once_open(wanted, due, situation, gates)
+    return Decision(
+        due_at=due.at if at == wanted else at,
+        reason=due.reason,
+        gates=gates,
+        window=due.window,
+        missed=due.missed,
+    )
+
+
+def _once_open(at: datetime, due: Due, situation: Situation, gates: tuple[Gate, ...]) -> datetime:
+    wanted = at
+    # Somebody has to see a window come, or it counts as missed: so it is looked again then, whatever blocks it now.
+    is_coming = due.window is not None and due.window > situation.now and wanted > situation.now
+    for gate in gates:
+        if gate.name in _PASSING and gate.until is not None and not is_coming:
+            at = max(at, gate.until)
+    if due.beat is not None and at > wanted:
+        at = next_beat(at, due.beat)
+    if due.reason is not Reason.MANUAL:
+        at = situation.out_of_quiet(at)
+    return at

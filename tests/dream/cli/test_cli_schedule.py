@@ -1,0 +1,85 @@
+"""explain, config show, run --watch, and the next dream in status."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commandline import CommandLine
+
+
+def written(data: Path, text: str) -> None:
+    data.mkdir(parents=True, exist_ok=True)
+    (data / "agentcore.toml").write_text(text, "utf-8")
+
+
+def test_a_scope_is_told_when_it_dreams_next_and_what_it_waits_for(cli: CommandLine):
+    cli("remember", "Ana likes tea.")
+    status = cli("--json", "status").document["schedule"]
+    assert (status["reason"], status["waits_for"]) == ("interval", ["interval"])
+    assert [row["pass"] for row in status["work"]] == ["(anything new)"]
+    explained = cli("--json", "explain").document
+    assert explained["due_at"] == status["due_at"]
+    assert [row["pass"] for row in explained["work"]] == ["exact-fold", "near-duplicates"]
+    told = cli("explain").out
+    assert "shut  interval" in told
+    assert "To do now: exact-fold, near-duplicates." in told
+    assert "next dream" in cli("status").out
+
+
+def test_after_a_dream_nothing_is_due_before_something_changes(cli: CommandLine):
+    cli("remember", "Ana likes tea.")
+    watched = cli("run", "--watch")
+    assert watched.code == 0
+    assert "exact-fold unchanged" in watched.err
+    assert "exact-fold" in watched.out
+    explained = cli("--json", "explain").document
+    assert (explained["due_at"], explained["reason"], "work" in explained["waits_for"]) == (None, "never", True)
+    assert "not before something changes" in cli("explain").out
+    (run,) = cli("--json", "runs").document["runs"]
+    assert run["trigger"] == "manual"
+
+
+def test_a_threshold_that_cannot_be_reached_is_said(cli: CommandLine):
+    written(cli.data, '[dreaming]\npreset = "peer"\n')
+    warned = cli("explain")
+    assert "The threshold cannot be reached by the signals present" in " ".join(warned.out.split())
+
+
+def test_every_option_is_shown_with_who_said_so(cli: CommandLine, monkeypatch: pytest.MonkeyPatch):
+    written(cli.data, '[dreaming]\npreset = "peer"\nstep_size = 9\n[dreaming.schedule.trigger]\nmin_new = 7\n')
+    monkeypatch.setenv("AGENTCORE_DREAMING__SCHEDULE__TRIGGER__IDLE", "PT30M")
+    monkeypatch.setenv("AGENTCORE_DREAMING__STEP_SIZE", "11")
+    found = {one["name"]: one for one in cli("--json", "config", "show").document["options"]}
+    told = {name: (found[name]["value"], found[name]["source"]) for name in found}
+    assert told["schedule.trigger.kind"] == ("threshold", "preset")
+    assert told["schedule.trigger.cooldown"] == ("PT8H", "preset")
+    assert told["schedule.trigger.min_new"] == (7, "toml")
+    assert told["schedule.trigger.idle"] == ("PT30M", "environment")
+    assert told["step_size"] == (11, "environment")
+    assert told["lease"] == ("PT1M", "default")
+    assert "are not the defaults." in cli("config", "show").out
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('[dreaming]\npreset = "weekly"\n', "dreaming.preset"),
+        ("[dreaming]\nstep_size = 0\n", "dreaming.step_size"),
+        ("[dreaming]\nsteps = 3\n", "dreaming.steps"),
+        ('[dreaming.schedule.trigger]\nkind = "cron"\nexpression = "61 * * * *"\n', "expression"),
+        ("dreaming = 3\n", "[dreaming]"),
+    ],
+)
+def test_what_cannot_be_configured_is_refused_in_one_sentence(cli: CommandLine, text: str, named: str):
+    written(cli.data, text)
+    refused = cli("config", "show")
+    assert refused.code == 2
+    assert named in refused.complaint
+
+
+def test_another_trigger_leaves_nothing_of_the_presets(cli: CommandLine):
+    written(cli.data, '[dreaming]\npreset = "peer"\n[dreaming.schedule.trigger]\nkind = "daily"\nat = "04:00"\n')
+    options: dict[str, Any] = {one["name"]: one["value"] for one in cli("--json", "config", "show").document["options"]}
+    assert {name for name in options if name.startswith("schedule.trigger.")} == {
+        "schedule.trigger.kind", "schedule.trigger.at", "schedule.trigger.timezone",
+    }  # fmt: skip
