@@ -25,6 +25,7 @@ from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.options import (
+    ContextOptions,
     ConversationOptions,
     FeedbackOptions,
     MemoryOptions,
@@ -90,7 +91,7 @@ def _options(arguments: Any) -> set[str]:
 
 @pytest.mark.parametrize(
     "options",
-    [MemoryOptions, ConversationOptions, SkillOptions, FeedbackOptions, WispOptions, DreamOptions],
+    [MemoryOptions, ContextOptions, ConversationOptions, SkillOptions, FeedbackOptions, WispOptions, DreamOptions],
 )
 def test_each_option_has_a_row_with_its_default(options: type[Options]):
     for section, model in _sections_of(options):
@@ -122,6 +123,8 @@ def _shown(default: object) -> str:
         return f"{default:,}"
     if isinstance(default, frozenset | tuple | Mapping):
         return ", ".join(f"`{one}`" for one in default) or "none"
+    if callable(default):
+        return f"`{default.__name__}`"
     raise AssertionError(f"show people a default such as {default!r}")
 
 

@@ -11,7 +11,7 @@ from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
 _HEAD = (*(f"R@{depth}" for depth in DEPTHS), f"N@{GAIN_DEPTH}", *(f"{budget:,}" for budget in BUDGETS))
 _LEGEND = (
     "Shares of the evidence in percent, means over the questions (n). R@k: what the best k items go back to; N@10: "
-    "NDCG, where a record counts that goes back to evidence no better one did; then what the best records go back to "
+    "NDCG, where an item counts that goes back to evidence no better one did; then what the best items go back to "
     "that fit into so many tokens. turns: the conversation; notes: the entries; both: the two in one ranking."
 )
 
