@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from agentcore.domain.decay import Decay
     from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
     from agentcore.domain.scope import Scope
-    from agentcore.domain.signals import Feedback, WispRun
+    from agentcore.domain.signals import Feedback, Purpose, WispRun
     from agentcore.domain.skill import Skill
     from agentcore.domain.subject_time import SubjectTime
     from agentcore.errors import AgentcoreError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.host import Host
     from agentcore.hosting.service import BackgroundService, HostedService
     from agentcore.hosting.tools.agent_tools import AgentTools
+    from agentcore.hosting.turn_context import TurnContext
     from agentcore.recall.hit import Hit
 
 __all__ = [
@@ -29,12 +30,14 @@ __all__ = [
     "HostedService",
     "Level",
     "MemoryEntry",
+    "Purpose",
     "Scope",
     "Skill",
     "Status",
     "SubjectTime",
     "Trust",
     "Turn",
+    "TurnContext",
     "WispRun",
 ]
 
@@ -50,12 +53,14 @@ _HOMES = {
     "HostedService": "agentcore.hosting.service",
     "Level": "agentcore.domain.memory",
     "MemoryEntry": "agentcore.domain.memory",
+    "Purpose": "agentcore.domain.signals",
     "Scope": "agentcore.domain.scope",
     "Skill": "agentcore.domain.skill",
     "Status": "agentcore.domain.memory",
     "SubjectTime": "agentcore.domain.subject_time",
     "Trust": "agentcore.domain.memory",
     "Turn": "agentcore.domain.conversation",
+    "TurnContext": "agentcore.hosting.turn_context",
     "WispRun": "agentcore.domain.signals",
 }
 
