@@ -89,7 +89,6 @@ class PrunedSearch:
         self._look_from = look_from
         self._threshold = 0.0
         self._rest = [*accumulate((term.once for term in reversed(terms)), initial=0.0)][::-1]
-        self._counts = postings.shapes()[0]
         self._unread = [*accumulate((term.postings for term in reversed(terms)), initial=0)][::-1]
 
     def run(self) -> tuple[Slots, Floats | None]:
@@ -101,7 +100,7 @@ class PrunedSearch:
         bounds = [term.once if read else term.most for term, read in zip(later, has_repeats, strict=True)]
         slots = self._hopeful(self._sums.touched(), sum(bounds))
         for number, term in enumerate(later):
-            self._look_up(slots, term, without_repeats=has_repeats[number])
+            self._look_up(slots, term)
             slots = self._hopeful(slots, sum(bounds[number + 1 :]))
         scores = self._sums.at(slots) if place == len(self._terms) else None
         self._sums.drain()
@@ -160,8 +159,8 @@ class PrunedSearch:
         least = self._threshold / self._most - rest
         return slots if least <= 0.0 else slots[self._sums.at(slots) * _SLACK >= least]
 
-    def _look_up(self, slots: Slots, term: Term, *, without_repeats: bool) -> None:
-        """Add a term to the sums of documents met before; the repetitions of some terms they have already."""
+    def _look_up(self, slots: Slots, term: Term) -> None:
+        """Add a term to the sums of documents met before; a repetition read before counts twice, which loses none."""
         if term.postings < _LOOKUPS_PER_SCAN * len(slots):
             slots, shapes = self._postings.postings(term.number)
             totals = self._sums.at(slots)
@@ -171,10 +170,7 @@ class PrunedSearch:
             held, shapes = self._postings.found(term.number, slots)
             slots = slots[held]
             totals = self._sums.at(slots)
-        amounts = self._saturations.take(shapes) * term.weight
-        if without_repeats:
-            amounts[self._counts.take(shapes) > 1.0] = 0.0
-        self._sums.raise_to(slots, totals + amounts)
+        self._sums.raise_to(slots, totals + self._saturations.take(shapes) * term.weight)
 
 
 def _leaders(totals: Floats, count: int) -> Slots:

@@ -73,8 +73,9 @@ async def test_a_compaction_at_leisure_changes_no_answer_while_documents_come_an
         for key in range(0, len(documents), 2):
             one.remove(key)
     assert index.needs_compaction
-    steps, key = 0, len(documents)
-    while index.tidy():
+    steps, key, has_more = 0, len(documents), True
+    while has_more:
+        has_more = index.tidy()
         steps += 1
         for one in (index, untouched):
             one.add(key, documents[steps % 100])
