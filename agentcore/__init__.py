@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from agentcore.domain.decay import Decay
     from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
     from agentcore.domain.scope import Scope
-    from agentcore.domain.signals import Feedback, ToolCall, WispRun
+    from agentcore.domain.signals import Feedback, Purpose, ToolCall, WispRun
     from agentcore.domain.skill import Skill
     from agentcore.domain.subject_time import SubjectTime
     from agentcore.errors import AgentcoreError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.host import Host
     from agentcore.hosting.service import BackgroundService, HostedService
     from agentcore.hosting.tools.agent_tools import AgentTools
+    from agentcore.hosting.turn_context import TurnContext
     from agentcore.recall.hit import Hit
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "HostedService",
     "Level",
     "MemoryEntry",
+    "Purpose",
     "Scope",
     "Skill",
     "Status",
@@ -36,6 +38,7 @@ __all__ = [
     "ToolCall",
     "Trust",
     "Turn",
+    "TurnContext",
     "WispRun",
 ]
 
@@ -51,6 +54,7 @@ _HOMES = {
     "HostedService": "agentcore.hosting.service",
     "Level": "agentcore.domain.memory",
     "MemoryEntry": "agentcore.domain.memory",
+    "Purpose": "agentcore.domain.signals",
     "Scope": "agentcore.domain.scope",
     "Skill": "agentcore.domain.skill",
     "Status": "agentcore.domain.memory",
@@ -58,6 +62,7 @@ _HOMES = {
     "ToolCall": "agentcore.domain.signals",
     "Trust": "agentcore.domain.memory",
     "Turn": "agentcore.domain.conversation",
+    "TurnContext": "agentcore.hosting.turn_context",
     "WispRun": "agentcore.domain.signals",
 }
 

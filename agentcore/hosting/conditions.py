@@ -63,8 +63,11 @@ def recall_filter(conditions: Mapping[str, Any]) -> RecallFilter | None:
         TypeError: there is no such condition.
 
     Example:
-        >>> recall_filter({"category": "People/Ana"}).category, recall_filter({"tags": []})
-        ('people/ana', None)
+        >>> where = recall_filter({"category": "people/Ana ", "level": "derived"})
+        >>> where.category, where.level
+        ('people/Ana', <Level.DERIVED: 'derived'>)
+        >>> recall_filter({"tags": []}) is None
+        True
     """
     refuse_unknown(conditions, _CLEAN)
     where = RecallFilter(**{name: _CLEAN[name](value) for name, value in conditions.items()})  # pyright: ignore[reportArgumentType]

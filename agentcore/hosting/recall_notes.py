@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from agentcore.clock import Clock
@@ -79,18 +80,21 @@ class RecallNotes(BackgroundService):
     async def flush(self) -> None:
         """Write what waits now."""
         self._noted.clear()
-        waiting, self._waiting = self._waiting, []
-        by_scope: dict[Scope, list[RecallHit]] = {}
-        for scope, hit in waiting:
-            by_scope.setdefault(scope, []).append(hit)
-        for scope, hits in by_scope.items():
+        refused: list[tuple[Scope, RecallHit]] = []
+        # Taken out scope by scope: what a cancellation cuts off is still there for the last flush.
+        while self._waiting:
+            scope = self._waiting[0][0]
+            hits = [hit for one, hit in self._waiting if one == scope]
+            self._waiting = [one for one in self._waiting if one[0] != scope]
             try:
-                await self._storage.write(scope, lambda unit, hits=hits: self._write(unit, hits))
+                await self._storage.write(scope, partial(self._write, hits=hits))
             except StorageError as error:
                 _log.warning("recall_hits_not_written", extra={"error": type(error).__name__, "hits": len(hits)})
-                self._waiting = [*((scope, hit) for hit in hits), *self._waiting][-MOST_WAITING:]
-                self._noted.set()
+                refused += ((scope, hit) for hit in hits)
+        if refused:
+            self._waiting = [*refused, *self._waiting][-MOST_WAITING:]
+            self._noted.set()
 
-    def _write(self, unit: UnitOfWork, hits: Sequence[RecallHit]) -> None:
+    def _write(self, unit: UnitOfWork, *, hits: Sequence[RecallHit]) -> None:
         unit.recall_hits.append(hits)
         unit.recall_hits.drop_expired(recalled_before=unit.now - self._keep, limit=_DROPPED_AT_ONCE)

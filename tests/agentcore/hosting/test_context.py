@@ -167,8 +167,11 @@ async def test_what_is_given_counts_as_needed(host: Host):
     await host.memory.remember("Casa Azul", pinned=True)
     await ask(host, "What colour is the tram?")
     await host.context.recall("tram")
-    await asyncio.sleep(0)
-    await host.context._parts.notes.flush()
+    clock = host.clock
+    assert isinstance(clock, ManualClock)
+    while not await host.memory.uses():
+        await asyncio.sleep(0.002)
+        clock.advance(timedelta(seconds=6))
     assert [(use.entry_id, use.hits) for use in await host.memory.uses()] == [(entry.id, 1)]
 
 

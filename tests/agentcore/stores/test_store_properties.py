@@ -16,6 +16,7 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, SourceKind, SourceRef, Status
 from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
+from agentcore.domain.signals import RecallHit
 from agentcore.domain.text import fold_key
 from agentcore.errors import StaleVersionError
 from agentcore.stores.protocols import FeedPosition, Origin, ReadView, UnitOfWork
@@ -203,6 +204,7 @@ def fill(unit: UnitOfWork) -> None:
     unit.feedback.append([a_feedback("a", **late)])
     unit.wisp_runs.append([a_wisp_run("a", **late)])
     unit.tool_calls.append([a_tool_call("a", **late)])
+    unit.recall_hits.append([RecallHit(entry_id="a", query="q", score=1.0, rank=1, recalled_at=START)])
     unit.settings.put("a", "a")
     unit.imports.record({"a": (RecordKind.ENTRY, "a")})
     unit.leases.acquire("a", holder="a", duration=timedelta(days=1))
@@ -239,12 +241,17 @@ def everything_readable(view: ReadView) -> dict[str, object]:
         "count_material": entries.count_material(after=0, also=("d",)),
         "position": entries.last_position(),
         "feed": entries.changes_since(FeedPosition(), limit=9).rows,
+        "facets": entries.facets_since(FeedPosition(), limit=9).rows,
+        "always": entries.always(("general",), limit=9),
         "columns": entries.importance_columns(last_seen_before=START + timedelta(1))[0].tolist(),
         "purgeable": entries.purgeable(archived_before=START + timedelta(1), floor=0.9, reinforced=9, limit=9),
         "retirement": entries.next_retirement(floor=0.9, reinforced=9),
         "derived": entries.derived_from("entry", "a"),
         "turn": turns.get("a"),
         "turns": turns.get_many("ab"),
+        "turn feed": turns.changes_since(FeedPosition(), limit=9).rows,
+        "turn keys": turns.keys_of("ab"),
+        "turns by key": turns.by_keys(range(1, 20)),
         "session": turns.session("s1"),
         "turn count": turns.count(),
         "unread": turns.count_unread(),
@@ -254,6 +261,10 @@ def everything_readable(view: ReadView) -> dict[str, object]:
         "skill": skills.get("a"),
         "named": skills.named("mail/send"),
         "catalogue": skills.catalogue(),
+        "skill feed": skills.changes_since(FeedPosition(), limit=9).rows,
+        "skills by key": skills.by_keys(range(1, 20)),
+        "recalled": view.recall_hits.uses(),
+        "recalls": view.recall_hits.count(),
         "setting": view.settings.get("a"),
         "forgotten": view.forgotten.contains(fold_keys),
         "records": list(view.records()),

@@ -1,5 +1,6 @@
 """One question judged by hand, and the file of six conversations as far as it is there."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import log2
 from pathlib import Path
@@ -49,9 +50,10 @@ def test_nothing_found_is_nothing():
 @pytest.mark.skipif(not LOCOMO.exists(), reason="the conversations are not shipped")
 async def test_a_conversation_is_recalled_as_well_as_the_documentation_says():
     (sample,) = read_locomo(LOCOMO, now=NOW, wanted=["conv-30"])
-    stores = (await measure_recall(sample)).stores
+    third = replace(sample, questions=sample.questions[::3])
+    stores = (await measure_recall(third)).stores
     turns = stores["turns"].to_json()["all"]
-    assert turns["at_records"]["10"]["mean"] >= 0.78
-    assert turns["ndcg_at_10"] >= 0.58
+    assert turns["at_records"]["10"]["mean"] >= 0.8
+    assert turns["ndcg_at_10"] >= 0.59
     within = {name: store.to_json()["all"]["within_tokens"]["500"]["mean"] for name, store in stores.items()}
     assert within["both"] > max(within["turns"], within["notes"])
