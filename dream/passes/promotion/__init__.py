@@ -1,0 +1,1 @@
+"""Promotion: what recall proved useful goes to MEMORY.md, by arithmetic alone."""
