@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
@@ -201,11 +202,23 @@ def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:
             unit.entries.delete([before.id])
         elif isinstance(before, Turn) and isinstance(after, Turn):
             read.append(after)
+        elif change.kind is RecordKind.DOCUMENT:
+            _apply_document(unit, before, after)
         else:
             _apply_skill(unit, change)
     unit.entries.replace(replaced)
     unit.entries.add(added)
     mark_turns(unit, read)
+
+
+def _apply_document(unit: UnitOfWork, before: Record | None, after: Record | None) -> None:
+    """Keep a document's new text; its file follows from the outbox."""
+    if isinstance(before, StoredDocument) and isinstance(after, StoredDocument):
+        unit.documents.replace(before, after)
+    elif isinstance(after, StoredDocument):
+        unit.documents.add(after)
+    elif isinstance(before, StoredDocument):
+        unit.documents.delete(before.id)
 
 
 def _apply_skill(unit: UnitOfWork, change: Change[Record]) -> None:
@@ -220,12 +233,12 @@ def _apply_skill(unit: UnitOfWork, change: Change[Record]) -> None:
         raise InvalidContentError(field="change", problem=f"a {change.kind} cannot be changed by a dream")
 
 
-def _sources(change_sets: Sequence[ChangeSet]) -> list[MemoryEntry | Skill | Turn]:
+def _sources(change_sets: Sequence[ChangeSet]) -> list[MemoryEntry | Skill | Turn | StoredDocument]:
     return [
         change.before
         for change_set in change_sets
         for change in change_set.changes
-        if isinstance(change.before, (MemoryEntry, Skill, Turn))
+        if isinstance(change.before, (MemoryEntry, Skill, Turn, StoredDocument))
     ]
 
 
@@ -251,6 +264,8 @@ def _present(unit: UnitOfWork, change_sets: Sequence[ChangeSet]) -> dict[Key, Re
         present[kind, record_id] = unit.skills.get(record_id)
     turns = unit.turns.get_many([record_id for kind, record_id in present if kind is RecordKind.TURN])
     present.update({(RecordKind.TURN, turn.id): turn for turn in turns})
+    for kind, record_id in [key for key in present if key[0] is RecordKind.DOCUMENT]:
+        present[kind, record_id] = unit.documents.get(record_id)
     return present
 
 
@@ -266,6 +281,7 @@ def _moved(change_set: ChangeSet, present: Mapping[Key, Record | None]) -> list[
 
 def _is_as_read(stored: Record | None, before: Record | None) -> bool:
     # The journal's image is what an undo brings back, so the pass's word for it is not enough.
-    if isinstance(stored, (MemoryEntry, Skill, Turn)) and isinstance(before, (MemoryEntry, Skill, Turn)):
+    kept = (MemoryEntry, Skill, Turn, StoredDocument)
+    if isinstance(stored, kept) and isinstance(before, kept):
         return stored.version == before.version and stored == before
     return stored is None and before is None

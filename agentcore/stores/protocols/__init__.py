@@ -10,6 +10,7 @@ leaves a row in the change feed, which the recall index and the triggers follow.
 
 from agentcore.stores.protocols.busy import BusyHolder, BusyReader, BusyStore
 from agentcore.stores.protocols.conversation import TurnMaterial, TurnReader, TurnStore
+from agentcore.stores.protocols.documents import DocumentReader, DocumentStore
 from agentcore.stores.protocols.entries import EntryReader, EntryStore, Material, Repeated
 from agentcore.stores.protocols.feed import FeedPage, FeedPosition, IndexRow
 from agentcore.stores.protocols.leases import Lease, LeaseReader, LeaseStore
@@ -28,6 +29,8 @@ __all__ = [
     "BusyHolder",
     "BusyReader",
     "BusyStore",
+    "DocumentReader",
+    "DocumentStore",
     "EntryReader",
     "EntryStore",
     "FeedPage",

@@ -13,6 +13,7 @@ from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.stores.protocols.busy import BusyReader, BusyStore
 from agentcore.stores.protocols.conversation import TurnReader, TurnStore
+from agentcore.stores.protocols.documents import DocumentReader, DocumentStore
 from agentcore.stores.protocols.entries import EntryReader, EntryStore
 from agentcore.stores.protocols.leases import LeaseReader, LeaseStore
 from agentcore.stores.protocols.ledgers import (
@@ -96,6 +97,11 @@ class ReadView(Protocol):
         ...
 
     @property
+    def documents(self) -> DocumentReader:
+        """Documents of the workspace."""
+        ...
+
+    @property
     def settings(self) -> SettingsReader:
         """Settings."""
         ...
@@ -156,6 +162,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def tool_calls(self) -> SignalStore[ToolCall]:
         """Calls of tools."""
+        ...
+
+    @property
+    def documents(self) -> DocumentStore:
+        """Documents of the workspace."""
         ...
 
     @property

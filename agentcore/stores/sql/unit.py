@@ -7,12 +7,14 @@ from sqlalchemy import select
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.decay import Decay
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.stores.protocols import Forgotten
 from agentcore.stores.sql.busy import SqlBusyStore
+from agentcore.stores.sql.documents import DOCUMENTS, SqlDocumentStore
 from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entry
 from agentcore.stores.sql.entry_store import SqlEntryStore
 from agentcore.stores.sql.forgetting import forget
@@ -92,6 +94,11 @@ class SqlUnit:
         return SqlSignalStore(self.transaction, TOOL_CALLS)
 
     @property
+    def documents(self) -> SqlDocumentStore:
+        """Documents of the workspace."""
+        return SqlDocumentStore(self.transaction)
+
+    @property
     def settings(self) -> SqlSettingsStore:
         """Settings."""
         return SqlSettingsStore(self.transaction)
@@ -125,7 +132,7 @@ class SqlUnit:
         mine = entries.c.scope_id == self.transaction.scope_id
         for row in self.transaction.connection.execute(select(*RECORD_COLUMNS).where(mine).order_by(entries.c.id)):
             yield to_entry(self.transaction, row)
-        for rows in (_TURNS, _SKILLS, SKILL_USES, FEEDBACK, WISP_RUNS, TOOL_CALLS):
+        for rows in (_TURNS, _SKILLS, SKILL_USES, FEEDBACK, WISP_RUNS, TOOL_CALLS, DOCUMENTS):
             yield from self._all(rows)
 
     def _all(
@@ -135,7 +142,8 @@ class SqlUnit:
         | RecordRows[SkillUse]
         | RecordRows[Feedback]
         | RecordRows[WispRun]
-        | RecordRows[ToolCall],
+        | RecordRows[ToolCall]
+        | RecordRows[StoredDocument],
     ) -> Iterator[Record]:
         statement = select(*rows.columns).where(rows.table.c.scope_id == self.transaction.scope_id)
         for row in self.transaction.connection.execute(statement.order_by(rows.table.c.id)):

@@ -30,6 +30,7 @@ it gave and what was wanted.
 """
 
 from agentcore.testing.contracts.busy import BusyContract
+from agentcore.testing.contracts.documents import DocumentContract
 from agentcore.testing.contracts.entries import EntryContract
 from agentcore.testing.contracts.feed import FeedContract
 from agentcore.testing.contracts.forgetting import ForgetContract
@@ -54,6 +55,7 @@ class StorageContract(
     TurnContract,
     SkillContract,
     SignalContract,
+    DocumentContract,
     LeaseContract,
     BusyContract,
     LedgerContract,
@@ -66,6 +68,7 @@ class StorageContract(
 __all__ = [
     "START",
     "BusyContract",
+    "DocumentContract",
     "EntryContract",
     "FeedContract",
     "ForgetContract",

@@ -38,11 +38,12 @@ from agentcore.stores.sql.schema.records import (
     turns,
     wisp_runs,
 )
+from agentcore.stores.sql.schema.workspace import documents, outbox, promotions
 
-REVISION = "0003"
+REVISION = "0007"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0003")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0007")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "cursors",
     "decisions",
     "deferred",
+    "documents",
     "entries",
     "entry_sources",
     "feedback",
@@ -64,8 +66,10 @@ __all__ = [
     "metadata",
     "model_calls",
     "model_failures",
+    "outbox",
     "pass_ledger",
     "plans",
+    "promotions",
     "reopened",
     "runs",
     "scopes",
