@@ -15,6 +15,7 @@ class StoredDocument:
         scope: Whose workspace.
         content: The whole text, a byte order mark included.
         updated_at: When this text was first seen or written here.
+        own: Fold keys of the items that the agent or its dreams wrote, sorted; all others are a person's.
         version: Optimistic version.
     """
 
@@ -22,4 +23,5 @@ class StoredDocument:
     scope: Scope
     content: str
     updated_at: datetime
+    own: tuple[str, ...] = ()
     version: int = field(default=1, compare=False)

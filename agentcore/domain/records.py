@@ -155,6 +155,7 @@ def _checked(value: Any, wanted: type[T]) -> T:
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "tags": _texts,
     "see_also": _texts,
+    "own": _texts,
     "absorbed": _counts,
     "subject_time": _subject_time,
     "metadata": _pairs,

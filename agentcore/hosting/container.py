@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from dependency_injector import containers, providers
 
 from agentcore.domain.scope import Scope
+from agentcore.hosting.aftermath import Aftermath
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.hosting.blueprint import Blueprint
 from agentcore.hosting.conversation import Conversation
@@ -19,6 +20,7 @@ from agentcore.hosting.skills import Skills
 from agentcore.hosting.tool_calls import ToolCallLog
 from agentcore.hosting.watching import BusyWatch
 from agentcore.hosting.wisps import WispLog
+from agentcore.hosting.workspace import AgentWorkspace
 from agentcore.ids import RandomIds
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import Recall
@@ -59,6 +61,7 @@ class _HostContainer(containers.DeclarativeContainer):
     recall_options: providers.Dependency[Any] = providers.Dependency()
     conversation_options: providers.Dependency[Any] = providers.Dependency()
     skill_options: providers.Dependency[Any] = providers.Dependency()
+    workspaces: providers.Dependency[Any] = providers.Dependency()
     corrections: providers.Dependency[Any] = providers.Dependency()
     feedback_options: providers.Dependency[Any] = providers.Dependency()
     wisp_options: providers.Dependency[Any] = providers.Dependency()
@@ -71,7 +74,9 @@ class _HostContainer(containers.DeclarativeContainer):
     announcer = providers.Singleton(BusyAnnouncer, storage=storage, clock=clock, gate=gate, holder=holder)
     watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
 
-    memory = providers.Factory(Memory, storage=storage, recall=recall, ids=ids)
+    aftermath = providers.Singleton(Aftermath)
+
+    memory = providers.Factory(Memory, storage=storage, recall=recall, ids=ids, aftermath=aftermath)
     conversation = providers.Factory(
         Conversation,
         storage=storage,
@@ -85,6 +90,8 @@ class _HostContainer(containers.DeclarativeContainer):
     wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
     tool_calls = providers.Factory(ToolCallLog, storage=storage, ids=ids, options=tool_call_options)
 
+    workspace = providers.Factory(AgentWorkspace, storage=storage, workspaces=workspaces)
+
     parts = providers.Singleton(
         HostParts,
         storage=storage,
@@ -97,6 +104,8 @@ class _HostContainer(containers.DeclarativeContainer):
         capabilities=capabilities,
         data_dir=data_dir,
         shares_endpoint=shares_endpoint,
+        workspaces=workspaces,
+        aftermath=aftermath,
     )
     dreams = providers.Singleton(_dreams, dreaming, parts)
     dreams_of = providers.Factory(_dreams_of, dreams)
@@ -109,6 +118,7 @@ class _HostContainer(containers.DeclarativeContainer):
         feedback=feedback.provider,
         wisps=wisps.provider,
         tool_calls=tool_calls.provider,
+        workspace=workspace.provider,
         dreams=dreams_of.provider,
     )
     services = providers.List(storage, recall, announcer)
@@ -141,6 +151,7 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "recall_options": memory.recall(),
         "conversation_options": blueprint.conversation,
         "corrections": blueprint.feedback and (blueprint.corrections or is_correction),
+        "workspaces": blueprint.workspaces,
         "skill_options": blueprint.skills,
         "feedback_options": blueprint.feedback,
         "wisp_options": blueprint.wisps,
@@ -158,6 +169,7 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "feedback": blueprint.feedback,
         "wisps": blueprint.wisps,
         "tool_calls": blueprint.tool_calls,
+        "workspace": blueprint.workspace,
     }
     substitutes: dict[str, providers.Object[Any]] = {
         name: providers.Object(None) for name, options in services.items() if options is None

@@ -24,6 +24,7 @@ from agentcore.stores.protocols import Storage
 
 if TYPE_CHECKING:
     from agentcore.hosting.tools.agent_tools import AgentTools, ToolArguments
+    from agentcore.hosting.workspace import AgentWorkspace
     from dream.cycle.dreams import Dreams
 
 T = TypeVar("T")
@@ -39,6 +40,7 @@ class ServiceFactories:
     feedback: Callable[[Scope], FeedbackLog | None]
     wisps: Callable[[Scope], WispLog | None]
     tool_calls: Callable[[Scope], ToolCallLog | None]
+    workspace: Callable[[Scope], "AgentWorkspace | None"]
     dreams: Callable[[Scope], "Dreams | None"]
 
 
@@ -91,6 +93,11 @@ class ScopedHost:
     def tool_calls(self) -> ToolCallLog:
         """What tools it called."""
         return _present(self._factories.tool_calls(self._scope), "log of tool calls", "with_tool_calls")
+
+    @cached_property
+    def workspace(self) -> "AgentWorkspace":
+        """The documents that it shares with its people."""
+        return _present(self._factories.workspace(self._scope), "workspace", "with_workspace")
 
     @cached_property
     def dreams(self) -> "Dreams":
@@ -200,6 +207,11 @@ class Host(Lifecycle):
     def tool_calls(self) -> ToolCallLog:
         """The default scope's tool calls."""
         return self._default.tool_calls
+
+    @property
+    def workspace(self) -> "AgentWorkspace":
+        """The default scope's documents."""
+        return self._default.workspace
 
     @property
     def dreams(self) -> "Dreams":

@@ -12,6 +12,7 @@ from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
 from agentcore.errors import InvalidContentError, InvalidOptionsError
+from agentcore.hosting.aftermath import Aftermath
 from agentcore.hosting.amendment import Amendments, amend, checked, retire
 from agentcore.hosting.checks import clean_instant, clean_query, clean_text
 from agentcore.hosting.intake import Intake
@@ -38,9 +39,13 @@ class Memory:
         storage: Where it is kept.
         recall: Finds it again.
         ids: Names new entries.
+        aftermath: Who has to follow a forget.
     """
 
-    def __init__(self, scope: Scope, *, storage: Storage, recall: Recall, ids: IdFactory) -> None:
+    def __init__(
+        self, scope: Scope, *, storage: Storage, recall: Recall, ids: IdFactory, aftermath: Aftermath | None = None
+    ) -> None:
+        self._aftermath = aftermath or Aftermath()
         self._scope = scope
         self._storage = storage
         self._recall = recall
@@ -138,7 +143,9 @@ class Memory:
         Raises:
             UnknownRecordError: no entry has this id.
         """
-        return await self._storage.write(self._scope, lambda unit: unit.forget(entry_id))
+        forgotten = await self._storage.write(self._scope, lambda unit: unit.forget(entry_id))
+        await self._aftermath.tell(self._scope)
+        return forgotten
 
     async def is_forgotten(self, content: str) -> bool:
         """Tell whether a person asked to forget this text, whatever became of it since."""

@@ -14,6 +14,7 @@ from agentcore.domain.memory import Trust
 from agentcore.domain.text import MAX_CONTENT
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.options import RecallOptions
+from agentcore.workspace.workspaces import GitUse
 
 E = TypeVar("E", bound=Exception)
 
@@ -138,6 +139,15 @@ class ToolCallOptions(Options):
 
     max_text: int = Field(default=400, ge=0, le=MAX_CONTENT)
     """Characters of arguments and error messages that are kept; the rest is cut off."""
+
+
+class WorkspaceOptions(Options):
+    """What is done with the documents of the workspace."""
+
+    section: ClassVar[str] = "workspace"
+
+    git: GitUse = GitUse.AUTO
+    """Whether what dreams write is committed: `auto` if the workspace is a repository, `init` always, `off` never."""
 
 
 def together(refusals: Sequence[E]) -> "E | ExceptionGroup[E]":

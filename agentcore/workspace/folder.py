@@ -42,6 +42,11 @@ class Written:
     text: str
     hash: str | None
 
+    @property
+    def text_or_none(self) -> str | None:
+        """Its text, None if there is no such file."""
+        return None if self.hash is None else self.text
+
 
 class WorkspaceFolder:
     """The files of one workspace; every method blocks, so ask from a thread.
@@ -133,6 +138,23 @@ class WorkspaceFolder:
         finally:
             draft.unlink(missing_ok=True)
         return sha256(text.encode()).hexdigest()
+
+    def remove(self, name: str, *, over: str) -> None:
+        """Take a document away; the one who changed it since it was read wins.
+
+        Raises:
+            DocumentChangedError: the file is not the one that was read.
+            UnreadableDocumentError: what stands in its place cannot be read.
+            UnwritableDocumentError: the disk refused.
+        """
+        path = self.path(name)
+        try:
+            if self.read(name).hash != over:
+                raise DocumentChangedError(name=name)
+            path.unlink()
+            _flush_folder(path.parent)
+        except OSError as error:
+            raise UnwritableDocumentError(name=name, problem=_told(error)) from None
 
 
 def _draft(path: Path, content: bytes) -> Path:

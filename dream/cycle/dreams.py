@@ -11,6 +11,7 @@ from agentcore.hosting.service import HostedService
 from agentcore.stores.protocols import ReadView, UnitOfWork
 from dream.cycle.history import History, Status, read_history, read_status
 from dream.cycle.lease import DREAM_LEASE
+from dream.cycle.leftovers import Leftovers
 from dream.cycle.revision import Reviser
 from dream.cycle.run_forecast import Forecaster
 from dream.cycle.runner import PAUSED_SETTING, Runner
@@ -59,9 +60,14 @@ class Dreams:
 
     @property
     def services(self) -> tuple[HostedService, ...]:
-        """What works beside the dreams as long as the host lives: it evaluates conversations, if there is a model."""
+        """What works beside the dreams as long as the host lives.
+
+        It writes out documents that an earlier process left, and evaluates conversations, if there is a model.
+        """
         evaluates = self._parts.capabilities >= NEEDS and SESSION_EVALUATOR not in self._options.disabled
-        return (SessionEvaluator(self._parts, self._options),) if evaluates else ()
+        evaluators = (SessionEvaluator(self._parts, self._options),) if evaluates else ()
+        leftovers = () if self._parts.workspaces is None else (Leftovers(self._parts, self._options),)
+        return (*leftovers, *evaluators)
 
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""
@@ -101,7 +107,13 @@ class Dreams:
             recall = self._parts.recall.on(copy)
             await recall.start()
             try:
-                trial = replace(self._parts, storage=copy, recall=recall)
+                workspaces = self._parts.workspaces
+                trial = replace(
+                    self._parts,
+                    storage=copy,
+                    recall=recall,
+                    workspaces=None if workspaces is None else workspaces.read_only(),
+                )
                 await copy.write(self._scope, _clear_the_way)
                 report = await Runner(trial, self._options).run(self._scope, passes=passes, now=now)
                 plan = await copy.read(

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from agentcore.clock import Clock
+from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, Origin
@@ -42,6 +43,7 @@ class PassRun:
         next_number: The number of the run's next step.
         log_readers: Enabled passes that read the conversation log.
         log_end: Position of the newest turn when the run began.
+        obstacle: Why documents must be left alone; None if they need not.
         worked: How long its steps took so far, their commits included, in seconds.
         spent: What its calls cost, however far it came.
     """
@@ -57,6 +59,7 @@ class PassRun:
     next_number: int
     log_readers: tuple[str, ...] = ()
     log_end: int = 0
+    obstacle: str | None = None
     worked: float = field(init=False)
     spent: Spent = field(default=Spent(), init=False)
 
@@ -98,6 +101,8 @@ class PassRun:
         missing = sorted(item.value for item in self.dream_pass.requires - self.parts.capabilities)
         if missing:
             return self._report(PassOutcome.SKIPPED, f"{Skip.MISSING}: {', '.join(missing)}")
+        if self.obstacle is not None and Capability.WORKSPACE in self.dream_pass.requires:
+            return self._report(PassOutcome.SKIPPED, f"{Skip.WORKSPACE}: {self.obstacle}")
         if not self.steps:
             work = await self._has_work()
             if not work.pending and not work.reports:

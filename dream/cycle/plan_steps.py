@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record, RecordKind
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.steps import apply_changes
@@ -63,6 +64,7 @@ class PlanWriter:
                 applied.stale += [row.record_id for row in planned]
                 continue
             apply_changes(unit, change_set.changes)
+            bookkeeping(unit).outbox.post(self.run_id, self.pass_name, change_set.changes)
             change_sets.append(change_set)
             applied.accepted += len(change_set.changes)
         books = bookkeeping(unit)
@@ -137,7 +139,7 @@ def _as_planned(unit: UnitOfWork, planned: Sequence[JournalRow]) -> tuple[Change
     marks: dict[str, str] = {}
     for row in planned:
         present = _stored(unit, row)
-        if image_text(present) != row.before:
+        if not _is_as_planned(present, row):
             moved.append(row.record_id)
             continue
         changes.append(Change(before=present, after=row.became(present), reason=row.reason))
@@ -146,6 +148,18 @@ def _as_planned(unit: UnitOfWork, planned: Sequence[JournalRow]) -> tuple[Change
     return ChangeSet(operation=planned[0].operation, changes=tuple(changes), fingerprints=marks), moved
 
 
+def _is_as_planned(present: Record | None, row: JournalRow) -> bool:
+    """Tell whether the record is what the plan took it for; of a document its text alone says so."""
+    planned = row.record_before if row.kind is RecordKind.DOCUMENT else None
+    if isinstance(present, StoredDocument) and isinstance(planned, StoredDocument):
+        return present.content == planned.content
+    return image_text(present) == row.before
+
+
 def _stored(unit: UnitOfWork, row: JournalRow) -> Record | None:
-    stores = {RecordKind.ENTRY: unit.entries.get, RecordKind.TURN: unit.turns.get}
+    stores = {
+        RecordKind.ENTRY: unit.entries.get,
+        RecordKind.TURN: unit.turns.get,
+        RecordKind.DOCUMENT: unit.documents.get,
+    }
     return stores.get(row.kind, unit.skills.get)(row.record_id)

@@ -12,6 +12,7 @@ from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.consuming import log_readers
+from dream.cycle.documents import Delivery, Documents
 from dream.cycle.lease import DREAM_LEASE, dream_lease
 from dream.cycle.model_passing import ModelPassRun, reopen_unfinished
 from dream.cycle.passing import PassRun
@@ -188,6 +189,8 @@ class Runner:
     async def _dream(self, scope: Scope, lease: Lease, start: _Start) -> RunReport:
         reports: list[PassReport] = []
         number = max((step.number for step in start.steps), default=0) + 1
+        documents = Documents(self._parts, scope)
+        obstacle = None if self._parts.workspaces is None else await documents.prepare()
         for place in self._order:
             name = place.dream_pass.name
             if name not in start.names or name in self._options.disabled:
@@ -195,10 +198,12 @@ class Runner:
                 reports.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
                 continue
             steps = [step for step in start.steps if step.pass_name.partition("/")[0] == name]
-            run = self._pass_run(lease, start, place.dream_pass, steps=steps, number=number)
+            run = self._pass_run(lease, start, place.dream_pass, steps=steps, number=number, obstacle=obstacle)
             reports.append(await _isolated(run))
             number = run.next_number
-        report = start.report.with_passes(tuple(reports), self._parts.clock.now())
+        delivery = await documents.deliver() if obstacle is None else Delivery()
+        passes = tuple(delivery.told_in(report) for report in reports)
+        report = start.report.with_passes(passes, self._parts.clock.now())
         await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.close(report))
         return report
 
@@ -210,6 +215,7 @@ class Runner:
         *,
         steps: list[StepRow],
         number: int,
+        obstacle: str | None,
     ) -> PassRun:
         shared: dict[str, Any] = {
             "parts": self._parts,
@@ -221,6 +227,7 @@ class Runner:
             "lease": lease,
             "steps": steps,
             "next_number": number,
+            "obstacle": obstacle,
             "log_readers": log_readers(self._order, self._options.disabled, self._parts.capabilities),
             "log_end": start.log_end,
         }

@@ -84,8 +84,11 @@ class StepWriter:
         unit.leases.assert_held(self.lease)
         books, proposal = bookkeeping(unit), draft.proposal
         judged = self._judge(unit, books, proposal.change_sets)
-        apply_changes(unit, [change for change_set in judged.accepted for change in change_set.changes])
+        apply_changes(unit, _changes_of(judged.accepted))
         books.journal.write(self.run_id, number, self.pass_name, judged.accepted)
+        books.outbox.post(self.run_id, self.pass_name, _changes_of(judged.accepted))
+        if len(judged.accepted) == len(proposal.change_sets):
+            books.promotions.record(proposal.promotions)
         books.deferred.remove(draft.waited)
         books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
         books.clusters.remove(proposal.unsettled, pass_name=self.pass_name)
@@ -181,6 +184,10 @@ def _to_look_at_again(stale: Sequence[str], draft: Draft) -> list[str]:
         return list(stale)
     members = [str(record_id) for record_id, _ in draft.batch or ()]
     return list(stale) if set(stale) <= set(members) else members
+
+
+def _changes_of(change_sets: Sequence[ChangeSet]) -> list[Change[Record]]:
+    return [change for change_set in change_sets for change in change_set.changes]
 
 
 def _any_capped(change_sets: Sequence[ChangeSet]) -> bool:

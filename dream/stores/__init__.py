@@ -17,7 +17,9 @@ from dream.stores.decisions import DecisionStore
 from dream.stores.deferred import DeferredStore
 from dream.stores.journal import JournalStore
 from dream.stores.ledger import LedgerStore
+from dream.stores.outbox import OutboxStore
 from dream.stores.plans import PlanStore
+from dream.stores.promotions import PromotionStore
 from dream.stores.run_history import RunHistory
 from dream.stores.runs import RunStore
 from dream.stores.usage import UsageStore
@@ -40,6 +42,8 @@ class Books:
         history: Finished dreams, the newest first.
         usage: What calls cost.
         attempts: In how many runs a pass failed on a record.
+        outbox: Texts of documents that are to be written to their files.
+        promotions: What was promoted to MEMORY.md.
     """
 
     runs: RunStore
@@ -54,6 +58,8 @@ class Books:
     history: RunHistory
     usage: UsageStore
     attempts: AttemptStore
+    outbox: OutboxStore
+    promotions: PromotionStore
 
 
 def bookkeeping(view: ReadView) -> Books:
@@ -74,4 +80,6 @@ def bookkeeping(view: ReadView) -> Books:
         RunHistory(transaction),
         UsageStore(transaction),
         AttemptStore(transaction),
+        OutboxStore(transaction),
+        PromotionStore(transaction),
     )

@@ -30,6 +30,7 @@ _READERS: dict[str, Any] = {
     "rating": Rating,
     "failure_category": FailureCategory,
     "see_also": _texts,
+    "own": _texts,
     "generated": bool,
     "succeeded": bool,
 }

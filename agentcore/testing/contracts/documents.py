@@ -8,7 +8,9 @@ from agentcore.stores.protocols import Storage
 from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
 from agentcore.testing.contracts.samples import DAY, OTHER_SCOPE, SCOPE, START
 
-_MEMORY = StoredDocument(id="MEMORY.md", scope=SCOPE, content="\ufeff# Memory\r\n\r\n- Ana\n", updated_at=START)
+_MEMORY = StoredDocument(
+    id="MEMORY.md", scope=SCOPE, content="\ufeff# Memory\r\n\r\n- Ana\n", updated_at=START, own=("a", "b")
+)
 _DREAMS = StoredDocument(id="DREAMS.md", scope=SCOPE, content="", updated_at=START)
 
 _GONE = True

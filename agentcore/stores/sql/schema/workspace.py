@@ -12,6 +12,7 @@ documents = Table(
     record_id(),
     Column("content", Text, nullable=False),
     instant("updated_at"),
+    Column("own", Text, nullable=False),
     Column("version", Integer, nullable=False),
     UniqueConstraint("scope_id", "id"),
 )

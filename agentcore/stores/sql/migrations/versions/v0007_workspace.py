@@ -16,6 +16,7 @@ def upgrade() -> None:
         *record("documents"),
         *columns(sa.Text, "content"),
         *columns(sa.BigInteger, "updated_at"),
+        *columns(sa.Text, "own"),
         *columns(sa.Integer, "version"),
     )
     op.create_table(
