@@ -2,9 +2,15 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from agentcore.domain.memory import Trust
 from agentcore.domain.scope import Scope
+
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +44,16 @@ class Turn:
     trust: Trust = Trust.STATED
     generated: bool = False
     version: int = field(default=1, compare=False)
+
+
+def spoken_line(speaker: str | None, content: str, said: datetime) -> str:
+    """Return a turn as recall reads it and an agent is shown it: when it was said, by whom, and what.
+
+    Example:
+        >>> from datetime import UTC
+        >>> spoken_line("Ana", "I moved.", datetime(2023, 5, 7, tzinfo=UTC))
+        '[7 May 2023] Ana: I moved.'
+    """
+    # Not strftime, whose months are in the language of the process.
+    date = f"[{said.day} {_MONTHS[said.month - 1]} {said.year}]"
+    return f"{date} {speaker}: {content}" if speaker else f"{date} {content}"

@@ -139,3 +139,58 @@ class ToolCall:
     duration_ms: int | None = None
     occurred_at: datetime
     recorded_at: datetime
+
+
+class Purpose(StrEnum):
+    """Why something is recalled."""
+
+    NEED = "need"
+    """A turn needs it: what is found counts as used."""
+    PREVIEW = "preview"
+    """Somebody looks: a person at a prompt, a test, a dream. Nothing is recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallHit:
+    """One entry that a need recalled.
+
+    Args:
+        entry_id: Which entry.
+        query: Hash of the normalised query; equal questions have equal hashes.
+        score: What it scored; comparable within one answer only.
+        rank: Its place in the answer, from 1.
+        recalled_at: When.
+        session_id: The conversation that needed it, if it is known.
+    """
+
+    entry_id: str
+    query: str
+    score: float
+    rank: int
+    recalled_at: datetime
+    session_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallUse:
+    """How often needs have recalled an entry.
+
+    Args:
+        entry_id: Which entry.
+        hits: How often.
+        queries: By how many distinct queries.
+        days: On how many distinct days, UTC.
+        mean_score: What it scored on average.
+        best_rank: Its best place in an answer, from 1.
+        first_at: When first.
+        last_at: When last.
+    """
+
+    entry_id: str
+    hits: int
+    queries: int
+    days: int
+    mean_score: float
+    best_rank: int
+    first_at: datetime
+    last_at: datetime

@@ -268,6 +268,22 @@ def compatible(one: SubjectTime | None, other: SubjectTime | None) -> bool:
     return one is None or other is None or (_fits(one, other) and _fits(other, one))
 
 
+def overlaps(one: SubjectTime, other: SubjectTime) -> bool:
+    """Tell whether two times have a moment in common, by any of their parts.
+
+    Example:
+        >>> overlaps(SubjectTime.parse("2019; 1995..2003"), SubjectTime.parse("2001-06"))
+        True
+        >>> overlaps(SubjectTime.parse("2019"), SubjectTime.parse("2020..?"))
+        False
+    """
+    return any(_overlap(part, another) for part in _parts(one) for another in _parts(other))
+
+
+def _parts(time: SubjectTime) -> "tuple[PartialDate | Span, ...]":
+    return time.points if time.span is None else (*time.points, time.span)
+
+
 def _fits(one: SubjectTime, other: SubjectTime) -> bool:
     spans = () if other.span is None else (other.span,)
     for_points, for_span = other.points or spans, spans or other.points

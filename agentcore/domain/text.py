@@ -49,6 +49,16 @@ def fold_key(content: str) -> str:
     return blake2b(normalise(content).encode(), digest_size=16).hexdigest()
 
 
+def query_key(query: str) -> str:
+    """Return 32 hexadecimal digits that are equal for queries that ask the same but for case, spacing and their end.
+
+    Example:
+        >>> query_key("Where does Ana live?") == query_key("where does  Ana live")
+        True
+    """
+    return blake2b(normalise(query).rstrip("?!.… ").encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
 def clean_content(text: object) -> str:
     """Return *text* stripped, if it can be stored.
 

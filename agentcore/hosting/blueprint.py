@@ -10,6 +10,7 @@ from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.hosting.corrections import CorrectionDetector
 from agentcore.hosting.options import (
+    ContextOptions,
     ConversationOptions,
     FeedbackOptions,
     MemoryOptions,
@@ -49,6 +50,7 @@ class Blueprint:
         workspace: What is done with documents.
         where: Where the workspaces are.
         corrections: What finds users' turns that correct the assistant; None is the rules there are.
+        context: What a turn is given; None for the defaults.
         services: The host's own services, in the order to start them.
         busy_sources: What tells of people served where the host does not see it.
         dreaming: Makes the dreams.
@@ -69,6 +71,7 @@ class Blueprint:
     workspace: WorkspaceOptions | None = None
     where: Whereabouts | None = None
     corrections: CorrectionDetector | None = None
+    context: ContextOptions | None = None
     services: Sequence[HostedService] = ()
     busy_sources: Sequence[BusySource] = ()
     dreaming: "DreamFactory | None" = None

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.corrections import CorrectionDetector
     from agentcore.hosting.host import Host
     from agentcore.hosting.options import (
+        ContextOptions,
         ConversationOptions,
         FeedbackOptions,
         MemoryOptions,
@@ -127,6 +128,10 @@ class AgentHostBuilder:
         self._workspace = where
         return self._with("workspace", options)
 
+    def with_context(self, options: "_Told[ContextOptions]" = None) -> Self:
+        """Say what a turn is given by `host.context`, which every host with a memory has."""
+        return self._with("context", options)
+
     def with_dreaming(self, configure: "_Told[DreamOptions]" = None) -> Self:
         """Let dreams tend the memory in idle time."""
         # The one import from agentcore into dream: whoever does not dream does not load it.
@@ -232,6 +237,7 @@ class AgentHostBuilder:
             workspace=settling.options(options.WorkspaceOptions, self._told.get("workspace")),
             where=None if self._workspace is None else settling.workspace(self._workspace),
             corrections=self._corrections and settling.function("with_feedback(corrections)", self._corrections),
+            context=settling.options(options.ContextOptions, self._told.get("context")),
             services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),
             busy_sources=tuple(settling.function("with_busy_source", one) for one in self._busy_sources),
             dreaming=self._install and settling.plugin(self._install, self._told["dreaming"]),

@@ -1,6 +1,7 @@
 """The container: the one place where services are put together; it lives only while a host is built."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dependency_injector import containers, providers
@@ -9,13 +10,16 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.aftermath import Aftermath
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.hosting.blueprint import Blueprint
+from agentcore.hosting.context import Context, ContextParts
+from agentcore.hosting.context_windows import ContextWindows
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.corrections import is_correction
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.memory import Memory
-from agentcore.hosting.options import MemoryOptions
+from agentcore.hosting.options import ContextOptions, ConversationOptions, MemoryOptions
 from agentcore.hosting.parts import HostParts
+from agentcore.hosting.recall_notes import RecallNotes
 from agentcore.hosting.skills import Skills
 from agentcore.hosting.tool_calls import ToolCallLog
 from agentcore.hosting.watching import BusyWatch
@@ -23,7 +27,7 @@ from agentcore.hosting.wisps import WispLog
 from agentcore.hosting.workspace import AgentWorkspace
 from agentcore.ids import RandomIds
 from agentcore.llm.gate import BusyGate
-from agentcore.recall.recall import Recall
+from agentcore.recall.recall import INDEX_FOLDER, Recall
 from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
 
 if TYPE_CHECKING:
@@ -58,8 +62,11 @@ class _HostContainer(containers.DeclarativeContainer):
     busy_sources: providers.Dependency[Any] = providers.Dependency()
     shutdown_timeout: providers.Dependency[Any] = providers.Dependency()
     decay: providers.Dependency[Any] = providers.Dependency()
+    recall_kept: providers.Dependency[Any] = providers.Dependency()
     recall_options: providers.Dependency[Any] = providers.Dependency()
+    recall_folder: providers.Dependency[Any] = providers.Dependency()
     conversation_options: providers.Dependency[Any] = providers.Dependency()
+    context_options: providers.Dependency[Any] = providers.Dependency()
     skill_options: providers.Dependency[Any] = providers.Dependency()
     workspaces: providers.Dependency[Any] = providers.Dependency()
     corrections: providers.Dependency[Any] = providers.Dependency()
@@ -69,24 +76,31 @@ class _HostContainer(containers.DeclarativeContainer):
 
     gate = providers.Singleton(BusyGate)
     storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
-    recall = providers.Singleton(Recall, storage, options=recall_options)
+    recall = providers.Singleton(Recall, storage, options=recall_options, folder=recall_folder)
     holder = providers.Singleton(_holder)
     announcer = providers.Singleton(BusyAnnouncer, storage=storage, clock=clock, gate=gate, holder=holder)
     watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
 
     aftermath = providers.Singleton(Aftermath)
 
-    memory = providers.Factory(Memory, storage=storage, recall=recall, ids=ids, aftermath=aftermath)
+    notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_kept)
+    memory = providers.Factory(Memory, storage=storage, recall=recall, notes=notes, ids=ids, aftermath=aftermath)
     conversation = providers.Factory(
         Conversation,
         storage=storage,
+        recall=recall,
         ids=ids,
         options=conversation_options,
         corrections=corrections,
         feedback=feedback_options,
     )
-    skills = providers.Factory(Skills, storage=storage, ids=ids, options=skill_options)
+    skills = providers.Factory(Skills, storage=storage, recall=recall, ids=ids, options=skill_options)
     feedback = providers.Factory(FeedbackLog, storage=storage, ids=ids, options=feedback_options)
+    windows = providers.Singleton(ContextWindows)
+    context_parts = providers.Singleton(
+        ContextParts, storage=storage, recall=recall, notes=notes, windows=windows, options=context_options
+    )
+    context = providers.Factory(Context, parts=context_parts)
     wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
     tool_calls = providers.Factory(ToolCallLog, storage=storage, ids=ids, options=tool_call_options)
 
@@ -119,9 +133,10 @@ class _HostContainer(containers.DeclarativeContainer):
         wisps=wisps.provider,
         tool_calls=tool_calls.provider,
         workspace=workspace.provider,
+        context=context.provider,
         dreams=dreams_of.provider,
     )
-    services = providers.List(storage, recall, announcer)
+    services = providers.List(storage, recall, notes, announcer)
     host = providers.Factory(
         Host, parts=parts, factories=factories, services=services, shutdown_timeout=shutdown_timeout
     )
@@ -135,7 +150,7 @@ def assemble(blueprint: Blueprint) -> Host:
 
 
 def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
-    memory = blueprint.memory or MemoryOptions()
+    memory, conversation = blueprint.memory or MemoryOptions(), blueprint.conversation or ConversationOptions()
     values: dict[str, object] = {
         "path": None if blueprint.data_dir is None else blueprint.data_dir / FILE_NAME,
         "data_dir": blueprint.data_dir,
@@ -148,10 +163,13 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "busy_sources": blueprint.busy_sources,
         "shutdown_timeout": blueprint.shutdown_timeout,
         "decay": memory.decay(),
-        "recall_options": memory.recall(),
+        "recall_kept": memory.recall_kept,
+        "recall_options": replace(memory.recall(), turns=conversation.recall()),
+        "recall_folder": None if blueprint.data_dir is None else blueprint.data_dir / INDEX_FOLDER,
         "conversation_options": blueprint.conversation,
         "corrections": blueprint.feedback and (blueprint.corrections or is_correction),
         "workspaces": blueprint.workspaces,
+        "context_options": blueprint.context or ContextOptions(),
         "skill_options": blueprint.skills,
         "feedback_options": blueprint.feedback,
         "wisp_options": blueprint.wisps,
@@ -164,6 +182,7 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
     """Return the host's own storage, and nothing in the place of each absent service: called, it gives None."""
     services = {
         "memory": blueprint.memory,
+        "context": blueprint.memory,
         "conversation": blueprint.conversation,
         "skills": blueprint.skills,
         "feedback": blueprint.feedback,

@@ -6,16 +6,28 @@ from textwrap import shorten
 from typing import Final, TypeAlias
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.filters import TurnFilter
 from agentcore.domain.memory import Trust
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, FeedbackKind
-from agentcore.hosting.checks import clean_instant, clean_member, clean_name, clean_text, clean_trust, optional_name
+from agentcore.hosting.checks import (
+    clean_instant,
+    clean_member,
+    clean_name,
+    clean_query,
+    clean_text,
+    clean_trust,
+    optional_name,
+)
 from agentcore.hosting.corrections import CorrectionDetector
 from agentcore.hosting.options import ConversationOptions, FeedbackOptions
 from agentcore.ids import IdFactory
+from agentcore.recall.recall import Recall
+from agentcore.recall.turn_recall import TurnHit
 from agentcore.stores.protocols import Storage, UnitOfWork
 
 Turns: TypeAlias = list[Turn]
+TurnHits: TypeAlias = list[TurnHit]
 
 _BEFORE: Final = 4
 """Turns before a correction among which the assistant has spoken."""
@@ -37,6 +49,7 @@ class Conversation:
     Args:
         scope: Whose conversations they are.
         storage: Where they are kept.
+        recall: Finds what was said.
         ids: Names new turns.
         options: How far turns are trusted.
         corrections: Finds users' turns that correct the assistant, which then are feedback too; None looks for none.
@@ -48,6 +61,7 @@ class Conversation:
         scope: Scope,
         *,
         storage: Storage,
+        recall: Recall,
         ids: IdFactory,
         options: ConversationOptions | None = None,
         corrections: CorrectionDetector | None = None,
@@ -55,6 +69,7 @@ class Conversation:
     ) -> None:
         self._scope = scope
         self._storage = storage
+        self._recall = recall
         self._ids = ids
         self._corrects = corrections
         self._max_detail = (feedback or FeedbackOptions()).max_detail
@@ -120,6 +135,43 @@ class Conversation:
             return turn
 
         return await self._storage.write(self._scope, work)
+
+    async def recall(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        session_id: str | None = None,
+        besides: str | None = None,
+        said_after: datetime | None = None,
+        said_before: datetime | None = None,
+    ) -> TurnHits:
+        """Return the *k* turns that answer *query* best, best first (see `agentcore.recall.turn_recall`).
+
+        A turn is found by its own words, date and speaker, by its neighbours' and by its session's. What the host's own
+        machinery wrote, and its prompts, are never found.
+
+        Args:
+            query: What is asked; one without a word finds nothing.
+            k: How many at most, 1 or more.
+            session_id: Only this conversation.
+            besides: Any conversation but this, such as the one the agent still sees.
+            said_after: Only what was said at or after this instant, aware.
+            said_before: Only what was said before this instant, aware.
+
+        Raises:
+            InvalidOptionsError: *k* is below 1, or the query is no text.
+        """
+        where = TurnFilter(
+            session_id=None if session_id is None else clean_name("session id", session_id),
+            besides=None if besides is None else clean_name("session id", besides),
+            said_after=clean_instant(said_after),
+            said_before=clean_instant(said_before),
+        )
+        everything = where == TurnFilter()
+        return await self._recall.turns.search(
+            self._scope, clean_query(query), k=k, where=None if everything else where
+        )
 
     async def session(self, session_id: str, *, limit: int | None = None) -> Turns:
         """Return a conversation's turns in the order they were said; with *limit*, its newest."""

@@ -10,6 +10,7 @@ from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.errors import ServiceMissingError
+from agentcore.hosting.context import Context
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.lifecycle import Lifecycle
@@ -41,6 +42,7 @@ class ServiceFactories:
     wisps: Callable[[Scope], WispLog | None]
     tool_calls: Callable[[Scope], ToolCallLog | None]
     workspace: Callable[[Scope], "AgentWorkspace | None"]
+    context: Callable[[Scope], Context | None]
     dreams: Callable[[Scope], "Dreams | None"]
 
 
@@ -98,6 +100,11 @@ class ScopedHost:
     def workspace(self) -> "AgentWorkspace":
         """The documents that it shares with its people."""
         return _present(self._factories.workspace(self._scope), "workspace", "with_workspace")
+
+    @cached_property
+    def context(self) -> Context:
+        """What a turn should see of all that."""
+        return _present(self._factories.context(self._scope), "context", "with_memory")
 
     @cached_property
     def dreams(self) -> "Dreams":
@@ -212,6 +219,11 @@ class Host(Lifecycle):
     def workspace(self) -> "AgentWorkspace":
         """The default scope's documents."""
         return self._default.workspace
+
+    @property
+    def context(self) -> Context:
+        """What a turn of the default scope should see."""
+        return self._default.context
 
     @property
     def dreams(self) -> "Dreams":

@@ -8,22 +8,27 @@ from functools import partial
 from typing import Final, TypeAlias, Unpack
 
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import Level, MemoryEntry, Status
+from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.scope import Scope
+from agentcore.domain.signals import Purpose, RecallUse
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.aftermath import Aftermath
 from agentcore.hosting.amendment import Amendments, amend, checked, retire
-from agentcore.hosting.checks import clean_instant, clean_query, clean_text
+from agentcore.hosting.checks import clean_instant, clean_query, clean_text, optional_name
+from agentcore.hosting.conditions import Conditions, recall_filter
 from agentcore.hosting.intake import Intake
 from agentcore.hosting.observation import Observation, Particulars
+from agentcore.hosting.recall_notes import RecallNotes
 from agentcore.ids import IdFactory
+from agentcore.recall.explanation import Explanation
 from agentcore.recall.hit import Hit
 from agentcore.recall.recall import Recall
 from agentcore.stores.protocols import Forgotten, Storage, UnitOfWork
 
 Entries: TypeAlias = list[MemoryEntry]
 Hits: TypeAlias = list[Hit]
+Explained: TypeAlias = list[tuple[Hit, Explanation]]
 
 _TEXTS_AT_ONCE: Final = 1_000
 
@@ -39,14 +44,23 @@ class Memory:
         storage: Where it is kept.
         recall: Finds it again.
         ids: Names new entries.
+        notes: Records what was needed; None records nothing.
         aftermath: Who has to follow a forget.
     """
 
     def __init__(
-        self, scope: Scope, *, storage: Storage, recall: Recall, ids: IdFactory, aftermath: Aftermath | None = None
+        self,
+        scope: Scope,
+        *,
+        storage: Storage,
+        recall: Recall,
+        ids: IdFactory,
+        notes: RecallNotes | None = None,
+        aftermath: Aftermath | None = None,
     ) -> None:
         self._aftermath = aftermath or Aftermath()
         self._scope = scope
+        self._notes = notes
         self._storage = storage
         self._recall = recall
         self._ids = ids
@@ -99,35 +113,47 @@ class Memory:
         query: str,
         k: int = 10,
         *,
-        category: str | None = None,
-        tags: Iterable[str] = (),
-        level: Level | None = None,
-        created_after: datetime | None = None,
-        created_before: datetime | None = None,
+        session_id: str | None = None,
+        purpose: Purpose = Purpose.NEED,
+        **conditions: Unpack[Conditions],
     ) -> Hits:
         """Return the *k* active entries that answer *query* best, best first (see `agentcore.recall.Recall`).
 
         Args:
             query: What is asked; one without a word finds nothing.
             k: How many at most, 1 or more.
-            category: Only this category and everything below it.
-            tags: Only entries with all of these.
-            level: Only entries known in this way.
-            created_after: Only what was first said at or after this instant, aware.
-            created_before: Only what was first said before this instant, aware.
+            session_id: The conversation that needs it, noted with what is found.
+            purpose: Why; what a need finds counts as used (see `uses`), what a preview finds does not.
+            **conditions: What entries must meet besides: any of `category`, `tags`, `any_tags`, `level`,
+                `created_after`, `created_before`, `seen_after`, `seen_before`, `about` (see `Conditions`).
 
         Raises:
-            InvalidOptionsError: *k* is below 1, or the query is no text.
+            InvalidInputError: *k* is below 1, the query is no text, or a condition cannot be read.
+            TypeError: there is no such condition.
         """
-        where = EntryFilter(
-            category=None if category is None else clean_category(category),
-            tags=clean_tags(tags),
-            level=level,
-            created_after=clean_instant(created_after),
-            created_before=clean_instant(created_before),
-        )
-        everything = where == EntryFilter()
-        return await self._recall.search(self._scope, clean_query(query), k=k, where=None if everything else where)
+        session = optional_name("session id", session_id)
+        hits = await self._recall.search(self._scope, clean_query(query), k=k, where=recall_filter(conditions))
+        if purpose is Purpose.NEED and self._notes is not None:
+            self._notes.note(self._scope, query, hits, session_id=session)
+        return hits
+
+    async def uses(self, *, since: datetime | None = None) -> list[RecallUse]:
+        """Return how often needs recalled each entry, by how many queries and on how many days.
+
+        What was recalled in the last seconds may not be written down yet.
+
+        Args:
+            since: Count only what was recalled at or after this instant, aware; None counts all that is kept.
+        """
+        after = clean_instant(since)
+        return await self._storage.read(self._scope, lambda view: view.recall_hits.uses(since=after))
+
+    async def explain(self, query: str, k: int = 10, **conditions: Unpack[Conditions]) -> Explained:
+        """Return what `recall` does, each hit with how its score came about; arguments and errors as there.
+
+        A preview: nothing counts as used.
+        """
+        return await self._recall.explain(self._scope, clean_query(query), k=k, where=recall_filter(conditions))
 
     async def get(self, entry_id: str) -> MemoryEntry | None:
         """Return the entry in whatever state, or None."""
@@ -145,6 +171,7 @@ class Memory:
         """
         forgotten = await self._storage.write(self._scope, lambda unit: unit.forget(entry_id))
         await self._aftermath.tell(self._scope)
+        await self._recall.scrub(self._scope)
         return forgotten
 
     async def is_forgotten(self, content: str) -> bool:

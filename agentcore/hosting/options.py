@@ -3,23 +3,25 @@
 pydantic checks them; its errors are told in the sentences of `agentcore.errors`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, ClassVar, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from agentcore.domain.decay import Decay
 from agentcore.domain.memory import Trust
-from agentcore.domain.text import MAX_CONTENT
+from agentcore.domain.text import MAX_CONTENT, clean_category
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall.options import RecallOptions
+from agentcore.llm.tokens import estimate_tokens
+from agentcore.recall.options import RecallOptions, TurnOptions
 from agentcore.workspace.workspaces import GitUse
 
 E = TypeVar("E", bound=Exception)
 
 _DECAY = Decay()
 _RECALL = RecallOptions()
+_TURNS = TurnOptions()
 
 
 class Options(BaseModel):
@@ -67,8 +69,18 @@ class MemoryOptions(Options):
     """How much recall holds long entries back, 0..1."""
     importance_weight: float = _RECALL.importance_weight
     """Share of a recall score that importance decides, from 0 to below 1."""
-    open_scopes: int = _RECALL.open_scopes
-    """Scopes whose recall index stays in memory; 1 or more."""
+    recency_weight: float = _RECALL.recency_weight
+    """Share of a recall score that recency decides, from 0 to below 1."""
+    recency_half_life: timedelta = _RECALL.recency_half_life
+    """Time since an entry was last seen in which its recency halves; above 0."""
+    phrase_weight: float = _RECALL.phrase_weight
+    """How much higher an entry scores that has the query's neighbouring words next to each other; 0 or more."""
+    recall_kept: timedelta = Field(default=timedelta(days=90), ge=timedelta(0))
+    """How long it is known which entries were needed; zero records nothing."""
+    index_bytes: int = _RECALL.index_bytes
+    """Memory that the recall indexes of all scopes may take, in bytes; the one unused for longest makes room."""
+    snapshot_from: int | None = _RECALL.snapshot_from
+    """Entries from which a scope's recall index is kept in a file beside the database; None keeps none."""
 
     @model_validator(mode="after")
     def _have_meaning(self) -> Self:
@@ -86,12 +98,16 @@ class MemoryOptions(Options):
             k1=self.k1,
             b=self.b,
             importance_weight=self.importance_weight,
-            open_scopes=self.open_scopes,
+            recency_weight=self.recency_weight,
+            recency_half_life=self.recency_half_life,
+            phrase_weight=self.phrase_weight,
+            index_bytes=self.index_bytes,
+            snapshot_from=self.snapshot_from,
         )
 
 
 class ConversationOptions(Options):
-    """How far a turn is trusted that comes without a trust of its own."""
+    """How far a turn is trusted that comes without a trust of its own, and how turns are recalled."""
 
     section: ClassVar[str] = "conversation"
 
@@ -103,6 +119,25 @@ class ConversationOptions(Options):
     """Trust of the host's own prompts."""
     tool_trust: Trust = Trust.UNTRUSTED
     """Trust of what tools bring in from outside."""
+    next_weight: float = _TURNS.next_weight
+    """Share of the recall score of the turns before and after it that a turn gets; 0 or more."""
+    second_weight: float = _TURNS.second_weight
+    """The same of the turns two away; 0 or more."""
+    session_weight: float = _TURNS.session_weight
+    """Share of its session's recall score that a turn gets; 0 or more."""
+
+    @model_validator(mode="after")
+    def _have_meaning(self) -> Self:
+        self.recall()
+        return self
+
+    def recall(self) -> TurnOptions:
+        """Return how recall ranks turns."""
+        return TurnOptions(
+            next_weight=self.next_weight,
+            second_weight=self.second_weight,
+            session_weight=self.session_weight,
+        )
 
 
 class SkillOptions(Options):
@@ -112,6 +147,35 @@ class SkillOptions(Options):
 
     trust: Trust = Trust.STATED
     """Trust of what the host saves."""
+
+
+class ContextOptions(Options):
+    """What a turn is given of what the agent knows."""
+
+    section: ClassVar[str] = "context"
+
+    window: int = Field(default=10, ge=0)
+    """Turns of a conversation that the agent still sees: what it was given in them is not given again; 0 gives
+    everything anew each time."""
+    always_categories: tuple[str, ...] = ("user-preferences",)
+    """Categories whose entries, with all below, are always loaded; pinned entries are too."""
+    always_share: float = Field(default=0.3, ge=0.0, le=1.0)
+    """Share of the budget that always-loaded entries take at most."""
+    skills_share: float = Field(default=0.15, ge=0.0, le=1.0)
+    """Share of the budget that skills take at most."""
+    most_skills: int = Field(default=3, ge=0)
+    """Skills named at most."""
+    most_turns: int = Field(default=10, ge=0)
+    """Turns of earlier conversation shown at most."""
+    short_message: int = Field(default=5, ge=0)
+    """Words up to which a message is searched for together with the two turns before it."""
+    count_tokens: Callable[[str], int] = estimate_tokens
+    """Counts the tokens of the block; else a token per four bytes."""
+
+    @field_validator("always_categories")
+    @classmethod
+    def _are_categories(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(clean_category(one) for one in given)
 
 
 class FeedbackOptions(Options):

@@ -10,12 +10,15 @@ from agentcore.domain.memory import Trust
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.errors import UnknownRecordError
-from agentcore.hosting.checks import clean_instant, clean_name, clean_text, clean_trust
+from agentcore.hosting.checks import clean_instant, clean_name, clean_query, clean_text, clean_trust
 from agentcore.hosting.options import SkillOptions
 from agentcore.ids import IdFactory
+from agentcore.recall.recall import Recall
+from agentcore.recall.skill_recall import SkillHit
 from agentcore.stores.protocols import Storage, UnitOfWork
 
 Catalogue: TypeAlias = list[Skill]
+SkillHits: TypeAlias = list[SkillHit]
 
 
 class Skills:
@@ -24,13 +27,23 @@ class Skills:
     Args:
         scope: Whose skills they are.
         storage: Where they are kept.
+        recall: Finds them.
         ids: Names new records.
         options: How far a skill is trusted.
     """
 
-    def __init__(self, scope: Scope, *, storage: Storage, ids: IdFactory, options: SkillOptions | None = None) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        *,
+        storage: Storage,
+        recall: Recall,
+        ids: IdFactory,
+        options: SkillOptions | None = None,
+    ) -> None:
         self._scope = scope
         self._storage = storage
+        self._recall = recall
         self._ids = ids
         self._options = options or SkillOptions()
 
@@ -109,6 +122,20 @@ class Skills:
             return unit.skills.named(name) or skill
 
         return await self._storage.write(self._scope, work)
+
+    async def recall(self, query: str, k: int = 5) -> SkillHits:
+        """Return the *k* active skills that answer *query* best, best first.
+
+        A word of a skill's name counts three times, one of its summary twice, one of its content once.
+
+        Args:
+            query: What is to be done; one without a word finds nothing.
+            k: How many at most, 1 or more.
+
+        Raises:
+            InvalidOptionsError: *k* is below 1, or the query is no text.
+        """
+        return await self._recall.skills.search(self._scope, clean_query(query), k=k)
 
     async def list(self, *, prefix: str = "") -> Catalogue:
         """Return the active skills whose name starts with *prefix*, by name."""

@@ -1,10 +1,13 @@
 """Which entries a filter lets through, once they are at hand."""
 
-from agentcore.domain.filters import EntryFilter
+from collections.abc import Collection
+
+from agentcore.domain.filters import RecallFilter
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.subject_time import overlaps
 
 
-def admits(where: EntryFilter, entry: MemoryEntry) -> bool:
+def admits(where: RecallFilter, entry: MemoryEntry) -> bool:
     """Tell whether *entry* meets every condition of *where*.
 
     Example:
@@ -13,18 +16,27 @@ def admits(where: EntryFilter, entry: MemoryEntry) -> bool:
         >>> now = datetime(2025, 5, 1, tzinfo=UTC)
         >>> entry = MemoryEntry(id="a", scope=Scope.default(), content="Ana likes tea", category="people/ana",
         ...                     created_at=now, recorded_at=now, last_seen_at=now)
-        >>> admits(EntryFilter(category="people"), entry), admits(EntryFilter(category="peo"), entry)
+        >>> admits(RecallFilter(category="people"), entry), admits(RecallFilter(category="peo"), entry)
         (True, False)
     """
     return (
         (not where.statuses or entry.status in where.statuses)
-        and (where.category is None or _is_within(entry.category, where.category))
-        and set(where.tags).issubset(entry.tags)
+        and (where.category is None or is_within(entry.category, where.category))
+        and has_tags(where, entry.tags)
         and (where.level is None or entry.level is where.level)
         and (where.created_after is None or entry.created_at >= where.created_after)
         and (where.created_before is None or entry.created_at < where.created_before)
+        and (where.seen_after is None or entry.last_seen_at >= where.seen_after)
+        and (where.seen_before is None or entry.last_seen_at < where.seen_before)
+        and (where.about is None or (entry.subject_time is not None and overlaps(where.about, entry.subject_time)))
     )
 
 
-def _is_within(category: str, branch: str) -> bool:
+def is_within(category: str, branch: str) -> bool:
+    """Tell whether a category is a branch or stands below it."""
     return category == branch or category.startswith(f"{branch}/")
+
+
+def has_tags(where: RecallFilter, tags: Collection[str]) -> bool:
+    """Tell whether *tags* are what a filter asks for: all of the one kind, any of the other."""
+    return set(where.tags).issubset(tags) and (not where.any_tags or not set(where.any_tags).isdisjoint(tags))

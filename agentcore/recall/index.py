@@ -1,42 +1,26 @@
 """An exact BM25 index that changes between any two queries."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from enum import StrEnum
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 import numpy as np
 
-from agentcore.errors import InvalidOptionsError
-from agentcore.recall.postings import Floats, Keys, Postings, Slots
+from agentcore.recall.lists import Floats, Keys
+from agentcore.recall.postings import Postings
+from agentcore.recall.pruning import Factors
+from agentcore.recall.scoring import Scoring
 from agentcore.recall.sparse_sums import SparseSums
-
-Factors: TypeAlias = Callable[[Keys, Floats], Floats]
-"""From keys, shape (documents,), and the numbers beside them, shape (columns, documents), to what each score
-is multiplied with: finite numbers, shape (documents,). Documents given zero or less are left out."""
-
-
-class Weighting(StrEnum):
-    """How rare terms outweigh common ones."""
-
-    LUCENE = "lucene"
-    """log(1 + (N - df + 0.5) / (df + 0.5)), always positive; a query's repeated terms count once."""
-    OKAPI = "okapi"
-    """The scores of `rank_bm25.BM25Okapi` on the live documents; a query's repeated terms count each time."""
-
+from agentcore.recall.weighting import Formula, Weighting
 
 _WASTE_WORTH_A_COMPACTION: Final = 1024
-_DEFAULTS: Final = {Weighting.LUCENE: (1.2, 0.25), Weighting.OKAPI: (1.5, 0.75)}
 
 
 class Bm25Index:
     """Documents under integer keys, ranked by BM25; every change shows in the next query.
 
-    Scores are exact and cover every live document holding a query term. Removed documents leave tombstones:
-    call `compact` when `needs_compaction` says so.
-
-    Term weight and saturation: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-    Beyond", 2009, section 3. Lucene's form drops the factor k1 + 1, so that a term adds less than its idf.
+    Scores are exact (see `agentcore.recall.weighting`) and cover every live document holding a query term.
+    Removed documents leave tombstones: call `tidy` now and then, or `compact`.
 
     Not thread-safe: one thread owns it.
 
@@ -46,6 +30,7 @@ class Bm25Index:
         b: How much long documents are held back, 0..1; 0.25, or 0.75 for okapi.
         epsilon: Share of the average idf that okapi gives to terms of more than half the documents.
         columns: Numbers kept beside each document for the factors of `top`.
+        prune_from: Postings of a query from which looking for hopeless documents pays; changes no answer.
 
     Raises:
         InvalidOptionsError: If a number is out of range.
@@ -67,19 +52,11 @@ class Bm25Index:
         b: float | None = None,
         epsilon: float = 0.25,
         columns: int = 0,
+        prune_from: int = 8_000,
     ) -> None:
-        default_k1, default_b = _DEFAULTS[weighting]
-        self._weighting = weighting
-        self._k1 = default_k1 if k1 is None else k1
-        self._b = default_b if b is None else b
-        self._epsilon = epsilon
-        if not 0.0 <= self._k1 < math.inf:
-            raise InvalidOptionsError(field="k1", value=k1, allowed="give a finite number of 0 or more")
-        if not 0.0 <= self._b <= 1.0:
-            raise InvalidOptionsError(field="b", value=b, allowed="give a number from 0 to 1")
+        formula = Formula.of(weighting, k1, b)
         self._postings = Postings(columns)
-        self._sums = SparseSums()
-        self._average_idf = (-1, 0.0)
+        self._scoring = Scoring(self._postings, formula, epsilon=epsilon, prune_from=prune_from)
 
     def __len__(self) -> int:
         return len(self._postings)
@@ -95,7 +72,7 @@ class Bm25Index:
     @property
     def sums(self) -> SparseSums:
         """The scratch vector, empty between calls, to borrow within this package."""
-        return self._sums
+        return self._scoring.sums
 
     @property
     def needs_compaction(self) -> bool:
@@ -105,7 +82,7 @@ class Bm25Index:
     @property
     def nbytes(self) -> int:
         """Memory held, in bytes: an estimate within a fifth, at no cost."""
-        return self._postings.nbytes + self._sums.nbytes
+        return self._postings.nbytes + self._scoring.sums.nbytes
 
     def add(self, key: int, tokens: Iterable[str], values: Sequence[float] = ()) -> None:
         """Index a new document.
@@ -134,6 +111,22 @@ class Bm25Index:
         """
         self._postings.set_values(key, values)
 
+    def update_many(
+        self, keys: Sequence[int], documents: Iterable[list[str]], values: Sequence[Sequence[float]] = ()
+    ) -> None:
+        """Index many documents anew, whether or not their keys are present, at a fraction of the cost of each alone.
+
+        Args:
+            keys: Distinct, each below 2^63.
+            documents: The terms of each.
+            values: For each document one number for each column.
+
+        Raises:
+            ValueError: If a key stands there twice or the shapes do not fit.
+            OverflowError: If a key does not fit 64 bits.
+        """
+        self._postings.add_many(keys, documents, values)
+
     def remove(self, key: int) -> bool:
         """Forget a document.
 
@@ -150,13 +143,21 @@ class Bm25Index:
         """
         return self._postings.compact()
 
+    def tidy(self) -> bool:
+        """Do a few milliseconds of a compaction, if one is needed; queries and changes may come between two calls.
+
+        Returns:
+            Whether there is more to do.
+        """
+        return (self._postings.is_compacting or self.needs_compaction) and self._postings.compact_further()
+
     def document_frequency(self, term: str) -> int:
         """How many documents hold a term."""
         number = self._postings.term_id(term)
         return 0 if number is None else self._postings.document_frequency(number)
 
     def terms_of(self, key: int) -> list[str]:
-        """The distinct terms of a document, in the order of their first appearance.
+        """The distinct terms of a document, in no particular order.
 
         Raises:
             KeyError: If the key is not present.
@@ -173,88 +174,42 @@ class Bm25Index:
         Returns:
             Keys and scores, shape (documents,), in no particular order.
         """
-        slots, scores = self._collect(query_terms)
-        return self._postings.keys(slots), scores
+        slots, scores = self._scoring.sum(self._scoring.weighted(query_terms))
+        alive = self._postings.alive(slots)
+        return self._postings.keys(slots[alive]), scores[alive]
 
-    def top(self, query_terms: Iterable[str], k: int, factors: Factors | None = None) -> tuple[Keys, Floats]:
+    def top(
+        self,
+        query_terms: Iterable[str],
+        k: int,
+        factors: Factors | None = None,
+        most: float = math.inf,
+    ) -> tuple[Keys, Floats]:
         """The k best documents, best first; equal scores by ascending key.
+
+        Documents may be of any kind. A field that counts more than another gives its tokens more than once (Robertson,
+        Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields", CIKM 2004).
 
         Args:
             query_terms: As for `score`.
             k: How many at most; 0 or less gives none.
             factors: What to multiply scores with, such as importance.
+            most: The largest factor there can be; with it hopeless documents are passed over, the answer is the same.
 
         Returns:
             Keys and scores, shape (at most k,).
         """
-        slots, scores = self._collect(query_terms)
+        terms = self._scoring.weighted(query_terms)
+        slots, scores = self._scoring.candidates(terms, k, factors, most)
+        if self._postings.dead:
+            alive = self._postings.alive(slots)
+            slots, scores = slots[alive], scores[alive]
         keys = self._postings.keys(slots)
         if factors is not None and len(keys):
             weights = factors(keys, self._postings.values(slots))
             wanted = weights > 0.0
             keys, scores = keys[wanted], (scores * weights)[wanted]
         return _best(keys, scores, k)
-
-    # The seam for pruning: a search that skips hopeless documents replaces this and leaves the rest as it is.
-    def _collect(self, query_terms: Iterable[str]) -> tuple[Slots, Floats]:
-        postings, sums = self._postings, self._sums
-        sums.begin(postings.slot_count)
-        for term, weight in self._weighted(query_terms):
-            slots = postings.slots(term)
-            sums.add(slots, self._saturation(term, slots) * weight)
-        slots, scores = sums.drain()
-        if self._weighting is Weighting.OKAPI:
-            # Here a score may be zero, so a document can have been drained as new more than once.
-            slots, first = np.unique(slots, return_index=True)
-            scores = scores[first]
-        if postings.dead:
-            alive = postings.alive(slots)
-            slots, scores = slots[alive], scores[alive]
-        return slots, scores
-
-    def _saturation(self, term: int, slots: Slots) -> Floats:
-        counts = self._postings.counts(term)
-        penalty = self._k1 * self._b
-        if penalty == 0.0:
-            denominator = counts + self._k1
-        else:
-            denominator = self._postings.lengths(slots)
-            denominator *= penalty * len(self._postings) / self._postings.total_length
-            denominator += self._k1 - penalty
-            denominator += counts
-        if self._weighting is Weighting.OKAPI:
-            counts *= self._k1 + 1.0
-        counts /= denominator
-        return counts
-
-    def _weighted(self, query_terms: Iterable[str]) -> list[tuple[int, float]]:
-        """Term numbers and their idf, rarest first for lucene, in the query's order for okapi."""
-        postings = self._postings
-        known = [
-            (frequency, term, number)
-            for term in (query_terms if self._weighting is Weighting.OKAPI else dict.fromkeys(query_terms))
-            if (number := postings.term_id(term)) is not None and (frequency := postings.document_frequency(number)) > 0
-        ]
-        if self._weighting is Weighting.OKAPI:
-            return [(number, self._okapi_idf(frequency)) for frequency, _, number in known]
-        known.sort()
-        total = len(postings)
-        return [(number, math.log1p((total - frequency + 0.5) / (frequency + 0.5))) for frequency, _, number in known]
-
-    def _okapi_idf(self, frequency: int) -> float:
-        idf = math.log(len(self._postings) - frequency + 0.5) - math.log(frequency + 0.5)
-        return idf if idf >= 0.0 else self._epsilon * self._mean_idf()
-
-    def _mean_idf(self) -> float:
-        revision, mean = self._average_idf
-        if revision != self._postings.revision:
-            frequencies = self._postings.frequencies()
-            held = frequencies[frequencies > 0]
-            idf = np.log(len(self._postings) - held + 0.5) - np.log(held + 0.5)
-            # Summed one after the other, as Python sums: np.sum adds in pairs and rounds differently.
-            mean = float(np.cumsum(idf)[-1]) / len(idf)
-            self._average_idf = (self._postings.revision, mean)
-        return mean
 
 
 def _best(keys: Keys, scores: Floats, k: int) -> tuple[Keys, Floats]:

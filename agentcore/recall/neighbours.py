@@ -8,8 +8,9 @@ import numpy as np
 
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.index import Bm25Index
+from agentcore.recall.lists import Floats, Slots
 from agentcore.recall.neighbour import Neighbour
-from agentcore.recall.postings import Floats, Postings, Slots
+from agentcore.recall.postings import Postings
 
 # Weights are multiples of this, so that sums below 8,192 are exact in whatever order they are added: likeness
 # is then symmetric to the last bit, and a pair at the threshold is always on the same side of it.

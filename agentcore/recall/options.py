@@ -1,9 +1,47 @@
 """How recall ranks, and how much of it stays open."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 
 from agentcore.errors import InvalidOptionsError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOptions:
+    """How recall ranks turns; immutable, checked when made.
+
+    The defaults were chosen by leaving out one LoCoMo conversation after the other (see `docs/explanation/recall.md`).
+
+    Raises:
+        InvalidOptionsError: a number is out of range.
+
+    Example:
+        >>> TurnOptions(session_weight=0.0).session_weight
+        0.0
+    """
+
+    k1: float = 1.2
+    """How soon repetitions of a word in one turn stop counting; 0 or more."""
+    b: float = 0.0
+    """How much long turns are held back, 0..1."""
+    next_weight: float = 0.3
+    """Share of the score of the turn before and the turn after that a turn gets; 0 or more."""
+    second_weight: float = 0.25
+    """The same of the turns two away; 0 or more."""
+    session_weight: float = 1.6
+    """Share of its session's score, taken as one document, that a turn gets; 0 or more."""
+    session_k1: float = 1.2
+    """How soon repetitions of a word in one session stop counting; 0 or more."""
+    session_b: float = 0.75
+    """How much long sessions are held back, 0..1."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that have no meaning."""
+        for name in ("k1", "next_weight", "second_weight", "session_weight", "session_k1"):
+            _require_finite(name, getattr(self, name))
+        for name in ("b", "session_b"):
+            _require_share(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,17 +63,47 @@ class RecallOptions:
     importance_weight: float = 0.5
     """Share w of a score that importance decides: score = bm25 * (1 - w + w * importance); from 0 to below 1, so
     that whatever matches can be found."""
-    open_scopes: int = 32
-    """Scopes whose index stays in memory; the one unused for longest makes room, and is built again when asked."""
+    recency_weight: float = 0.0
+    """Share of a score that recency decides, as importance does; from 0 to below 1. Importance fades with time already,
+    so nothing is added by default."""
+    recency_half_life: timedelta = timedelta(days=30)
+    """Time since an entry was last seen in which its recency halves; above 0."""
+    phrase_weight: float = 0.0
+    """How much higher an entry scores in which all neighbouring words of the query stand next to each other:
+    score * (1 + w * share of the pairs); 0 or more. Candidates have to be read for it."""
+    turns: TurnOptions = field(default_factory=TurnOptions)
+    """How turns are ranked."""
+    index_bytes: int = 1 << 30
+    """Memory that the indexes of all scopes may take; the one unused for longest makes room, and is built again when
+    asked."""
+    snapshot_from: int | None = 20_000
+    """Entries from which the index of a scope is kept in a file beside the database, so that the next start need not
+    cut every text into words again; None keeps none."""
 
     def __post_init__(self) -> None:
         """Refuse values that have no meaning."""
-        if not 0.0 <= self.k1 < math.inf:
-            raise InvalidOptionsError(field="k1", value=self.k1, allowed="give a finite number of 0 or more")
-        if not 0.0 <= self.b <= 1.0:
-            raise InvalidOptionsError(field="b", value=self.b, allowed="give a number from 0 to 1")
-        if not 0.0 <= self.importance_weight < 1.0:
-            allowed = "give a number from 0 to below 1"
-            raise InvalidOptionsError(field="importance_weight", value=self.importance_weight, allowed=allowed)
-        if self.open_scopes < 1:
-            raise InvalidOptionsError(field="open_scopes", value=self.open_scopes, allowed="give 1 or more")
+        _require_finite("k1", self.k1)
+        _require_share("b", self.b)
+        _require_finite("phrase_weight", self.phrase_weight)
+        for name in ("importance_weight", "recency_weight"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                allowed = "give a number from 0 to below 1"
+                raise InvalidOptionsError(field=name, value=getattr(self, name), allowed=allowed)
+        if self.recency_half_life <= timedelta(0):
+            half_life = self.recency_half_life
+            raise InvalidOptionsError(field="recency_half_life", value=half_life, allowed="give a time above 0")
+        if self.index_bytes < 1:
+            raise InvalidOptionsError(field="index_bytes", value=self.index_bytes, allowed="give 1 or more")
+        if self.snapshot_from is not None and self.snapshot_from < 1:
+            allowed = "give 1 or more, or None"
+            raise InvalidOptionsError(field="snapshot_from", value=self.snapshot_from, allowed=allowed)
+
+
+def _require_finite(field: str, value: float) -> None:
+    if not 0.0 <= value < math.inf:
+        raise InvalidOptionsError(field=field, value=value, allowed="give a finite number of 0 or more")
+
+
+def _require_share(field: str, value: float) -> None:
+    if not 0.0 <= value <= 1.0:
+        raise InvalidOptionsError(field=field, value=value, allowed="give a number from 0 to 1")

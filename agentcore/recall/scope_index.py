@@ -1,34 +1,29 @@
 """One scope's entries as postings, and how far they follow the change feed."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from datetime import timedelta
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from agentcore.domain.decay import Decay
+from agentcore.recall.explanation import Explanation, TermScore
+from agentcore.recall.facets import Admitted
 from agentcore.recall.index import Bm25Index
+from agentcore.recall.lists import Floats, Keys, Lists
 from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.neighbours import similar
 from agentcore.recall.options import RecallOptions
-from agentcore.recall.postings import Floats, Keys
+from agentcore.recall.ranking import Ranking
+from agentcore.recall.snapshot import Snapshot
 from agentcore.recall.tokenizer import Tokenizer
+from agentcore.recall.weighting import lucene_idf
 from agentcore.stores.protocols import FeedPosition, IndexRow
+from agentcore.stores.protocols.feed import FILING_MARK
 
 _BASE_AND_LAST_SEEN: Final = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """Matching entries, best first.
-
-    Args:
-        keys: Their keys in the store.
-        scores: What each scores, above 0.
-    """
-
-    keys: list[int]
-    scores: list[float]
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class ScopeIndex:
@@ -54,6 +49,8 @@ class ScopeIndex:
         self._options = options
         self.position = FeedPosition()
         """How far the change feed has been taken over."""
+        self.unkept = 0
+        """Rows taken over since it was read from a file."""
         self._index = self._empty()
 
     def restart(self) -> None:
@@ -68,19 +65,44 @@ class ScopeIndex:
 
     def take(self, rows: Iterable[IndexRow]) -> None:
         """Take over entries as they are now; those that readers may not see leave."""
-        for row in rows:
-            if row.live:
-                self._index.update(row.key, self._tokenizer.tokens(row.text), (row.base, row.last_seen_us))
-            else:
-                self._index.remove(row.key)
+        latest = {row.key: row for row in rows}
+        self.unkept += len(latest)
+        live = [row for row in latest.values() if row.live]
+        self.drop(latest.keys() - {row.key for row in live})
+        terms = [self._terms(row.text) for row in live]
+        self._index.update_many([row.key for row in live], terms, [(row.base, row.last_seen_us) for row in live])
 
     def reach(self, position: FeedPosition) -> None:
         """Note that everything up to *position* has been taken over."""
         self.position = position
-        if self._index.needs_compaction:
-            self._index.compact()
 
-    def rank(self, query: str, *, decay: Decay, now_us: int, limit: int | None) -> Ranking:
+    def tidy(self) -> bool:
+        """Go on with a compaction, if one is needed; tell whether there is more."""
+        return self._index.tidy()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, in bytes: an estimate."""
+        return self._index.nbytes
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def adopt(self, snapshot: Snapshot) -> None:
+        """Take what was kept of the index in place of what is here."""
+        self._index = self._empty()
+        self._index.postings.lists = snapshot.lists
+        self.position = snapshot.position
+        self.unkept = 0
+
+    def kept(self) -> Lists:
+        """Return the lists without tombstones, to be kept."""
+        self._index.compact()
+        return self._index.postings.lists
+
+    def rank(
+        self, query: str, *, decay: Decay, now_us: int, limit: int | None, admitted: Admitted | None = None
+    ) -> Ranking:
         """Return the best entries for *query*, equal scores by key.
 
         Args:
@@ -88,16 +110,54 @@ class ScopeIndex:
             decay: How importance is read.
             now_us: The instant importance is read at, microseconds since 1970.
             limit: How many at most; None for all that match.
+            admitted: Tells which entries may be among them.
         """
-        weight = self._options.importance_weight
 
-        def factors(_: Keys, columns: Floats) -> Floats:
-            importance = decay.values(columns[0], columns[1].astype(np.int64), now_us)
-            return (1.0 - weight) + weight * importance
+        def factors(keys: Keys, columns: Floats) -> Floats:
+            importance, recency = self._factors(columns, decay, now_us)
+            return importance * recency if admitted is None else importance * recency * admitted(keys)
 
         terms = self._tokenizer.query_tokens(query)
-        keys, scores = self._index.top(terms, len(self._index) if limit is None else limit, factors)
+        keys, scores = self._index.top(terms, len(self._index) if limit is None else limit, factors, most=1.0)
         return Ranking(keys.tolist(), scores.tolist())
+
+    def _factors(self, columns: Floats, decay: Decay, now_us: int) -> tuple[Floats, Floats]:
+        """What importance and recency make of scores; shape (documents,) each, above 0, at most 1."""
+        weight, seen = self._options.importance_weight, columns[1].astype(np.int64)
+        importance = (1.0 - weight) + weight * decay.values(columns[0], seen, now_us)
+        weight = self._options.recency_weight
+        if weight == 0.0:
+            return importance, np.ones(len(seen))
+        half_lives = np.maximum(now_us - seen, 0) / (self._options.recency_half_life / _MICROSECOND)
+        return importance, (1.0 - weight) + weight * np.exp2(-half_lives)
+
+    def adjacencies(self, query: str, texts: Iterable[str]) -> list[float]:
+        """Return, for each text, the share of the query's neighbouring terms that stand next to each other in it."""
+        pairs = set(pairwise(self._tokenizer.query_tokens(query)))
+        return [
+            len(pairs.intersection(pairwise(self._tokenizer.tokens(text)))) / len(pairs) if pairs else 0.0
+            for text in texts
+        ]
+
+    def explain(self, query: str, keys: Sequence[int], *, decay: Decay, now_us: int) -> dict[int, Explanation]:
+        """Return how the score of each of *keys* comes about; those that are not here are left out."""
+        terms = dict.fromkeys(self._tokenizer.query_tokens(query))
+        return {key: self._explained(terms, key, decay, now_us) for key in keys if key in self._index}
+
+    def _explained(self, terms: Iterable[str], key: int, decay: Decay, now_us: int) -> Explanation:
+        postings, options = self._index.postings, self._options
+        slot = np.array([postings.slot_of(key)])
+        average = postings.total_length / len(postings)
+        norm = options.k1 * (1.0 - options.b + options.b * float(postings.lengths(slot)[0]) / average)
+        found: list[TermScore] = []
+        for term in terms:
+            number = postings.term_id(term)
+            if number is not None and len(place := np.flatnonzero(postings.slots(number) == slot[0])):
+                idf = lucene_idf(len(postings), postings.document_frequency(number))
+                found.append(TermScore(term, idf, int(postings.counts(number)[place[0]]), norm))
+        importance, recency = self._factors(postings.values(slot), decay, now_us)
+        found.sort(key=lambda one: (-one.idf, one.term))
+        return Explanation(tuple(found), float(importance[0]), float(recency[0]))
 
     def similar(self, keys: Sequence[int], threshold: float, limit: int) -> dict[int, list[Neighbour]]:
         """Return the neighbours of each entry that is here; arguments as for `neighbours.similar`."""
@@ -108,6 +168,10 @@ class ScopeIndex:
         postings = self._index.postings
         ids = {term: postings.term_id(term) for text in texts for term in self._tokenizer.tokens(text)}
         return {term: 0 if term_id is None else postings.document_frequency(term_id) for term, term_id in ids.items()}
+
+    def _terms(self, text: str) -> list[str]:
+        content, _, filing = text.rpartition(FILING_MARK)
+        return self._tokenizer.tokens(content) + self._tokenizer.tokens(filing)
 
     def _empty(self) -> Bm25Index:
         return Bm25Index(k1=self._options.k1, b=self._options.b, columns=_BASE_AND_LAST_SEEN)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from agentcore.recall.postings import Floats, Slots
+from agentcore.recall.lists import Floats, Slots
 
 
 class SparseSums:
@@ -14,8 +14,10 @@ class SparseSums:
     Example:
         >>> sums = SparseSums()
         >>> sums.begin(1_000)
-        >>> sums.add(np.array([7, 900]), 0.5)
-        >>> sums.add(np.array([900]), np.array([2.0]))
+        >>> sums.add(np.array([7, 900]), 0.5).tolist()
+        [0.5, 0.5]
+        >>> sums.add(np.array([900]), np.array([2.0])).tolist()
+        [2.5]
         >>> [part.tolist() for part in sums.drain()]
         [[7, 900], [0.5, 2.5]]
     """
@@ -40,23 +42,39 @@ class SparseSums:
         if size > len(self._sums):
             self._sums = np.zeros(size + size // 8)
 
-    def add(self, slots: Slots, amounts: Floats | float) -> None:
-        """Add to places, each named once."""
-        sums = self._sums.take(slots)
-        self._touched.append(slots[sums == 0.0])
+    def add(self, slots: Slots, amounts: Floats | float) -> Floats:
+        """Add to places, each named once; return their sums."""
+        if not self._touched:
+            sums = np.zeros(len(slots))
+            self._touched.append(slots)
+        else:
+            sums = self._sums.take(slots)
+            self._touched.append(slots[sums == 0.0])
         sums += amounts
         self._sums[slots] = sums
+        return sums
+
+    def raise_to(self, slots: Slots, sums: Floats) -> None:
+        """Set places that were touched before."""
+        self._sums[slots] = sums
+
+    def at(self, slots: Slots) -> Floats:
+        """The sums of places, touched or not."""
+        return self._sums.take(slots)
+
+    def touched(self) -> Slots:
+        """The places touched; one whose sum was zero when it was added to again stands there twice."""
+        if len(self._touched) != 1:
+            self._touched = [np.concatenate(self._touched)] if self._touched else []
+        return self._touched[0] if self._touched else np.zeros(0, dtype=np.intp)
 
     def drain(self) -> tuple[Slots, Floats]:
         """Take out the places touched and their sums.
 
         Returns:
-            Places and sums, shape (touched,). A place whose sum was zero when it was added to stands there
-            twice.
+            Places, as `touched` gives them, and sums, shape (touched,).
         """
-        if not self._touched:
-            return np.zeros(0, dtype=np.intp), np.zeros(0)
-        slots = np.concatenate(self._touched)
+        slots = self.touched()
         sums = self._sums.take(slots)
         self._sums[slots] = 0.0
         self._touched.clear()

@@ -40,6 +40,13 @@ _INVISIBLE = regex.compile(
     r"[\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u2069\u20e3\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"
 )
 
+# Vowel points and accents of Hebrew and Arabic, and the stroke that widens an Arabic word: nearly nobody writes them,
+# and who does means the same word.
+_POINTS = regex.compile(
+    r"[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc"
+    r"\u06df-\u06e8\u06ea-\u06ed]+"
+)
+
 # NFC sorts a run of marks in quadratic time: 80,000 of them cost 4 s. No real text has more than 30 in a row
 # (Unicode Standard Annex 15, section 13, "Stream-Safe Text Format").
 _MARK_FLOOD = regex.compile(r"(\p{M}{30})\p{M}+")
@@ -52,7 +59,8 @@ class _Stemmer(Protocol):
 class Tokenizer:
     """Cuts text into search terms; keep one per thread for as long as the index it feeds.
 
-    Words are runs of Unicode letters, digits and combining marks after NFC, casefolded. Latin ones are
+    Words are runs of Unicode letters, digits and combining marks after NFC, casefolded, without the vowel points of
+    Hebrew and Arabic. Latin ones are
     reduced to their English Snowball stem; stop words are dropped; numbers and one- or two-letter words
     stay. Scripts written without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) become overlapping
     pairs of characters, a lone character staying as it is. An identifier such as `user_name` or
@@ -89,7 +97,7 @@ class Tokenizer:
             words: list[str] = _PLAIN_WORD.findall(text)
             return self._terms(words)
         text = _INVISIBLE.sub("", text)
-        text = unicodedata.normalize("NFC", _MARK_FLOOD.sub(r"\1", text))
+        text = _POINTS.sub("", unicodedata.normalize("NFC", _MARK_FLOOD.sub(r"\1", text)))
         if _RUN.search(text) is None:
             return self._terms(cast("list[str]", _WORD.findall(text)))
         return self._mixed_terms(text)

@@ -6,9 +6,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import breathing, cycle, decay, model, startup
+from tests.bench import breathing, context, cycle, decay, model, startup
 from tests.bench.figures import Figure, table
 from tests.bench.machine import described
+from tests.bench.recall import comparison
 from tests.bench.stores import Stores
 
 _ALL: dict[str, Callable[[Stores], list[Figure]]] = {
@@ -17,6 +18,8 @@ _ALL: dict[str, Callable[[Stores], list[Figure]]] = {
     "breathing": breathing.figures,
     "startup": startup.figures,
     "model": model.figures,
+    "context": context.figures,
+    "recall": comparison.figures,
 }
 
 
@@ -27,7 +30,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="agentcore-bench-") as temporary:
         folder = asked.stores or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        stores = Stores(folder, asked.locomo, quick=asked.quick)
+        stores = Stores(folder, asked.locomo, quick=asked.quick, sizes=asked.sizes)
         print(f"- Words: {asked.locomo.name if asked.locomo else 'docs/examples/conversation.jsonl'}\n", flush=True)
         found: list[Figure] = []
         for name in asked.names or _ALL:
@@ -44,11 +47,16 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="10,000 entries where it would be more; a minute in all")
     parser.add_argument("--locomo", type=Path, help="take the words of this LoCoMo file instead of the example's")
     parser.add_argument("--stores", type=Path, help="keep the filled data folders here for the next time")
+    parser.add_argument("--sizes", type=_sizes, default=(), help="compare recall at these, as in 1000,100000")
     asked = parser.parse_args()
     unknown = sorted(set(asked.names) - set(_ALL))
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; choose from {', '.join(_ALL)}")
     return asked
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(","))
 
 
 if __name__ == "__main__":

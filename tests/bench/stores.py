@@ -18,11 +18,13 @@ class Stores:
         folder: Where they stand.
         locomo: Whose words they are made of; the example conversation's if None.
         quick: Whether the large ones are left out.
+        sizes: What sizes to compare recall at; the benchmark's own if empty.
     """
 
     folder: Path
     locomo: Path | None = None
     quick: bool = False
+    sizes: tuple[int, ...] = ()
 
     def filled(self, size: int) -> Path:
         """Return the folder with *size* entries, filling it first if it does not exist."""

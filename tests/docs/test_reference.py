@@ -19,6 +19,7 @@ import agentcore.testing
 import dream
 from agentcore.domain.records import RecordKind, to_image
 from agentcore.errors import AgentcoreError
+from agentcore.hosting.context import Context
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host
@@ -229,6 +230,7 @@ def test_each_public_name_has_a_row(package: Any):
         agentcore.AgentHostBuilder,
         Host,
         Memory,
+        Context,
         Conversation,
         Skills,
         FeedbackLog,

@@ -29,7 +29,7 @@ class ToolArguments(TypedDict, total=False):
     trust: Trust
     """Trust of what the model asks to remember."""
     session_id: str
-    """The conversation that its feedback is about."""
+    """The conversation that its feedback is about and that needs what it recalls."""
     confirm_forget: ConfirmForget | None
     """Asks a person before `forget` deletes; without it `forget` sets aside."""
 
@@ -40,7 +40,7 @@ class ToolSettings:
 
     Args:
         trust: Trust of what the model asks to remember.
-        session_id: The conversation that its feedback is about.
+        session_id: The conversation that its feedback is about and that needs what it recalls.
         confirm_forget: Asks a person before `forget` deletes; without it `forget` sets aside.
 
     Raises:
@@ -135,7 +135,7 @@ def _tools(memory: Memory | None, feedback: FeedbackLog | None, settings: ToolSe
     if memory is not None:
         tools += [
             Remembering(memory, settings.trust).tool,
-            Recalling(memory).tool,
+            Recalling(memory, settings.session_id).tool,
             Forgetting(memory, settings.confirm_forget).tool,
         ]
     if feedback is not None:

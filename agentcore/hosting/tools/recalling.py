@@ -36,9 +36,11 @@ class Recalling:
 
     Args:
         memory: Where.
+        session_id: The conversation that needs them.
     """
 
     memory: Memory
+    session_id: str
 
     @property
     def tool(self) -> Tool:
@@ -47,7 +49,7 @@ class Recalling:
 
     async def _recall(self, query: str, k: int = _USUAL_HITS, category: str | None = None) -> Result:
         within = category if category and category.strip() else None
-        hits = await self.memory.recall(query, k, category=within)
+        hits = await self.memory.recall(query, k, session_id=self.session_id, category=within)
         shown = _fitting(hits)
         more = len(hits) - len(shown)
         return {"memories": shown, **({"left_out": more} if more else {})}

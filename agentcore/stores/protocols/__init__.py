@@ -12,7 +12,7 @@ from agentcore.stores.protocols.busy import BusyHolder, BusyReader, BusyStore
 from agentcore.stores.protocols.conversation import TurnMaterial, TurnReader, TurnStore
 from agentcore.stores.protocols.documents import DocumentReader, DocumentStore
 from agentcore.stores.protocols.entries import EntryReader, EntryStore, Material, Repeated
-from agentcore.stores.protocols.feed import FeedPage, FeedPosition, IndexRow
+from agentcore.stores.protocols.feed import FacetRow, FeedPage, FeedPosition, IndexRow, SkillRow, TurnRow
 from agentcore.stores.protocols.leases import Lease, LeaseReader, LeaseStore
 from agentcore.stores.protocols.ledgers import (
     Forgotten,
@@ -21,6 +21,7 @@ from agentcore.stores.protocols.ledgers import (
     SettingsReader,
     SettingsStore,
 )
+from agentcore.stores.protocols.recalls import RecallHitReader, RecallHitStore
 from agentcore.stores.protocols.signals import SignalReader, SignalStore
 from agentcore.stores.protocols.skills import SkillReader, SkillStore
 from agentcore.stores.protocols.storage import Origin, ReadView, Storage, UnitOfWork
@@ -33,6 +34,7 @@ __all__ = [
     "DocumentStore",
     "EntryReader",
     "EntryStore",
+    "FacetRow",
     "FeedPage",
     "FeedPosition",
     "Forgotten",
@@ -45,16 +47,20 @@ __all__ = [
     "Material",
     "Origin",
     "ReadView",
+    "RecallHitReader",
+    "RecallHitStore",
     "Repeated",
     "SettingsReader",
     "SettingsStore",
     "SignalReader",
     "SignalStore",
     "SkillReader",
+    "SkillRow",
     "SkillStore",
     "Storage",
     "TurnMaterial",
     "TurnReader",
+    "TurnRow",
     "TurnStore",
     "UnitOfWork",
 ]

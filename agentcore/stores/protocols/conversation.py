@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from agentcore.domain.conversation import Turn
+from agentcore.stores.protocols.feed import FeedPage, FeedPosition, TurnRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,18 @@ class TurnReader(Protocol):
 
     def get_many(self, turn_ids: Collection[str]) -> list[Turn]:
         """Return those that exist, by id."""
+        ...
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, Turn]:
+        """Return turns by the keys that `changes_since` gave."""
+        ...
+
+    def keys_of(self, turn_ids: Collection[str]) -> dict[str, int]:
+        """Return the keys of those that exist, by id."""
+        ...
+
+    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[TurnRow]:
+        """Return the next page of the feed of turns after *position*; the default position starts from nothing."""
         ...
 
     def session(self, session_id: str, *, limit: int | None = None) -> list[Turn]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
-from agentcore.stores.protocols.feed import FeedPage, FeedPosition
+from agentcore.stores.protocols.feed import FacetRow, FeedPage, FeedPosition, IndexRow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,6 +63,10 @@ class EntryReader(Protocol):
         """Count matching entries."""
         ...
 
+    def always(self, branches: Collection[str], *, limit: int) -> list[MemoryEntry]:
+        """Return active entries that are pinned or filed in or below *branches*, the newest *limit* of each, by id."""
+        ...
+
     def with_fold_keys(self, fold_keys: Collection[str]) -> list[MemoryEntry]:
         """Return active entries whose normalised text has one of these keys, oldest first."""
         ...
@@ -92,8 +96,12 @@ class EntryReader(Protocol):
         """Return the position of the newest material in whatever state, 0 if there is none."""
         ...
 
-    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage:
+    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[IndexRow]:
         """Return the next page of the feed after *position*; the default position starts from nothing."""
+        ...
+
+    def facets_since(self, position: FeedPosition, *, limit: int) -> FeedPage[FacetRow]:
+        """Return the same page as `changes_since`, with what filters need instead of what queries need."""
         ...
 
     def importance_columns(self, *, last_seen_before: datetime) -> "tuple[NDArray[np.float64], NDArray[np.int64]]":

@@ -1,9 +1,10 @@
 """Skills: what a store of them can be asked and told."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from agentcore.domain.skill import Skill
+from agentcore.stores.protocols.feed import FeedPage, FeedPosition, SkillRow
 
 
 class SkillReader(Protocol):
@@ -11,6 +12,14 @@ class SkillReader(Protocol):
 
     def get(self, skill_id: str) -> Skill | None:
         """Return the skill in whatever state, or None."""
+        ...
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, Skill]:
+        """Return skills by the keys that `changes_since` gave."""
+        ...
+
+    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[SkillRow]:
+        """Return the next page of the feed of skills after *position*; the default position starts from nothing."""
         ...
 
     def named(self, name: str) -> Skill | None:

@@ -23,6 +23,7 @@ from agentcore.stores.protocols.ledgers import (
     SettingsReader,
     SettingsStore,
 )
+from agentcore.stores.protocols.recalls import RecallHitReader, RecallHitStore
 from agentcore.stores.protocols.signals import SignalReader, SignalStore
 from agentcore.stores.protocols.skills import SkillReader, SkillStore
 
@@ -102,6 +103,11 @@ class ReadView(Protocol):
         ...
 
     @property
+    def recall_hits(self) -> RecallHitReader:
+        """What needs recalled."""
+        ...
+
+    @property
     def settings(self) -> SettingsReader:
         """Settings."""
         ...
@@ -167,6 +173,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def documents(self) -> DocumentStore:
         """Documents of the workspace."""
+        ...
+
+    @property
+    def recall_hits(self) -> RecallHitStore:
+        """What needs recalled."""
         ...
 
     @property

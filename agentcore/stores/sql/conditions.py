@@ -21,6 +21,11 @@ def is_retired(status: ColumnElement[Any]) -> ColumnElement[bool]:
     return status != _ACTIVE
 
 
+def is_pinned(pinned: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Tell whether dreams leave the record alone; the words of the partial index, for the same reason as above."""
+    return pinned.op("IS", is_comparison=True)(literal_column("TRUE"))
+
+
 def starts_with(column: ColumnElement[Any], prefix: str) -> ColumnElement[bool]:
     """Tell whether a text sorted by its bytes starts with *prefix*; unlike LIKE it tells case and uses an index."""
     if not prefix:

@@ -10,10 +10,10 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.protocols import FeedPage, FeedPosition, Material, Repeated
-from agentcore.stores.sql.conditions import has_element, is_active, is_retired, starts_with
+from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, Material, Repeated
+from agentcore.stores.sql.conditions import has_element, is_active, is_pinned, is_retired, starts_with
 from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entries
-from agentcore.stores.sql.feed import read_feed
+from agentcore.stores.sql.feed import ENTRIES, FACETS, read_feed
 from agentcore.stores.sql.schema import entries, entry_sources
 from agentcore.stores.sql.transaction import Transaction, chunks
 
@@ -84,6 +84,17 @@ class SqlEntryReader:
         statement = select(func.count()).select_from(entries).where(self._mine, *_conditions(where))
         return self._connection.execute(statement).scalar_one()
 
+    def always(self, branches: Collection[str], *, limit: int) -> list[MemoryEntry]:
+        """Return active entries that are pinned or filed in or below *branches*, the newest *limit* of each, by id."""
+        # A status that no index knows keeps SQLite from walking all active entries in the order asked for.
+        pinned = and_(is_pinned(entries.c.pinned), entries.c.status.concat("") == Status.ACTIVE.value)
+        found: dict[str, MemoryEntry] = {}
+        for condition in (pinned, *(and_(_ACTIVE, _within(branch)) for branch in branches)):
+            mine = select(*RECORD_COLUMNS).where(self._mine, condition)
+            newest = mine.order_by(entries.c.last_seen_at.desc(), entries.c.id).limit(limit)
+            found |= {one.id: one for one in to_entries(self._transaction, self._connection.execute(newest))}
+        return [found[entry_id] for entry_id in sorted(found)]
+
     def with_fold_keys(self, fold_keys: Collection[str]) -> list[MemoryEntry]:
         """Return active entries whose normalised text has one of these keys, oldest first."""
         # Of texts said and stored at one instant, as a file's are, the first to arrive is the older one.
@@ -135,9 +146,13 @@ class SqlEntryReader:
         """Return the position of the newest material, 0 if there is none."""
         return self._connection.execute(select(func.max(entries.c.position)).where(self._mine)).scalar() or 0
 
-    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage:
+    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[IndexRow]:
         """Return the next page of the feed after *position*; the default position starts from nothing."""
-        return read_feed(self._transaction, position, limit=limit)
+        return read_feed(self._transaction, ENTRIES, position, limit=limit)
+
+    def facets_since(self, position: FeedPosition, *, limit: int) -> FeedPage[FacetRow]:
+        """Return the same page as `changes_since`, with what filters need instead of what queries need."""
+        return read_feed(self._transaction, FACETS, position, limit=limit)
 
     def importance_columns(self, *, last_seen_before: datetime) -> "tuple[NDArray[np.float64], NDArray[np.int64]]":
         """Return base (15 digits) and last-seen (microseconds) of active entries last seen before that instant.
@@ -207,6 +222,12 @@ def _parts(joined: str) -> Iterator[str]:
         yield joined[start:end]
         start = end + 1
     yield joined[start:]
+
+
+def _within(branch: str) -> ColumnElement[bool]:
+    """Filed in a branch or below it, as one stretch of the index of categories."""
+    below = func.substr(entries.c.category, 1, len(branch) + 1) == f"{branch}/"
+    return and_(starts_with(entries.c.category, branch), or_(entries.c.category == branch, below))
 
 
 def _conditions(where: EntryFilter) -> list[ColumnElement[bool]]:

@@ -10,6 +10,7 @@ from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import Level, MemoryEntry, SourceRef, Status, Trust
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import fold_key
+from agentcore.stores.protocols.feed import FILING_MARK
 from agentcore.stores.sql.schema import entries
 from agentcore.stores.sql.transaction import Transaction, encode, micros
 
@@ -106,9 +107,10 @@ def to_values(entry: MemoryEntry) -> dict[str, Any]:
 
 
 def index_text(content: str, category: str, tags: str) -> str:
-    """Return the text the recall index tokenises: content, then filing."""
+    """Return the text the recall index tokenises: content, then filing (see `IndexRow`)."""
     filing = category.replace("/", " ").replace("-", " ")
-    return f"{content} {filing}" if tags == "[]" else f"{content} {filing} {' '.join(_texts(tags))}"
+    filed = f"{content}{FILING_MARK}{filing}"
+    return filed if tags == "[]" else f"{filed} {' '.join(_texts(tags))}"
 
 
 def _texts(column: str) -> tuple[str, ...]:

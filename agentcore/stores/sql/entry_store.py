@@ -9,7 +9,7 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.errors import StaleVersionError
 from agentcore.stores.sql.entry_reader import SqlEntryReader
 from agentcore.stores.sql.entry_rows import to_values
-from agentcore.stores.sql.schema import entries, entry_sources
+from agentcore.stores.sql.schema import entries, entry_sources, recall_hits
 from agentcore.stores.sql.transaction import NEVER_MATERIAL, chunks
 
 
@@ -59,6 +59,9 @@ class SqlEntryStore(SqlEntryReader):
         for chunk in chunks(keys):
             self._connection.execute(delete(entry_sources).where(entry_sources.c.entry_pk.in_(chunk)))
             self._connection.execute(delete(entries).where(entries.c.pk.in_(chunk)))
+        for chunk in chunks(sorted(set(entry_ids)) if keys else ()):
+            mine = recall_hits.c.scope_id == self._transaction.scope_id
+            self._connection.execute(delete(recall_hits).where(mine, recall_hits.c.entry_id.in_(chunk)))
         if keys:
             self._transaction.removed(keys)
         return len(keys)

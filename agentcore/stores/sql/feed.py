@@ -1,64 +1,155 @@
-"""The change feed: what a follower has to take over."""
+"""The change feed: what a follower of entries, turns or skills has to take over."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
 
 import orjson
-from sqlalchemy import func, select
+from sqlalchemy import Column, ColumnElement, Select, Table, false, func, select
 
-from agentcore.domain.memory import Status
-from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow
+from agentcore.domain.conversation import spoken_line
+from agentcore.domain.instants import from_micros
+from agentcore.domain.memory import Level, Status
+from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, SkillRow, TurnRow
 from agentcore.stores.sql.conditions import is_active
 from agentcore.stores.sql.entry_rows import index_text
-from agentcore.stores.sql.schema import change_feed, entries
+from agentcore.stores.sql.schema import change_feed, entries, skills, turns
 from agentcore.stores.sql.transaction import Transaction
 
-_COLUMNS = (
-    entries.c.pk,
-    entries.c.content,
-    entries.c.category,
-    entries.c.tags,
-    entries.c.base,
-    entries.c.last_seen_at,
-    entries.c.status,
-    entries.c.revision,
+Row = TypeVar("Row")
+
+_START: Final = FeedPosition()
+_LAST_KEY: Final = 2**63 - 1
+_PROMPT: Final = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Followed(Generic[Row]):
+    """One kind of record as the feed tells of it.
+
+    Args:
+        table: Where it stands; its rows have a key and a revision.
+        columns: What a row is made of, after the key and before the revision.
+        live: Whether readers may see it, which a follower that starts from nothing asks for alone.
+        removed: Where the feed keeps the keys of those that are gone.
+        row: Makes what the index needs of key, columns and revision.
+    """
+
+    table: Table
+    columns: tuple[Column[Any], ...]
+    live: ColumnElement[bool]
+    removed: Column[Any]
+    row: Callable[[Sequence[Any]], Row]
+
+
+def _entry_row(row: Sequence[Any]) -> IndexRow:
+    key, content, category, tags, base, seen, status, _ = row
+    return IndexRow(key, index_text(content, category, tags), base, seen, status == Status.ACTIVE.value)
+
+
+def _facet_row(row: Sequence[Any]) -> FacetRow:
+    key, category, tags, level, subject_time, created, seen, status, _ = row
+    named = () if tags == "[]" else tuple(orjson.loads(tags))
+    is_live = status == Status.ACTIVE.value
+    return FacetRow(key, category, named, Level(level), subject_time, created, seen, is_live)
+
+
+def _turn_row(row: Sequence[Any]) -> TurnRow:
+    key, session_id, speaker, content, occurred_at, role, generated, _ = row
+    was_said = role != _PROMPT and not generated
+    return TurnRow(key, session_id, spoken_line(speaker, content, from_micros(occurred_at)), occurred_at, was_said)
+
+
+def _skill_row(row: Sequence[Any]) -> SkillRow:
+    key, name, summary, content, status, _ = row
+    return SkillRow(key, name, summary, content, status == Status.ACTIVE.value)
+
+
+ENTRIES: Final = Followed(
+    entries,
+    (
+        entries.c.content,
+        entries.c.category,
+        entries.c.tags,
+        entries.c.base,
+        entries.c.last_seen_at,
+        entries.c.status,
+    ),
+    is_active(entries.c.status),
+    change_feed.c.removed,
+    _entry_row,
 )
-_START = FeedPosition()
-_LAST_KEY = 2**63 - 1
+FACETS: Final = Followed(
+    entries,
+    (
+        entries.c.category,
+        entries.c.tags,
+        entries.c.level,
+        entries.c.subject_time,
+        entries.c.created_at,
+        entries.c.last_seen_at,
+        entries.c.status,
+    ),
+    is_active(entries.c.status),
+    change_feed.c.removed,
+    _facet_row,
+)
+TURNS: Final = Followed(
+    turns,
+    (
+        turns.c.session_id,
+        turns.c.speaker,
+        turns.c.content,
+        turns.c.occurred_at,
+        turns.c.role,
+        turns.c.generated,
+    ),
+    (turns.c.role != _PROMPT) & (turns.c.generated == false()),
+    change_feed.c.removed_turns,
+    _turn_row,
+)
+SKILLS: Final = Followed(
+    skills,
+    (skills.c.name, skills.c.summary, skills.c.content, skills.c.status),
+    is_active(skills.c.status),
+    change_feed.c.removed_skills,
+    _skill_row,
+)
 
 
-def read_feed(transaction: Transaction, position: FeedPosition, *, limit: int) -> FeedPage:
+def read_feed(
+    transaction: Transaction, followed: Followed[Row], position: FeedPosition, *, limit: int
+) -> FeedPage[Row]:
     """Return the next page after *position*, or a page that says to start again."""
     current = transaction.current_revision()
     # Who has read nothing yet holds nothing that could have been removed.
     known = max(position.removals, position.revision) if position.revision else current
     if not _reaches_back_to(transaction, known, current):
         return FeedPage(_START, (), (), more=True, rebuild=True)
-    found = _changed(transaction, position, limit)
+    found = _changed(transaction, followed, position, limit)
     more = len(found) == limit
     revision, key = (found[-1].revision, found[-1].pk) if more else (current, _LAST_KEY)
-    rows = [
-        IndexRow(pk, index_text(content, category, tags), base, seen, status == Status.ACTIVE.value)
-        for pk, content, category, tags, base, seen, status, _ in found
-    ]
     return FeedPage(
         FeedPosition(revision, key, current),
-        rows,
-        _removed(transaction, known) if known < current else (),
+        [followed.row(row) for row in found],
+        _removed(transaction, followed.removed, known) if known < current else (),
         more=more,
         rebuild=False,
     )
 
 
-def _changed(transaction: Transaction, position: FeedPosition, limit: int) -> Sequence[Any]:
+def _changed(transaction: Transaction, followed: Followed[Any], position: FeedPosition, limit: int) -> Sequence[Any]:
     """Return the rows past *position*: the rest of its revision, then later ones."""
-    mine = select(*_COLUMNS).where(entries.c.scope_id == transaction.scope_id)
+    table = followed.table
+    mine: Select[Any] = select(table.c.pk, *followed.columns, table.c.revision).where(
+        table.c.scope_id == transaction.scope_id
+    )
     if position == _START:
-        mine = mine.where(is_active(entries.c.status))
-    rest = mine.where(entries.c.revision == position.revision, entries.c.pk > position.key).order_by(entries.c.pk)
+        mine = mine.where(followed.live)
+    rest = mine.where(table.c.revision == position.revision, table.c.pk > position.key).order_by(table.c.pk)
     found: list[Any] = list(transaction.connection.execute(rest.limit(limit)))
     if len(found) < limit:
-        later = mine.where(entries.c.revision > position.revision).order_by(entries.c.revision, entries.c.pk)
+        later = mine.where(table.c.revision > position.revision).order_by(table.c.revision, table.c.pk)
         found += transaction.connection.execute(later.limit(limit - len(found)))
     return found
 
@@ -72,10 +163,10 @@ def _reaches_back_to(transaction: Transaction, known: int, current: int) -> bool
     return first is not None and first - 1 <= known
 
 
-def _removed(transaction: Transaction, known: int) -> list[int]:
-    statement = select(change_feed.c.removed).where(
+def _removed(transaction: Transaction, column: Column[Any], known: int) -> list[int]:
+    statement = select(column).where(
         change_feed.c.scope_id == transaction.scope_id,
         change_feed.c.revision > known,
-        change_feed.c.removed.is_not(None),
+        column.is_not(None),
     )
     return [key for text in transaction.connection.execute(statement).scalars() if text for key in orjson.loads(text)]

@@ -1,6 +1,6 @@
 """Skills."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Select, delete, select, update
@@ -9,7 +9,9 @@ from sqlalchemy.exc import IntegrityError
 from agentcore.domain.memory import Status
 from agentcore.domain.skill import Skill
 from agentcore.errors import StaleVersionError
+from agentcore.stores.protocols import FeedPage, FeedPosition, SkillRow
 from agentcore.stores.sql.conditions import is_active, starts_with
+from agentcore.stores.sql.feed import SKILLS, read_feed
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import skills
 from agentcore.stores.sql.transaction import Transaction, chunks
@@ -29,6 +31,19 @@ class SqlSkillStore:
     def get(self, skill_id: str) -> Skill | None:
         """Return the skill in whatever state, or None."""
         return self._one(select(*_ROWS.columns).where(self._mine, skills.c.id == skill_id))
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, Skill]:
+        """Return skills by the keys that `changes_since` gave."""
+        found: dict[int, Skill] = {}
+        for chunk in chunks(keys):
+            statement = select(*_ROWS.columns, skills.c.pk).where(self._mine, skills.c.pk.in_(chunk))
+            for row in self._connection.execute(statement):
+                found[row.pk] = _ROWS.read(self._transaction, row)
+        return found
+
+    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[SkillRow]:
+        """Return the next page of the feed of skills after *position*; the default position starts from nothing."""
+        return read_feed(self._transaction, SKILLS, position, limit=limit)
 
     def named(self, name: str) -> Skill | None:
         """Return the active skill of that name, or None."""
@@ -78,12 +93,14 @@ class SqlSkillStore:
 
     def delete(self, skill_ids: Collection[str]) -> int:
         """Remove skills for good; return how many there were."""
-        gone = 0
+        keys: list[int] = []
         for chunk in chunks(sorted(set(skill_ids))):
-            gone += self._connection.execute(delete(skills).where(self._mine, skills.c.id.in_(chunk))).rowcount
-        if gone:
-            self._transaction.change()
-        return gone
+            keys += self._connection.execute(select(skills.c.pk).where(self._mine, skills.c.id.in_(chunk))).scalars()
+        for chunk in chunks(keys):
+            self._connection.execute(delete(skills).where(skills.c.pk.in_(chunk)))
+        if keys:
+            self._transaction.removed(keys, told_in=SKILLS.removed)
+        return len(keys)
 
     def _is_renewed(self, before: Skill, after: Skill) -> bool:
         """Whether a person changed what passes judge; a use is no new material."""

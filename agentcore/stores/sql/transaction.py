@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import Connection, Insert, Table, Update, insert, select, update
+from sqlalchemy import Column, Connection, Insert, Table, Update, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.decay import Decay
@@ -52,7 +52,7 @@ class Transaction:
     forgot: bool = False
     _revision: int | None = None
     _position: int | None = None
-    _removed: list[int] = field(default_factory=list[int])
+    _removed: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
 
     @property
     def by_people(self) -> bool:
@@ -83,10 +83,10 @@ class Transaction:
         """Return places for *count* new records: the next ones if people bring them, else none that a pass looks at."""
         return self.next_positions(count) if self.by_people else (NEVER_MATERIAL,) * count
 
-    def removed(self, keys: Iterable[int]) -> None:
-        """Tell the feed that entries are gone."""
+    def removed(self, keys: Iterable[int], *, told_in: Column[Any] = change_feed.c.removed) -> None:
+        """Tell the feed that records are gone, in the column of their kind."""
         self.change()
-        self._removed.extend(keys)
+        self._removed.setdefault(told_in.name, []).extend(keys)
 
     def insert_new(self, table: Table, kind: str, rows: Sequence[dict[str, Any]]) -> None:
         """Insert records, all of them or none.
@@ -137,7 +137,7 @@ class Transaction:
                 revision=self._revision,
                 recorded_at=to_micros(self.now),
                 origin=self.origin.value,
-                removed=orjson.dumps(self._removed).decode() if self._removed else None,
+                **{name: orjson.dumps(keys).decode() for name, keys in self._removed.items() if keys},
             ),
         )
 

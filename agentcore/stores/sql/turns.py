@@ -8,7 +8,8 @@ from sqlalchemy import ColumnElement, Select, delete, func, or_, select, update
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.instants import from_micros, to_micros
-from agentcore.stores.protocols import TurnMaterial
+from agentcore.stores.protocols import FeedPage, FeedPosition, TurnMaterial, TurnRow
+from agentcore.stores.sql.feed import TURNS, read_feed
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.transaction import Transaction, chunks
@@ -38,6 +39,29 @@ class SqlTurnStore:
         for chunk in chunks(sorted(set(turn_ids))):
             found += self._read(self._all().where(turns.c.id.in_(chunk)).order_by(turns.c.id))
         return found
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, Turn]:
+        """Return turns by the keys that `changes_since` gave."""
+        # The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
+        mine = turns.c.scope_id + 0 == self._transaction.scope_id
+        found: dict[int, Turn] = {}
+        for chunk in chunks(keys):
+            statement = select(*_ROWS.columns, turns.c.pk).where(mine, turns.c.pk.in_(chunk))
+            for row in self._connection.execute(statement):
+                found[row.pk] = _ROWS.read(self._transaction, row)
+        return found
+
+    def keys_of(self, turn_ids: Collection[str]) -> dict[str, int]:
+        """Return the keys of those that exist, by id."""
+        found: dict[str, int] = {}
+        for chunk in chunks(sorted(set(turn_ids))):
+            statement = select(turns.c.id, turns.c.pk).where(self._mine, turns.c.id.in_(chunk))
+            found.update((row.id, row.pk) for row in self._connection.execute(statement))
+        return found
+
+    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[TurnRow]:
+        """Return the next page of the feed of turns after *position*; the default position starts from nothing."""
+        return read_feed(self._transaction, TURNS, position, limit=limit)
 
     def session(self, session_id: str, *, limit: int | None = None) -> list[Turn]:
         """Return the newest *limit* turns of a session, in the order they were said."""
@@ -149,12 +173,12 @@ class SqlTurnStore:
 
     def delete(self, turn_ids: Collection[str]) -> int:
         """Remove turns for good; return how many there were."""
-        gone = 0
-        for chunk in chunks(sorted(set(turn_ids))):
-            gone += self._connection.execute(delete(turns).where(self._mine, turns.c.id.in_(chunk))).rowcount
-        if gone:
-            self._transaction.change()
-        return gone
+        keys = sorted(self.keys_of(turn_ids).values())
+        for chunk in chunks(keys):
+            self._connection.execute(delete(turns).where(turns.c.pk.in_(chunk)))
+        if keys:
+            self._transaction.removed(keys, told_in=TURNS.removed)
+        return len(keys)
 
     def _mark(self, turn_ids: Collection[str], where: ColumnElement[bool], consumed_at: int | None) -> int:
         found: list[int] = []

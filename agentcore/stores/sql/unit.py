@@ -20,6 +20,7 @@ from agentcore.stores.sql.entry_store import SqlEntryStore
 from agentcore.stores.sql.forgetting import forget
 from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger
 from agentcore.stores.sql.leases import SqlLeaseStore
+from agentcore.stores.sql.recall_hits import SqlRecallHitStore
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import entries, skills, turns
 from agentcore.stores.sql.settings_store import SqlSettingsStore
@@ -97,6 +98,11 @@ class SqlUnit:
     def documents(self) -> SqlDocumentStore:
         """Documents of the workspace."""
         return SqlDocumentStore(self.transaction)
+
+    @property
+    def recall_hits(self) -> SqlRecallHitStore:
+        """What needs recalled."""
+        return SqlRecallHitStore(self.transaction)
 
     @property
     def settings(self) -> SqlSettingsStore:

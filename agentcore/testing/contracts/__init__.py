@@ -38,6 +38,7 @@ from agentcore.testing.contracts.leases import LeaseContract
 from agentcore.testing.contracts.ledgers import LedgerContract
 from agentcore.testing.contracts.lifetimes import LifetimeContract
 from agentcore.testing.contracts.material import MaterialContract
+from agentcore.testing.contracts.recalls import RecallHitContract
 from agentcore.testing.contracts.samples import START
 from agentcore.testing.contracts.selection import SelectionContract
 from agentcore.testing.contracts.signals import SignalContract
@@ -56,6 +57,7 @@ class StorageContract(
     SkillContract,
     SignalContract,
     DocumentContract,
+    RecallHitContract,
     LeaseContract,
     BusyContract,
     LedgerContract,
@@ -76,6 +78,7 @@ __all__ = [
     "LedgerContract",
     "LifetimeContract",
     "MaterialContract",
+    "RecallHitContract",
     "SelectionContract",
     "SignalContract",
     "SkillContract",

@@ -1,14 +1,22 @@
 """The change feed: whoever follows it holds what the store holds."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
+from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry, Status
+from agentcore.domain.instants import to_micros
+from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.scope import Scope
-from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, Origin, Storage
+from agentcore.domain.subject_time import SubjectTime
+from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, Origin, ReadView, Storage
 from agentcore.testing.contracts.expectations import expect_equal
-from agentcore.testing.contracts.samples import DAY, SCOPE, START, an_entry
+from agentcore.testing.contracts.samples import DAY, SCOPE, START, a_skill, a_turn, an_entry
+
+R = TypeVar("R")
+
+_BEGINNING = FeedPosition()
 
 
 class Follower:
@@ -21,7 +29,7 @@ class Follower:
         self.position = FeedPosition()
         self.rows: dict[int, IndexRow] = {}
 
-    async def step(self) -> FeedPage:
+    async def step(self) -> FeedPage[IndexRow]:
         """Take over one page."""
         page = await self._storage.read(
             self._scope, lambda view: view.entries.changes_since(self.position, limit=self._limit)
@@ -159,6 +167,80 @@ class FeedContract:
         expect_equal((row.base, row.live), (0.25, True))
         found = await storage.read(SCOPE, lambda view: view.entries.by_keys([row.key, row.key + 1]))
         expect_equal(found, {row.key: entry})
+
+    async def test_facets_come_page_by_page_as_the_rows_do(self, storage: Storage) -> None:
+        """With what filters ask of them."""
+        tagged = an_entry("a", category="people/ana", tags=("hot", "drink"), subject_time=SubjectTime.parse("2024"))
+        await storage.write(SCOPE, lambda unit: unit.entries.add([tagged, an_entry("b")]))
+        await _retire(storage, "b")
+        (page, facets) = await storage.read(
+            SCOPE,
+            lambda view: (
+                view.entries.changes_since(FeedPosition(), limit=9),
+                view.entries.facets_since(FeedPosition(), limit=9),
+            ),
+        )
+        expect_equal((facets.position, facets.removed), (page.position, page.removed))
+        (row,) = facets.rows
+        wanted = FacetRow(
+            page.rows[0].key,
+            "people/ana",
+            tagged.tags,
+            Level.EXPLICIT,
+            "2024",
+            to_micros(tagged.created_at),
+            to_micros(tagged.last_seen_at),
+            live=True,
+        )
+        expect_equal(row, wanted)
+
+    async def test_turns_are_followed_like_entries(self, storage: Storage) -> None:
+        """Said, marked as read, dropped; what the host's machinery wrote was never said."""
+        await storage.write(SCOPE, lambda unit: unit.turns.add([_said("a"), _said("b"), _said("c")]))
+        page = await _page(storage, lambda view, at: view.turns.changes_since(at, limit=9))
+        expect_equal(
+            [(row.text, row.live) for row in page.rows], [(f"[14 June 2025] Ana: {word}", True) for word in "abc"]
+        )
+        hidden = [_said("prompt", role="system"), _said("made", generated=True)]
+        await storage.write(SCOPE, lambda unit: unit.turns.add([_said("d"), *hidden]))
+        await storage.write(SCOPE, lambda unit: (unit.turns.delete(["b", "d"]), unit.turns.mark_consumed(["a"], START)))
+        later = await _page(storage, lambda view, at: view.turns.changes_since(at, limit=9), page.position)
+        keys = await storage.read(SCOPE, lambda view: view.turns.keys_of(["a", "b", "c", "none"]))
+        expect_equal(sorted(keys), ["a", "c"])
+        expect_equal({row.key for row in later.rows if row.live}, {keys["a"]})
+        expect_equal(len(later.removed), 2)
+        expect_equal(
+            set(later.removed) & {row.key for row in page.rows}, {row.key for row in page.rows} - set(keys.values())
+        )
+        found = await storage.read(SCOPE, lambda view: view.turns.by_keys([*keys.values(), *later.removed]))
+        expect_equal({key: turn.id for key, turn in found.items()}, {key: name for name, key in keys.items()})
+        fresh = await _page(storage, lambda view, at: view.turns.changes_since(at, limit=9))
+        expect_equal(sorted(row.key for row in fresh.rows), sorted(keys.values()))
+
+    async def test_skills_are_followed_like_entries(self, storage: Storage) -> None:
+        """Saved, rewritten, retired, deleted."""
+        for name in ("a", "b"):
+            await storage.write(SCOPE, lambda unit, name=name: unit.skills.add(a_skill(name, name=f"mcp/{name}")))
+        page = await _page(storage, lambda view, at: view.skills.changes_since(at, limit=9))
+        expect_equal([(row.name, row.live) for row in page.rows], [("mcp/a", True), ("mcp/b", True)])
+        first, second = (row.key for row in page.rows)
+        skills = await storage.read(SCOPE, lambda view: view.skills.by_keys([first, second]))
+        expect_equal({key: skill.id for key, skill in skills.items()}, {first: "a", second: "b"})
+        retired = dataclasses.replace(skills[first], status=Status.ARCHIVED, status_reason="Old.", status_at=START)
+        await storage.write(SCOPE, lambda unit: unit.skills.replace(skills[first], retired))
+        await storage.write(SCOPE, lambda unit: unit.skills.delete(["b"]))
+        later = await _page(storage, lambda view, at: view.skills.changes_since(at, limit=9), page.position)
+        expect_equal(([(row.key, row.live) for row in later.rows], list(later.removed)), ([(first, False)], [second]))
+
+
+def _said(word: str, **changes: Any) -> Turn:
+    return dataclasses.replace(a_turn(word, content=word, speaker="Ana", occurred_at=START), **changes)
+
+
+async def _page(
+    storage: Storage, feed: Callable[[ReadView, FeedPosition], FeedPage[R]], position: FeedPosition = _BEGINNING
+) -> FeedPage[R]:
+    return await storage.read(SCOPE, lambda view: feed(view, position))
 
 
 def _worded(word: str) -> MemoryEntry:

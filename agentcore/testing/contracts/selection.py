@@ -68,6 +68,23 @@ class SelectionContract:
         just_after = EntryFilter(created_after=START + 3 * DAY + timedelta(microseconds=1))
         expect_equal(await _ids(storage, just_after), [])
 
+    async def test_what_is_always_loaded_is_pinned_or_filed_so(self, storage: Storage) -> None:
+        """Active entries alone, the newest of each kind, each once."""
+        filed = {"a": "wishes", "b": "wishes/tea", "c": "wishesses", "d": "other"}
+        entries = [an_entry(name, category=filed[name]) for name in filed]
+        pinned = [an_entry(f"p{day}", pinned=True, last_seen_at=START - day * DAY) for day in range(4)]
+        both = an_entry("both", category="wishes", pinned=True, last_seen_at=START - 9 * DAY)
+        retired = an_entry("r", pinned=True, status=Status.ARCHIVED, status_reason="Old.", status_at=START)
+        await storage.write(SCOPE, lambda unit: unit.entries.add([*entries, *pinned, both, retired]))
+
+        async def always(*branches: str, limit: int = 9) -> list[str]:
+            found = await storage.read(SCOPE, lambda view: view.entries.always(branches, limit=limit))
+            return [entry.id for entry in found]
+
+        expect_equal(await always(), ["both", "p0", "p1", "p2", "p3"])
+        expect_equal(await always("wishes", "none"), ["a", "b", "both", "p0", "p1", "p2", "p3"])
+        expect_equal(await always("wishes", limit=2), ["a", "b", "p0", "p1"])
+
 
 async def _ids(storage: Storage, where: EntryFilter, *, limit: int | None = None, offset: int = 0) -> list[str]:
     """Return the ids of a list, having checked that the count agrees with it."""

@@ -7,6 +7,7 @@ from math import ceil
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.signals import Purpose
 from agentcore.domain.text import fold_key
 from agentcore.hosting.memory import Memory
 from agentcore.llm.tokens import estimate_tokens
@@ -122,7 +123,7 @@ def _all_entries(view: ReadView) -> list[MemoryEntry]:
 async def _ranked(memory: Memory, text: str, depth: int) -> list[MemoryEntry]:
     """Return the best *depth* entries, or as many as it takes to exceed every budget."""
     while True:
-        found = [hit.entry for hit in await memory.recall(text, k=depth)]
+        found = [hit.entry for hit in await memory.recall(text, k=depth, purpose=Purpose.PREVIEW)]
         if len(found) < depth or sum(estimate_tokens(entry.content) for entry in found) > BUDGETS[-1]:
             return found
         depth *= 2

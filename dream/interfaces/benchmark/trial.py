@@ -31,7 +31,8 @@ from dream.interfaces.exchange.importer import import_file
 STAGES = 3
 """Times each question is asked."""
 
-_AFTERWARDS = timedelta(days=1)
+AFTERWARDS = timedelta(days=1)
+"""How long after a sample's last turn everything happens."""
 _AS_SAID = Scope("bench", "agent", "turns")
 """Where the memory lies that holds the turns as they were said."""
 
@@ -176,7 +177,7 @@ async def measure(sample: Sample, *, model: ChatOptions | None, asked: Callable[
     """
     ids = SequentialIds()
     with TemporaryDirectory(prefix="dream-bench-") as folder:
-        builder = AgentHostBuilder(Path(folder), clock=StandingClock(sample.ended_at + _AFTERWARDS), ids=ids)
+        builder = AgentHostBuilder(Path(folder), clock=StandingClock(sample.ended_at + AFTERWARDS), ids=ids)
         builder.with_memory().with_skills().with_conversation_log().with_feedback()
         builder.with_wisps().with_tool_calls().with_dreaming()
         if model is not None:

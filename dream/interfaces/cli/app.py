@@ -43,7 +43,7 @@ COMMANDS = {
     "usage": ("usage:usage", "Show what the model cost, by day, pass and model."),
     "status": ("health:status", "Show what is stored, what waits, and who dreams."),
     "doctor": ("health:doctor", "Examine the folder and the database."),
-    "bench": ("bench:bench", "Measure a dream on conversations whose answers are known."),
+    "bench": ("bench:bench", "Measure a dream or recall on conversations whose answers are known."),
 }
 """Each command: the function that is it, imported only when it is called, and what the list of commands says."""
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from agentcore import AgentHostBuilder, Host, Scope, Trust
-from agentcore.errors import InvalidContentError
+from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.conversation import Conversation
+from agentcore.hosting.options import ConversationOptions
 from agentcore.testing import ManualClock, SequentialIds
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)
@@ -111,3 +112,53 @@ async def test_a_conversation_survives_a_restart(tmp_path: Path):
         turn = await host.conversation.append(session_id="s1", role="user", content="Hi")
     async with builder(tmp_path).with_conversation_log().build() as host:
         assert await host.conversation.session("s1") == [turn]
+
+
+async def say(conversation: Conversation, *texts: str, session: str = "s1", **said: Any):
+    return [await conversation.append(session_id=session, role="user", content=text, **said) for text in texts]
+
+
+async def test_a_turn_is_recalled_by_its_words_its_speaker_and_its_date(conversation: Conversation):
+    (moved,) = await say(conversation, "I moved to Lisbon", speaker="Ana")
+    (_other,) = await say(
+        conversation, "Nothing new", speaker="Ben", session="s2", occurred_at=NOON - timedelta(days=99)
+    )
+    for query in ("Where is Lisbon?", "What did Ana say?", "What was said in June 2025?"):
+        hits = await conversation.recall(query)
+        assert hits[0].turn == moved
+    assert await conversation.recall("volcano") == []
+
+
+async def test_recall_of_turns_follows_the_log_and_its_filters(host: Host, conversation: Conversation):
+    first, second = await say(conversation, "tea with milk", "tea with lemon")
+    (third,) = await say(conversation, "iced tea", session="s2", occurred_at=NOON + timedelta(days=1))
+    await conversation.append(session_id="s1", role="system", content="tea prompt")
+    await conversation.append(session_id="s1", role="assistant", content="tea summary", generated=True)
+
+    async def found(**where: Any) -> set[str]:
+        return {hit.turn.id for hit in await conversation.recall("tea", **where)}
+
+    assert await found() == {first.id, second.id, third.id}
+    assert await found(session_id="s2") == await found(besides="s1") == {third.id}
+    assert await found(said_after=NOON + timedelta(hours=1)) == {third.id}
+    assert await found(said_before=NOON + timedelta(hours=1)) == {first.id, second.id}
+    await host.storage.write(conversation.scope, lambda unit: unit.turns.delete([first.id]))
+    await host.storage.write(conversation.scope, lambda unit: unit.turns.mark_consumed([second.id], NOON))
+    assert await found() == {second.id, third.id}
+    assert await found(k=1) < {second.id, third.id}
+
+
+async def test_odd_queries_for_turns_find_nothing_or_are_refused(conversation: Conversation):
+    await say(conversation, "I moved to Lisbon")
+    for query in ("", "\x00\u200d", "🙂", "\u202e\u200f", "x" * 1_000_000):
+        assert await conversation.recall(query) == []
+    assert len(await conversation.recall("lisbon", k=10**9)) == 1
+    with pytest.raises(InvalidOptionsError, match="give 1 or more"):
+        await conversation.recall("lisbon", k=0)
+    with pytest.raises(InvalidOptionsError, match="give text"):
+        await conversation.recall(7)  # pyright: ignore[reportArgumentType]
+
+
+def test_weights_that_make_no_sense_are_refused():
+    with pytest.raises(InvalidOptionsError, match="session_weight"):
+        ConversationOptions(session_weight=-1)

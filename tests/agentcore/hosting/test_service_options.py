@@ -25,10 +25,11 @@ def test_options_reach_decay_and_recall():
         k1=1.5,
         b=0.5,
         importance_weight=0.1,
-        open_scopes=3,
+        index_bytes=3,
+        snapshot_from=None,
     )
     assert options.decay() == Decay(grace=timedelta(days=1), half_life=timedelta(days=2), floor=0.3)
-    assert options.recall() == RecallOptions(k1=1.5, b=0.5, importance_weight=0.1, open_scopes=3)
+    assert options.recall() == RecallOptions(k1=1.5, b=0.5, importance_weight=0.1, index_bytes=3, snapshot_from=None)
 
 
 def test_replace_changes_a_copy():
@@ -58,7 +59,7 @@ def test_an_unknown_option_is_refused_and_the_known_ones_are_named(kind: Any):
     [
         (lambda: MemoryOptions(floor=1.5), "Option floor = 1.5 is not possible: give a number from 0 to 1."),
         (lambda: MemoryOptions(k1=-1), "Option k1 = -1.0 is not possible: give a finite number of 0 or more."),
-        (lambda: MemoryOptions().replace(open_scopes=0), "Option open_scopes = 0 is not possible: give 1 or more."),
+        (lambda: MemoryOptions().replace(index_bytes=0), "Option index_bytes = 0 is not possible: give 1 or more."),
         (lambda: MemoryOptions(b="wide"), "Option memory.b = 'wide' is not possible: input should be a valid number"),
         (lambda: ConversationOptions(user_trust=7), "Option conversation.user_trust = 7 is not possible"),
         (lambda: FeedbackOptions(max_detail=-1), "Option feedback.max_detail = -1 is not possible: input should be"),

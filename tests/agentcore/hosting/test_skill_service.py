@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from agentcore import AgentHostBuilder, Host, Scope, Trust
-from agentcore.errors import InvalidContentError, UnknownRecordError
+from agentcore.domain.memory import Status
+from agentcore.errors import InvalidContentError, InvalidOptionsError, UnknownRecordError
 from agentcore.hosting.skills import Skills
 from agentcore.testing import ManualClock, SequentialIds
 
@@ -107,3 +108,34 @@ async def test_scopes_are_never_mixed(host: Host):
     await host.skills.save("mcp/email", summary="Sends mail", content="text")
     assert await ben.get("mcp/email") is None
     assert await ben.list() == []
+
+
+async def test_skills_are_recalled_by_name_before_summary_before_content(skills: Skills):
+    await skills.save("notes/daily", summary="Write the day down", content="Mention every invoice.")
+    await skills.save("mail/send", summary="Mail an invoice", content="Attach it.")
+    await skills.save("invoice", summary="Make one", content="Number it.")
+    hits = await skills.recall("How do I handle an invoice?")
+    assert [hit.skill.name for hit in hits] == ["invoice", "mail/send", "notes/daily"]
+    assert [hit.skill.name for hit in await skills.recall("invoices", k=1)] == ["invoice"]
+
+
+async def test_recall_follows_rewritten_used_and_retired_skills(host: Host, skills: Skills):
+    saved = await skills.save("mail/send", summary="Send a mail", content="Write.")
+    assert await skills.recall("telegram") == []
+    rewritten = await skills.save("mail/send", summary="Send a telegram", content="Write.")
+    assert [hit.skill.id for hit in await skills.recall("telegram")] == [saved.id]
+    used = await skills.use("mail/send", session_id="s1")
+    assert [hit.skill for hit in await skills.recall("telegram")] == [used]
+    retired = replace(used, status=Status.ARCHIVED, status_reason="Old.", status_at=NOON)
+    await host.storage.write(skills.scope, lambda unit: unit.skills.replace(used, retired))
+    assert rewritten.id == used.id
+    assert await skills.recall("telegram") == []
+
+
+async def test_odd_queries_for_skills_find_nothing_or_are_refused(skills: Skills):
+    await skills.save("mail/send", summary="Send a mail", content="Write.")
+    for query in ("", "  ", "\x00\u200d", "🙂", "the of and", "x" * 1_000_000):
+        assert await skills.recall(query) == []
+    for k in (0, -1):
+        with pytest.raises(InvalidOptionsError, match="give 1 or more"):
+            await skills.recall("mail", k=k)

@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -14,10 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentcore.domain.decay import Decay
-from agentcore.domain.filters import EntryFilter
+from agentcore.domain.filters import RecallFilter
 from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.scope import Scope
+from agentcore.domain.subject_time import SubjectTime
 from agentcore.errors import HostNotStartedError, InvalidOptionsError
+from agentcore.recall.explanation import Explanation
 from agentcore.recall.filtering import admits
 from agentcore.recall.hit import Hit
 from agentcore.recall.index import Bm25Index
@@ -146,7 +149,7 @@ async def test_a_retired_entry_is_found_again_only_when_it_is_brought_back(statu
         assert await found(recall, "Lisbon") == ["a"]
         await retire(storage, "a", status)
         assert await found(recall, "Lisbon") == []
-        assert await found(recall, "Lisbon", where=EntryFilter(statuses=frozenset())) == []
+        assert await found(recall, "Lisbon", where=RecallFilter(statuses=frozenset())) == []
         await change(storage, "a", status=Status.ACTIVE, status_reason=None, status_at=None)
         assert await found(recall, "Lisbon") == ["a"]
 
@@ -177,15 +180,15 @@ async def test_scopes_are_never_mixed():
             assert (hit.entry.scope, hit.entry.content) == (scope, content)
 
 
-async def test_no_more_scopes_stay_open_than_the_options_say_and_each_answers_as_before():
-    async with opened(options=RecallOptions(open_scopes=2)) as (storage, recall):
+async def test_no_more_indexes_stay_open_than_fit_and_each_answers_as_before():
+    async with opened(options=RecallOptions(index_bytes=40_000)) as (storage, recall):
         scopes = [Scope("acme", "agent", f"user-{number}") for number in range(3)]
         for number, scope in enumerate(scopes):
             await add(storage, entry(f"e{number}", "they live in Lisbon", scope))
         for _ in range(2):
             for number, scope in enumerate(scopes):
                 assert await found(recall, "Lisbon", scope) == [f"e{number}"]
-        assert list(recall._scopes) == scopes[1:]
+        assert list(recall._entries._scopes) == scopes[1:]
 
 
 async def test_of_two_equally_fitting_entries_the_more_important_comes_first_by_half_its_weight():
@@ -240,6 +243,7 @@ entries = st.lists(
         status=st.sampled_from([Status.ACTIVE] * 4 + [Status.ARCHIVED]),
         last_seen_at=st.integers(0, 400).map(lambda days: NOON - timedelta(days=days)),
         created_at=st.integers(0, 9).map(lambda days: NOON - timedelta(days=days)),
+        subject_time=st.sampled_from([None, SubjectTime.parse("2024"), SubjectTime.parse("2025-02; 1995..2003")]),
     ),
     min_size=1,
     max_size=25,
@@ -247,27 +251,49 @@ entries = st.lists(
 filters = st.one_of(
     st.none(),
     st.builds(
-        EntryFilter,
+        RecallFilter,
         category=st.sampled_from([None, *CATEGORIES]),
         tags=st.sampled_from([(), ("x",), ("x", "y")]),
         level=st.sampled_from([None, *Level]),
         created_after=st.sampled_from([None, NOON - timedelta(days=4)]),
         created_before=st.sampled_from([None, NOON - timedelta(days=2)]),
+        any_tags=st.sampled_from([(), ("x", "z")]),
+        seen_after=st.sampled_from([None, NOON - timedelta(days=200)]),
+        seen_before=st.sampled_from([None, NOON - timedelta(days=20)]),
+        about=st.sampled_from([None, SubjectTime.parse("2001"), SubjectTime.parse("2024-05..2025-02-03")]),
     ),
+)
+weights = st.sampled_from(
+    [
+        RecallOptions(),
+        RecallOptions(recency_weight=0.4, phrase_weight=0.5, importance_weight=0.2),
+        RecallOptions(phrase_weight=3.0),
+    ]
 )
 queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 
 
-def expected(stored: list[MemoryEntry], query: str, where: EntryFilter | None) -> list[tuple[str, float]]:
+def factor(options: RecallOptions, query: str, one: MemoryEntry) -> float:
+    importance = Decay().value(one.base, one.last_seen_at, NOON)
+    recency = 2 ** -((NOON - one.last_seen_at) / options.recency_half_life)
+    pairs, held = (set(pairwise(Tokenizer().tokens(text))) for text in (query, one.content))
+    phrase = len(pairs & held) / len(pairs) if pairs else 0.0
+    shares = ((options.importance_weight, importance), (options.recency_weight, recency))
+    return prod(1 - weight + weight * share for weight, share in shares) * (1 + options.phrase_weight * phrase)
+
+
+def expected(
+    stored: list[MemoryEntry], query: str, where: RecallFilter | None, options: RecallOptions
+) -> list[tuple[str, float]]:
     """Score each entry on its own, filter afterwards, sort in Python."""
-    index, tokenizer, decay = Bm25Index(), Tokenizer(), Decay()
+    index, tokenizer = Bm25Index(), Tokenizer()
     active = {number: one for number, one in enumerate(stored) if one.is_active}
     for number, one in active.items():
         filing = one.category.replace("/", " ").replace("-", " ")
         index.add(number, tokenizer.tokens(" ".join([one.content, filing, *one.tags])))
     keys, scores = index.score(tokenizer.query_tokens(query))
     ranked = [
-        (-score * (0.5 + 0.5 * decay.value(one.base, one.last_seen_at, NOON)), key, one)
+        (-score * factor(options, query, one), key, one)
         for key, score in zip(keys.tolist(), scores.tolist(), strict=True)
         for one in [active[key]]
         if where is None or admits(where, one)
@@ -277,19 +303,22 @@ def expected(stored: list[MemoryEntry], query: str, where: EntryFilter | None) -
 
 
 @settings(max_examples=40, deadline=None)
-@given(rows=entries, query=queries, where=filters, k=st.integers(1, 12))
-def test_the_answer_equals_scoring_every_entry_by_itself(
-    rows: list[dict[str, Any]], query: str, where: EntryFilter | None, k: int
+@given(rows=entries, query=queries, where=filters, k=st.integers(1, 12), options=weights)
+def test_the_answer_equals_scoring_every_entry_by_itself_and_is_explained(
+    rows: list[dict[str, Any]], query: str, where: RecallFilter | None, k: int, options: RecallOptions
 ):
     stored = [entry(f"e{number:02}", **row) for number, row in enumerate(rows)]
 
-    async def ask() -> list[Hit]:
-        async with opened() as (storage, recall):
+    async def ask() -> tuple[list[Hit], list[tuple[Hit, Explanation]]]:
+        async with opened(options=options) as (storage, recall):
             await add(storage, *stored)
-            return await recall.search(ANA, query, k=k, where=where)
+            hits = await recall.search(ANA, query, k=k, where=where)
+            return hits, await recall.explain(ANA, query, k=k, where=where)
 
-    hits = asyncio.run(ask())
-    answer = expected(stored, query, where)
+    hits, explained = asyncio.run(ask())
+    assert [hit for hit, _ in explained] == hits
+    assert [why.score for _, why in explained] == pytest.approx([hit.score for hit in hits])
+    answer = expected(stored, query, where, options)
     assert [hit.score for hit in hits] == pytest.approx([score for _, score in answer[:k]])
     assert {hit.entry.id for hit in hits} <= {name for name, _ in answer}
     if all(abs(one[1] - other[1]) > 1e-9 for one, other in pairwise(answer)):
@@ -322,8 +351,8 @@ async def test_a_filter_finds_the_few_entries_it_admits_behind_many_better_ones(
     async with opened() as (storage, recall):
         many = [entry(f"m{number:03}", "tea tea tea", base=1.0) for number in range(300)]
         await add(storage, *many, entry("wanted", "tea for a guest", category="people/ana", base=0.1))
-        assert await found(recall, "tea", where=EntryFilter(category="people"), k=3) == ["wanted"]
-        assert await found(recall, "tea", where=EntryFilter(category="peop"), k=3) == []
+        assert await found(recall, "tea", where=RecallFilter(category="people"), k=3) == ["wanted"]
+        assert await found(recall, "tea", where=RecallFilter(category="peop"), k=3) == []
 
 
 async def test_neighbours_are_the_active_entries_that_say_nearly_the_same():
@@ -373,8 +402,8 @@ async def test_a_query_cancelled_while_the_index_is_built_leaves_nothing_wrong_b
             query = group.create_task(recall.search(ANA, "tea"))
             for _ in range(10_000):
                 await asyncio.sleep(0)
-                index = recall._scopes[ANA].index
-                if index is not None and len(index._index):
+                held = recall._entries._scopes.get(ANA)
+                if held is not None and held.index is not None and len(held.index):
                     break
             query.cancel()
         await retire(storage, "e0000")
@@ -487,7 +516,8 @@ async def test_beside_a_writer_that_never_rests_recall_still_answers_without_wha
         ({"k1": float("nan")}, "k1 = nan"),
         ({"b": 1.5}, "b = 1.5"),
         ({"importance_weight": 1.0}, "importance_weight = 1.0"),
-        ({"open_scopes": 0}, "open_scopes = 0"),
+        ({"index_bytes": 0}, "index_bytes = 0"),
+        ({"snapshot_from": 0}, "snapshot_from = 0"),
     ],
 )
 def test_options_without_meaning_are_refused_by_name(options: Any, sentence: str):

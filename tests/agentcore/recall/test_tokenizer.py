@@ -86,7 +86,12 @@ def test_scripts_without_spaces_become_pairs(tokenizer: Tokenizer, text: str, te
 
 
 def test_combining_marks_stay_in_their_word(tokenizer: Tokenizer) -> None:
-    assert tokenizer.tokens("हिन्दी भाषा اللُّغَة தமிழ்") == ["हिन्दी", "भाषा", "اللُّغَة", "தமிழ்"]
+    assert tokenizer.tokens("हिन्दी भाषा தமிழ்") == ["हिन्दी", "भाषा", "தமிழ்"]
+
+
+def test_vowel_points_make_no_other_word(tokenizer: Tokenizer) -> None:
+    assert tokenizer.tokens("اللُّغَة العـــربية שָׁלוֹם") == ["اللغة", "العربية", "שלום"]
+    assert tokenizer.tokens("آمنة") != tokenizer.tokens("امنة")
 
 
 @pytest.mark.parametrize("text", ["café in São Paulo", "Dvořák", "Việt Nam", "한국어", "ǰ ΐ"])

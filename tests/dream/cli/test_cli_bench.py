@@ -97,9 +97,29 @@ def test_what_cannot_be_measured_is_refused_in_a_sentence(
 
 
 def test_another_benchmark_is_refused(cli: CommandLine, quizzes: Path):
-    told = cli.bare("bench", "recall", "--data", quizzes)
+    told = cli.bare("bench", "sleep", "--data", quizzes)
     assert told.code == 2
-    assert "dream" in told.complaint
+    assert "recall" in told.complaint
+
+
+def test_recall_is_measured_by_store_and_category(cli: CommandLine, quizzes: Path):
+    told = cli.bare("bench", "recall", "--data", quizzes)
+    assert (told.code, told.err) == (0, "")
+    assert max(map(len, told.out.splitlines())) <= 80
+    heads = ["kitchen: 4 questions, 1 left out", "garden: 1 question", "By category: 5 questions", "\nall\n",
+             "\nwithout adversarial\n", "\nmulti-hop\n", "\nsingle-hop\n", "\nadversarial\n", "Shares of"]  # fmt: skip
+    places = [told.out.index(head) for head in heads]
+    assert places == sorted(places)
+    rows = [line.split() for line in told.out.splitlines() if re.match(r"(turns|notes|both) +\d", line)]
+    assert [row[0] for row in rows] == ["turns", "notes", "both"] * 8
+    documents = [cli.bare("--json", "bench", "recall", "--data", quizzes).document for _ in range(2)]
+    assert documents[0] == documents[1]
+    whole = documents[0]["total"]
+    assert {name: whole[name]["all"]["questions"] for name in ("turns", "notes", "both")} == dict.fromkeys(
+        ("turns", "notes", "both"), 5
+    )
+    assert whole["turns"]["all"]["at_records"]["10"] == {"mean": 1.0, "all": 1.0, "any": 1.0}
+    assert "leave it out" in cli.bare("bench", "recall", "--model", "--data", quizzes).complaint
 
 
 @contextmanager

@@ -1,5 +1,8 @@
 """remember, recall, memories, forget."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from commandline import CommandLine
 
@@ -118,3 +121,38 @@ def test_lists_keep_within_eighty_columns(filled: CommandLine):
 
 def test_nothing_is_coloured_without_a_terminal(filled: CommandLine):
     assert "\x1b" not in filled.good("memories") + filled.good("run") + filled.good("status")
+
+
+def test_scores_are_explained_term_by_term(cli: CommandLine):
+    cli.good("remember", "Ana drinks green tea", "--category", "people/ana", "--tag", "tea", "--importance", "1")
+    cli.good("remember", "Ben drinks black tea")
+    out = cli.good("recall", "green tea", "--explain")
+    assert "+ " in out
+    assert " x importance 1.000 x recency 1.000 x phrase 1.000" in " ".join(out.split())
+    hits = cli.json("recall", "green tea", "--explain")["hits"]
+    why = hits[0]["explanation"]
+    assert [term["term"] for term in why["terms"]] == ["green", "tea"]
+    assert sum(term["score"] for term in why["terms"]) == pytest.approx(why["relevance"], abs=1e-5)
+    assert why["relevance"] * why["importance"] == pytest.approx(hits[0]["score"], abs=1e-5)
+    assert "explanation" not in cli.json("recall", "green tea")["hits"][0]
+
+
+def test_filters_narrow_what_is_recalled_and_nothing_is_recorded(cli: CommandLine):
+    cli.good(
+        "remember", "Ana drinks green tea", "--category", "people/ana", "--tag", "hot", "--subject-time", "2024-05"
+    )
+    cli.good("remember", "Ben drinks black tea", "--tag", "cold")
+
+    def found(*options: str) -> list[str]:
+        hits = cli.json("recall", "tea", *options)["hits"]
+        return [hit["entry"]["content"].split()[0] for hit in hits]
+
+    for options in (("--category", "people"), ("--tags", "hot"), ("--any-tag", "hot", "--any-tag", "x"),
+                    ("--about", "2024")):  # fmt: skip
+        assert found(*options) == ["Ana"], options
+    assert found("--seen-after", "2999-01-01") == found("--created-before", "2000-01-01") == []
+    assert found("--level", "derived") == []
+    assert sorted(found("--seen-before", "2999-01-01", "--created-after", "2000-01-01")) == ["Ana", "Ben"]
+    assert "subject time" in cli("recall", "tea", "--about", "soon").complaint
+    with closing(sqlite3.connect(cli.database)) as database:
+        assert database.execute("SELECT count(*) FROM recall_hits").fetchone() == (0,)

@@ -30,6 +30,7 @@ from agentcore.stores.sql.schema.records import (
     forgotten,
     imports,
     leases,
+    recall_hits,
     scopes,
     settings,
     skill_uses,
@@ -43,7 +44,7 @@ from agentcore.stores.sql.schema.workspace import documents, outbox, promotions
 REVISION = "0007"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0003", "0007")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0006", "0007")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "pass_ledger",
     "plans",
     "promotions",
+    "recall_hits",
     "reopened",
     "runs",
     "scopes",

@@ -5,6 +5,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, Strin
 from agentcore.stores.sql.schema.base import WHERE, Key, Name, instant, metadata, record_id, row_key, scope_key
 
 _ACTIVE = text("status = 'active'")
+_PINNED = text("pinned IS TRUE")
 _RETIRED = text("status <> 'active'")
 
 scopes = Table(
@@ -27,6 +28,8 @@ change_feed = Table(
     instant("recorded_at"),
     Column("origin", String(16), nullable=False),
     Column("removed", Text, nullable=True),
+    Column("removed_turns", Text, nullable=True),
+    Column("removed_skills", Text, nullable=True),
 )
 
 entries = Table(
@@ -65,6 +68,8 @@ entries = Table(
     Index("ix_entries_position", "scope_id", "position", "status"),
     Index("ix_entries_revision", "scope_id", "revision"),
     Index("ix_entries_importance", "scope_id", "status", "last_seen_at", "base"),
+    Index("ix_entries_category", "scope_id", "category", info={WHERE: _ACTIVE}),
+    Index("ix_entries_pinned", "scope_id", "last_seen_at", info={WHERE: _PINNED}),
     Index("ix_entries_retired", "scope_id", "status_at", info={WHERE: _RETIRED}),
     # The change feed names entries by this key; without it SQLite gives the key of a deleted row to the next one.
     sqlite_autoincrement=True,
@@ -102,6 +107,7 @@ turns = Table(
     Index("ix_turns_position", "scope_id", "position"),
     Index("ix_turns_session", "scope_id", "session_id", "occurred_at"),
     Index("ix_turns_recorded", "scope_id", "recorded_at"),
+    Index("ix_turns_revision", "scope_id", "revision"),
 )
 
 skills = Table(
@@ -209,6 +215,21 @@ tool_calls = Table(
     UniqueConstraint("scope_id", "id"),
     Index("ix_tool_calls_occurred", "scope_id", "occurred_at"),
     Index("ix_tool_calls_recorded", "scope_id", "recorded_at"),
+)
+
+recall_hits = Table(
+    "recall_hits",
+    metadata,
+    row_key(),
+    scope_key(),
+    Column("entry_id", String(64), nullable=False),
+    Column("query", String(32), nullable=False),
+    Column("score", Float, nullable=False),
+    Column("rank", Integer, nullable=False),
+    instant("recalled_at"),
+    Column("session_id", Text, nullable=True),
+    Index("ix_recall_hits_entry", "scope_id", "entry_id", "recalled_at"),
+    Index("ix_recall_hits_recalled", "scope_id", "recalled_at"),
 )
 
 imports = Table(

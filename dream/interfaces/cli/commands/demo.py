@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from agentcore.clock import Clock
+from agentcore.domain.signals import Purpose
 from agentcore.hosting.host import Host
 from agentcore.llm.settings import ChatOptions
 from dream.domain.forecast import PassForecast
@@ -113,5 +114,5 @@ async def _imported(session: Session, host: Host, path: Path) -> ImportReport:
 
 async def _look(session: Session, host: Host, question: str) -> Look:
     services = host.for_scope(session.scope)
-    hits = await services.memory.recall(question, k=_HITS)
+    hits = await services.memory.recall(question, k=_HITS, purpose=Purpose.PREVIEW)
     return Look(await services.dreams.status(), [hit.entry for hit in hits])

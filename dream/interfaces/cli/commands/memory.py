@@ -1,17 +1,22 @@
 """remember, recall, memories, forget."""
 
-from typing import Annotated, Literal
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Status
 from agentcore.domain.text import clean_category, clean_content, clean_tags
+from agentcore.hosting.conditions import Conditions, recall_filter
 from agentcore.hosting.observation import Observation, Particulars
+from agentcore.recall.explanation import Explanation
+from agentcore.recall.hit import Hit
 from dream.cycle.history import entry_json
 from dream.interfaces.cli.render.entries import (
     OUT_OF_REACH,
     entry_list_lines,
+    explanation_json,
     forgotten_lines,
     hit_lines,
     remembered_lines,
@@ -58,23 +63,67 @@ async def remember(
     session.screen.show(lambda: entry_json(entry), lambda: remembered_lines(entry, session.screen.width))
 
 
-async def recall(query: str, /, *, k: Annotated[int, Parameter(name=["-k", "--k"])] = 10, session: CliSession) -> None:
-    """Find the entries that answer a question best.
+async def recall(
+    query: str,
+    /,
+    *,
+    k: Annotated[int, Parameter(name=["-k", "--k"])] = 10,
+    category: str | None = None,
+    tags: Tags = None,
+    any_tags: Annotated[list[str] | None, Parameter(name=["--any-tags", "--any-tag"], negative="")] = None,
+    level: Literal["explicit", "derived"] | None = None,
+    created_after: datetime | None = None,
+    created_before: datetime | None = None,
+    seen_after: datetime | None = None,
+    seen_before: datetime | None = None,
+    about: str | None = None,
+    explain: Annotated[bool, Parameter(negative="")] = False,
+    session: CliSession,
+) -> None:
+    """Find the entries that answer a question best. Nobody's need: it is not recorded.
 
     Args:
         query: What is asked.
         k: How many at most.
+        category: Only this category and everything below it.
+        tags: Only entries with this tag; give the option once for each.
+        any_tags: Only entries with one of these tags; give the option once for each.
+        level: Only entries known in this way.
+        created_after: Only what was first said at this time or later, UTC.
+        created_before: Only what was first said before this time, UTC.
+        seen_after: Only what was last seen at this time or later, UTC.
+        seen_before: Only what was last seen before this time, UTC.
+        about: Only what is about a time that overlaps this one, such as 2025-05 or 1995..2003.
+        explain: Show how each score came about.
         session: Whose memory.
     """
-    async with session.host(Access.LOOK) as host:
-        hits = await host.for_scope(session.scope).memory.recall(query, k=k)
-    session.screen.show(
-        lambda: {
-            "query": query,
-            "hits": [{"score": round(hit.score, 6), "entry": entry_json(hit.entry)} for hit in hits],
-        },
-        lambda: hit_lines(query, hits, session.screen.width),
+    conditions = Conditions(
+        category=category,
+        tags=tags or (),
+        any_tags=any_tags or (),
+        level=level,
+        created_after=_in_utc(created_after),
+        created_before=_in_utc(created_before),
+        seen_after=_in_utc(seen_after),
+        seen_before=_in_utc(seen_before),
+        about=about,
     )
+    recall_filter(conditions)
+    async with session.host(Access.LOOK) as host:
+        hits = await host.for_scope(session.scope).memory.explain(query, k=k, **conditions)
+    session.screen.show(
+        lambda: {"query": query, "hits": [_hit_json(hit, why if explain else None) for hit, why in hits]},
+        lambda: hit_lines(query, [(hit, why if explain else None) for hit, why in hits], session.screen.width),
+    )
+
+
+def _in_utc(instant: datetime | None) -> datetime | None:
+    return None if instant is None else instant.replace(tzinfo=instant.tzinfo or UTC)
+
+
+def _hit_json(hit: Hit, why: Explanation | None) -> dict[str, Any]:
+    document: dict[str, Any] = {"score": round(hit.score, 6), "entry": entry_json(hit.entry)}
+    return document if why is None else document | {"explanation": explanation_json(why)}
 
 
 async def memories(

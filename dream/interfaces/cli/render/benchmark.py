@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from dream.interfaces.benchmark.asking import BUDGETS, DEPTHS, Stage
 from dream.interfaces.benchmark.result import ORDINARY, Cost, Figures, Result, answers_of, total
-from dream.interfaces.benchmark.samples import CATEGORIES
+from dream.interfaces.benchmark.samples import CATEGORIES, Faults
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
 from dream.interfaces.cli.render.text import counted, one_line
 
@@ -50,16 +50,20 @@ def _total_lines(whole: Result, samples: int, width: int) -> Lines:
         yield from _table(whole, ORDINARY)
 
 
-def _questions(result: Result) -> str:
-    faults = result.faults
+def question_count(questions: int, faults: Faults) -> str:
+    """Return how many questions were asked, and what was wrong with the evidence of others."""
     parts = [
-        counted(len(result.before.answers), "question"),
+        counted(questions, "question"),
         f"{faults.left_out:,} left out for want of evidence" if faults.left_out else "",
         f"{counted(faults.repaired, 'id')} repaired" if faults.repaired else "",
         f"{faults.unreadable:,} unreadable" if faults.unreadable else "",
         f"{faults.unknown:,} unknown" if faults.unknown else "",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def _questions(result: Result) -> str:
+    return question_count(len(result.before.answers), result.faults)
 
 
 def _table(result: Result, categories: Collection[int]) -> Iterator[Line]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agentcore.domain.memory import MemoryEntry
+from agentcore.recall.explanation import Explanation
 from agentcore.recall.hit import Hit
 from dream.domain.report import Outcome, RunReport
 from dream.interfaces.cli.render.line import Line, Lines, Tone, clipped, paragraph
@@ -45,12 +46,43 @@ def entry_list_lines(entries: Sequence[MemoryEntry], total: int, width: int) -> 
         yield Line(f"{counted(total, 'entry', 'entries')}.", Tone.FAINT)
 
 
-def hit_lines(query: str, hits: Sequence[Hit], width: int) -> Lines:
-    """Yield the answers to a query, best first."""
+def hit_lines(query: str, hits: Sequence[tuple[Hit, Explanation | None]], width: int) -> Lines:
+    """Yield the answers to a query, best first, each with how its score came about where that is given."""
     if not hits:
         yield from paragraph(f"Nothing is known about {query!r}.", width)
-    for place, hit in enumerate(hits, start=1):
+    for place, (hit, why) in enumerate(hits, start=1):
         yield from entry_lines(hit.entry, width, prefix=f"{place}. {hit.score:.2f}  ")
+        if why is not None:
+            yield from _explanation_lines(why, width)
+
+
+def _explanation_lines(why: Explanation, width: int) -> Lines:
+    for term in why.terms:
+        reason = f"{term.score:.3f}  {term.term}: idf {term.idf:.3f}, {term.count} in it, norm {term.norm:.3f}"
+        yield from paragraph(reason, width, first="    + ", rest="      ", tone=Tone.FAINT)
+    factors = [f"relevance {why.relevance:.3f}", f"importance {why.importance:.3f}", f"recency {why.recency:.3f}",
+               f"phrase {why.phrase:.3f}"]  # fmt: skip
+    yield from paragraph(" x ".join(factors), width, first="    = ", rest="      ", tone=Tone.FAINT)
+
+
+def explanation_json(why: Explanation) -> dict[str, object]:
+    """Return plain JSON values of how a score came about."""
+    return {
+        "relevance": round(why.relevance, 6),
+        "importance": round(why.importance, 6),
+        "recency": round(why.recency, 6),
+        "phrase": round(why.phrase, 6),
+        "terms": [
+            {
+                "term": one.term,
+                "idf": round(one.idf, 6),
+                "count": one.count,
+                "norm": round(one.norm, 6),
+                "score": round(one.score, 6),
+            }
+            for one in why.terms
+        ],
+    }
 
 
 def remembered_lines(entry: MemoryEntry, width: int) -> Lines:

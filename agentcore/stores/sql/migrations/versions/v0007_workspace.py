@@ -6,7 +6,7 @@ from alembic import op
 from agentcore.stores.sql.migrations.first_schema.shapes import columns, key, record, row_key, scope
 
 revision = "0007"
-down_revision = "0003"
+down_revision = "0006"
 
 
 def upgrade() -> None:

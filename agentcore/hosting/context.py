@@ -1,0 +1,206 @@
+"""Context: what a turn should see of what the agent knows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.filters import TurnFilter
+from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidOptionsError
+from agentcore.hosting.checks import clean_name, clean_query
+from agentcore.hosting.context_block import Block, Item, Part, entry_item, finding_item, lines_of, skill_item
+from agentcore.hosting.context_windows import ContextWindows, SessionWindow
+from agentcore.hosting.options import ContextOptions
+from agentcore.hosting.recall_notes import RecallNotes
+from agentcore.hosting.turn_context import TurnContext
+from agentcore.recall.finding import Finding, Told
+from agentcore.recall.hit import Hit
+from agentcore.recall.recall import Recall
+from agentcore.recall.skill_recall import SkillHit
+from agentcore.recall.together import Together
+from agentcore.stores.protocols import ReadView, Storage
+
+Findings: TypeAlias = list[Finding]
+
+_ALWAYS_READ: Final = 100
+_TOKENS_PER_LINE: Final = 20
+"""A short line: so many findings may be wanted for a budget."""
+_LEAST_FINDINGS: Final = 20
+_TURNS_BEFORE: Final = 2
+"""Turns before a short message that are searched for with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextParts:
+    """What `Context` works with; lives as long as the host.
+
+    Args:
+        storage: Where records are kept.
+        recall: Finds them.
+        notes: Records what was needed.
+        windows: Knows what the agent still sees.
+        options: What a turn is given.
+    """
+
+    storage: Storage
+    recall: Recall
+    notes: RecallNotes
+    windows: ContextWindows
+    options: ContextOptions
+
+
+@dataclass(frozen=True, slots=True)
+class _Material:
+    """What may be shown, the best first."""
+
+    always: Sequence[MemoryEntry]
+    findings: Sequence[Finding]
+    skills: Sequence[SkillHit]
+
+
+class Context:
+    """What one scope's memory, conversations and skills give to a turn.
+
+    Args:
+        scope: Whose they are.
+        parts: What it works with.
+    """
+
+    def __init__(self, scope: Scope, *, parts: ContextParts) -> None:
+        self._scope = scope
+        self._parts = parts
+        self._together = Together(parts.storage, parts.recall)
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memory, conversations and skills they are."""
+        return self._scope
+
+    async def for_turn(self, session_id: str, message: str, *, budget_tokens: int) -> TurnContext:
+        """Return what the agent should see before it answers *message*.
+
+        First come what is always loaded and skills, each within its share of the budget, then the entries and turns
+        that answer best, until the budget is full. What the conversation was given in its last turns is not given
+        again, and a note and the turn it was taken from only where everything else has had its place. The entries
+        given count as needed (see `Memory.uses`).
+
+        Args:
+            session_id: The conversation; its turns in the log that the agent still sees are left out.
+            message: What the person says now; in the log or not yet.
+            budget_tokens: Tokens the block may take, 0 or more.
+
+        Raises:
+            InvalidInputError: the session cannot be named so, the message is no text, or the budget is below 0.
+        """
+        session, text = clean_name("session id", session_id), clean_query(message)
+        if budget_tokens < 0:
+            raise InvalidOptionsError(field="budget_tokens", value=budget_tokens, allowed="give 0 or more")
+        window = self._parts.windows.of(self._scope, session)
+        async with window.lock:
+            window.begin(self._parts.options.window)
+            recent, always = await self._parts.storage.read(self._scope, partial(self._at_hand, session=session))
+            query = self._query(text, recent)
+            material = await self._material(query, recent, always, budget_tokens)
+            items, block = self._packed(material, window, budget_tokens)
+            for item in items:
+                window.give(item.line, item.refs)
+        self._note(query, items, session)
+        return TurnContext(
+            text=block,
+            tokens=self._parts.options.count_tokens(block),
+            query=query,
+            always=tuple(one.record for one in lines_of(items, Part.ALWAYS) if isinstance(one.record, MemoryEntry)),
+            entries=tuple(one.record for one in lines_of(items, Part.MEMORY) if isinstance(one.record, MemoryEntry)),
+            turns=tuple(one.finding.record for one in items if one.finding and isinstance(one.finding.record, Turn)),
+            skills=tuple(hit.skill for hit in material.skills if any(one.record is hit.skill for one in items)),
+        )
+
+    def forget_window(self, session_id: str) -> None:
+        """Have a conversation given everything again, as after its history was cut or summarised."""
+        self._parts.windows.forget(self._scope, clean_name("session id", session_id))
+
+    async def recall(self, query: str, k: int = 10, *, besides: str | None = None) -> Findings:
+        """Return the *k* entries and turns that answer *query* best, in one ranking (see `agentcore.recall.together`).
+
+        An entry and a turn it was taken from are not both among the best: the worse of them stands behind all others.
+        Nothing counts as needed.
+
+        Args:
+            query: What is asked; one without a word finds nothing.
+            k: How many at most, 1 or more.
+            besides: A conversation whose turns are left out, such as the one the agent still sees.
+
+        Raises:
+            InvalidOptionsError: *k* is below 1, or the query is no text.
+        """
+        turns = None if besides is None else TurnFilter(besides=clean_name("session id", besides))
+        return await self._together.search(self._scope, clean_query(query), k=k, turns=turns)
+
+    def _at_hand(self, view: ReadView, *, session: str) -> tuple[list[Turn], list[MemoryEntry]]:
+        """Return the turns that the agent still sees, and what is always loaded, the most important first."""
+        recent = view.turns.session(session, limit=max(2 * self._parts.options.window, _TURNS_BEFORE + 1))
+        always = view.entries.always(self._parts.options.always_categories, limit=_ALWAYS_READ)
+        return recent, sorted(always, key=lambda one: (-one.importance, one.id))
+
+    def _query(self, message: str, recent: Sequence[Turn]) -> str:
+        if len(message.split()) > self._parts.options.short_message:
+            return message
+        said = [turn.content for turn in recent if not turn.generated]
+        before = said[:-1] if said and said[-1] == message.strip() else said
+        return "\n".join([*before[-_TURNS_BEFORE:], message])
+
+    async def _material(
+        self, query: str, recent: Sequence[Turn], always: Sequence[MemoryEntry], budget: int
+    ) -> _Material:
+        k, most_skills = _LEAST_FINDINGS + budget // _TOKENS_PER_LINE, self._parts.options.most_skills
+        visible, loaded = {turn.id for turn in recent}, {entry.id for entry in always}
+        findings = [
+            one
+            for one in await self._together.search(self._scope, query, k=k + len(loaded) + len(visible))
+            if one.record.id not in (visible if isinstance(one.record, Turn) else loaded)
+        ]
+        skills = self._parts.recall.skills
+        found = await skills.search(self._scope, query, k=most_skills) if most_skills else []
+        return _Material(always, findings, found)
+
+    def _packed(self, material: _Material, window: SessionWindow, budget: int) -> tuple[list[Item], str]:
+        """Return the lines that are given and the block that shows them."""
+        options = self._parts.options
+        block, told = Block(budget, options.count_tokens), Told(window.told())
+        for entry in material.always:
+            item = entry_item(entry)
+            if not window.shows(item.line) and block.add(item, within=int(budget * options.always_share)):
+                told.add(Finding(entry, 1.0, frozenset(entry.sources)))
+        share = block.spent + int(budget * options.skills_share)
+        for hit in material.skills:
+            item = skill_item(hit.skill)
+            if not window.shows(item.line):
+                block.add(item, within=share)
+        self._fill(block, told, [item for item in map(finding_item, material.findings) if not window.shows(item.line)])
+        return block.items, block.text
+
+    def _fill(self, block: Block, told: Told, items: Sequence[Item]) -> None:
+        """Add the findings that fit, those that repeat others after all that do not."""
+        repeats: list[Item] = []
+        turns = 0
+        for item in items:
+            if item.finding is None or (item.part is Part.SAID and turns >= self._parts.options.most_turns):
+                continue
+            if told.repeats(item.finding):
+                repeats.append(item)
+            elif block.add(item):
+                told.add(item.finding)
+                turns += item.part is Part.SAID
+        for item in repeats:
+            block.add(item)
+
+    def _note(self, query: str, items: Sequence[Item], session: str) -> None:
+        hits = [
+            Hit(item.record, item.finding.score)
+            for item in lines_of(items, Part.MEMORY)
+            if item.finding is not None and isinstance(item.record, MemoryEntry)
+        ]
+        self._parts.notes.note(self._scope, query, hits, session_id=session)

@@ -1,0 +1,64 @@
+"""ContextWindows: what the agent still sees of what it was given before."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from agentcore.domain.memory import SourceRef
+from agentcore.domain.scope import Scope
+
+_SESSIONS: Final = 1_000
+"""Conversations remembered; the one untouched for longest is forgotten, and given everything again."""
+
+
+@dataclass(slots=True)
+class SessionWindow:
+    """One conversation: what was given at which of its turns; one turn at a time."""
+
+    turn: int = 0
+    """Turns that were given a context."""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _given: dict[str, tuple[int, frozenset[SourceRef]]] = field(
+        default_factory=dict[str, tuple[int, frozenset[SourceRef]]]
+    )
+
+    def begin(self, length: int) -> None:
+        """Begin the next turn; what was given *length* turns ago is seen no longer."""
+        self.turn += 1
+        self._given = {line: given for line, given in self._given.items() if self.turn - given[0] < length}
+
+    def shows(self, line: str) -> bool:
+        """Tell whether the agent still sees this line."""
+        return line in self._given
+
+    def told(self) -> Iterable[SourceRef]:
+        """Return the records whose content the agent still sees, and what they were made of."""
+        return {ref for _, refs in self._given.values() for ref in refs}
+
+    def give(self, line: str, refs: frozenset[SourceRef]) -> None:
+        """Note that the agent gets this line now, which tells of these records."""
+        self._given[line] = (self.turn, refs)
+
+
+class ContextWindows:
+    """The windows of all conversations of a host; lives as long as it, in memory.
+
+    A process that starts anew knows nothing of what was given before, and gives it again.
+    """
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[tuple[Scope, str], SessionWindow] = OrderedDict()
+
+    def of(self, scope: Scope, session_id: str) -> SessionWindow:
+        """Return the window of a conversation, a new one if it has none."""
+        window = self._sessions.setdefault((scope, session_id), SessionWindow())
+        self._sessions.move_to_end((scope, session_id))
+        while len(self._sessions) > _SESSIONS:
+            self._sessions.popitem(last=False)
+        return window
+
+    def forget(self, scope: Scope, session_id: str) -> None:
+        """Note that the agent sees nothing any more of what it was given in a conversation."""
+        self._sessions.pop((scope, session_id), None)

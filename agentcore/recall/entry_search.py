@@ -1,0 +1,173 @@
+"""EntrySearch: one query for entries, from the index to what is in the store."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from agentcore.domain.filters import RecallFilter
+from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidOptionsError
+from agentcore.recall.explanation import Explanation
+from agentcore.recall.filtering import admits
+from agentcore.recall.hit import Hit
+from agentcore.recall.options import RecallOptions
+from agentcore.recall.shelf import Current, Shelf
+from agentcore.recall.thread import RecallThread
+from agentcore.stores.protocols import FacetRow, IndexRow, ReadView, Storage
+
+if TYPE_CHECKING:
+    from agentcore.recall.facets import Admitted, Facets
+    from agentcore.recall.ranking import Ranking
+    from agentcore.recall.scope_index import ScopeIndex
+
+_FETCHED_AT_ONCE: Final = 2_000
+_RETRIES: Final = 2
+_DEEPER: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    scope: Scope
+    query: str
+    k: int
+    where: RecallFilter | None
+    is_explained: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What the index said, and at which revision of the scope."""
+
+    index: "ScopeIndex"
+    ranking: "Ranking"
+    revision: int
+    explanations: Mapping[int, Explanation]
+
+
+class EntrySearch:
+    """Finds entries; lives as long as `Recall`, whose documentation says what it finds.
+
+    Args:
+        storage: Where the entries are.
+        thread: What owns the indexes.
+        entries: The indexes.
+        facets: What filters ask of entries.
+        options: How to rank.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        thread: RecallThread,
+        *,
+        entries: "Shelf[ScopeIndex, IndexRow]",
+        facets: "Shelf[Facets, FacetRow]",
+        options: RecallOptions,
+    ) -> None:
+        self._storage = storage
+        self._thread = thread
+        self._entries = entries
+        self._facets = facets
+        self._phrase_weight = options.phrase_weight
+
+    async def search(self, scope: Scope, query: str, *, k: int, where: RecallFilter | None) -> list[Hit]:
+        """Return the *k* best active entries for *query*, best first; see `Recall.search`."""
+        question = _Question(scope=scope, query=query, k=k, where=where, is_explained=False)
+        return [hit for hit, _ in await self._ask(question)]
+
+    async def explain(
+        self, scope: Scope, query: str, *, k: int, where: RecallFilter | None
+    ) -> list[tuple[Hit, Explanation]]:
+        """Return the same hits, each with how its score came about."""
+        question = _Question(scope=scope, query=query, k=k, where=where, is_explained=True)
+        return [(hit, why) for hit, why in await self._ask(question) if why is not None]
+
+    async def _ask(self, question: _Question) -> list[tuple[Hit, Explanation | None]]:
+        if question.k < 1:
+            raise InvalidOptionsError(field="k", value=question.k, allowed="give 1 or more")
+        self._thread.require_open()
+        if not question.query.strip():
+            return []
+        for _ in range(_RETRIES):
+            hits = await self._attempt(question)
+            if hits is not None:
+                return hits
+        return await self._attempt(question, is_last=True) or []
+
+    async def _attempt(
+        self, question: _Question, *, is_last: bool = False
+    ) -> list[tuple[Hit, Explanation | None]] | None:
+        """Rank and fetch; None if a writer came in between, unless this is the last attempt."""
+        k, weight = question.k, self._phrase_weight
+        limit = k if weight == 0.0 else 2 * k
+        while True:
+            look = await self._look(question, limit)
+            found = await self._fetch(question.scope, look.ranking.keys, None if is_last else look.revision)
+            if found is None:
+                return None
+            hits = await self._scored(question, look, found)
+            # What was not looked at cannot get above the k best: its words next to each other are worth that much.
+            bound = look.ranking.scores[-1] * (1.0 + weight) if look.ranking.scores else 0.0
+            if weight == 0.0 or len(look.ranking.keys) < limit or (len(hits) >= k and bound < hits[k - 1][0].score):
+                return hits[:k]
+            limit *= _DEEPER
+
+    async def _look(self, question: _Question, limit: int) -> _Look:
+        async with self._entries.current(question.scope) as current:
+            if question.where is None:
+                return await self._ranked(question, limit, current)
+            async with self._facets.current(question.scope) as facets:
+                admitted = facets.index.admitting(question.where)
+                return await self._ranked(question, limit, current, admitted=admitted)
+
+    async def _ranked(
+        self, question: _Question, limit: int, current: "Current[ScopeIndex]", admitted: "Admitted | None" = None
+    ) -> _Look:
+        index, decay, now_us = current.index, current.decay, current.now_us
+        rank = partial(index.rank, question.query, decay=decay, now_us=now_us, limit=limit, admitted=admitted)
+        ranking = await self._thread.run(rank)
+        explained: dict[int, Explanation] = {}
+        if question.is_explained:
+            explain = partial(index.explain, question.query, ranking.keys, decay=decay, now_us=now_us)
+            explained = await self._thread.run(explain)
+        return _Look(index, ranking, index.position.revision, explained)
+
+    async def _fetch(self, scope: Scope, keys: Sequence[int], revision: int | None) -> dict[int, MemoryEntry] | None:
+        """Return the entries of *keys*; None if *revision* is given and is no longer the scope's."""
+        found: dict[int, MemoryEntry] = {}
+        for start in range(0, len(keys), _FETCHED_AT_ONCE):
+            part = keys[start : start + _FETCHED_AT_ONCE]
+            read = await self._storage.read(scope, partial(_entries, keys=part, revision=revision))
+            if read is None:
+                return None
+            found |= read
+        return found
+
+    async def _scored(
+        self, question: _Question, look: _Look, found: Mapping[int, MemoryEntry]
+    ) -> list[tuple[Hit, Explanation | None]]:
+        where, ranking = question.where, look.ranking
+        pairs = [
+            (key, score, found[key])
+            for key, score in zip(ranking.keys, ranking.scores, strict=True)
+            if key in found and found[key].is_active and (where is None or admits(where, found[key]))
+        ]
+        if self._phrase_weight == 0.0:
+            return [(Hit(entry, score), look.explanations.get(key)) for key, score, entry in pairs]
+        texts = [entry.content for _, _, entry in pairs]
+        shares = await self._thread.run(look.index.adjacencies, question.query, texts)
+        factors = [1.0 + self._phrase_weight * share for share in shares]
+        scored = sorted(
+            ((-score * factor, key, factor, entry) for (key, score, entry), factor in zip(pairs, factors, strict=True)),
+            key=lambda one: one[:2],
+        )
+        return [
+            (Hit(entry, -negative), replace(why, phrase=factor) if (why := look.explanations.get(key)) else None)
+            for negative, key, factor, entry in scored
+        ]
+
+
+def _entries(view: ReadView, *, keys: Sequence[int], revision: int | None) -> dict[int, MemoryEntry] | None:
+    return view.entries.by_keys(keys) if revision is None or view.revision == revision else None

@@ -1,0 +1,168 @@
+"""The raw lists of an inverted index: flat arrays that grow at their end."""
+
+from array import array
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys: TypeAlias = NDArray[np.int64]
+"""Document keys, shape (documents,)."""
+
+Slots: TypeAlias = NDArray[np.intp]
+"""Places of documents in the lists, shape (documents,); a compaction renumbers them."""
+
+Floats: TypeAlias = NDArray[np.float64]
+
+SLOT_SHIFT: Final = 32
+SHAPE_MASK: Final = (1 << SLOT_SHIFT) - 1
+
+
+class TermIds(dict[str, int]):
+    """The number of each term; a new one gets the next. Ask with `get` where nothing may be added."""
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self)
+        return number
+
+
+class Shapes:
+    """The distinct pairs of a term's count and its document's length, numbered; there are few of them.
+
+    All that a score needs of a posting is its pair, so what each pair is worth is computed once and looked up
+    for a million postings.
+    """
+
+    __slots__ = ("_ids", "counts", "lengths")
+
+    def __init__(self) -> None:
+        self._ids: dict[tuple[int, int], int] = {}
+        self.counts: array[int] = array("q")
+        self.lengths: array[int] = array("q")
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def of(self, count: int, length: int) -> int:
+        """Return the number of a pair."""
+        shape = self._ids.get((count, length))
+        if shape is None:
+            shape = self._ids[count, length] = len(self.counts)
+            self.counts.append(count)
+            self.lengths.append(length)
+        return shape
+
+    def renumber(self) -> None:
+        """Take the numbers from the counts and lengths, after these were read from a file."""
+        pairs = zip(self.counts, self.lengths, strict=True)
+        self._ids = {pair: number for number, pair in enumerate(pairs)}
+
+
+@dataclass(slots=True)
+class Lists:
+    """What the index holds, by slot and by term; lives until a compaction makes it anew.
+
+    Args:
+        columns: Numbers beside each document, a list for each column.
+        keys: The caller's key of each slot.
+        lengths: Tokens of each slot.
+        alive: 1 for a document, 0 for a tombstone.
+        slot_of: The slot of each live key.
+        term_ids: The number of each term.
+        terms: The term of each number.
+        postings: For each term its postings in the order of slots: slot << 32 | shape.
+        frequencies: For each term its live documents.
+        forward: The distinct terms of each slot, one slot after the other.
+        starts: Where each slot begins in `forward`, and where the next one will.
+        shapes: Counts and lengths of the postings.
+        total_length: Tokens of all live documents.
+        widest: For each term seen by a query: postings looked at, their largest count and least length.
+    """
+
+    columns: "tuple[array[float], ...]" = ()
+    keys: "array[int]" = field(default_factory=lambda: array("q"))
+    lengths: "array[int]" = field(default_factory=lambda: array("i"))
+    alive: bytearray = field(default_factory=bytearray)
+    slot_of: dict[int, int] = field(default_factory=dict[int, int])
+    term_ids: TermIds = field(default_factory=TermIds)
+    terms: list[str] = field(default_factory=list[str])
+    postings: "list[array[int]]" = field(default_factory=list["array[int]"])
+    frequencies: "array[int]" = field(default_factory=lambda: array("i"))
+    forward: "array[int]" = field(default_factory=lambda: array("i"))
+    starts: "array[int]" = field(default_factory=lambda: array("q", [0]))
+    shapes: Shapes = field(default_factory=Shapes)
+    total_length: int = 0
+    widest: dict[int, tuple[int, int, int]] = field(default_factory=dict[int, tuple[int, int, int]])
+
+    def append(self, key: int, tokens: list[str], values: tuple[float, ...]) -> None:
+        """Append a document under a key that is not present and fits 64 bits."""
+        slot = len(self.keys)
+        length = len(tokens)
+        self.keys.append(key)
+        self.lengths.append(length)
+        self.alive.append(1)
+        for column, number in zip(self.columns, values, strict=True):
+            column.append(number)
+        self._append_postings(slot << SLOT_SHIFT, tokens)
+        self.starts.append(len(self.forward))
+        self.slot_of[key] = slot
+        self.total_length += length
+
+    def _append_postings(self, base: int, tokens: list[str]) -> None:
+        ids, postings, frequencies = self.term_ids, self.postings, self.frequencies
+        shape = self.shapes.of
+        length = len(tokens)
+        once = base | shape(1, length)
+        numbers = [ids[token] for token in tokens]
+        counts: dict[int, int] | None = None
+        distinct = set(numbers)
+        if len(distinct) < length:
+            counts = {}
+            for number in numbers:
+                counts[number] = counts.get(number, 0) + 1
+            numbers = list(counts)
+        if len(ids) > len(postings):
+            self.make_room()
+        for number in numbers:
+            postings[number].append(once)
+            frequencies[number] += 1
+        if counts is not None:
+            for number, count in counts.items():
+                if count > 1:
+                    postings[number][-1] = base | shape(count, length)
+        self.forward.fromlist(numbers)
+
+    def make_room(self) -> None:
+        """Begin the lists of terms that were numbered since."""
+        known = len(self.postings)
+        for term in self._newest(len(self.term_ids) - known):
+            self.terms.append(term)
+            self.postings.append(array("q"))
+            self.frequencies.append(0)
+
+    def _newest(self, count: int) -> list[str]:
+        latest = reversed(self.term_ids)
+        return [next(latest) for _ in range(count)][::-1]
+
+    def tokens_at(self, slot: int) -> list[str]:
+        """Return the terms of a document, each as often as it occurs, in no particular order."""
+        tokens: list[str] = []
+        for term in self.forward[self.starts[slot] : self.starts[slot + 1]]:
+            postings = self.postings[term]
+            shape = postings[bisect_left(postings, slot << SLOT_SHIFT)] & SHAPE_MASK
+            tokens += [self.terms[term]] * self.shapes.counts[shape]
+        return tokens
+
+    def bury(self, key: int) -> bool:
+        """Make a document a tombstone; return whether there was one."""
+        slot = self.slot_of.pop(key, None)
+        if slot is None:
+            return False
+        frequencies = self.frequencies
+        for term in self.forward[self.starts[slot] : self.starts[slot + 1]]:
+            frequencies[term] -= 1
+        self.total_length -= self.lengths[slot]
+        self.alive[slot] = 0
+        return True

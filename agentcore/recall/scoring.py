@@ -1,0 +1,128 @@
+"""How the documents of an index answer a query: weights of its terms, sums over all documents or over the best."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from agentcore.recall.lists import Floats, Slots
+from agentcore.recall.postings import Postings
+from agentcore.recall.pruning import Factors, PrunedSearch, Term
+from agentcore.recall.sparse_sums import SparseSums
+from agentcore.recall.weighting import Formula, Weighting, lucene_idf, okapi_idf
+
+Weights: TypeAlias = Sequence[tuple[int, float]]
+"""Terms of a query by number, in the order in which scores are summed, and their idf."""
+
+_MOST_WORTH_PRUNING: Final = 1_000
+"""Documents wanted beyond which hardly any is hopeless."""
+
+
+class Scoring:
+    """Scores the documents of one index; lives as long as it.
+
+    Args:
+        postings: The documents.
+        formula: What a term adds to a score.
+        epsilon: Share of the average idf that okapi gives to terms of more than half the documents.
+        prune_from: Postings that are read sooner than passed over.
+    """
+
+    def __init__(self, postings: Postings, formula: Formula, *, epsilon: float, prune_from: int) -> None:
+        self._postings = postings
+        self._formula = formula
+        self._epsilon = epsilon
+        self._prune_from = prune_from
+        self._average_idf = (-1, 0.0)
+        self._saturations = (-1, np.zeros(0))
+        self.sums = SparseSums()
+        """A scratch vector, empty between calls."""
+
+    def candidates(self, terms: Weights, k: int, factors: Factors | None, most: float) -> tuple[Slots, Floats]:
+        """Documents and scores before factors: those of the k best and some others, tombstones among them."""
+        postings = self._postings
+        counts = [postings.posting_count(number) for number, _ in terms]
+        pruned = bool(terms) and sum(counts) >= self._prune_from and 0 < k <= _MOST_WORTH_PRUNING
+        if not pruned or (factors is not None and most == math.inf) or any(weight <= 0.0 for _, weight in terms):
+            return self.sum(terms)
+        average = self._average_length()
+        bounded = [
+            Term(number, weight, weight * self._formula.most(*postings.widest(number), average), count)
+            for (number, weight), count in zip(terms, counts, strict=True)
+        ]
+        rarest_first = sorted(bounded, key=lambda term: -term.weight)
+        search = PrunedSearch(
+            postings,
+            self.sums,
+            self._worth(),
+            rarest_first,
+            k=k,
+            factors=factors,
+            most=most,
+            look_from=self._prune_from,
+        )
+        slots, scores = search.run()
+        return (slots, scores) if rarest_first == bounded else (slots, self._rescored(bounded, slots))
+
+    def _rescored(self, terms: Sequence[Term], slots: Slots) -> Floats:
+        """The scores of a few documents, summed in the order of the terms."""
+        scores = np.zeros(len(slots))
+        for term in terms:
+            held, shapes = self._postings.found(term.number, slots)
+            scores[held] += self._worth().take(shapes) * term.weight
+        return scores
+
+    def sum(self, terms: Weights) -> tuple[Slots, Floats]:
+        """Every document with one of the terms, and its score."""
+        self.sums.begin(self._postings.slot_count)
+        worth = self._worth() if terms else np.zeros(0)
+        for number, weight in terms:
+            slots, shapes = self._postings.postings(number)
+            self.sums.add(slots, worth.take(shapes) * weight)
+        slots, scores = self.sums.drain()
+        if any(weight <= 0.0 for _, weight in terms):
+            # A score may be zero, so a document can have been touched as new more than once.
+            slots, first = np.unique(slots, return_index=True)
+            scores = scores[first]
+        return slots, scores
+
+    def _worth(self) -> Floats:
+        """What each shape of a posting is worth as of now."""
+        revision, worth = self._saturations
+        if revision != self._postings.revision:
+            worth = self._formula.saturations(*self._postings.shapes(), self._average_length())
+            self._saturations = (self._postings.revision, worth)
+        return worth
+
+    def _average_length(self) -> float:
+        return self._postings.total_length / len(self._postings)
+
+    def weighted(self, query_terms: Iterable[str]) -> Weights:
+        """Term numbers and their idf, rarest first for lucene, in the query's order for okapi."""
+        postings = self._postings
+        okapi = self._formula.weighting is Weighting.OKAPI
+        known = [
+            (frequency, term, number)
+            for term in (query_terms if okapi else dict.fromkeys(query_terms))
+            if (number := postings.term_id(term)) is not None and (frequency := postings.document_frequency(number)) > 0
+        ]
+        if okapi:
+            return [(number, self._okapi_weight(frequency)) for frequency, _, number in known]
+        known.sort()
+        return [(number, lucene_idf(len(postings), frequency)) for frequency, _, number in known]
+
+    def _okapi_weight(self, frequency: int) -> float:
+        idf = okapi_idf(len(self._postings), frequency)
+        return idf if idf >= 0.0 else self._epsilon * self._mean_idf()
+
+    def _mean_idf(self) -> float:
+        revision, mean = self._average_idf
+        if revision != self._postings.revision:
+            frequencies = self._postings.frequencies()
+            held = frequencies[frequencies > 0]
+            idf = np.log(len(self._postings) - held + 0.5) - np.log(held + 0.5)
+            # Summed one after the other, as Python sums: np.sum adds in pairs and rounds differently.
+            mean = float(np.cumsum(idf)[-1]) / len(idf)
+            self._average_idf = (self._postings.revision, mean)
+        return mean

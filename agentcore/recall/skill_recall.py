@@ -1,0 +1,96 @@
+"""SkillRecall: from a query to skills."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agentcore.domain.memory import Status
+from agentcore.domain.scope import Scope
+from agentcore.domain.skill import Skill
+from agentcore.errors import InvalidOptionsError
+from agentcore.recall.budget import IndexBudget
+from agentcore.recall.shelf import Shelf
+from agentcore.recall.thread import RecallThread
+from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, SkillRow, Storage
+
+if TYPE_CHECKING:
+    from agentcore.recall.ranking import Ranking
+    from agentcore.recall.skill_index import SkillIndex
+
+
+@dataclass(frozen=True, slots=True)
+class SkillHit:
+    """One skill that answers a query.
+
+    Args:
+        skill: The skill.
+        score: BM25, above 0; comparable within one answer only.
+    """
+
+    skill: Skill
+    score: float
+
+
+class SkillRecall:
+    """Finds skills by what they are called and what they say; lives as long as `Recall`, which opens and closes it.
+
+    Args:
+        storage: Where the skills are.
+        thread: What owns the indexes.
+        budget: Makes room when all indexes together take too much memory.
+    """
+
+    def __init__(self, storage: Storage, thread: RecallThread, *, budget: IndexBudget) -> None:
+        self._storage = storage
+        self._thread = thread
+        self._skills: Shelf[SkillIndex, SkillRow] = Shelf(
+            storage,
+            thread,
+            make=self._new_index,
+            feed=_feed,
+            budget=budget,
+        )
+
+    async def close(self) -> None:
+        """Drop every index."""
+        await self._skills.close()
+
+    async def search(self, scope: Scope, query: str, *, k: int = 10) -> list[SkillHit]:
+        """Return the *k* best active skills for *query*, best first; equal scores in the order of arrival.
+
+        Args:
+            scope: Whose skills to search.
+            query: What is asked, of any length; one without a word finds nothing.
+            k: How many at most, 1 or more.
+
+        Raises:
+            InvalidOptionsError: *k* is below 1.
+            HostNotStartedError: recall is not open.
+        """
+        if k < 1:
+            raise InvalidOptionsError(field="k", value=k, allowed="give 1 or more")
+        self._thread.require_open()
+        if not query.strip():
+            return []
+        async with self._skills.current(scope) as current:
+            ranking = await self._thread.run(partial(current.index.rank, query, limit=k))
+        return await self._storage.read(scope, partial(_fetched, ranking=ranking)) if ranking.keys else []
+
+    def _new_index(self) -> "SkillIndex":
+        # Opening a host must not pay for NumPy: the first query does, on the recall thread.
+        from agentcore.recall.skill_index import SkillIndex  # noqa: PLC0415
+
+        return SkillIndex(self._thread.tokenizer())
+
+
+def _feed(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[SkillRow]:
+    return view.skills.changes_since(position, limit=limit)
+
+
+def _fetched(view: ReadView, *, ranking: "Ranking") -> list[SkillHit]:
+    found = view.skills.by_keys(ranking.keys)
+    return [
+        SkillHit(found[key], score)
+        for key, score in zip(ranking.keys, ranking.scores, strict=True)
+        if key in found and found[key].status is Status.ACTIVE
+    ]

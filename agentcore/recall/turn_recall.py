@@ -1,0 +1,105 @@
+"""TurnRecall: from a query to turns of the conversation log."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.filters import TurnFilter
+from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidOptionsError
+from agentcore.recall.budget import IndexBudget
+from agentcore.recall.options import TurnOptions
+from agentcore.recall.shelf import Shelf
+from agentcore.recall.thread import RecallThread
+from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, Storage, TurnRow
+
+if TYPE_CHECKING:
+    from agentcore.recall.ranking import Ranking
+    from agentcore.recall.turn_index import TurnIndex
+
+_MOST: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHit:
+    """One turn that answers a query.
+
+    Args:
+        turn: The turn.
+        score: BM25 of the turn with what stands around it, above 0; comparable within one answer only.
+    """
+
+    turn: Turn
+    score: float
+
+
+class TurnRecall:
+    """Finds turns by what was said in and around them; lives as long as `Recall`, which opens and closes it.
+
+    Args:
+        storage: Where the turns are.
+        thread: What owns the indexes.
+        options: How to rank.
+        budget: Makes room when all indexes together take too much memory.
+    """
+
+    def __init__(self, storage: Storage, thread: RecallThread, *, options: TurnOptions, budget: IndexBudget) -> None:
+        self._storage = storage
+        self._thread = thread
+        self._options = options
+        self._turns: Shelf[TurnIndex, TurnRow] = Shelf(storage, thread, make=self._new_index, feed=_feed, budget=budget)
+
+    async def close(self) -> None:
+        """Drop every index."""
+        await self._turns.close()
+
+    async def search(self, scope: Scope, query: str, *, k: int = 10, where: TurnFilter | None = None) -> list[TurnHit]:
+        """Return the *k* best turns for *query*, best first; equal scores in the order of arrival.
+
+        Turns that the host's own machinery wrote, and its prompts, are never returned.
+
+        Args:
+            scope: Whose conversations to search.
+            query: What is asked, of any length; one without a word finds nothing.
+            k: How many at most, 1 or more.
+            where: Conditions that turns must meet besides.
+
+        Raises:
+            InvalidOptionsError: *k* is below 1.
+            HostNotStartedError: recall is not open.
+        """
+        return (await self.search_and_score(scope, query, (), k=k, where=where))[0]
+
+    async def search_and_score(
+        self, scope: Scope, query: str, turn_ids: Collection[str], *, k: int, where: TurnFilter | None = None
+    ) -> tuple[list[TurnHit], dict[str, float]]:
+        """Return the same, and by id what the turns of *turn_ids* score that match at all, admitted or not."""
+        if k < 1:
+            raise InvalidOptionsError(field="k", value=k, allowed="give 1 or more")
+        self._thread.require_open()
+        if not query.strip():
+            return [], {}
+        named = await self._storage.read(scope, lambda view: view.turns.keys_of(turn_ids)) if turn_ids else {}
+        async with self._turns.current(scope) as current:
+            rank = partial(current.index.rank_and_score, query, named.values(), limit=min(k, _MOST), where=where)
+            ranking, scores = await self._thread.run(rank)
+        hits = await self._storage.read(scope, partial(_fetched, ranking=ranking)) if ranking.keys else []
+        return hits, {turn_id: scores[key] for turn_id, key in named.items() if key in scores}
+
+    def _new_index(self) -> "TurnIndex":
+        # Opening a host must not pay for NumPy: the first query does, on the recall thread.
+        from agentcore.recall.turn_index import TurnIndex  # noqa: PLC0415
+
+        return TurnIndex(self._thread.tokenizer(), self._options)
+
+
+def _feed(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[TurnRow]:
+    return view.turns.changes_since(position, limit=limit)
+
+
+def _fetched(view: ReadView, *, ranking: "Ranking") -> list[TurnHit]:
+    found = view.turns.by_keys(ranking.keys)
+    pairs = zip(ranking.keys, ranking.scores, strict=True)
+    return [TurnHit(found[key], score) for key, score in pairs if key in found]

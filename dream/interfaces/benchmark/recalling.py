@@ -1,0 +1,249 @@
+"""Recall measured on its own: what the turns, the notes, and both together give for each question."""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import ceil, log2
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, TypeAlias
+
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import SourceKind, SourceRef
+from agentcore.domain.scope import Scope
+from agentcore.domain.signals import Purpose
+from agentcore.hosting.builder import AgentHostBuilder
+from agentcore.hosting.host import Host
+from agentcore.llm.tokens import estimate_tokens
+from agentcore.recall.finding import Finding
+from agentcore.recall.lineage import lineages
+from agentcore.stores.protocols import ReadView
+from agentcore.testing.ids import SequentialIds
+from dream.interfaces.benchmark.result import ORDINARY, Share
+from dream.interfaces.benchmark.samples import CATEGORIES, Faults, Question, Sample
+from dream.interfaces.benchmark.trial import AFTERWARDS, StandingClock
+from dream.interfaces.exchange.formats import Format
+from dream.interfaces.exchange.importer import import_file
+
+DEPTHS: Final = (5, 10, 20, 50)
+"""Numbers of records read."""
+GAIN_DEPTH: Final = 10
+"""How far down NDCG looks."""
+BUDGETS: Final = (250, 500, 1_000, 2_000)
+"""Numbers of tokens read."""
+STORES: Final = ("turns", "notes", "both")
+"""What is asked, in this order: the conversation, the entries, and both in one ranking."""
+
+_MARGIN: Final = 1.5
+_DIGITS: Final = 6
+
+_Ask: TypeAlias = Callable[[str, int], Awaitable[Sequence[Finding]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """What became of one question.
+
+    Args:
+        category: The question's.
+        at: By depth, the share of its evidence that the best records go back to.
+        gain: NDCG at 10: a record counts if it goes back to evidence that no better one did.
+        within: By budget, the share that the best records go back to which fit into it.
+    """
+
+    category: int
+    at: tuple[float, ...]
+    gain: float
+    within: tuple[float, ...]
+
+    @classmethod
+    def of(cls, question: Question, gold: frozenset[str], ranked: Sequence[Finding]) -> "Recalled":
+        """Judge what was found for a question whose evidence are the turns *gold*."""
+        found = frozenset[str]()
+        shares, gain = [0.0], 0.0
+        for place, one in enumerate(ranked):
+            new = (_turns(one) & gold) - found
+            found |= new
+            shares.append(len(found) / len(gold))
+            if new and place < GAIN_DEPTH:
+                gain += 1.0 / log2(place + 2)
+        spent = list(accumulate(estimate_tokens(one.text) for one in ranked))
+        best = sum(1.0 / log2(place + 2) for place in range(min(GAIN_DEPTH, len(gold))))
+        return cls(
+            category=question.category,
+            at=tuple(shares[min(depth, len(ranked))] for depth in DEPTHS),
+            gain=gain / best,
+            within=tuple(shares[sum(one <= budget for one in spent)] for budget in BUDGETS),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """What one of `STORES` answered.
+
+    Args:
+        records: How many there are.
+        tokens: What their texts take.
+        answers: One for each question.
+    """
+
+    records: int
+    tokens: int
+    answers: tuple[Recalled, ...]
+
+    def __add__(self, other: "Store") -> "Store":
+        return Store(
+            records=self.records + other.records,
+            tokens=self.tokens + other.tokens,
+            answers=self.answers + other.answers,
+        )
+
+    def groups(self) -> dict[str, tuple[Recalled, ...]]:
+        """The answers of all questions, of those that are not adversarial, and by category, where there are any."""
+        chosen: dict[str, Collection[int]] = {"all": CATEGORIES.keys(), "without adversarial": ORDINARY}
+        chosen |= {name: {number} for number, name in CATEGORIES.items()}
+        found = {
+            name: tuple(one for one in self.answers if one.category in categories)
+            for name, categories in chosen.items()
+        }
+        return {name: answers for name, answers in found.items() if answers}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        groups = {name.replace(" ", "_"): figures(answers) for name, answers in self.groups().items()}
+        return {"records": self.records, "tokens": self.tokens, **groups}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallResult:
+    """The figures of one sample, or of several together.
+
+    Args:
+        name: The sample's.
+        stores: What each of `STORES` answered.
+        faults: What is wrong with the file's evidence.
+    """
+
+    name: str
+    stores: Mapping[str, Store]
+    faults: Faults
+
+    @property
+    def questions(self) -> int:
+        """Questions asked."""
+        return len(self.stores[STORES[0]].answers)
+
+    def __add__(self, other: "RecallResult") -> "RecallResult":
+        stores = {name: store + other.stores[name] for name, store in self.stores.items()}
+        return RecallResult(name="all", stores=stores, faults=self.faults + other.faults)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "sample": self.name,
+            "questions": {"asked": self.questions, **self.faults.to_json()},
+            **{name: store.to_json() for name, store in self.stores.items()},
+        }
+
+
+def figures(answers: Sequence[Recalled]) -> dict[str, Any]:
+    """Summarise one or more answers as plain JSON values."""
+    return {
+        "questions": len(answers),
+        "at_records": {
+            str(depth): Share.of([one.at[place] for one in answers]).to_json() for place, depth in enumerate(DEPTHS)
+        },
+        "ndcg_at_10": round(sum(one.gain for one in answers) / len(answers), _DIGITS),
+        "within_tokens": {
+            str(budget): Share.of([one.within[place] for one in answers]).to_json()
+            for place, budget in enumerate(BUDGETS)
+        },
+    }
+
+
+async def measure_recall(sample: Sample, *, asked: Callable[[], None] = lambda: None) -> RecallResult:
+    """Measure what recall finds in one sample, in a temporary folder, which is gone afterwards.
+
+    Everything happens a day after the sample's last turn: the same file gives the same figures.
+
+    Args:
+        sample: What to measure.
+        asked: Called after each question of each store.
+    """
+    ids = SequentialIds()
+    with TemporaryDirectory(prefix="dream-bench-") as folder:
+        builder = AgentHostBuilder(Path(folder), clock=StandingClock(sample.ended_at + AFTERWARDS), ids=ids)
+        async with builder.with_memory().with_conversation_log().build() as host:
+            await import_file(
+                host.storage,
+                Scope.default(),
+                sample.path,
+                file_format=Format.LOCOMO,
+                sample=sample.name,
+                clock=host.clock,
+                ids=ids,
+            )
+            return await _Asking(sample, host, asked).result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """The questions of one sample, asked of each store through the calls that a host has."""
+
+    sample: Sample
+    host: Host
+    asked: Callable[[], None]
+
+    async def result(self) -> RecallResult:
+        gold = await self.host.storage.read(Scope.default(), self._turn_ids)
+        records = await self.host.storage.read(Scope.default(), self._records)
+        asks: dict[str, _Ask] = {"turns": self._of_turns, "notes": self._of_notes, "both": self.host.context.recall}
+        held = {"turns": records[0], "notes": records[1], "both": [*records[0], *records[1]]}
+        stores = {name: await self._store(held[name], asks[name], gold) for name in STORES}
+        return RecallResult(name=self.sample.name, stores=stores, faults=self.sample.faults)
+
+    async def _store(self, held: Sequence[Finding], ask: _Ask, gold: Mapping[str, str]) -> Store:
+        tokens = sum(estimate_tokens(one.text) for one in held)
+        depth = DEPTHS[-1] + ceil(_MARGIN * BUDGETS[-1] * len(held) / max(1, tokens))
+        answers: list[Recalled] = []
+        for question in self.sample.questions:
+            ranked = await _ranked(ask, question.text, depth)
+            answers.append(Recalled.of(question, frozenset(gold[one] for one in question.evidence), ranked))
+            self.asked()
+        return Store(records=len(held), tokens=tokens, answers=tuple(answers))
+
+    async def _of_turns(self, query: str, k: int) -> Sequence[Finding]:
+        return [Finding(hit.turn, hit.score) for hit in await self.host.conversation.recall(query, k)]
+
+    async def _of_notes(self, query: str, k: int) -> Sequence[Finding]:
+        hits = await self.host.memory.recall(query, k, purpose=Purpose.PREVIEW)
+        entries = [hit.entry for hit in hits]
+        made_of = await self.host.storage.read(Scope.default(), lambda view: lineages(view, entries))
+        return [Finding(hit.entry, hit.score, made_of[hit.entry.id]) for hit in hits]
+
+    def _turn_ids(self, view: ReadView) -> dict[str, str]:
+        """Return the stored turns' ids by their dialogue ids."""
+        found: dict[str, str] = {}
+        for session, dialogue_ids in self.sample.sessions.items():
+            for dialogue_id, turn in zip(dialogue_ids, view.turns.session(session), strict=True):
+                found.setdefault(dialogue_id, turn.id)
+        return found
+
+    def _records(self, view: ReadView) -> tuple[list[Finding], list[Finding]]:
+        turns = [turn for session in self.sample.sessions for turn in view.turns.session(session)]
+        entries = view.entries.select(EntryFilter())
+        return [Finding(turn, 1.0) for turn in turns], [Finding(entry, 1.0) for entry in entries]
+
+
+async def _ranked(ask: _Ask, text: str, depth: int) -> Sequence[Finding]:
+    """Return the best *depth* records, or as many as it takes to exceed every budget."""
+    while True:
+        found = await ask(text, depth)
+        if len(found) < depth or sum(estimate_tokens(one.text) for one in found) > BUDGETS[-1]:
+            return found
+        depth *= 2
+
+
+def _turns(finding: Finding) -> frozenset[str]:
+    refs: frozenset[SourceRef] = finding.goes_back_to | {finding.reference}
+    return frozenset(ref.id for ref in refs if ref.kind is SourceKind.TURN)

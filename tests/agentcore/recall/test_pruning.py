@@ -1,0 +1,99 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from agentcore.recall.index import Bm25Index, Weighting
+
+EVERYTHING = 2**62
+"""Postings that no query has: nothing is ever passed over."""
+
+actions = st.sampled_from(["update", "update", "update", "remove", "tidy"])
+steps = st.lists(st.tuples(actions, st.integers(0, 30), st.lists(st.sampled_from("abcdefgh"), max_size=6)), max_size=60)
+queries = st.lists(st.sampled_from("abcdefghz"), max_size=6)
+forms = st.sampled_from([(Weighting.LUCENE, None, None), (Weighting.LUCENE, 0.0, 0.0), (Weighting.OKAPI, None, None)])
+
+
+def both(weighting: Weighting, k1: float | None = None, b: float | None = None) -> tuple[Bm25Index, Bm25Index]:
+    """A pruning and an exhaustive index with the same settings and one column."""
+    made = [Bm25Index(weighting=weighting, k1=k1, b=b, columns=1, prune_from=least) for least in (0, EVERYTHING)]
+    return made[0], made[1]
+
+
+def factors(_: object, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    return columns[0]
+
+
+def same_answers(pruned: Bm25Index, whole: Bm25Index, query: Sequence[str], k: int) -> bool:
+    """Whether both give the same keys and, to the last bit, the same scores, plain and with factors."""
+    asked = ({}, {"factors": factors, "most": 1.0}, {"factors": factors})
+    answers = [[(index.top(query, k, **how)) for how in asked] for index in (pruned, whole)]
+    return all(
+        one[0].tolist() == other[0].tolist() and one[1].tolist() == other[1].tolist()
+        for one, other in zip(*answers, strict=True)
+    )
+
+
+@given(steps, queries, st.integers(1, 12), forms)
+def test_pruning_changes_no_answer_whatever_happened_to_the_documents(
+    history: list[tuple[str, int, list[str]]],
+    query: list[str],
+    k: int,
+    form: tuple[Weighting, float | None, float | None],
+) -> None:
+    indexes = both(*form)
+    for index in indexes:
+        for action, key, tokens in history:
+            if action == "remove":
+                index.remove(key)
+            elif action == "tidy":
+                index.postings.compact_further()
+            else:
+                index.update(key, tokens, ((key % 5) / 4,))
+    assert same_answers(*indexes, query, k)
+
+
+@pytest.mark.parametrize("weighting", Weighting)
+@pytest.mark.parametrize("b", [0.0, 0.25, 0.75])
+def test_pruning_changes_no_answer_among_thousands_of_documents(weighting: Weighting, b: float) -> None:
+    rng = np.random.default_rng(11)
+    shares = 1.0 / np.arange(1, 401) ** 1.1
+    shares /= shares.sum()
+    documents = [[f"t{term}" for term in rng.choice(400, size=rng.integers(1, 25), p=shares)] for _ in range(4_000)]
+    importance = rng.random((4_000, 1)).round(1)
+    indexes = both(weighting, 1.2, b)
+    for index in indexes:
+        index.update_many(range(4_000), documents, importance.tolist())
+        for key in range(0, 4_000, 7):
+            index.remove(key)
+    for size in (1, 2, 3, 4, 6, 9) * 6:
+        query = [f"t{term}" for term in rng.choice(400, size=size, p=shares)]
+        assert same_answers(*indexes, query, int(rng.choice([1, 3, 10, 100, 5_000])))
+
+
+def test_hopeless_documents_are_not_scored() -> None:
+    index = Bm25Index(prune_from=0)
+    index.update_many(range(5_000), [["common", *(["rare"] if key % 100 == 0 else [])] for key in range(5_000)])
+    looked_at: list[int] = []
+
+    def counted(keys: NDArray[np.int64], _: object) -> NDArray[np.float64]:
+        looked_at.append(len(keys))
+        return np.ones(len(keys))
+
+    keys, _ = index.top(["common", "rare"], 3, factors=counted, most=1.0)
+    assert keys.tolist() == [0, 100, 200]
+    assert sum(looked_at) < 300
+
+
+def test_a_document_added_later_can_win_with_more_repetitions_than_any_before() -> None:
+    indexes = both(Weighting.LUCENE)
+    for index in indexes:
+        index.update_many(range(500), [["a", "b", f"c{key}"] for key in range(500)], [(1.0,)] * 500)
+        index.top(["a", "c3"], 1)
+        index.add(900, ["a"] * 40, (1.0,))
+    assert same_answers(*indexes, ["a", "c3"], 2)
+    assert same_answers(*indexes, ["a"], 1)
+    assert indexes[0].top(["a"], 1)[0].tolist() == [900]
