@@ -10,6 +10,7 @@ from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.steps import apply_changes
 from dream.domain.change import Change, ChangeSet
 from dream.domain.journal import JournalRow, image_text
+from dream.domain.promotion import Promotion
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Skip
 from dream.domain.report import PassOutcome, PassReport
@@ -69,6 +70,17 @@ class PlanWriter:
             applied.accepted += len(change_set.changes)
         books = bookkeeping(unit)
         books.journal.write(self.run_id, books.runs.next_step(self.run_id), self.pass_name, change_sets)
+
+    def promote(self, unit: UnitOfWork, planned: PassReport) -> None:
+        """Remember what the plan promoted, once its documents are changed."""
+        unit.leases.assert_held(self.lease)
+        found = [*planned.notes.get("promoted", ()), *planned.notes.get("already_said", ())]
+        bookkeeping(unit).promotions.record(
+            [
+                Promotion(entry_id=entry_id, score=score, hits=hits, run_id=self.run_id, promoted_at=unit.now)
+                for entry_id, score, hits in found
+            ]
+        )
 
     def settle(self, unit: UnitOfWork, position: int | None, settled: Sequence[str], applied: Applied) -> None:
         """Bring the pass's cursor to where the plan left it, unless it is further; have what moved looked at again."""

@@ -25,6 +25,7 @@ from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunRe
 from dream.errors import UnknownChangeError
 from dream.options import DreamOptions
 from dream.passes.exact_fold import FOLD
+from dream.passes.promotion import PromotionPass
 from dream.stores import bookkeeping
 from dream.stores.runs import StepRow
 
@@ -152,6 +153,8 @@ class Reviser:
         for batch in newest_first(rows[::-1], self._options.step_size):
             work = partial(writer.apply, rows=batch, applied=applied)
             await self._parts.storage.write(scope, work, origin=Origin.DREAM)
+        if planned.name == PromotionPass.name and not applied.stale:
+            await self._parts.storage.write(scope, partial(writer.promote, planned=planned), origin=Origin.DREAM)
         position, settled = plan.cursors.get(planned.name), plan.settled.get(planned.name, ())
         if rows or position is not None:
             work = partial(writer.settle, position=position, settled=settled, applied=applied)

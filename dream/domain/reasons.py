@@ -120,6 +120,12 @@ class Refused(StrEnum):
     """The answer would drop most of what it was shown and put nothing in its place."""
     DOCUMENT_CHANGED = "document_changed"
     """Somebody changed what the edits of a document are about; what they wrote stays."""
+    DOCUMENT_FULL = "document_full"
+    """MEMORY.md has no room, and nothing that dreams wrote could make any."""
+    UNTRUSTED = "untrusted"
+    """Its origin is not trusted enough to stand in MEMORY.md."""
+    OWN_OUTPUT = "own_output"
+    """It is what a dream or a job reported, or was read in a document."""
     DOCUMENT_WAITS = "document_waits"
     """The file cannot be written now; it is written as soon as it can be."""
 

@@ -20,11 +20,13 @@ from dream.options.memories import (
     NearDuplicateOptions,
     PreferenceOptions,
 )
+from dream.options.promotion import DocumentOptions, PromotionOptions, ScorerName
 from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, SkillOptimizationOptions
 
 __all__ = [
     "ConsolidationOptions",
     "ConsumptionPolicy",
+    "DocumentOptions",
     "DreamOptions",
     "EpisodeOptions",
     "LogOptions",
@@ -32,8 +34,10 @@ __all__ = [
     "ModelOptions",
     "NearDuplicateOptions",
     "PreferenceOptions",
+    "PromotionOptions",
     "PromotionPolicy",
     "RetentionOptions",
+    "ScorerName",
     "SessionOptions",
     "SkillConsolidationOptions",
     "SkillGapOptions",
@@ -83,6 +87,10 @@ class DreamOptions(Options):
     """How conversations at rest are evaluated."""
     log: LogOptions = Field(default_factory=LogOptions)
     """When turns are consumed."""
+    promotion: PromotionOptions = Field(default_factory=PromotionOptions)
+    """Which entries go to MEMORY.md."""
+    documents: DocumentOptions = Field(default_factory=DocumentOptions)
+    """How the documents of the workspace are kept."""
     directives: Mapping[str, str] = Field(default_factory=dict)
     """Paths of directives by name, relative to the data directory; `directives/NAME.md` by default."""
     alarm_after: int = Field(default=3, ge=1)

@@ -20,6 +20,7 @@ from dream.stores.ledger import LedgerStore
 from dream.stores.outbox import OutboxStore
 from dream.stores.plans import PlanStore
 from dream.stores.promotions import PromotionStore
+from dream.stores.recalls import RecallStore
 from dream.stores.run_history import RunHistory
 from dream.stores.runs import RunStore
 from dream.stores.usage import UsageStore
@@ -43,6 +44,7 @@ class Books:
         usage: What calls cost.
         attempts: In how many runs a pass failed on a record.
         outbox: Texts of documents that are to be written to their files.
+        recalls: What recall tells of entries.
         promotions: What was promoted to MEMORY.md.
     """
 
@@ -60,6 +62,7 @@ class Books:
     attempts: AttemptStore
     outbox: OutboxStore
     promotions: PromotionStore
+    recalls: RecallStore
 
 
 def bookkeeping(view: ReadView) -> Books:
@@ -82,4 +85,5 @@ def bookkeeping(view: ReadView) -> Books:
         AttemptStore(transaction),
         OutboxStore(transaction),
         PromotionStore(transaction),
+        RecallStore(transaction),
     )
