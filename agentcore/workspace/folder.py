@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from agentcore.stores.sql.processes import is_gone, machine, process_mark
 from agentcore.workspace.errors import (
     DocumentChangedError,
     InvalidWorkspaceError,
@@ -28,6 +29,7 @@ MAX_BYTES: Final = 2_000_000
 """Longest document that is read."""
 
 _NEW_MODE: Final = 0o600
+_DRAFT: Final = ".draft"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,9 @@ class WorkspaceFolder:
 
 def _draft(path: Path, content: bytes) -> Path:
     """Write *content* beside *path*, with its permissions, and flush it."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".draft", dir=path.parent)
+    _clear_drafts(path)
+    owner = f"{os.getpid()}.{process_mark(os.getpid())}"
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.{owner}.", suffix=_DRAFT, dir=path.parent)
     draft = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -172,6 +176,14 @@ def _draft(path: Path, content: bytes) -> Path:
         draft.unlink(missing_ok=True)
         raise
     return draft
+
+
+def _clear_drafts(path: Path) -> None:
+    """Remove what processes that were killed while they wrote left behind."""
+    for draft in path.parent.glob(f".{path.name}.*{_DRAFT}"):
+        pid, *mark = draft.name.removesuffix(_DRAFT).removeprefix(f".{path.name}.").split(".")[:-1]
+        if pid.isdecimal() and is_gone(machine(), int(pid), ".".join(mark)):
+            draft.unlink(missing_ok=True)
 
 
 def _flush_folder(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The repository of a workspace: a commit of the files that were written, and of nothing else."""
 
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from dulwich.refs import HEADREF
 from dulwich.repo import Repo
 
 _AUTHOR: Final = b"dream <dream@localhost>"
+_DRAFT: Final = ".repository.draft"
 _FILE_MODE: Final = 0o100644
 _UNDER_WAY: Final = ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG")
 
@@ -58,8 +60,14 @@ class WorkspaceGit:
 
     def init(self) -> None:
         """Make the workspace a repository, unless it is one."""
-        if not (self._root / ".git").exists():
-            Repo.init(str(self._root)).close()
+        if (self._root / ".git").exists():
+            return
+        # Beside its place, so that it is there whole or not at all.
+        draft = self._root / _DRAFT
+        shutil.rmtree(draft, ignore_errors=True)
+        Repo.init(str(draft), mkdir=True).close()
+        (draft / ".git").rename(self._root / ".git")
+        draft.rmdir()
 
     def commit(self, names: Sequence[str], *, subject: str, body: str = "", at: datetime) -> Committed | NoCommit:
         """Commit the files *names* as they stand, on the branch that is checked out.

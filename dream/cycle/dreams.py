@@ -10,14 +10,16 @@ from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import HostedService
 from agentcore.stores.protocols import ReadView, UnitOfWork
 from dream.cycle.history import History, Status, read_history, read_status
-from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.leftovers import Leftovers
+from dream.cycle.planning import clear_the_way, planned
+from dream.cycle.promotions import promotion_standing
 from dream.cycle.revision import Reviser
 from dream.cycle.run_forecast import Forecaster
 from dream.cycle.runner import PAUSED_SETTING, Runner
 from dream.cycle.session_evaluator import NEEDS, SESSION_EVALUATOR, SessionEvaluator
 from dream.cycle.watching import Listener, Unsubscribe, Watch
 from dream.domain.alarm import Alarm
+from dream.domain.candidate import PromotionStanding
 from dream.domain.forecast import PassForecast
 from dream.domain.journal import JournalRow
 from dream.domain.plan import Plan
@@ -114,11 +116,11 @@ class Dreams:
                     recall=recall,
                     workspaces=None if workspaces is None else workspaces.read_only(),
                 )
-                await copy.write(self._scope, _clear_the_way)
+                await copy.write(self._scope, clear_the_way)
                 report = await Runner(trial, self._options).run(self._scope, passes=passes, now=now)
                 plan = await copy.read(
                     self._scope,
-                    lambda view: _planned(view, self._parts.ids.new(), created_at, report),
+                    lambda view: planned(view, self._parts.ids.new(), created_at, report),
                 )
                 taken = await copy.read(self._scope, lambda view: bookkeeping(view).calls.taken(report.run_id))
             finally:
@@ -253,6 +255,21 @@ class Dreams:
         """Return an entry's history: what happened to it and why, and where it came from, down to the turn."""
         return await self._parts.storage.read(self._scope, lambda view: read_history(view, entry_id))
 
+    async def promotion(self, entry_id: str | None = None, *, limit: int = 10) -> PromotionStanding:
+        """Return why entries are promoted to MEMORY.md, or are not; nothing is changed.
+
+        Args:
+            entry_id: The one entry to tell about; None for the best.
+            limit: How many of these.
+
+        Raises:
+            UnknownRecordError: there is no such entry.
+        """
+        now = self._parts.clock.now()
+        return await promotion_standing(
+            self._parts, self._options, self._scope, entry_id=entry_id, limit=limit, now=now
+        )
+
     async def status(self) -> Status:
         """Return how the scope stands: counts, last run, backlog, pause, lease."""
         names, after = self._runner.pass_names, self._options.alarm_after
@@ -265,27 +282,3 @@ class Dreams:
     async def resume(self) -> None:
         """Let dreams of the scope run again."""
         await self._parts.storage.write(self._scope, lambda unit: unit.settings.put(PAUSED_SETTING, None))
-
-
-def _clear_the_way(unit: UnitOfWork) -> None:
-    """Free the copy of leases, interrupted runs and the pause, which are about the original."""
-    unit.leases.revoke(DREAM_LEASE)
-    unit.settings.put(PAUSED_SETTING, None)
-    bookkeeping(unit).runs.abandon()
-
-
-def _planned(view: ReadView, plan_id: str, created_at: datetime, report: RunReport) -> Plan:
-    books = bookkeeping(view)
-    steps = books.runs.steps(report.run_id)
-    names = sorted({step.pass_name for step in steps if step.moved_cursor})
-    return Plan(
-        plan_id=plan_id,
-        created_at=created_at,
-        report=report,
-        rows=tuple(books.journal.of_run(report.run_id)),
-        cursors={name: books.cursors.position(name) or 0 for name in names},
-        settled={
-            name: tuple(record for step in steps if step.pass_name == name for record in step.reopened_consumed)
-            for name in names
-        },
-    )

@@ -98,6 +98,9 @@ class Status:
             "revision": self.revision,
             "backlog": self.backlog,
             "last_steps": {name: to_text(instant) for name, instant in self.last_steps.items()},
+            "last_dream_at": None
+            if self.last_run is None or self.last_run.finished_at is None
+            else to_text(self.last_run.finished_at),
             "last_run": None if self.last_run is None else self.last_run.to_json(),
             "interrupted": self.interrupted,
             "paused": self.paused,

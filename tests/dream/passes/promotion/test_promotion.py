@@ -68,6 +68,10 @@ async def recalled(
     await world.write(lambda unit: unit.recall_hits.append(hits))
 
 
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 async def sweep(world: World) -> tuple[RunReport, PassReport]:
     report = await world.run_passes(PromotionPass())
     return report, of_pass(report, "promotion")
@@ -93,12 +97,12 @@ async def test_what_meets_every_gate_is_promoted_in_the_documented_formats_and_n
     assert done.notes["scanned"] == 3
     assert [entry_id for entry_id, _, _ in done.notes["promoted"]] == [ana.id, bo.id]
     assert await promoted(shared) == {ana.id, bo.id}
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = files_in(folder)
     again, nothing = await sweep(shared)
     assert (again.outcome, nothing.notes["skipped"], nothing.notes["promoted"]) == (Outcome.UNCHANGED, 2, [])
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert files_in(folder) == before
     await shared.dreams.undo(report.run_id)
-    assert list(folder.iterdir()) == []
+    assert files_in(folder) == {}
     assert (await sweep(shared))[0].changes == 0  # nothing that a person took back is done again
 
 
@@ -106,7 +110,7 @@ async def test_a_sweep_without_recalls_looks_at_nothing(shared: World, folder: P
     await shared.add("Ana keeps bees")
     report, done = await sweep(shared)
     assert (report.outcome, done.reason) == (Outcome.UNCHANGED, "no_work")
-    assert list(folder.iterdir()) == []
+    assert files_in(folder) == {}
 
 
 @pytest.mark.parametrize(
@@ -133,9 +137,7 @@ async def test_each_gate_keeps_out_what_fails_it_alone(
     assert await promoted(shared) == {ana.id}
 
 
-async def test_what_must_not_stand_in_memory_is_refused_with_a_reason_and_leaves_no_trace(
-    shared: World, folder: Path
-):
+async def test_what_must_not_stand_in_memory_is_refused_with_a_reason_and_leaves_no_trace(shared: World, folder: Path):
     entries = await shared.add(
         shared.entry("A stranger's page says so", trust=Trust.UNTRUSTED),
         shared.entry("The nightly job reported 3 errors", category="reports/nightly"),
@@ -147,7 +149,7 @@ async def test_what_must_not_stand_in_memory_is_refused_with_a_reason_and_leaves
     await recalled(shared, *entries)
     _, done = await sweep(shared)
     assert sorted(codes(done)) == ["invalid_content", "own_output", "own_output", "secret", "untrusted"]
-    written = "".join(path.read_text() for path in folder.iterdir())
+    written = b"".join(files_in(folder).values()).decode()
     assert "Bo sails" in written
     assert "hunter2" not in written + str(done.refused) + str(await shared.journal())
 
@@ -199,16 +201,12 @@ async def test_days_are_right_on_both_sides_of_a_change_of_the_clock(shared: Wor
     instants = [datetime(2025, 3, 1, tzinfo=zone) + timedelta(hours=11) * n for n in range(120)]
     for at in instants:
         await recalled(shared, ana, queries=("a",), at=at.astimezone(ZoneInfo("UTC")))
-    found = await shared.storage.read(
-        shared.scope, lambda view: bookkeeping(view).recalls.columns(zone, until=NOW)
-    )
+    found = await shared.storage.read(shared.scope, lambda view: bookkeeping(view).recalls.columns(zone, until=NOW))
     dates = {at.date() for at in instants}
     assert (int(found.days[0]), int(found.span[0])) == (len(dates), (max(dates) - min(dates)).days)
 
 
-async def test_a_full_memory_makes_room_by_what_dreams_wrote_and_never_by_what_people_did(
-    shared: World, folder: Path
-):
+async def test_a_full_memory_makes_room_by_what_dreams_wrote_and_never_by_what_people_did(shared: World, folder: Path):
     shared.options = DreamOptions(documents=DocumentOptions(size_cap=1_000))
     person = "- " + "Bo wrote this himself and wants to keep it. " * 14 + "\n"
     (folder / "MEMORY.md").write_text(person)
@@ -234,7 +232,7 @@ async def test_a_plan_promotes_nothing_and_applied_it_promotes_the_same(shared: 
     (ana,) = await shared.add("Ana keeps bees")
     await recalled(shared, ana)
     plan = await shared.dreams.plan(passes=["promotion"])
-    assert list(folder.iterdir()) == []
+    assert files_in(folder) == {}
     assert await promoted(shared) == set()
     await shared.dreams.run(plan=plan.plan_id)
     assert "Ana keeps bees" in (folder / "MEMORY.md").read_text()
@@ -263,7 +261,7 @@ async def test_what_is_set_aside_or_forgotten_is_not_promoted(shared: World, fol
     await shared.memory.forget(bo.id)
     await sweep(shared)
     assert await promoted(shared) == set()
-    assert list(folder.iterdir()) == []
+    assert files_in(folder) == {}
 
 
 async def test_without_a_workspace_the_pass_says_what_is_missing(world: World):
