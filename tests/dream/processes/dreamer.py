@@ -203,8 +203,7 @@ async def essence(world: World, _task: Task) -> Answer:
 
 async def need(world: World, task: Task) -> Answer:
     """Remember things, and need each of them four times."""
-    Path(task["folder"], "workspace").mkdir()
-    Path(task["folder"], "workspace", "MEMORY.md").write_text("- Bo wrote this himself\r\n", newline="")
+    _share(Path(task["folder"], "workspace"))
     entries = await world.add(*(world.entry(f"Fact {n} about place{n}", id=f"e{n}") for n in range(4)))
     hits = [
         RecallHit(entry_id=entry.id, query=f"q{n % 3}", score=1.0, rank=1, recalled_at=NOW - n * DAY)
@@ -213,6 +212,11 @@ async def need(world: World, task: Task) -> Answer:
     ]
     await world.write(lambda unit: unit.recall_hits.append(hits))
     return {"stored": len(entries)}
+
+
+def _share(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("- Bo wrote this himself\r\n", newline="")
 
 
 async def promote(world: World, task: Task) -> Answer:

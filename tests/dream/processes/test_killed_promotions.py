@@ -1,4 +1,4 @@
-"""A process killed anywhere between database, files and repository: each entry is promoted exactly once all the same."""
+"""Killed anywhere between database, files and repository, a promotion is made exactly once all the same."""
 
 import random
 import shutil
