@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import breathing, context, cycle, decay, model, startup
+from tests.bench import breathing, context, cycle, decay, model, promotion, startup
 from tests.bench.figures import Figure, table
 from tests.bench.machine import described
 from tests.bench.recall import comparison
@@ -19,6 +19,7 @@ _ALL: dict[str, Callable[[Stores], list[Figure]]] = {
     "startup": startup.figures,
     "model": model.figures,
     "context": context.figures,
+    "promotion": promotion.figures,
     "recall": comparison.figures,
 }
 

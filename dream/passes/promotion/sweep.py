@@ -48,9 +48,7 @@ async def look(context: DreamContext) -> Sweep:
     promoted = await context.promoted()
     ranked = found.ranked()
     waiting = [row for row in ranked if recalls.ids[row] not in promoted]
-    stored = await context.read(lambda view: view.documents.get(MEMORY))
-    said = Said(options.likeness)
-    said.add(*(item.text for item in Document("" if stored is None else stored.content).items))
+    said = await _said(context)
     chosen, covered, refused, seen = list[Line](), list[Line](), list[Refusal](), 0
     for start in range(0, len(waiting), _AT_ONCE):
         if len(chosen) >= options.max_per_sweep:
@@ -82,6 +80,13 @@ async def look(context: DreamContext) -> Sweep:
         refused=tuple(refused),
         left=len(waiting) - seen,
     )
+
+
+async def _said(context: DreamContext) -> Said:
+    stored = await context.read(lambda view: view.documents.get(MEMORY))
+    said = Said(context.options.promotion.likeness)
+    said.add(*(item.text for item in Document("" if stored is None else stored.content).items))
+    return said
 
 
 def _active(view: ReadView, ids: Sequence[str]) -> dict[str, MemoryEntry]:
