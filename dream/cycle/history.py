@@ -67,6 +67,7 @@ class Status:
         revision: The scope's revision.
         backlog: Entries each pass still has to look at.
         last_steps: When each pass last took a step.
+        last_dream_at: When the newest finished dream ended.
         last_run: The newest finished dream, by a plan or without one.
         interrupted: Id of a dream that was interrupted and waits to be resumed.
         paused: Whether a person paused the dreams.
@@ -81,6 +82,7 @@ class Status:
     revision: int
     backlog: dict[str, int]
     last_steps: dict[str, datetime]
+    last_dream_at: datetime | None
     last_run: RunReport | None
     interrupted: str | None
     paused: bool
@@ -98,9 +100,7 @@ class Status:
             "revision": self.revision,
             "backlog": self.backlog,
             "last_steps": {name: to_text(instant) for name, instant in self.last_steps.items()},
-            "last_dream_at": None
-            if self.last_run is None or self.last_run.finished_at is None
-            else to_text(self.last_run.finished_at),
+            "last_dream_at": None if self.last_dream_at is None else to_text(self.last_dream_at),
             "last_run": None if self.last_run is None else self.last_run.to_json(),
             "interrupted": self.interrupted,
             "paused": self.paused,
@@ -156,6 +156,7 @@ def read_status(view: ReadView, pass_names: Sequence[str], alarm_after: int) -> 
     }
     counts = {state.value: view.entries.count(EntryFilter(statuses=frozenset({state}))) for state in EntryStatus}
     interrupted = books.runs.unfinished()
+    last_run = next((run for run in runs if run.kind in _DREAMS and run.finished_at), None)
     lease = view.leases.holder(DREAM_LEASE)
     return Status(
         entries=counts,
@@ -165,7 +166,8 @@ def read_status(view: ReadView, pass_names: Sequence[str], alarm_after: int) -> 
         revision=view.revision,
         backlog=backlog,
         last_steps={name: entry.completed_at for name, entry in sorted(books.ledger.entries().items())},
-        last_run=next((run for run in runs if run.kind in _DREAMS and run.finished_at), None),
+        last_dream_at=None if last_run is None else last_run.finished_at,
+        last_run=last_run,
         interrupted=interrupted[-1].run_id if interrupted and lease is None else None,
         paused=bool(view.settings.get(PAUSED_SETTING)),
         lease=lease,

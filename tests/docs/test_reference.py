@@ -120,6 +120,8 @@ def _shown(default: object) -> str:
         return f"`{type(default).__name__}.{default.name}`"
     if isinstance(default, StrEnum):
         return f"`{default.value}`"
+    if isinstance(default, str):
+        return f"`{default}`"
     if isinstance(default, int | float):
         return f"{default:,}"
     if isinstance(default, frozenset | tuple | Mapping):

@@ -34,7 +34,8 @@ class Scribe:
     name: ClassVar[str] = "scribe"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.WORKSPACE})
 
-    async def has_work(self, _context: DreamContext) -> Work:
+    async def has_work(self, context: DreamContext) -> Work:
+        del context
         return Work(1)
 
     async def propose(self, context: DreamContext) -> Proposal:

@@ -242,7 +242,7 @@ async def test_a_plan_promotes_nothing_and_applied_it_promotes_the_same(shared: 
 async def test_the_other_scorer_and_other_weights_decide_by_their_own_numbers(shared: World):
     (ana,) = await shared.add("Ana keeps bees")
     await recalled(shared, ana, queries=("a", "b", "a"), apart=timedelta(minutes=5))
-    scores = []
+    scores = list[set[str]]()
     for options in (
         PromotionOptions(min_score=0.99),
         PromotionOptions(min_score=0.99, scorer=ScorerName.OPENCLAW),
