@@ -17,4 +17,5 @@ class Capability(StrEnum):
     FEEDBACK = "feedback"
     WISPS = "wisps"
     TOOL_CALLS = "tool_calls"
+    WORKSPACE = "workspace"
     LLM = "llm"

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, TypeVar, cast
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.instants import from_text, to_text
 from agentcore.domain.memory import Level, MemoryEntry, SourceRef, Status, Trust
 from agentcore.domain.scope import Scope
@@ -16,7 +17,7 @@ from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Ra
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.subject_time import SubjectTime
 
-Record = MemoryEntry | Turn | Skill | SkillUse | Feedback | WispRun | ToolCall
+Record = MemoryEntry | Turn | Skill | SkillUse | Feedback | WispRun | ToolCall | StoredDocument
 Image = dict[str, Any]
 T = TypeVar("T")
 
@@ -31,6 +32,7 @@ class RecordKind(StrEnum):
     FEEDBACK = "feedback"
     WISP_RUN = "wisp_run"
     TOOL_CALL = "tool_call"
+    DOCUMENT = "document"
 
 
 _TYPES: dict[RecordKind, type[Record]] = {
@@ -41,6 +43,7 @@ _TYPES: dict[RecordKind, type[Record]] = {
     RecordKind.FEEDBACK: Feedback,
     RecordKind.WISP_RUN: WispRun,
     RecordKind.TOOL_CALL: ToolCall,
+    RecordKind.DOCUMENT: StoredDocument,
 }
 _KINDS = {cls: kind for kind, cls in _TYPES.items()}
 _STORE_ONLY = frozenset({"scope", "version", "importance"})
@@ -152,6 +155,7 @@ def _checked(value: Any, wanted: type[T]) -> T:
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "tags": _texts,
     "see_also": _texts,
+    "own": _texts,
     "absorbed": _counts,
     "subject_time": _subject_time,
     "metadata": _pairs,

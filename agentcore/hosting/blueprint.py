@@ -17,6 +17,7 @@ from agentcore.hosting.options import (
     SkillOptions,
     ToolCallOptions,
     WispOptions,
+    WorkspaceOptions,
 )
 from agentcore.hosting.service import HostedService
 from agentcore.hosting.watching import BusySource
@@ -24,6 +25,7 @@ from agentcore.ids import IdFactory
 from agentcore.llm.chat import ChatClient
 from agentcore.llm.openai_client import OpenAIChatClient
 from agentcore.stores.protocols import Storage
+from agentcore.workspace.workspaces import Whereabouts, Workspaces
 
 if TYPE_CHECKING:
     from dream.interfaces.plugin import DreamFactory
@@ -45,6 +47,8 @@ class Blueprint:
         skills: How skills are kept.
         feedback: How feedback is kept.
         wisps: How wisp runs are kept.
+        workspace: What is done with documents.
+        where: Where the workspaces are.
         corrections: What finds users' turns that correct the assistant; None is the rules there are.
         context: What a turn is given; None for the defaults.
         services: The host's own services, in the order to start them.
@@ -64,6 +68,8 @@ class Blueprint:
     feedback: FeedbackOptions | None = None
     wisps: WispOptions | None = None
     tool_calls: ToolCallOptions | None = None
+    workspace: WorkspaceOptions | None = None
+    where: Whereabouts | None = None
     corrections: CorrectionDetector | None = None
     context: ContextOptions | None = None
     services: Sequence[HostedService] = ()
@@ -80,9 +86,17 @@ class Blueprint:
             Capability.FEEDBACK: self.feedback,
             Capability.WISPS: self.wisps,
             Capability.TOOL_CALLS: self.tool_calls,
+            Capability.WORKSPACE: self.workspace,
             Capability.LLM: self.chat,
         }
         return frozenset(capability for capability, part in present.items() if part is not None)
+
+    @property
+    def workspaces(self) -> Workspaces | None:
+        """Which folder is whose workspace; None without any."""
+        if self.workspace is None or self.where is None:
+            return None
+        return Workspaces(self.where, self.workspace.git)
 
     @property
     def shares_endpoint(self) -> bool:

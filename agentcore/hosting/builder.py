@@ -23,12 +23,14 @@ if TYPE_CHECKING:
         SkillOptions,
         ToolCallOptions,
         WispOptions,
+        WorkspaceOptions,
     )
     from agentcore.hosting.service import HostedService
     from agentcore.hosting.watching import BusySource
     from agentcore.llm.chat import ChatClient
     from agentcore.llm.settings import ChatOptions
     from agentcore.stores.protocols import Storage
+    from agentcore.workspace.workspaces import Whereabouts
     from dream.interfaces.plugin import DreamFactory
     from dream.options import DreamOptions
 
@@ -80,6 +82,7 @@ class AgentHostBuilder:
         self._busy_sources: list[BusySource] = []
         self._corrections: CorrectionDetector | None = None
         self._install: Callable[..., DreamFactory] | None = None
+        self._workspace: Whereabouts | str | None = None
         self._is_built = False
 
     def with_memory(self, options: "_Told[MemoryOptions]" = None) -> Self:
@@ -114,6 +117,17 @@ class AgentHostBuilder:
     def with_tool_calls(self, options: "_Told[ToolCallOptions]" = None) -> Self:
         """Keep what tools were called."""
         return self._with("tool_calls", options)
+
+    def with_workspace(self, where: "Whereabouts | str", options: "_Told[WorkspaceOptions]" = None) -> Self:
+        """Let the agent share documents with its people: MEMORY.md, DREAMS.md and memory-archive.md of a folder.
+
+        Args:
+            where: The default scope's folder, which must exist; or a function that names a scope's, None for one
+                without a workspace. No two scopes may share a folder.
+            options: What is done with them.
+        """
+        self._workspace = where
+        return self._with("workspace", options)
 
     def with_context(self, options: "_Told[ContextOptions]" = None) -> Self:
         """Say what a turn is given by `host.context`, which every host with a memory has."""
@@ -227,6 +241,8 @@ class AgentHostBuilder:
             feedback=settling.options(options.FeedbackOptions, self._told.get("feedback")),
             wisps=settling.options(options.WispOptions, self._told.get("wisps")),
             tool_calls=settling.options(options.ToolCallOptions, self._told.get("tool_calls")),
+            workspace=settling.options(options.WorkspaceOptions, self._told.get("workspace")),
+            where=None if self._workspace is None else settling.workspace(self._workspace),
             corrections=self._corrections and settling.function("with_feedback(corrections)", self._corrections),
             context=settling.options(options.ContextOptions, self._told.get("context")),
             services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),

@@ -8,6 +8,7 @@ from dependency_injector import containers, providers
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.activity import ActivityRecorder
+from agentcore.hosting.aftermath import Aftermath
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.hosting.blueprint import Blueprint
 from agentcore.hosting.context import Context, ContextParts
@@ -25,6 +26,7 @@ from agentcore.hosting.switching import Switchboard
 from agentcore.hosting.tool_calls import ToolCallLog
 from agentcore.hosting.watching import BusyWatch
 from agentcore.hosting.wisps import WispLog
+from agentcore.hosting.workspace import AgentWorkspace
 from agentcore.ids import RandomIds
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import INDEX_FOLDER, Recall
@@ -68,6 +70,7 @@ class _HostContainer(containers.DeclarativeContainer):
     conversation_options: providers.Dependency[Any] = providers.Dependency()
     context_options: providers.Dependency[Any] = providers.Dependency()
     skill_options: providers.Dependency[Any] = providers.Dependency()
+    workspaces: providers.Dependency[Any] = providers.Dependency()
     corrections: providers.Dependency[Any] = providers.Dependency()
     feedback_options: providers.Dependency[Any] = providers.Dependency()
     wisp_options: providers.Dependency[Any] = providers.Dependency()
@@ -82,8 +85,10 @@ class _HostContainer(containers.DeclarativeContainer):
     announcer = providers.Singleton(BusyAnnouncer, storage=storage, clock=clock, gate=gate, holder=holder)
     watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
 
+    aftermath = providers.Singleton(Aftermath)
+
     notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_kept)
-    memory = providers.Factory(Memory, storage=storage, recall=recall, notes=notes, ids=ids)
+    memory = providers.Factory(Memory, storage=storage, recall=recall, notes=notes, ids=ids, aftermath=aftermath)
     conversation = providers.Factory(
         Conversation,
         storage=storage,
@@ -103,6 +108,8 @@ class _HostContainer(containers.DeclarativeContainer):
     wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
     tool_calls = providers.Factory(ToolCallLog, storage=storage, ids=ids, options=tool_call_options)
 
+    workspace = providers.Factory(AgentWorkspace, storage=storage, workspaces=workspaces)
+
     parts = providers.Singleton(
         HostParts,
         storage=storage,
@@ -116,6 +123,8 @@ class _HostContainer(containers.DeclarativeContainer):
         capabilities=capabilities,
         data_dir=data_dir,
         shares_endpoint=shares_endpoint,
+        workspaces=workspaces,
+        aftermath=aftermath,
     )
     dreams = providers.Singleton(_dreams, dreaming, parts)
     dreams_of = providers.Factory(_dreams_of, dreams)
@@ -128,6 +137,7 @@ class _HostContainer(containers.DeclarativeContainer):
         feedback=feedback.provider,
         wisps=wisps.provider,
         tool_calls=tool_calls.provider,
+        workspace=workspace.provider,
         context=context.provider,
         dreams=dreams_of.provider,
         switchboard=switchboard,
@@ -164,6 +174,7 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "recall_folder": None if blueprint.data_dir is None else blueprint.data_dir / INDEX_FOLDER,
         "conversation_options": blueprint.conversation,
         "corrections": blueprint.feedback and (blueprint.corrections or is_correction),
+        "workspaces": blueprint.workspaces,
         "context_options": blueprint.context or ContextOptions(),
         "skill_options": blueprint.skills,
         "feedback_options": blueprint.feedback,
@@ -183,6 +194,7 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "feedback": blueprint.feedback,
         "wisps": blueprint.wisps,
         "tool_calls": blueprint.tool_calls,
+        "workspace": blueprint.workspace,
     }
     substitutes: dict[str, providers.Object[Any]] = {
         name: providers.Object(None) for name, options in services.items() if options is None

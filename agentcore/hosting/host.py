@@ -26,6 +26,7 @@ from agentcore.stores.protocols import Storage, Switch
 
 if TYPE_CHECKING:
     from agentcore.hosting.tools.agent_tools import AgentTools, ToolArguments
+    from agentcore.hosting.workspace import AgentWorkspace
     from dream.cycle.dreams import Dreams
 
 T = TypeVar("T")
@@ -44,6 +45,7 @@ class ServiceFactories:
     feedback: Callable[[Scope], FeedbackLog | None]
     wisps: Callable[[Scope], WispLog | None]
     tool_calls: Callable[[Scope], ToolCallLog | None]
+    workspace: Callable[[Scope], "AgentWorkspace | None"]
     context: Callable[[Scope], Context | None]
     dreams: Callable[[Scope], "Dreams | None"]
     switchboard: Switchboard
@@ -98,6 +100,11 @@ class ScopedHost:
     def tool_calls(self) -> ToolCallLog:
         """What tools it called."""
         return _present(self._factories.tool_calls(self._scope), "log of tool calls", "with_tool_calls")
+
+    @cached_property
+    def workspace(self) -> "AgentWorkspace":
+        """The documents that it shares with its people."""
+        return _present(self._factories.workspace(self._scope), "workspace", "with_workspace")
 
     @cached_property
     def context(self) -> Context:
@@ -251,6 +258,11 @@ class Host(Lifecycle):
     def tool_calls(self) -> ToolCallLog:
         """The default scope's tool calls."""
         return self._default.tool_calls
+
+    @property
+    def workspace(self) -> "AgentWorkspace":
+        """The default scope's documents."""
+        return self._default.workspace
 
     @property
     def context(self) -> Context:

@@ -13,6 +13,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Purpose, RecallUse
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
 from agentcore.errors import InvalidContentError, InvalidOptionsError
+from agentcore.hosting.aftermath import Aftermath
 from agentcore.hosting.amendment import Amendments, amend, checked, retire
 from agentcore.hosting.checks import clean_instant, clean_query, clean_text, optional_name
 from agentcore.hosting.conditions import Conditions, recall_filter
@@ -44,11 +45,20 @@ class Memory:
         recall: Finds it again.
         ids: Names new entries.
         notes: Records what was needed; None records nothing.
+        aftermath: Who has to follow a forget.
     """
 
     def __init__(
-        self, scope: Scope, *, storage: Storage, recall: Recall, ids: IdFactory, notes: RecallNotes | None = None
+        self,
+        scope: Scope,
+        *,
+        storage: Storage,
+        recall: Recall,
+        ids: IdFactory,
+        notes: RecallNotes | None = None,
+        aftermath: Aftermath | None = None,
     ) -> None:
+        self._aftermath = aftermath or Aftermath()
         self._scope = scope
         self._notes = notes
         self._storage = storage
@@ -160,6 +170,7 @@ class Memory:
             UnknownRecordError: no entry has this id.
         """
         forgotten = await self._storage.write(self._scope, lambda unit: unit.forget(entry_id))
+        await self._aftermath.tell(self._scope)
         await self._recall.scrub(self._scope)
         return forgotten
 

@@ -15,6 +15,7 @@ from agentcore.domain.text import MAX_CONTENT, clean_category
 from agentcore.errors import InvalidOptionsError
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.recall.options import RecallOptions, TurnOptions
+from agentcore.workspace.workspaces import GitUse
 
 E = TypeVar("E", bound=Exception)
 
@@ -202,6 +203,15 @@ class ToolCallOptions(Options):
 
     max_text: int = Field(default=400, ge=0, le=MAX_CONTENT)
     """Characters of arguments and error messages that are kept; the rest is cut off."""
+
+
+class WorkspaceOptions(Options):
+    """What is done with the documents of the workspace."""
+
+    section: ClassVar[str] = "workspace"
+
+    git: GitUse = GitUse.AUTO
+    """Whether what dreams write is committed: `auto` if the workspace is a repository, `init` always, `off` never."""
 
 
 def together(refusals: Sequence[E]) -> "E | ExceptionGroup[E]":

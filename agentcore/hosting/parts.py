@@ -1,17 +1,19 @@
 """HostParts: what a host hands to what is plugged into it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.hosting.activity import ActivityRecorder
+from agentcore.hosting.aftermath import Aftermath
 from agentcore.hosting.watching import BusyWatch
 from agentcore.ids import IdFactory
 from agentcore.llm.chat import ChatClient
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import Recall
 from agentcore.stores.protocols import Storage
+from agentcore.workspace.workspaces import Workspaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,8 @@ class HostParts:
         recall: Finds entries.
         capabilities: What the host was built with.
         data_dir: The folder of the host's files, which need not exist yet; None keeps everything in memory.
+        workspaces: Which folder is whose workspace; None if there are none.
+        aftermath: Who has to follow when a person forgot something.
         shares_endpoint: Whether the model works for people too, so that a call in flight is in their way.
     """
 
@@ -42,4 +46,6 @@ class HostParts:
     recall: Recall
     capabilities: frozenset[Capability]
     data_dir: Path | None = None
+    workspaces: Workspaces | None = None
+    aftermath: Aftermath = field(default_factory=Aftermath)
     shares_endpoint: bool = False

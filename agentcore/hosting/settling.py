@@ -7,11 +7,14 @@ from typing import Any, TypeVar, cast
 
 from agentcore.clock import Clock
 from agentcore.domain.decay import Decay
+from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidInputError, InvalidOptionsError
 from agentcore.hosting.options import MemoryOptions, Options, together
 from agentcore.llm.chat import ChatClient
 from agentcore.llm.errors import ChatNotConfiguredError
 from agentcore.llm.openai_client import OpenAIChatClient
+from agentcore.workspace.folder import WorkspaceFolder
+from agentcore.workspace.workspaces import Whereabouts
 
 Kind = TypeVar("Kind", bound=Options)
 T = TypeVar("T")
@@ -56,6 +59,16 @@ keep everything in memory.
         if folder.exists() and not folder.is_dir():
             self.refuse("data_dir", str(data_dir), "it is a file; name a folder, which need not exist yet")
         return folder
+
+    def workspace(self, where: object) -> Whereabouts | None:
+        """Return where workspaces are; None if it is refused, which is noted."""
+        if callable(where):
+            return cast("Callable[[Scope], Path | None]", where)
+        if not isinstance(where, (str, Path)) or not str(where).strip():
+            self.refuse("with_workspace", where, "name a folder, or give a function that names that of a scope")
+            return None
+        path = Path(where).expanduser()
+        return path if self.attempt(lambda: WorkspaceFolder(path)) else None
 
     def part(self, field: str, value: T, *methods: str) -> T:
         """Return *value*, which must have all *methods*."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from hashlib import blake2b
 from typing import TypeVar
+from zoneinfo import ZoneInfo
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
@@ -14,6 +15,7 @@ from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogReading, LogStanding
 from dream.domain.proposal import History
 from dream.domain.reasons import Refused
+from dream.domain.recalls import RecallColumns
 from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
 from dream.passes import DreamContext, ModelContext
@@ -68,6 +70,13 @@ class Contexts:
             declined=views.withheld,
             count_history=views.count_history,
             read_log=self._read_log,
+            recalls=self._recalls,
+            promoted=views.promoted,
+        )
+
+    async def _recalls(self, zone: ZoneInfo) -> RecallColumns:
+        return await self.parts.storage.read(
+            self.scope, lambda view: bookkeeping(view).recalls.columns(zone, until=self.as_of)
         )
 
     async def _read_log(self) -> LogStanding:
@@ -178,6 +187,9 @@ class _Views:
             return books.cursors.reads_entries(self.pass_name) and before not in {None, directives_mark}
 
         return await self.read(look)
+
+    async def promoted(self) -> frozenset[str]:
+        return frozenset(await self.read(lambda view: bookkeeping(view).promotions.known()))
 
     async def settled(self) -> list[SettledCluster]:
         return await self.read(lambda view: bookkeeping(view).clusters.all(self.pass_name))

@@ -8,6 +8,8 @@ from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
 from dream.cycle.history import History, read_history
+from dream.cycle.promotions import promotion_standing
+from dream.domain.candidate import PromotionStanding
 from dream.domain.journal import JournalRow
 from dream.domain.report import RunReport
 from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
@@ -94,6 +96,21 @@ class DreamRecords:
     async def why(self, entry_id: str) -> History:
         """Return an entry's history: what happened to it and why, and where it came from, down to the turn."""
         return await self._parts.storage.read(self._scope, lambda view: read_history(view, entry_id))
+
+    async def promotion(self, entry_id: str | None = None, *, limit: int = 10) -> PromotionStanding:
+        """Return why entries are promoted to MEMORY.md, or are not; nothing is changed.
+
+        Args:
+            entry_id: The one entry to tell about; None for the best.
+            limit: How many of these.
+
+        Raises:
+            UnknownRecordError: there is no such entry.
+        """
+        now = self._parts.clock.now()
+        return await promotion_standing(
+            self._parts, self._options, self._scope, entry_id=entry_id, limit=limit, now=now
+        )
 
     async def proposals(self, *, pass_name: str | None = None) -> list[WaitingProposal]:
         """Return what waits for a person, in the order it was proposed.

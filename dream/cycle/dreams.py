@@ -11,6 +11,7 @@ from agentcore.hosting.service import HostedService
 from agentcore.stores.protocols import UnitOfWork
 from dream.cycle.dream_records import DreamRecords
 from dream.cycle.history import Status, read_status
+from dream.cycle.leftovers import Leftovers
 from dream.cycle.planning import make_plan
 from dream.cycle.reviewing import Reviewer
 from dream.cycle.revision import Reviser
@@ -55,10 +56,16 @@ class Dreams(DreamRecords):
 
     @property
     def services(self) -> tuple[HostedService, ...]:
-        """What works as long as the host lives: it starts dreams, and evaluates conversations if there is a model."""
+        """What works as long as the host lives.
+
+        It writes out documents that an earlier process left, evaluates conversations if there is a model, and starts
+        dreams.
+        """
         evaluates = self._parts.capabilities >= NEEDS and self._options.is_on(SESSION_EVALUATOR)
-        evaluating = (SessionEvaluator(self._parts, self._options),) if evaluates else ()
-        return evaluating if self.service is None else (*evaluating, self.service)
+        evaluators = (SessionEvaluator(self._parts, self._options),) if evaluates else ()
+        leftovers = () if self._parts.workspaces is None else (Leftovers(self._parts, self._options),)
+        starters = () if self.service is None else (self.service,)
+        return (*leftovers, *evaluators, *starters)
 
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""

@@ -68,6 +68,7 @@ class Status:
         backlog: Entries each pass still has to look at.
         proposals: How many proposals of each pass wait for a person.
         last_steps: When each pass last took a step.
+        last_dream_at: When the newest finished dream ended.
         last_run: The newest finished dream, by a plan or without one.
         interrupted: Id of a dream that was interrupted and waits to be resumed.
         paused: Whether a person paused the dreams.
@@ -84,6 +85,7 @@ class Status:
     backlog: dict[str, int]
     proposals: dict[str, int]
     last_steps: dict[str, datetime]
+    last_dream_at: datetime | None
     last_run: RunReport | None
     interrupted: str | None
     paused: bool
@@ -103,6 +105,7 @@ class Status:
             "backlog": self.backlog,
             "proposals": self.proposals,
             "last_steps": {name: to_text(instant) for name, instant in self.last_steps.items()},
+            "last_dream_at": None if self.last_dream_at is None else to_text(self.last_dream_at),
             "last_run": None if self.last_run is None else self.last_run.to_json(),
             "interrupted": self.interrupted,
             "paused": self.paused,
@@ -159,6 +162,7 @@ def read_status(view: ReadView, pass_names: Sequence[str], alarm_after: int) -> 
     }
     counts = {state.value: view.entries.count(EntryFilter(statuses=frozenset({state}))) for state in EntryStatus}
     interrupted = books.runs.unfinished()
+    last_run = next((run for run in runs if run.kind in _DREAMS and run.finished_at), None)
     lease = view.leases.holder(DREAM_LEASE)
     return Status(
         entries=counts,
@@ -169,7 +173,8 @@ def read_status(view: ReadView, pass_names: Sequence[str], alarm_after: int) -> 
         backlog=backlog,
         proposals=books.proposals.counts(),
         last_steps={name: entry.completed_at for name, entry in sorted(books.ledger.entries().items())},
-        last_run=next((run for run in runs if run.kind in _DREAMS and run.finished_at), None),
+        last_dream_at=None if last_run is None else last_run.finished_at,
+        last_run=last_run,
         interrupted=interrupted[-1].run_id if interrupted and lease is None else None,
         paused=bool(view.settings.get(PAUSED_SETTING)),
         lease=lease,

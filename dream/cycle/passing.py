@@ -5,7 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from agentcore.clock import Clock
+from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
+from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, Origin, ReadView
 from dream.cycle.contexts import Contexts
@@ -44,6 +46,7 @@ class PassRun:
         next_number: The number of the run's next step.
         log_readers: Enabled passes that read the conversation log.
         log_end: Position of the newest turn when the run began.
+        obstacle: Why documents must be left alone; None if they need not.
         worked: How long its steps took so far, their commits included, in seconds.
         spent: What its calls cost, however far it came.
     """
@@ -59,6 +62,7 @@ class PassRun:
     next_number: int
     log_readers: tuple[str, ...] = ()
     log_end: int = 0
+    obstacle: str | None = None
     worked: float = field(init=False)
     spent: Spent = field(default=Spent(), init=False)
 
@@ -100,6 +104,8 @@ class PassRun:
         missing = sorted(item.value for item in self.dream_pass.requires - self.parts.capabilities)
         if missing:
             return self._report(PassOutcome.SKIPPED, f"{Skip.MISSING}: {', '.join(missing)}")
+        if self.obstacle is not None and Capability.WORKSPACE in self.dream_pass.requires:
+            return self._report(PassOutcome.SKIPPED, f"{Skip.WORKSPACE}: {self.obstacle}")
         if not self.steps:
             full = await self.parts.storage.read(self.scope, self._full)
             if full is not None:
@@ -212,3 +218,15 @@ def _got_on(step: StepRow) -> bool:
 def elapsed(clock: Clock, began: datetime) -> float:
     """Return the seconds since *began*; a clock set back counts as none."""
     return max(0.0, (clock.now() - began).total_seconds())
+
+
+async def isolated(run: PassRun) -> PassReport:
+    """Run a pass so that its failure ends neither the run nor what the others do."""
+    try:
+        return await run.run()
+    except StaleVersionError as error:
+        return await run.failed(error)  # it proposed what the stores refuse, such as a name that is taken
+    except StorageError:
+        raise  # the database failed, not the pass: nothing can be written, the run stays open to be resumed
+    except Exception as error:  # noqa: BLE001 - the pass boundary, one of the two places that catch everything
+        return await run.failed(error)

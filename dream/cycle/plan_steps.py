@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record, RecordKind
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.steps import apply_changes
 from dream.domain.change import Change, ChangeSet
 from dream.domain.journal import JournalRow, image_text
+from dream.domain.promotion import Promotion
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Skip
 from dream.domain.report import PassOutcome, PassReport
@@ -63,10 +65,22 @@ class PlanWriter:
                 applied.stale += [row.record_id for row in planned]
                 continue
             apply_changes(unit, change_set.changes)
+            bookkeeping(unit).outbox.post(self.run_id, self.pass_name, change_set.changes)
             change_sets.append(change_set)
             applied.accepted += len(change_set.changes)
         books = bookkeeping(unit)
         books.journal.write(self.run_id, books.runs.next_step(self.run_id), self.pass_name, change_sets)
+
+    def promote(self, unit: UnitOfWork, planned: PassReport) -> None:
+        """Remember what the plan promoted, once its documents are changed."""
+        unit.leases.assert_held(self.lease)
+        found = [*planned.notes.get("promoted", ()), *planned.notes.get("already_said", ())]
+        bookkeeping(unit).promotions.record(
+            [
+                Promotion(entry_id=entry_id, score=score, hits=hits, run_id=self.run_id, promoted_at=unit.now)
+                for entry_id, score, hits in found
+            ]
+        )
 
     def settle(self, unit: UnitOfWork, position: int | None, settled: Sequence[str], applied: Applied) -> None:
         """Bring the pass's cursor to where the plan left it, unless it is further; have what moved looked at again."""
@@ -137,7 +151,7 @@ def _as_planned(unit: UnitOfWork, planned: Sequence[JournalRow]) -> tuple[Change
     marks: dict[str, str] = {}
     for row in planned:
         present = _stored(unit, row)
-        if image_text(present) != row.before:
+        if not _is_as_planned(present, row):
             moved.append(row.record_id)
             continue
         changes.append(Change(before=present, after=row.became(present), reason=row.reason))
@@ -146,6 +160,18 @@ def _as_planned(unit: UnitOfWork, planned: Sequence[JournalRow]) -> tuple[Change
     return ChangeSet(operation=planned[0].operation, changes=tuple(changes), fingerprints=marks), moved
 
 
+def _is_as_planned(present: Record | None, row: JournalRow) -> bool:
+    """Tell whether the record is what the plan took it for; of a document its text alone says so."""
+    planned = row.record_before if row.kind is RecordKind.DOCUMENT else None
+    if isinstance(present, StoredDocument) and isinstance(planned, StoredDocument):
+        return present.content == planned.content
+    return image_text(present) == row.before
+
+
 def _stored(unit: UnitOfWork, row: JournalRow) -> Record | None:
-    stores = {RecordKind.ENTRY: unit.entries.get, RecordKind.TURN: unit.turns.get}
+    stores = {
+        RecordKind.ENTRY: unit.entries.get,
+        RecordKind.TURN: unit.turns.get,
+        RecordKind.DOCUMENT: unit.documents.get,
+    }
     return stores.get(row.kind, unit.skills.get)(row.record_id)

@@ -40,7 +40,8 @@ async def make_plan(
         recall = parts.recall.on(copy)
         await recall.start()
         try:
-            trial = replace(parts, storage=copy, recall=recall)
+            reading = None if parts.workspaces is None else parts.workspaces.read_only()
+            trial = replace(parts, storage=copy, recall=recall, workspaces=reading)
             await copy.write(scope, _clear_the_way)
             report = await Runner(trial, options.applying()).run(scope, passes=passes, now=now)
             plan = await copy.read(scope, lambda view: _planned(view, parts.ids.new(), created_at, report))

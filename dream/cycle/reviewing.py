@@ -8,6 +8,7 @@ from itertools import groupby
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
+from dream.cycle.documents import Delivery, Documents
 from dream.cycle.lease import dream_lease
 from dream.cycle.runner import PAUSED, PAUSED_SETTING
 from dream.cycle.steps import StepWriter, apply_changes
@@ -89,13 +90,16 @@ class Reviewer:
                 held = Deferral.LEASE_HELD
                 return replace(report, run_id="", outcome=Outcome.DEFERRED, reason=held, finished_at=report.started_at)
             await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.open(report, {"passes": []}))
+            documents = Documents(self._parts, scope)
+            barred = self._parts.workspaces is not None and await documents.prepare() is not None
             decided: dict[str, _Decided] = {}
             for name, batch in _batches(found, self._options.step_size):
                 mine = decided.setdefault(name, _Decided())
                 step = _Step(self._writer(report, name, lease), mine)
                 work = partial(step.approve if is_approved else step.reject, batch=batch)
                 await self._parts.storage.write(scope, work, origin=Origin.DREAM)
-            passes = tuple(one.report(name) for name, one in decided.items())
+            delivery = Delivery() if barred else await documents.deliver()
+            passes = tuple(delivery.told_in(one.report(name)) for name, one in decided.items())
             finished = report.with_passes(passes, self._parts.clock.now())
             await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.close(finished))
             return finished
@@ -143,9 +147,11 @@ class _Step:
         late = [one for one in waiting if one.expires_at <= unit.now]
         refused += [Refusal(Refused.EXPIRED, one.proposal_id) for one in late]
         judged = self.writer.judge(unit, books, [one.change_set for one in timely], is_approved=True)
-        apply_changes(unit, [change for change_set in judged.accepted for change in change_set.changes])
+        changes = [change for change_set in judged.accepted for change in change_set.changes]
+        apply_changes(unit, changes)
         number = books.runs.next_step(self.writer.run_id)
         books.journal.write(self.writer.run_id, number, self.writer.pass_name, judged.accepted)
+        books.outbox.post(self.writer.run_id, self.writer.pass_name, changes)
         postponed = {id(change_set) for change_set in judged.deferred}
         settled = [one.proposal_id for one in waiting if id(one.change_set) not in postponed]
         books.proposals.remove(settled)

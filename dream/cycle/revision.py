@@ -11,6 +11,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
+from dream.cycle.documents import NO_WORKSPACE, Delivery, Documents
 from dream.cycle.lease import dream_lease
 from dream.cycle.plan_steps import Applied, PlanWriter, as_applied
 from dream.cycle.runner import PAUSED
@@ -20,11 +21,12 @@ from dream.domain.journal import JournalRow
 from dream.domain.names import PAUSED_SETTING
 from dream.domain.plan import Plan
 from dream.domain.proposal import Refusal
-from dream.domain.reasons import Deferral
+from dream.domain.reasons import Deferral, NotUndone
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.errors import UnknownChangeError
 from dream.options import DreamOptions
 from dream.passes.exact_fold import FOLD
+from dream.passes.promotion import PromotionPass
 from dream.stores import bookkeeping
 from dream.stores.runs import StepRow
 
@@ -64,9 +66,13 @@ class Reviser:
         async with dream_lease(self._parts, scope, self._options.lease) as lease:
             if lease is None:
                 return self._deferred(scope, RunKind.UNDO, target)
+            documents = Documents(self._parts, scope)
+            barred, rows = await _without_barred(documents, rows)
             report = await self._open(scope, RunKind.UNDO, target)
             undone = await self._undo_rows(scope, lease, report.run_id, rows)
-            touched = [row.record_id for row in rows if row.kind is not RecordKind.TURN]  # nobody has to read it again
+            undone.refused += barred
+            # Nobody has to read those again.
+            touched = [row.record_id for row in rows if row.kind not in {RecordKind.TURN, RecordKind.DOCUMENT}]
 
             def settle(unit: UnitOfWork) -> None:
                 unit.leases.assert_held(lease)
@@ -80,7 +86,10 @@ class Reviser:
                         books.clusters.withdraw(target, name)
 
             await self._parts.storage.write(scope, settle, origin=Origin.UNDO)
-            return await self._close(scope, report, "undo", undone.restored, undone.refused, purged=undone.purged)
+            delivery = Delivery() if barred else await documents.deliver()
+            return await self._close(
+                scope, report, "undo", undone.restored, undone.refused, purged=undone.purged, delivery=delivery
+            )
 
     async def restore(self, scope: Scope, entry_id: str) -> RunReport:
         """Bring a retired entry back; no dream retires it for the same reason again.
@@ -122,9 +131,12 @@ class Reviser:
         async with dream_lease(self._parts, scope, self._options.lease) as lease:
             if lease is None:
                 return self._deferred(scope, RunKind.PLAN, plan.plan_id)
+            documents = Documents(self._parts, scope)
+            obstacle = None if self._parts.workspaces is None else await documents.prepare()
             report = await self._open(scope, RunKind.PLAN, plan.plan_id, as_of=plan.report.as_of)
             passes = [await self._apply_pass(scope, lease, report, plan, item) for item in plan.report.passes]
-            finished = report.with_passes(tuple(passes), self._parts.clock.now())
+            delivery = Delivery() if obstacle else await documents.deliver()
+            finished = report.with_passes(tuple(map(delivery.told_in, passes)), self._parts.clock.now())
 
             def close(unit: UnitOfWork) -> None:
                 books = bookkeeping(unit)
@@ -143,6 +155,8 @@ class Reviser:
         for batch in newest_first(rows[::-1], self._options.step_size):
             work = partial(writer.apply, rows=batch, applied=applied)
             await self._parts.storage.write(scope, work, origin=Origin.DREAM)
+        if planned.name == PromotionPass.name and not applied.stale:
+            await self._parts.storage.write(scope, partial(writer.promote, planned=planned), origin=Origin.DREAM)
         position, settled = plan.cursors.get(planned.name), plan.settled.get(planned.name, ())
         if rows or position is not None:
             work = partial(writer.settle, position=position, settled=settled, applied=applied)
@@ -183,6 +197,7 @@ class Reviser:
         refused: Sequence[Refusal],
         *,
         purged: int = 0,
+        delivery: Delivery | None = None,
     ) -> RunReport:
         made = PassReport(
             name=name,
@@ -191,6 +206,7 @@ class Reviser:
             refused=tuple(refused),
             notes={"purged_for_good": purged} if purged else {},
         )
+        made = made if delivery is None else delivery.told_in(made)
         finished = report.with_passes((made,), self._parts.clock.now())
         await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.close(finished))
         return finished
@@ -208,6 +224,17 @@ class Reviser:
             finished_at=now,
             target=target,
         )
+
+
+async def _without_barred(documents: Documents, rows: list[JournalRow]) -> tuple[list[Refusal], list[JournalRow]]:
+    """Return *rows* without documents whose files cannot be read, and why; where there is no workspace, they wait."""
+    if all(row.kind is not RecordKind.DOCUMENT for row in rows):
+        return [], rows
+    problem = await documents.prepare()
+    if problem is None or problem == NO_WORKSPACE:
+        return [], rows
+    kept = [row for row in rows if row.kind is not RecordKind.DOCUMENT]
+    return [Refusal(NotUndone.DOCUMENT_BARRED, problem)], kept
 
 
 def _marks_against(unit: UnitOfWork, retired: MemoryEntry) -> list[str]:

@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from agentcore.domain.scope import Scope
-from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.consuming import log_readers
+from dream.cycle.documents import Delivery, Documents
 from dream.cycle.interrupted import abandoned, deferred, opening
 from dream.cycle.lease import dream_lease
 from dream.cycle.model_passing import ModelPassRun, reopen_unfinished
-from dream.cycle.passing import PassRun
+from dream.cycle.passing import PassRun, isolated
 from dream.cycle.scheduling.booking import Booking
 from dream.directives import Directive, DirectiveLibrary
 from dream.domain.frozen import FrozenDirectives
@@ -231,6 +231,8 @@ class Runner:
         booking = wish.booking
         reports: list[PassReport] = []
         number = max((step.number for step in start.steps), default=0) + 1
+        documents = Documents(self._parts, scope)
+        obstacle = None if self._parts.workspaces is None else await documents.prepare()
         for place in self._order:
             name = place.dream_pass.name
             if name not in start.names or not self._options.is_on(name):
@@ -238,12 +240,14 @@ class Runner:
                 reports.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
                 continue
             steps = [step for step in start.steps if step.pass_name.partition("/")[0] == name]
-            run = self._pass_run(lease, start, place.dream_pass, steps=steps, number=number)
-            reports.append(await _isolated(run))
+            run = self._pass_run(lease, start, place.dream_pass, steps=steps, number=number, obstacle=obstacle)
+            reports.append(await isolated(run))
             if wish.on_pass is not None:
                 wish.on_pass(reports[-1])
             number = run.next_number
-        report = start.report.with_passes(tuple(reports), self._parts.clock.now())
+        delivery = await documents.deliver() if obstacle is None else Delivery()
+        passes = tuple(delivery.told_in(report) for report in reports)
+        report = start.report.with_passes(passes, self._parts.clock.now())
         if booking is not None:
             report = dataclasses.replace(report, trigger=booking.trigger.value, missed=booking.missed)
 
@@ -263,6 +267,7 @@ class Runner:
         *,
         steps: list[StepRow],
         number: int,
+        obstacle: str | None,
     ) -> PassRun:
         shared: dict[str, Any] = {
             "parts": self._parts,
@@ -274,6 +279,7 @@ class Runner:
             "lease": lease,
             "steps": steps,
             "next_number": number,
+            "obstacle": obstacle,
             "log_readers": log_readers(self._order, self._options, self._parts.capabilities),
             "log_end": start.log_end,
         }
@@ -286,15 +292,3 @@ class Runner:
         holder = await self._parts.storage.read(scope, lambda view: view.leases.holder(DREAM_LEASE))
         who = f" by process {holder.pid} on {holder.host}" if holder else ""
         return deferred(scope, f"{Deferral.LEASE_HELD}{who}", self._parts.clock.now())
-
-
-async def _isolated(run: PassRun) -> PassReport:
-    """Run a pass so that its failure ends neither the run nor what the others do."""
-    try:
-        return await run.run()
-    except StaleVersionError as error:
-        return await run.failed(error)  # it proposed what the stores refuse, such as a name that is taken
-    except StorageError:
-        raise  # the database failed, not the pass: nothing can be written, the run stays open to be resumed
-    except Exception as error:  # noqa: BLE001 - the pass boundary, one of the two places that catch everything
-        return await run.failed(error)

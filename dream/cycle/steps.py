@@ -1,12 +1,13 @@
 """One step, committed: guards, changes, purges, journal, cursor and report in one transaction."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, SourceKind
+from agentcore.domain.document import StoredDocument
+from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
@@ -17,6 +18,7 @@ from dream.cycle.draft import Draft, Judgement
 from dream.cycle.proposing import Queue
 from dream.cycle.purging import Purging
 from dream.cycle.skill_names import after_change, with_skill_names
+from dream.cycle.touched import cited_turns, moved_since, sources_of, stored_records
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
@@ -25,8 +27,6 @@ from dream.guards import Knowledge, first_refusal
 from dream.options import DreamOptions, PassMode
 from dream.stores import Books, bookkeeping
 from dream.stores.runs import StepRow
-
-Key = tuple[RecordKind, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +57,11 @@ class StepWriter:
         books, proposal = bookkeeping(unit), draft.proposal
         judged = self.judge(unit, books, proposal.change_sets)
         proposed = self._propose(unit, books, judged, draft) if self._only_proposes else 0
-        apply_changes(unit, [change for change_set in judged.accepted for change in change_set.changes])
+        apply_changes(unit, _changes_of(judged.accepted))
         books.journal.write(self.run_id, number, self.pass_name, judged.accepted)
+        books.outbox.post(self.run_id, self.pass_name, _changes_of(judged.accepted))
+        if len(judged.accepted) == len(proposal.change_sets):
+            books.promotions.record(proposal.promotions)
         books.deferred.remove(draft.waited)
         again = self._defer(books, judged)
         books.clusters.remove(proposal.unsettled, pass_name=self.pass_name)
@@ -91,7 +94,7 @@ class StepWriter:
         if self.asks_model:
             books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
             return []
-        return [record.id for record in _sources(judged.deferred)]
+        return [record.id for record in sources_of(judged.deferred)]
 
     def _row(
         self,
@@ -110,7 +113,7 @@ class StepWriter:
         if proposal.cursor is not None:
             books.cursors.move(reader, proposal.cursor)
         consumed = books.cursors.settle(reader, proposal.looked_at)
-        changed = [[record.id, record.version] for record in _sources(proposal.change_sets)]
+        changed = [[record.id, record.version] for record in sources_of(proposal.change_sets)]
         return StepRow(
             number=number,
             pass_name=reader,
@@ -158,17 +161,17 @@ class StepWriter:
         knowledge = Knowledge(
             declined=declined,
             protected=self.options.protected_categories,
-            turns={turn.id: turn for turn in unit.turns.get_many(_cited_turns(change_sets))},
+            turns={turn.id: turn for turn in unit.turns.get_many(cited_turns(change_sets))},
             protect_importance=self.options.consolidation.protect_importance,
         )
         knowledge = with_skill_names(unit, change_sets, knowledge)
-        present = _present(unit, change_sets)
+        present = stored_records(unit, change_sets)
         judged = Judgement()
         waits = self._only_proposes and not is_approved
         caps = Caps.of(unit, books, self.options, self.run_id, change_sets, only_proposes=waits)
         for change_set in change_sets:
             refusal = first_refusal(change_set, knowledge)
-            moved = [] if refusal else _moved(change_set, present)
+            moved = [] if refusal else moved_since(change_set, present)
             if moved:
                 refusal = Refusal.of(Refused.STALE_SOURCE, moved)
                 judged.stale += [change.record_id for change in change_set.changes if change.before is not None]
@@ -203,6 +206,10 @@ def _to_look_at_again(stale: Sequence[str], draft: Draft) -> list[str]:
     return list(stale) if set(stale) <= set(draft.members) else list(draft.members)
 
 
+def _changes_of(change_sets: Sequence[ChangeSet]) -> list[Change[Record]]:
+    return [change for change_set in change_sets for change in change_set.changes]
+
+
 def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:
     """Write records as *changes* say; StaleVersionError if one moved."""
     replaced: list[tuple[MemoryEntry, MemoryEntry]] = []
@@ -218,11 +225,23 @@ def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:
             unit.entries.delete([before.id])
         elif isinstance(before, Turn) and isinstance(after, Turn):
             read.append(after)
+        elif change.kind is RecordKind.DOCUMENT:
+            _apply_document(unit, before, after)
         else:
             _apply_skill(unit, change)
     unit.entries.replace(replaced)
     unit.entries.add(added)
     mark_turns(unit, read)
+
+
+def _apply_document(unit: UnitOfWork, before: Record | None, after: Record | None) -> None:
+    """Keep a document's new text; its file follows from the outbox."""
+    if isinstance(before, StoredDocument) and isinstance(after, StoredDocument):
+        unit.documents.replace(before, after)
+    elif isinstance(after, StoredDocument):
+        unit.documents.add(after)
+    elif isinstance(before, StoredDocument):
+        unit.documents.delete(before.id)
 
 
 def _apply_skill(unit: UnitOfWork, change: Change[Record]) -> None:
@@ -235,54 +254,3 @@ def _apply_skill(unit: UnitOfWork, change: Change[Record]) -> None:
         unit.skills.delete([before.id])
     else:
         raise InvalidContentError(field="change", problem=f"a {change.kind} cannot be changed by a dream")
-
-
-def _sources(change_sets: Sequence[ChangeSet]) -> list[MemoryEntry | Skill | Turn]:
-    return [
-        change.before
-        for change_set in change_sets
-        for change in change_set.changes
-        if isinstance(change.before, (MemoryEntry, Skill, Turn))
-    ]
-
-
-def _cited_turns(change_sets: Sequence[ChangeSet]) -> set[str]:
-    """Return the ids of turns that entries cite after the change and did not before."""
-    cited: set[str] = set()
-    for change in (change for change_set in change_sets for change in change_set.changes):
-        if isinstance(change.after, MemoryEntry):
-            known = change.before.sources if isinstance(change.before, MemoryEntry) else ()
-            new = set(change.after.sources) - set(known)
-            cited.update(source.id for source in new if source.kind is SourceKind.TURN)
-    return cited
-
-
-def _present(unit: UnitOfWork, change_sets: Sequence[ChangeSet]) -> dict[Key, Record | None]:
-    """Return the records that *change_sets* would change, as they are stored; None where an id is free."""
-    present: dict[Key, Record | None] = {
-        (change.kind, change.record_id): None for change_set in change_sets for change in change_set.changes
-    }
-    ids = [record_id for kind, record_id in present if kind is RecordKind.ENTRY]
-    present.update({(RecordKind.ENTRY, entry.id): entry for entry in unit.entries.get_many(ids)})
-    for kind, record_id in [key for key in present if key[0] is RecordKind.SKILL]:
-        present[kind, record_id] = unit.skills.get(record_id)
-    turns = unit.turns.get_many([record_id for kind, record_id in present if kind is RecordKind.TURN])
-    present.update({(RecordKind.TURN, turn.id): turn for turn in turns})
-    return present
-
-
-def _moved(change_set: ChangeSet, present: Mapping[Key, Record | None]) -> list[str]:
-    """Return the ids of records that are not what the pass took them for."""
-    return [
-        change.record_id
-        for change in change_set.changes
-        if (change.kind, change.record_id) not in present
-        or not _is_as_read(present[change.kind, change.record_id], change.before)
-    ]
-
-
-def _is_as_read(stored: Record | None, before: Record | None) -> bool:
-    # The journal's image is what an undo brings back, so the pass's word for it is not enough.
-    if isinstance(stored, (MemoryEntry, Skill, Turn)) and isinstance(before, (MemoryEntry, Skill, Turn)):
-        return stored.version == before.version and stored == before
-    return stored is None and before is None

@@ -10,6 +10,7 @@ from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.stores.protocols import UnitOfWork
 from dream.cycle.steps import apply_changes
+from dream.cycle.undo_documents import document_inverse
 from dream.domain.change import Change, ChangeSet
 from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Refusal
@@ -17,6 +18,9 @@ from dream.domain.reasons import NotUndone
 from dream.stores import Books, bookkeeping
 from dream.stores.journal import PURGE
 from dream.stores.runs import StepRow
+
+_APART = frozenset({RecordKind.TURN, RecordKind.DOCUMENT})
+"""Records that may be gone without taking anything with them."""
 
 
 @dataclass(slots=True)
@@ -79,7 +83,9 @@ def undo_batch(unit: UnitOfWork, run_id: str, step: int, rows: Sequence[JournalR
             change_sets.append(ChangeSet(operation="undo", changes=tuple(changes), fingerprints=prints))
             # Those of members left alone too: what is back must not join them again.
             marks.update(prints.values())
-    apply_changes(unit, _net(stored, state))
+    net = _net(stored, state)
+    apply_changes(unit, net)
+    books.outbox.post(run_id, "undo", net)
     undone.restored += sum(len(change_set.changes) for change_set in change_sets)
     books.journal.write(run_id, step, "undo", change_sets)
     if rows and books.runs.takes_back(rows[0].run_id):
@@ -130,7 +136,7 @@ def _taken_back(
     gone = [
         row.record_id
         for row in rows
-        if row.kind is not RecordKind.TURN and row.before and row.after and not state.get(row.record_id)
+        if row.kind not in _APART and row.before and row.after and not state.get(row.record_id)
     ]
     if gone and not any(row.scrubbed for row in rows):
         # What the others took over from it stands nowhere else any more.
@@ -138,6 +144,12 @@ def _taken_back(
         return []
     changes = (_inverse(row, state, obstacles, undone) for row in rows)
     return [change for change in changes if change is not None]
+
+
+def _inverse_of_document(row: JournalRow, present: Record | None, undone: Undone) -> Change[Record] | None:
+    change, refusal = document_inverse(row, present)
+    undone.refused += [] if refusal is None else [refusal]
+    return change
 
 
 def _inverse(
@@ -152,6 +164,14 @@ def _inverse(
     if row.scrubbed or (isinstance(before, MemoryEntry) and fold_key(before.content) in obstacles.forgotten):
         undone.refused.append(Refusal(NotUndone.FORGOTTEN, row.record_id))
         return None
+    if row.kind is RecordKind.DOCUMENT:
+        return _inverse_of_document(row, present, undone)
+    return _inverse_of_record(row, present, before, obstacles, undone)
+
+
+def _inverse_of_record(
+    row: JournalRow, present: Record | None, before: Record | None, obstacles: _Obstacles, undone: Undone
+) -> Change[Record] | None:
     image = image_text(present)
     if image == row.before:
         return None  # somebody has taken it back before
@@ -178,6 +198,8 @@ def _present(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, Record |
     for row in rows:
         if row.kind is RecordKind.SKILL:
             present[row.record_id] = unit.skills.get(row.record_id)
+        elif row.kind is RecordKind.DOCUMENT:
+            present[row.record_id] = unit.documents.get(row.record_id)
     turn_ids = [row.record_id for row in rows if row.kind is RecordKind.TURN and row.operation != PURGE]
     present.update({turn.id: turn for turn in unit.turns.get_many(turn_ids)})
     return present

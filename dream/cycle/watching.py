@@ -55,6 +55,22 @@ class Listeners(Generic[T]):
                 _log.exception("listener_failed", extra={"event": self.event, "error": type(error).__name__})
 
 
+def _log_sweeps(report: RunReport) -> None:
+    """Log each sweep of promotion: what was looked at, what came of it, and the commit or why there is none."""
+    for one in report.passes:
+        if "scanned" in one.notes:
+            fields = {
+                "scope": str(report.scope),
+                "run_id": report.run_id,
+                "scanned": one.notes["scanned"],
+                "promoted": len(one.notes["promoted"]),
+                "skipped": one.notes["skipped"],
+                "score_range": one.notes["score_range"],
+                "commit": one.notes.get("commit", "clean_tree"),
+            }
+            _log.info("promotion_sweep", extra=fields)
+
+
 @dataclass(frozen=True, slots=True)
 class Watch:
     """Tells of the runs of a host, whichever scope they are on; lives as long as the host.
@@ -75,6 +91,7 @@ class Watch:
         """Return *report* once everybody knows of it; a run that did not start is no news."""
         if not report.run_id:
             return report
+        _log_sweeps(report)
         await self.reports.tell(report)
         alarm = await self._alarm(report) if report.kind is RunKind.DREAM else None
         if alarm is not None:

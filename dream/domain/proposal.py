@@ -9,6 +9,7 @@ from typing import Any
 from agentcore.domain.records import Record, RecordKind
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
+from dream.domain.promotion import Promotion
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ class Proposal:
         backlog: Items left for later runs.
         settled: Clusters that were left as they are.
         unsettled: Fingerprints of clusters that are no more.
+        promotions: Entries that its documents now hold; kept only if its changes are made.
         done: Whether the pass has no further step in this run.
     """
 
@@ -100,6 +102,7 @@ class Proposal:
     backlog: int = 0
     settled: tuple[SettledCluster, ...] = ()
     unsettled: tuple[str, ...] = ()
+    promotions: tuple[Promotion, ...] = ()
     done: bool = True
 
 

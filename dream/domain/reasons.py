@@ -14,6 +14,8 @@ class Skip(StrEnum):
     """Something it requires is not there; the report names it."""
     NO_WORK = "no_work"
     """Nothing new since it last looked, no backlog, nothing due."""
+    WORKSPACE = "workspace"
+    """Its documents must be left alone; the report says why."""
     NOTHING_TO_CHANGE = "nothing_to_change"
     """It looked, and found nothing that it may change."""
     QUEUE_FULL = "queue_full"
@@ -134,6 +136,16 @@ class Refused(StrEnum):
     """The cluster was shown again to be merged, not to be thinned out."""
     OVER_EAGER = "over_eager"
     """The answer would drop most of what it was shown and put nothing in its place."""
+    DOCUMENT_CHANGED = "document_changed"
+    """Somebody changed what the edits of a document are about; what they wrote stays."""
+    DOCUMENT_FULL = "document_full"
+    """MEMORY.md has no room, and nothing that dreams wrote could make any."""
+    UNTRUSTED = "untrusted"
+    """Its origin is not trusted enough to stand in MEMORY.md."""
+    OWN_OUTPUT = "own_output"
+    """It is what a dream or a job reported, or was read in a document."""
+    DOCUMENT_WAITS = "document_waits"
+    """The file cannot be written now; it is written as soon as it can be."""
 
 
 class Deferral(StrEnum):
@@ -164,3 +176,5 @@ class NotUndone(StrEnum):
     """A person asked to forget the text."""
     PURGED = "purged"
     """Retention removed the record for good."""
+    DOCUMENT_BARRED = "document_barred"
+    """The workspace or one of its files cannot be read; the detail says why."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.guards.destruction import keeps_records
+from dream.guards.documents import writes_no_secret
 from dream.guards.knowledge import Knowledge
 from dream.guards.protection import keeps_pins, leaves_protected_categories
 from dream.guards.provenance import raises_nothing
@@ -29,6 +30,7 @@ GUARDS: tuple[Guard, ...] = (
     takes_no_name,
     raises_no_skill,
     tells_no_secret,
+    writes_no_secret,
     respects_undo,
 )
 

@@ -19,6 +19,7 @@ _PREFIXED = regex.compile(
     r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{20,}"
     r"|pypi-[\w-]{20,}|dop_v1_[a-f0-9]{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|whsec_\w{16,}"
+    r"|(?:AC|SK)[a-f0-9]{32}|[a-f0-9]{32}-us\d{1,2}|sq0[a-z]{3}-[\w-]{22,}"
     r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
     r")"
 )

@@ -22,6 +22,7 @@ from dream.options.memories import (
 )
 from dream.options.own_passes import Insertion, OwnPass, OwnPasses, Side
 from dream.options.presets import Preset, preset_choice
+from dream.options.promotion import DocumentOptions, PromotionOptions, ScorerName
 from dream.options.reviewing import PassMode, ReviewOptions
 from dream.options.scheduling import CatchUp, SchedulingOptions
 from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, SkillOptimizationOptions
@@ -36,6 +37,7 @@ __all__ = [
     "ConsumptionPolicy",
     "Cron",
     "DailyAt",
+    "DocumentOptions",
     "DreamOptions",
     "EpisodeOptions",
     "Heartbeat",
@@ -51,10 +53,12 @@ __all__ = [
     "PassMode",
     "PreferenceOptions",
     "Preset",
+    "PromotionOptions",
     "PromotionPolicy",
     "RetentionOptions",
     "ReviewOptions",
     "SchedulingOptions",
+    "ScorerName",
     "SessionOptions",
     "Side",
     "SkillConsolidationOptions",
@@ -128,6 +132,10 @@ class DreamOptions(Options):
     """How conversations at rest are evaluated."""
     log: LogOptions = Field(default_factory=LogOptions)
     """When turns are consumed."""
+    promotion: PromotionOptions = Field(default_factory=PromotionOptions)
+    """Which entries go to MEMORY.md."""
+    documents: DocumentOptions = Field(default_factory=DocumentOptions)
+    """How the documents of the workspace are kept."""
     directives: Mapping[str, str] = Field(default_factory=dict)
     """Paths of directives by name, relative to the data directory; `directives/NAME.md` by default."""
     alarm_after: int = Field(default=3, ge=1)

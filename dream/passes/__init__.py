@@ -10,6 +10,7 @@ from dream.passes.log_consumption import LogConsumption
 from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.near_duplicates import NearDuplicates
 from dream.passes.preferences import PreferenceInference
+from dream.passes.promotion import PromotionPass
 from dream.passes.protocol import DreamContext, DreamPass, ModelContext, ModelPass
 from dream.passes.retention import Retention
 from dream.passes.skill_consolidation import SkillConsolidation
@@ -43,6 +44,7 @@ ORDER: tuple[Place, ...] = (
     Place(PreferenceInference(), "after all that writes down what was said, so that it infers only what was not"),
     Place(WispFailures(), "after the passes that rewrite skills, so that it annotates what stays"),
     Place(LogConsumption(), "after every pass that reads the log, so that it sees what each of them has read"),
+    Place(PromotionPass(), "after all that changes entries, so that what it writes down is as they now are"),
 )
 """The order of a run; adding a pass is one line here."""
 

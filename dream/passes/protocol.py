@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+from zoneinfo import ZoneInfo
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
@@ -15,6 +16,7 @@ from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogStanding
 from dream.domain.proposal import History, Notes, Proposal, Work
 from dream.domain.reasons import Refused
+from dream.domain.recalls import RecallColumns
 from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
 
@@ -77,6 +79,22 @@ class ReadLog(Protocol):
         ...
 
 
+class Recalls(Protocol):
+    """Look up what needs recalled."""
+
+    async def __call__(self, zone: ZoneInfo) -> RecallColumns:
+        """Return how often each entry was recalled up to `as_of`, days being those of *zone*."""
+        ...
+
+
+class Promoted(Protocol):
+    """Look up what was promoted."""
+
+    async def __call__(self) -> frozenset[str]:
+        """Return the ids of all entries that ever were."""
+        ...
+
+
 class Settled(Protocol):
     """Look up what was left as it is."""
 
@@ -102,6 +120,8 @@ class DreamContext:
         declined: Looks up what people took back, or have yet to decide.
         count_history: Counts bookkeeping that is old enough to go.
         read_log: Looks up how far the conversation log was read.
+        recalls: Looks up what needs recalled.
+        promoted: Looks up what was promoted to MEMORY.md.
     """
 
     scope: Scope
@@ -116,6 +136,8 @@ class DreamContext:
     declined: Declined
     count_history: CountHistory
     read_log: ReadLog
+    recalls: Recalls
+    promoted: Promoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,11 @@ from dream.stores.expiry import ExpiryStore
 from dream.stores.fleet import Fleet
 from dream.stores.journal import JournalStore
 from dream.stores.ledger import LedgerStore
+from dream.stores.outbox import OutboxStore
 from dream.stores.plans import PlanStore
+from dream.stores.promotions import PromotionStore
 from dream.stores.proposals import ProposalStore
+from dream.stores.recalls import RecallStore
 from dream.stores.run_history import RunHistory
 from dream.stores.runs import RunStore
 from dream.stores.schedules import ScheduleStore
@@ -118,6 +121,21 @@ class Books:
     def fleet(self) -> Fleet:
         """Which of all scopes have to be looked at."""
         return Fleet(self.transaction)
+
+    @property
+    def outbox(self) -> OutboxStore:
+        """Texts of documents that are to be written to their files."""
+        return OutboxStore(self.transaction)
+
+    @property
+    def recalls(self) -> RecallStore:
+        """What recall tells of entries."""
+        return RecallStore(self.transaction)
+
+    @property
+    def promotions(self) -> PromotionStore:
+        """What was promoted to MEMORY.md."""
+        return PromotionStore(self.transaction)
 
 
 def on_scope(unit: UnitOfWork, scope: Scope, key: int) -> UnitOfWork:

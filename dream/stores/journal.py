@@ -14,6 +14,8 @@ from dream.domain.change import ChangeSet
 from dream.domain.journal import JournalRow, image_text
 
 PURGE = "purge"
+DOCUMENT_CHANGED = "document_changed"
+"""What became of a document because somebody else wrote in its file meanwhile: nothing a dream did."""
 
 _MINE = of_my_scope(journal)
 _OF_RUN = _MINE & (journal.c.run_id == bindparam("of_run"))

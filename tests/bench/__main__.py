@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import breathing, context, cycle, decay, model, passes, schedule, startup, thirty_days
+from tests.bench import breathing, context, cycle, decay, model, passes, promotion, schedule, startup, thirty_days
 from tests.bench.figures import Figure, table
 from tests.bench.machine import described
 from tests.bench.recall import comparison
@@ -21,6 +21,7 @@ _ALL: dict[str, Callable[[Stores], list[Figure]]] = {
     "passes": passes.figures,
     "thirty-days": thirty_days.figures,
     "context": context.figures,
+    "promotion": promotion.figures,
     "recall": comparison.figures,
     "schedule": schedule.figures,
 }

@@ -129,6 +129,8 @@ def _shown(default: object) -> str:
         return f"{default.days} days" if default.days > 1 else f"{default.total_seconds():g} s"
     if isinstance(default, IntEnum):
         return f"`{type(default).__name__}.{default.name}`"
+    if isinstance(default, StrEnum):
+        default = default.value
     if isinstance(default, str | bool):
         return f"`{str(default).lower() if isinstance(default, bool) else default}`" if default != "" else "none"
     if isinstance(default, int | float):

@@ -21,6 +21,7 @@ from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import Recall
 from agentcore.stores.protocols import Origin, Storage, UnitOfWork
 from agentcore.testing import ManualClock, SequentialIds
+from agentcore.workspace.workspaces import Workspaces
 from dream.cycle.dreams import Dreams
 from dream.cycle.runner import Runner
 from dream.domain.journal import JournalRow
@@ -54,7 +55,8 @@ class World:
     busy_sources: tuple[BusySource, ...] = ()
     options: DreamOptions = field(default_factory=DreamOptions)
     chat: Any = None
-    capabilities: frozenset[Capability] = frozenset(Capability) - {Capability.LLM}
+    capabilities: frozenset[Capability] = frozenset(Capability) - {Capability.LLM, Capability.WORKSPACE}
+    workspaces: Workspaces | None = None
     data_dir: Path | None = None
     shares_endpoint: bool = False
 
@@ -69,7 +71,10 @@ class World:
             watch=self.watch,
             chat=self.chat,
             recall=self.recall,
-            capabilities=self.capabilities | ({Capability.LLM} if self.chat else set()),
+            capabilities=self.capabilities
+            | ({Capability.LLM} if self.chat else set())
+            | ({Capability.WORKSPACE} if self.workspaces else set()),
+            workspaces=self.workspaces,
             data_dir=self.data_dir,
             shares_endpoint=self.shares_endpoint,
         )

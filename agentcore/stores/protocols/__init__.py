@@ -11,6 +11,7 @@ leaves a row in the change feed, which the recall index and the triggers follow.
 from agentcore.stores.protocols.activity import ActivityReader, ActivityStore, Peer
 from agentcore.stores.protocols.busy import BusyHolder, BusyReader, BusyStore
 from agentcore.stores.protocols.conversation import TurnMaterial, TurnReader, TurnStore
+from agentcore.stores.protocols.documents import DocumentReader, DocumentStore
 from agentcore.stores.protocols.entries import EntryReader, EntryStore, Material, Repeated
 from agentcore.stores.protocols.feed import FacetRow, FeedPage, FeedPosition, IndexRow, SkillRow, TurnRow
 from agentcore.stores.protocols.leases import Lease, LeaseReader, LeaseStore
@@ -33,6 +34,8 @@ __all__ = [
     "BusyHolder",
     "BusyReader",
     "BusyStore",
+    "DocumentReader",
+    "DocumentStore",
     "EntryReader",
     "EntryStore",
     "FacetRow",

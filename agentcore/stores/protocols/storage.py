@@ -14,6 +14,7 @@ from agentcore.domain.skill import SkillUse
 from agentcore.stores.protocols.activity import ActivityReader, ActivityStore
 from agentcore.stores.protocols.busy import BusyReader, BusyStore
 from agentcore.stores.protocols.conversation import TurnReader, TurnStore
+from agentcore.stores.protocols.documents import DocumentReader, DocumentStore
 from agentcore.stores.protocols.entries import EntryReader, EntryStore
 from agentcore.stores.protocols.leases import LeaseReader, LeaseStore
 from agentcore.stores.protocols.ledgers import (
@@ -99,6 +100,11 @@ class ReadView(Protocol):
         ...
 
     @property
+    def documents(self) -> DocumentReader:
+        """Documents of the workspace."""
+        ...
+
+    @property
     def recall_hits(self) -> RecallHitReader:
         """What needs recalled."""
         ...
@@ -179,6 +185,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def tool_calls(self) -> SignalStore[ToolCall]:
         """Calls of tools."""
+        ...
+
+    @property
+    def documents(self) -> DocumentStore:
+        """Documents of the workspace."""
         ...
 
     @property

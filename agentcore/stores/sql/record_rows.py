@@ -9,13 +9,14 @@ import orjson
 from sqlalchemy import Table, select
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import Status, Trust
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
 
-R = TypeVar("R", Turn, Skill, SkillUse, Feedback, WispRun, ToolCall)
+R = TypeVar("R", Turn, Skill, SkillUse, Feedback, WispRun, ToolCall, StoredDocument)
 
 
 def _texts(column: str) -> tuple[str, ...]:
@@ -29,6 +30,7 @@ _READERS: dict[str, Any] = {
     "rating": Rating,
     "failure_category": FailureCategory,
     "see_also": _texts,
+    "own": _texts,
     "generated": bool,
     "succeeded": bool,
 }

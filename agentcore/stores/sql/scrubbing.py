@@ -11,6 +11,7 @@ import orjson
 from sqlalchemy import Column, ColumnElement, Table, delete, func, or_, select, update
 
 from agentcore.stores.sql.conditions import contains
+from agentcore.stores.sql.document_scrubbing import document_rows, forget_promotions, scrub_documents
 from agentcore.stores.sql.schema import (
     decisions,
     deferred,
@@ -61,7 +62,11 @@ def scrub(transaction: Transaction, gone: Mapping[str, str]) -> None:
         _forget_proposals(transaction, _mentions(_PROPOSALS, [*ids, *map(_reference, chunk)]))
         _delete(transaction, settled_clusters, _mentions((settled_clusters.c.record_ids,), ids))
         _delete(transaction, reopened, reopened.c.record_id.in_(chunk))
-    for text in sorted({text for text in gone.values() if _is_telling(text)}):
+    telling = sorted({text for text in gone.values() if _is_telling(text)})
+    scrub_documents(transaction, set(gone.values()), telling)
+    forget_promotions(transaction, gone)
+    _scrub_rows(transaction, document_rows(transaction, [_json(text)[1:-1] for text in telling]))
+    for text in telling:
         forms = {text, _json(text)[1:-1]}
         _forget_answers(transaction, _mentions(_ANSWERS, forms))
         _delete(transaction, plans, _mentions(_PLANS, forms))

@@ -8,6 +8,7 @@ from sqlalchemy import select
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.decay import Decay
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
@@ -15,6 +16,7 @@ from agentcore.domain.skill import Skill, SkillUse
 from agentcore.stores.protocols import Forgotten
 from agentcore.stores.sql.activity import SqlActivityStore
 from agentcore.stores.sql.busy import SqlBusyStore
+from agentcore.stores.sql.documents import DOCUMENTS, SqlDocumentStore
 from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entry
 from agentcore.stores.sql.entry_store import SqlEntryStore
 from agentcore.stores.sql.forgetting import forget
@@ -97,6 +99,11 @@ class SqlUnit:
         return SqlSignalStore(self.transaction, TOOL_CALLS)
 
     @property
+    def documents(self) -> SqlDocumentStore:
+        """Documents of the workspace."""
+        return SqlDocumentStore(self.transaction)
+
+    @property
     def recall_hits(self) -> SqlRecallHitStore:
         """What needs recalled."""
         return SqlRecallHitStore(self.transaction)
@@ -149,7 +156,7 @@ class SqlUnit:
         """Stream every record of the scope, by kind and id."""
         for row in self.transaction.execute(_ENTRIES):
             yield to_entry(self.transaction, row)
-        for rows in (_TURNS, _SKILLS, SKILL_USES, FEEDBACK, WISP_RUNS, TOOL_CALLS):
+        for rows in (_TURNS, _SKILLS, SKILL_USES, FEEDBACK, WISP_RUNS, TOOL_CALLS, DOCUMENTS):
             yield from self._all(rows)
 
     def _all(
@@ -159,7 +166,8 @@ class SqlUnit:
         | RecordRows[SkillUse]
         | RecordRows[Feedback]
         | RecordRows[WispRun]
-        | RecordRows[ToolCall],
+        | RecordRows[ToolCall]
+        | RecordRows[StoredDocument],
     ) -> Iterator[Record]:
         for row in self.transaction.execute(rows.by_id):
             yield rows.read(self.transaction, row)

@@ -31,6 +31,7 @@ it gave and what was wanted.
 
 from agentcore.testing.contracts.activity import ActivityContract
 from agentcore.testing.contracts.busy import BusyContract
+from agentcore.testing.contracts.documents import DocumentContract
 from agentcore.testing.contracts.entries import EntryContract
 from agentcore.testing.contracts.feed import FeedContract
 from agentcore.testing.contracts.forgetting import ForgetContract
@@ -57,6 +58,7 @@ class StorageContract(
     TurnContract,
     SkillContract,
     SignalContract,
+    DocumentContract,
     RecallHitContract,
     LeaseContract,
     BusyContract,
@@ -73,6 +75,7 @@ __all__ = [
     "START",
     "ActivityContract",
     "BusyContract",
+    "DocumentContract",
     "EntryContract",
     "FeedContract",
     "ForgetContract",

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
@@ -115,6 +116,12 @@ def a_wisp_run(run_id: str, **fields: Any) -> WispRun:
         **_ONCE,
     }
     return WispRun(id=run_id, **(usual | fields))
+
+
+def a_document(name: str, **fields: Any) -> StoredDocument:
+    """Return a document with one bullet."""
+    usual: dict[str, Any] = {"scope": SCOPE, "content": "# Memory\n\n- Ana likes tea.\n", "updated_at": START}
+    return StoredDocument(id=name, **(usual | fields))
 
 
 def a_tool_call(call_id: str, **fields: Any) -> ToolCall:

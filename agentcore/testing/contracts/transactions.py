@@ -14,6 +14,7 @@ from agentcore.testing.contracts.samples import (
     OTHER_SCOPE,
     SCOPE,
     START,
+    a_document,
     a_feedback,
     a_full_entry,
     a_skill,
@@ -159,6 +160,7 @@ def _write_one_of_each(unit: UnitOfWork) -> None:
     unit.feedback.append([a_feedback("a", scope=scope)])
     unit.wisp_runs.append([a_wisp_run("a", scope=scope)])
     unit.tool_calls.append([a_tool_call("a", scope=scope)])
+    unit.documents.add(a_document("a", scope=scope))
     unit.settings.put("a", "a")
     unit.imports.record({"a": (RecordKind.ENTRY, "a")})
     unit.leases.acquire("a", holder="a", duration=DAY)

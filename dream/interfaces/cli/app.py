@@ -3,6 +3,7 @@
 import inspect
 from datetime import timedelta
 from math import isfinite
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Group, Parameter
@@ -29,6 +30,7 @@ COMMANDS = {
     "restore": ("provenance:restore", "Bring a retired entry back."),
     "plan": ("dreaming:plan", "Show what a run would change, and change nothing."),
     "run": ("dreaming:run", "Run one dream now, or apply a plan exactly."),
+    "promote": ("promote:promote", "Promote what recall proved useful to MEMORY.md, or say why not."),
     "pause": ("dreaming:pause", "Stop the dreams of the scope, in every process."),
     "resume": ("dreaming:resume", "Let the dreams of the scope run again."),
     "runs": ("journal:runs", "List runs, the newest first."),
@@ -104,6 +106,7 @@ def _launcher(app: App) -> Any:
         data: str | None = None,
         scope: str | None = None,
         as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+        workspace: Annotated[str | None, Parameter(env_var="AGENTCORE_WORKSPACE")] = None,
         busy_timeout: Annotated[float | None, Parameter(env_var="AGENTCORE_BUSY_TIMEOUT")] = None,
         debug: Annotated[bool, Parameter(negative="")] = False,  # noqa: ARG001 - `entry` looks for it by itself
     ) -> int | None:
@@ -115,6 +118,7 @@ def _launcher(app: App) -> Any:
                 the file to measure on.
             scope: Whose memory, as WORKSPACE/OBSERVER/OBSERVED; else default/agent/agent.
             as_json: Print one JSON document to stdout and nothing else there.
+            workspace: Folder of MEMORY.md and DREAMS.md, which dreams then write.
             busy_timeout: Seconds to wait for another process that holds the database.
             debug: Show the traceback of an error.
         """
@@ -124,14 +128,16 @@ def _launcher(app: App) -> Any:
                 raise NoCommandError
             command(*bound.args, **bound.kwargs)
             return None
-        session = _session(data, scope, as_json=as_json, busy_timeout=busy_timeout)
+        session = _session(data, scope, workspace, as_json=as_json, busy_timeout=busy_timeout)
         outcome = command(*bound.args, **bound.kwargs, **dict.fromkeys(ignored, session))
         return await outcome if inspect.isawaitable(outcome) else outcome
 
     return launch
 
 
-def _session(data: str | None, scope: str | None, *, as_json: bool, busy_timeout: float | None) -> Session:
+def _session(
+    data: str | None, scope: str | None, workspace: str | None, *, as_json: bool, busy_timeout: float | None
+) -> Session:
     if busy_timeout is not None and not (isfinite(busy_timeout) and busy_timeout >= 0):
         raise InvalidOptionsError(field="--busy-timeout", value=busy_timeout, allowed="give seconds, 0 or more")
     return Session(
@@ -140,7 +146,13 @@ def _session(data: str | None, scope: str | None, *, as_json: bool, busy_timeout
         screen=Screen(as_json=as_json),
         clock=SystemClock(),
         ids=RandomIds(),
-        given=(*(("--data", data) if data is not None else ()), *(("--scope", scope) if scope else ())),
+        given=tuple(
+            word
+            for option, value in (("--data", data), ("--scope", scope), ("--workspace", workspace))
+            if value
+            for word in (option, value)
+        ),
+        workspace=Path(workspace).expanduser() if workspace else None,
         is_data_given=data is not None,
         busy_timeout=None if busy_timeout is None else timedelta(seconds=busy_timeout),
     )

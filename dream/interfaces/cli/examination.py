@@ -13,6 +13,7 @@ from agentcore.errors import StorageError
 from agentcore.stores.protocols import FeedPosition, ReadView
 from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedback, leases, turns
 from agentcore.stores.sql.unit import SqlUnit
+from dream.domain.candidate import PromotionStanding
 from dream.domain.finding import Finding, Verdict
 from dream.errors import UnsupportedStorageError
 from dream.interfaces.cli.release import installed_version
@@ -36,6 +37,7 @@ async def examine(session: Session) -> AsyncGenerator[Finding]:
             yield Finding("database", Verdict.FINE, f"{session.database} opens")
             for look in (_schema, _integrity, _runs, _leases, _sources, _index):
                 yield await host.storage.read(session.scope, look)
+            yield _promotion(await host.for_scope(session.scope).dreams.promotion(limit=0))
     except StorageError as error:
         yield Finding("database", Verdict.WRONG, str(error).rstrip("."))
 
@@ -142,6 +144,18 @@ def _index(view: ReadView) -> Finding:
         return Finding("index", Verdict.FINE, f"recall finds all {stored:,} active entries")
     detail = f"recall finds {len(live):,} of {stored:,} active entries"
     return Finding("index", Verdict.WRONG, detail, "`dream export`, then `dream import` that into a new folder")
+
+
+def _promotion(standing: PromotionStanding) -> Finding:
+    """Say so where nothing can be promoted as things are: the thresholds are beyond what recall has recorded."""
+    if not standing.recalled:
+        return Finding("promotion", Verdict.FINE, "no entry was recalled yet")
+    if not standing.unreachable:
+        detail = f"{standing.recalled:,} entries were recalled, {standing.promoted:,} promoted"
+        return Finding("promotion", Verdict.FINE, detail)
+    told = ", ".join(f"{gate.name} {gate.needs:g} (the most is {gate.has:g})" for gate in standing.unreachable)
+    remedy = "lower them, or let more turns recall; `dream promote --explain` tells it for each entry"
+    return Finding("promotion", Verdict.NOTE, f"no entry meets {told}", remedy)
 
 
 def _sql(view: ReadView) -> SqlUnit:

@@ -53,6 +53,7 @@ class Session:
         ids: Where ids come from.
         given: The global options that were given, to be repeated in the commands that are suggested.
         is_data_given: Whether the data directory was named on the command line.
+        workspace: Folder of the documents that the agent shares with its people; None without.
         busy_timeout: How long to wait for another process that holds the database; None for the usual time.
     """
 
@@ -63,6 +64,7 @@ class Session:
     ids: IdFactory
     given: tuple[str, ...] = ()
     is_data_given: bool = False
+    workspace: Path | None = None
     busy_timeout: timedelta | None = None
 
     @property
@@ -118,9 +120,11 @@ class Session:
 
         Raises:
             UnknownScopeError: nothing was ever stored in the scope, and the command is none that makes it.
+            InvalidWorkspaceError: the workspace is no folder.
             StorageError: the database cannot be opened.
         """
         from agentcore.hosting.builder import AgentHostBuilder  # noqa: PLC0415 - the database takes half a second
+        from agentcore.workspace.folder import WorkspaceFolder  # noqa: PLC0415 - as above
 
         is_there = access is not Access.LOOK or self.database.exists() or self.data_dir.is_file()
         builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
@@ -131,6 +135,9 @@ class Session:
         builder.with_wisps().with_tool_calls().with_dreaming(options, in_background=False)
         if chat is not None:
             builder.with_llm(chat)
+        if self.workspace is not None:
+            folder = WorkspaceFolder(self.workspace).root  # refused before anything is opened
+            builder.with_workspace(lambda scope: folder if scope == self.scope else None)
         if is_there and self.busy_timeout is not None:
             builder.with_storage(self._patient_storage(self.busy_timeout))
         async with builder.build() as host:

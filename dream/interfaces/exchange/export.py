@@ -6,7 +6,8 @@
     {"id":"4f00c2...","kind":"pending","reader":"exact-fold"}
     {"kind":"end","lines":4}
 
-Records stand by kind (entries, turns, skills, uses of skills, feedback, wisp runs) and id, then come the cursors: a
+Records stand by kind (entries, turns, skills, uses of skills, feedback, wisp runs, tool calls, documents of the
+workspace) and id, then come the cursors: a
 reader has looked at every entry but those that are pending for it. The last line tells a whole export from a cut-off
 one. Two scopes that hold the same write the same bytes below the first line: keys are sorted, and nothing is written
 that only the store needs (no versions, no decayed importance). Runs and their journal stay behind.
@@ -21,6 +22,7 @@ from pathlib import Path
 import orjson
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image
 from agentcore.domain.scope import Scope
@@ -48,6 +50,7 @@ _TYPES: dict[RecordKind, type[Record]] = {
     RecordKind.FEEDBACK: Feedback,
     RecordKind.WISP_RUN: WispRun,
     RecordKind.TOOL_CALL: ToolCall,
+    RecordKind.DOCUMENT: StoredDocument,
 }
 _REPAIR = "export again, or repair the line"
 _MAX_ID = 64

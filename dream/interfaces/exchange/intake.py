@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status
 from agentcore.domain.records import Record, RecordKind, kind_of
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
@@ -15,8 +16,10 @@ from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.text import fold_key
 from agentcore.ids import IdFactory
 from agentcore.stores.protocols import SignalReader, UnitOfWork
+from dream.domain.change import Change
 from dream.interfaces.exchange.items import Item, Note, Parsed, Skip, SkipReason
 from dream.interfaces.exchange.report import Tally
+from dream.stores import bookkeeping
 
 
 @dataclass(slots=True)
@@ -123,6 +126,8 @@ class Intake:
             return [turn.id for turn in unit.turns.get_many(ids)]
         if kind is RecordKind.SKILL:
             return [one for one in ids if unit.skills.get(one) is not None]
+        if kind is RecordKind.DOCUMENT:
+            return [one for one in ids if unit.documents.get(one) is not None]
         # Signals cannot be asked for by id, so those of before this import are listed once.
         if kind not in self._signal_ids:
             signals = _signals(unit, kind)
@@ -150,7 +155,7 @@ def _fold_key(record: Record) -> str | None:
     """Return what a forgotten text is recognised by, or None for a record without a text of its own."""
     if isinstance(record, Feedback):
         return fold_key(record.summary)
-    return None if isinstance(record, SkillUse | WispRun | ToolCall) else fold_key(record.content)
+    return None if isinstance(record, SkillUse | WispRun | ToolCall | StoredDocument) else fold_key(record.content)
 
 
 def _is_taken(unit: UnitOfWork, skill: Skill, names: set[str]) -> bool:
@@ -171,3 +176,9 @@ def _add(unit: UnitOfWork, records: Sequence[Record]) -> None:
     unit.feedback.append([record for record in records if isinstance(record, Feedback)])
     unit.wisp_runs.append([record for record in records if isinstance(record, WispRun)])
     unit.tool_calls.append([record for record in records if isinstance(record, ToolCall)])
+    documents = [record for record in records if isinstance(record, StoredDocument)]
+    for document in documents:
+        unit.documents.add(document)
+    # Their files follow when a host with the workspace opens.
+    added = [Change[Record](before=None, after=document, reason="imported") for document in documents]
+    bookkeeping(unit).outbox.post("", "import", added)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
 from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image
 from agentcore.domain.scope import Scope
@@ -19,6 +20,7 @@ from agentcore.domain.subject_time import SubjectTime
 from agentcore.errors import InvalidContentError
 from agentcore.testing.contracts.samples import (
     SCOPE,
+    a_document,
     a_feedback,
     a_full_entry,
     a_skill,
@@ -137,6 +139,7 @@ wisp_runs = st.builds(
     occurred_at=_INSTANTS,
     recorded_at=_INSTANTS,
 )
+documents = st.builds(StoredDocument, id=_IDS, scope=st.just(SCOPE), content=_TEXTS, updated_at=_INSTANTS)
 tool_calls = st.builds(
     ToolCall,
     id=_IDS,
@@ -159,6 +162,7 @@ KINDS = {
     RecordKind.FEEDBACK: feedback,
     RecordKind.WISP_RUN: wisp_runs,
     RecordKind.TOOL_CALL: tool_calls,
+    RecordKind.DOCUMENT: documents,
 }
 SAMPLES: list[Record] = [
     a_full_entry("a"),
@@ -168,6 +172,7 @@ SAMPLES: list[Record] = [
     a_feedback("a"),
     a_wisp_run("a"),
     a_tool_call("a"),
+    a_document("a"),
 ]
 
 

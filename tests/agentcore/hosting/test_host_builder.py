@@ -31,7 +31,7 @@ def refused(builder: AgentHostBuilder):
 def test_a_host_has_the_services_it_was_built_with():
     built = AgentHostBuilder(None).with_memory().with_skills().with_conversation_log().with_feedback().with_wisps()
     host = built.with_tool_calls().with_llm(ScriptedChatClient([])).build()
-    assert host.capabilities == frozenset(Capability)
+    assert host.capabilities == frozenset(Capability) - {Capability.WORKSPACE}
     for service in (host.memory, host.skills, host.conversation, host.feedback, host.wisps, host.tool_calls):
         assert service.scope == Scope.default()
 

@@ -27,6 +27,7 @@ from agentcore.clock import SystemClock
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Status
 from agentcore.domain.scope import Scope
+from agentcore.domain.signals import RecallHit
 from agentcore.hosting.activity import ActivityRecorder
 from agentcore.hosting.announcing import BusyAnnouncer
 from agentcore.ids import RandomIds
@@ -34,11 +35,13 @@ from agentcore.llm import ChatOptions, OpenAIChatClient
 from agentcore.recall.recall import Recall
 from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
 from agentcore.testing import ChatServer, ManualClock
+from agentcore.workspace.workspaces import GitUse, Workspaces
+from dream.cycle.leftovers import Leftovers
 from dream.cycle.runner import Runner
 from dream.cycle.scheduling.planning import Planner
 from dream.cycle.scheduling.service import DreamService
 from dream.cycle.watching import Watch
-from dream.domain.report import RunReport
+from dream.domain.report import RunKind, RunReport
 from dream.interfaces.benchmark.scripted import scripted_answer
 from dream.options import (
     ConsolidationOptions,
@@ -273,6 +276,43 @@ async def essence(world: World, _task: Task) -> Answer:
     return {"known": known, "waiting": await world.storage.read(world.scope, waiting)}
 
 
+async def need(world: World, task: Task) -> Answer:
+    """Remember things, and need each of them four times."""
+    _share(Path(task["folder"], "workspace"))
+    entries = await world.add(*(world.entry(f"Fact {n} about place{n}", id=f"e{n}") for n in range(4)))
+    hits = [
+        RecallHit(entry_id=entry.id, query=f"q{n % 3}", score=1.0, rank=1, recalled_at=NOW - n * DAY)
+        for entry in entries
+        for n in range(4)
+    ]
+    await world.write(lambda unit: unit.recall_hits.append(hits))
+    return {"stored": len(entries)}
+
+
+def _share(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("- Bo wrote this himself\r\n", newline="")
+
+
+async def promote(world: World, task: Task) -> Answer:
+    """Open a host with a workspace and promote; a store that has done so is left as it is."""
+    folder = Path(task["folder"], "workspace")
+    world.workspaces = Workspaces(lambda _: folder, GitUse.INIT)
+    await Leftovers(world.parts, world.options).start()
+    if "undone" in task:
+        runs = [run for run in await world.dreams.runs() if run.changes and run.kind is RunKind.DREAM]
+        await world.dreams.undo(runs[0].run_id)
+    else:
+        await world.dreams.run(passes=["promotion"])
+
+    def look(view: Any) -> tuple[int, int]:
+        books = bookkeeping(view)
+        return books.promotions.count(), len(books.outbox.waiting())
+
+    promoted, waiting = await world.storage.read(world.scope, look)
+    return {"promoted": promoted, "waiting": waiting}
+
+
 WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
     "fill": fill,
     "dream": dream,
@@ -289,6 +329,8 @@ WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
     "think": think,
     "essence": essence,
     "count": count,
+    "need": need,
+    "promote": promote,
 }
 
 
@@ -328,6 +370,12 @@ class Doom:
     def begin(self) -> None:
         event.listen(Engine, "before_cursor_execute", lambda *_: self._tick())
         event.listen(Engine, "commit", lambda *_: self._tick())
+        sys.addaudithook(self._heard)
+
+    def _heard(self, name: str, told: tuple[Any, ...]) -> None:
+        """Count what is done to the files of a workspace, its repository among them."""
+        if name in {"open", "os.rename", "os.remove", "os.mkdir"} and "/workspace" in str(told[0]):
+            self._tick()
 
     def _tick(self) -> None:
         self.count += 1
@@ -405,7 +453,7 @@ def serve() -> None:
 def warm_up() -> None:
     """Do everything once: what is imported only when it is needed is then there before the first fork."""
     with tempfile.TemporaryDirectory() as folder:
-        for work in ("fill", "dream", "undo"):
+        for work in ("fill", "dream", "undo", "need", "promote"):
             asyncio.run(perform({"folder": folder, "work": work, "size": 8}))
         asyncio.run(think_once(Path(folder) / "thinking"))
     gc.collect()

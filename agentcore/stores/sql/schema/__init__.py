@@ -42,11 +42,12 @@ from agentcore.stores.sql.schema.records import (
     turns,
     wisp_runs,
 )
+from agentcore.stores.sql.schema.workspace import documents, outbox, promotions
 
-REVISION = "0006"
+REVISION = "0007"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "cursors",
     "decisions",
     "deferred",
+    "documents",
     "entries",
     "entry_sources",
     "feedback",
@@ -68,9 +70,11 @@ __all__ = [
     "metadata",
     "model_calls",
     "model_failures",
+    "outbox",
     "pass_ledger",
     "peers",
     "plans",
+    "promotions",
     "proposals",
     "recall_hits",
     "reopened",

@@ -66,6 +66,11 @@ _WORDS = {
     Refused.INVALID_CONTENT: "its text, category or tags cannot be stored",
     Refused.SECRET: "it looks like a password, a key, a token or a card number",
     Refused.FORGOTTEN: "a person asked to forget this text",
+    Refused.DOCUMENT_CHANGED: "somebody changed what the edits are about; what they wrote stays",
+    Refused.DOCUMENT_WAITS: "the file cannot be written now; it is written as soon as it can be",
+    Refused.DOCUMENT_FULL: "MEMORY.md has no room, and nothing that dreams wrote could make any",
+    Refused.UNTRUSTED: "its origin is not trusted enough to stand in MEMORY.md",
+    Refused.OWN_OUTPUT: "it is what a dream or a job reported, or was read in a document",
     Refused.CONTEXT_ONLY: "it would change a record that was shown for context alone",
     Refused.DISTINCT_MOMENTS: "its sources are about moments that cannot be the same",
     Refused.NO_SUCCESSOR: "it names nothing that is live, stays, and is about the same",
@@ -87,6 +92,7 @@ _WORDS = {
     Deferral.WINDOW_SKIPPED: "its time passed while nobody watched, and is not made up for",
     NotUndone.CHANGED_SINCE: "the record changed since, and is left as it is",
     NotUndone.FORGOTTEN: "a person asked to forget the text",
+    NotUndone.DOCUMENT_BARRED: "the workspace or one of its files cannot be read",
     NotUndone.PURGED: "retention removed the record for good",
 }
 _BY_CODE = {code.value: words for code, words in _WORDS.items()}

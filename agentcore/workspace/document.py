@@ -1,0 +1,171 @@
+"""A Markdown document whose items can be edited one by one."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from agentcore.workspace.edit import Append, Edit, EditRefusal, Refused, Remove, Replace
+from agentcore.workspace.item import Item, ItemKind, Section, SectionPath
+from agentcore.workspace.reading import Reading, read
+
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What came of edits.
+
+    Attributes:
+        document: The document after them.
+        refused: Those that were not made, and why.
+    """
+
+    document: "Document"
+    refused: tuple[Refused, ...]
+
+
+class Document:
+    r"""A Markdown text, read once; edits give another document.
+
+    Whatever an edit does not name stays as it is, byte for byte: line ends, byte order mark, the end of the last line.
+
+    Args:
+        text: The text, a byte order mark included.
+
+    Example:
+        >>> document = Document("# Notes\n\n- Ana likes tea.\n- Bo moved.\n")
+        >>> edited = document.edited([Replace(document.items[1].id, "Bo moved to Faro.")])
+        >>> print(edited.document.text)
+        # Notes
+        <BLANKLINE>
+        - Ana likes tea.
+        - Bo moved to Faro.
+        <BLANKLINE>
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._bom = _BOM if text.startswith(_BOM) else ""
+        self._reading: Reading = read(text[len(self._bom) :])
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self._text
+
+    @property
+    def hash(self) -> str:
+        """What tells this text from others: SHA-256 of its UTF-8 bytes, in hexadecimal digits."""
+        return sha256(self._text.encode()).hexdigest()
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """What it says, in order."""
+        return self._reading.items
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """Its sections in order; the first is what stands before any heading."""
+        return self._reading.sections
+
+    def item(self, item_id: str) -> Item | None:
+        """Return an item, None if there is none of that id."""
+        return next((item for item in self.items if item.id == item_id), None)
+
+    def edited(self, edits: Sequence[Edit]) -> Edited:
+        """Return the document after *edits*; an edit that cannot be made refuses itself and no other.
+
+        Ids are those of this document. Additions come last.
+        """
+        document, refused = self, list[Refused]()
+        named = Counter(edit.item_id for edit in edits if not isinstance(edit, Append))
+        place = {item.id: number for number, item in enumerate(self.items)}
+        # From the end to the beginning: of items that say the same, the later are numbered after the earlier.
+        for edit in sorted(edits, key=lambda one: 1 if isinstance(one, Append) else -place.get(one.item_id, 0)):
+            if not isinstance(edit, Append) and named[edit.item_id] > 1:
+                refused.append(Refused(edit, EditRefusal.TWICE))
+                continue
+            outcome = document._after(edit)
+            if isinstance(outcome, Document):
+                document = outcome
+            else:
+                refused.append(Refused(edit, outcome))
+        return Edited(document, tuple(refused))
+
+    def _after(self, edit: Edit) -> "Document | EditRefusal":
+        if isinstance(edit, Append):
+            return self._appended(edit)
+        item = self.item(edit.item_id)
+        if item is None:
+            return EditRefusal.NOT_FOUND
+        if item.kind is ItemKind.BLOCK or item.prefix is None:
+            return EditRefusal.NOT_EDITABLE
+        return self._removed(item) if isinstance(edit, Remove) else self._replaced(item, edit)
+
+    def _replaced(self, item: Item, edit: Replace) -> "Document | EditRefusal":
+        text = " ".join(edit.text.split())
+        last = self._reading.lines[item.end_line - 1]
+        line = f"{item.prefix}{text}{_end_of(last)}"
+        return self._with(item.first_line, item.end_line, [line], gone=item, come=[(item.section, text)])
+
+    def _removed(self, item: Item) -> "Document | EditRefusal":
+        if item.nested:
+            return EditRefusal.HAS_NESTED
+        return self._with(item.first_line, item.end_line, [], gone=item, come=[])
+
+    def _appended(self, edit: Append) -> "Document | EditRefusal":
+        texts = [" ".join(text.split()) for text in edit.texts]
+        section = next((one for one in reversed(self.sections) if one.path == edit.section), None)
+        lines = self._reading.lines
+        at = len(lines) if section is None else self._end_of_content(section)
+        new = [] if section is not None else self._heading(edit.section)
+        follows_bullet = section is not None and any(
+            item.kind is ItemKind.BULLET and item.end_line == at for item in self.items
+        )
+        new += [] if follows_bullet or at == 0 else [""]
+        new += [f"- {text}" for text in texts]
+        if section is not None and at < len(lines) and lines[at].strip():
+            new.append("")
+        return self._with(at, at, self._ended(at, new), gone=None, come=[(edit.section, text) for text in texts])
+
+    def _heading(self, path: SectionPath) -> list[str]:
+        """Return the headings of *path* that are not there yet."""
+        there = {section.path for section in self.sections}
+        depth = next(depth for depth in range(len(path), -1, -1) if path[:depth] in there)
+        lines = list[str]()
+        for level, name in enumerate(path[depth:], depth + 1):
+            lines += ["", f"{'#' * min(level, 6)} {name}"]
+        return lines if self._text.strip() else lines[1:]
+
+    def _end_of_content(self, section: Section) -> int:
+        end = section.end_line
+        while end > section.first_line and not self._reading.lines[end - 1].strip():
+            end -= 1
+        return end
+
+    def _ended(self, at: int, new: list[str]) -> list[str]:
+        """Give new lines the line end of the document, and none where its last line has none."""
+        lines = self._reading.lines
+        end = next((_end_of(line) for line in lines if _end_of(line)), "\n")
+        ended = [f"{line}{end}" for line in new]
+        if at == len(lines) and lines and not _end_of(lines[-1]):
+            ended[-1] = ended[-1].removesuffix(end)
+            ended[0] = end + ended[0]
+        return ended
+
+    def _with(
+        self, first: int, end: int, new: list[str], *, gone: Item | None, come: list[tuple[SectionPath, str]]
+    ) -> "Document | EditRefusal":
+        """Put *new* in the place of lines, and read again whether that did what was meant and nothing else."""
+        lines = self._reading.lines
+        after = Document(self._bom + "".join((*lines[:first], *new, *lines[end:])))
+        expected = Counter((item.section, item.text) for item in self.items if item is not gone)
+        expected.update(come)
+        if Counter((item.section, item.text) for item in after.items) != expected:
+            return EditRefusal.NOT_ONE_ITEM
+        return after
+
+
+def _end_of(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :]

@@ -1,0 +1,201 @@
+"""The folder of a workspace: its documents read whole, written whole, and never somebody else's work overwritten."""
+
+import os
+import stat
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from agentcore.stores.sql.processes import is_gone, machine, process_mark
+from agentcore.workspace.errors import (
+    DocumentChangedError,
+    InvalidWorkspaceError,
+    UnreadableDocumentError,
+    UnwritableDocumentError,
+)
+
+MEMORY: Final = "MEMORY.md"
+"""What the agent always knows."""
+DREAMS: Final = "DREAMS.md"
+"""The diary of its dreams."""
+USER: Final = "USER.md"
+"""What people wrote about themselves."""
+ARCHIVE: Final = "memory-archive.md"
+"""What MEMORY.md had no more room for."""
+MAX_BYTES: Final = 2_000_000
+"""Longest document that is read."""
+
+_NEW_MODE: Final = 0o600
+_DRAFT: Final = ".draft"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A document as it stands in the folder.
+
+    Attributes:
+        text: Its text, a byte order mark included; empty if there is none.
+        hash: SHA-256 of its bytes, in hexadecimal digits; None if there is no such file.
+    """
+
+    text: str
+    hash: str | None
+
+    @property
+    def text_or_none(self) -> str | None:
+        """Its text, None if there is no such file."""
+        return None if self.hash is None else self.text
+
+
+class WorkspaceFolder:
+    """The files of one workspace; every method blocks, so ask from a thread.
+
+    Args:
+        root: The folder, which must exist.
+
+    Raises:
+        InvalidWorkspaceError: it is no folder, or cannot be read.
+    """
+
+    def __init__(self, root: Path) -> None:
+        if not root.is_dir():
+            problem = "it is a file; name a folder" if root.exists() else "it does not exist; create it first"
+            raise InvalidWorkspaceError(path=str(root), problem=problem)
+        self._root = root.resolve()
+
+    @property
+    def root(self) -> Path:
+        """The folder, its own links resolved."""
+        return self._root
+
+    def path(self, name: str) -> Path:
+        """Return where a document really stands.
+
+        Raises:
+            UnreadableDocumentError: the name or a link leads out of the workspace.
+        """
+        path = (self._root / name).resolve()
+        if not path.is_relative_to(self._root) or path == self._root:
+            raise UnreadableDocumentError(
+                name=name, problem="it leads out of the workspace; replace the link by a file"
+            )
+        return path
+
+    def read(self, name: str) -> Written:
+        """Return a document; one that does not exist is empty.
+
+        Raises:
+            UnreadableDocumentError: it is no file, too long, not UTF-8, or barred.
+        """
+        path = self.path(name)
+        try:
+            found = path.stat()
+            if not stat.S_ISREG(found.st_mode):
+                raise UnreadableDocumentError(name=name, problem="it is no file; move it out of the workspace")
+            if found.st_size > MAX_BYTES:
+                problem = f"it has {found.st_size:,} bytes; split it, at most {MAX_BYTES:,} are taken"
+                raise UnreadableDocumentError(name=name, problem=problem)
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return Written("", None)
+        except OSError as error:
+            raise UnreadableDocumentError(name=name, problem=_told(error)) from None
+        try:
+            return Written(content.decode(), sha256(content).hexdigest())
+        except UnicodeDecodeError as error:
+            problem = f"byte {error.start + 1:,} is not UTF-8; save it as UTF-8"
+            raise UnreadableDocumentError(name=name, problem=problem) from None
+
+    def write(self, name: str, text: str, *, over: str | None) -> str:
+        """Put *text* in a document's place, whole or not at all, and return its new hash.
+
+        It is written beside it, flushed to the disk and renamed; its permissions stay. Just before that it is looked at
+        once more: whoever changed it since it was read wins.
+
+        Args:
+            name: The document.
+            text: Its whole new text.
+            over: The hash that was read; None if there was no such file.
+
+        Raises:
+            DocumentChangedError: the file is not the one that was read.
+            UnreadableDocumentError: what stands in its place cannot be read.
+            UnwritableDocumentError: the disk refused.
+        """
+        path = self.path(name)
+        try:
+            draft = _draft(path, text.encode())
+        except OSError as error:
+            raise UnwritableDocumentError(name=name, problem=_told(error)) from None
+        try:
+            if self.read(name).hash != over:
+                raise DocumentChangedError(name=name)
+            draft.replace(path)
+            _flush_folder(path.parent)
+        except OSError as error:
+            raise UnwritableDocumentError(name=name, problem=_told(error)) from None
+        finally:
+            draft.unlink(missing_ok=True)
+        return sha256(text.encode()).hexdigest()
+
+    def remove(self, name: str, *, over: str) -> None:
+        """Take a document away; the one who changed it since it was read wins.
+
+        Raises:
+            DocumentChangedError: the file is not the one that was read.
+            UnreadableDocumentError: what stands in its place cannot be read.
+            UnwritableDocumentError: the disk refused.
+        """
+        path = self.path(name)
+        try:
+            if self.read(name).hash != over:
+                raise DocumentChangedError(name=name)
+            path.unlink()
+            _flush_folder(path.parent)
+        except OSError as error:
+            raise UnwritableDocumentError(name=name, problem=_told(error)) from None
+
+
+def _draft(path: Path, content: bytes) -> Path:
+    """Write *content* beside *path*, with its permissions, and flush it."""
+    _clear_drafts(path)
+    owner = f"{os.getpid()}.{process_mark(os.getpid())}"
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.{owner}.", suffix=_DRAFT, dir=path.parent)
+    draft = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else _NEW_MODE
+            draft.chmod(mode)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    return draft
+
+
+def _clear_drafts(path: Path) -> None:
+    """Remove what processes that were killed while they wrote left behind."""
+    for draft in path.parent.glob(f".{path.name}.*{_DRAFT}"):
+        pid, *mark = draft.name.removesuffix(_DRAFT).removeprefix(f".{path.name}.").split(".")[:-1]
+        if pid.isdecimal() and is_gone(machine(), int(pid), ".".join(mark)):
+            draft.unlink(missing_ok=True)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make a rename last; a system that cannot flush folders does without."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _told(error: OSError) -> str:
+    said = (error.strerror or type(error).__name__).lower()
+    return f"{said}; check the folder, its permissions and the room on the disk"

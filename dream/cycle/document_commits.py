@@ -1,0 +1,52 @@
+"""The commit that ends a delivery: the files that were written, and what was said more and less."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from agentcore.workspace.git import Committed, WorkspaceGit
+from dream.cycle.document_files import FileOutcome
+from dream.guards.secrets import secret_in
+
+_LINES: Final = 20
+_WIDTH: Final = 80
+
+
+def commit(root: Path, outcomes: Sequence[FileOutcome], *, is_made: bool, at: datetime) -> str:
+    """Commit what was written and return the commit's id, or why there is none.
+
+    Args:
+        root: The workspace.
+        outcomes: What was written.
+        is_made: Whether a workspace that is no repository becomes one.
+        at: When.
+    """
+    git = WorkspaceGit(root)
+    if is_made:
+        git.init()
+    told = sorted({name for outcome in outcomes for name in outcome.passes})
+    more = sum(len(outcome.delta.come) for outcome in outcomes)
+    less = sum(len(outcome.delta.gone) for outcome in outcomes)
+    lines = [line for outcome in outcomes for line in _lines(outcome)]
+    if len(lines) > _LINES:
+        lines = [*lines[:_LINES], f"and {len(lines) - _LINES} more"]
+    runs = sorted({outcome.run_id for outcome in outcomes if outcome.run_id})
+    body = "\n".join([*lines, "", *(f"Run: {run_id}" for run_id in runs)])
+    made = git.commit(
+        [outcome.document for outcome in outcomes],
+        subject=f"{', '.join(told)}: {more} more, {less} less",
+        body=body,
+        at=at,
+    )
+    return made.commit_id if isinstance(made, Committed) else made.value
+
+
+def _lines(outcome: FileOutcome) -> Iterator[str]:
+    """Yield what came and went, a line for each item; what looks like a secret is not repeated."""
+    delta = outcome.delta
+    for mark, items in (("+", delta.come), ("-", delta.gone)):
+        for item in items:
+            text = " ".join(item.text.split())
+            shown = "(left out)" if secret_in(text) else text[:_WIDTH]
+            yield f"{mark} {outcome.document}: {shown}"

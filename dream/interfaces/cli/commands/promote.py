@@ -1,0 +1,41 @@
+"""promote."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from agentcore.errors import InvalidOptionsError
+from dream.interfaces.cli.commands.dreaming import run
+from dream.interfaces.cli.faults import Exit
+from dream.interfaces.cli.render.promotion import promotion_lines
+from dream.interfaces.cli.session import Access, CliSession
+
+
+async def promote(
+    entry: str | None = None,
+    /,
+    *,
+    explain: Annotated[bool, Parameter(negative="")] = False,
+    limit: int = 10,
+    session: CliSession,
+) -> int:
+    """Promote what recall proved useful to MEMORY.md, or say why an entry is promoted or is not.
+
+    Args:
+        entry: With --explain the one entry to tell about, its id or the beginning of it; else the best are told about.
+        explain: Tell every component of the score and every gate, and what is missing; nothing is changed.
+        limit: With --explain, so many of the best.
+        session: Whose memory.
+    """
+    if not explain:
+        if entry is not None:
+            raise InvalidOptionsError(field="ENTRY", value=entry, allowed="add --explain, or leave it out")
+        return await run(passes=["promotion"], session=session)
+    async with session.host(Access.LOOK) as host:
+        entry_id = None
+        if entry is not None:
+            entry_id = await host.storage.read(session.scope, lambda view: view.entries.resolve(entry))
+        dreams = host.for_scope(session.scope).dreams
+        standing = await dreams.promotion(entry_id, limit=limit)
+    session.screen.show(standing.to_json, lambda: promotion_lines(session, standing))
+    return Exit.OK

@@ -1,0 +1,85 @@
+"""The words of a sweep: its block in MEMORY.md, and its entry in DREAMS.md."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agentcore.workspace.reading import lines_of
+
+_FIGURES: Final = re.compile(r"\s*_\(score=[\d.]+, hits=\d+, days=\d+\)_\s*$")
+_NEW_MEMORY: Final = "# MEMORY.md\n"
+_NEW_DIARY: Final = "# DREAMS.md — Dream Diary\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One entry that is promoted.
+
+    Args:
+        entry_id: The entry.
+        text: What it says, on one line.
+        score: What it scored.
+        hits: How often it was recalled.
+        days: On how many days.
+    """
+
+    entry_id: str
+    text: str
+    score: float
+    hits: int
+    days: int
+
+    @property
+    def written(self) -> str:
+        """How it stands in MEMORY.md."""
+        return f"{self.text} _(score={self.score:.2f}, hits={self.hits}, days={self.days})_"
+
+
+def said_by(item: str) -> str:
+    """Return what an item of MEMORY.md says, without the figures behind it.
+
+    Example:
+        >>> said_by("Luis lives in Bogota _(score=0.42, hits=5, days=3)_")
+        'Luis lives in Bogota'
+    """
+    return _FIGURES.sub("", item)
+
+
+def with_block(text: str, lines: Sequence[Line], heading: str) -> str:
+    """Return MEMORY.md with a block at its end; whatever stood there stays as it is, byte for byte."""
+    return _appended(text or _NEW_MEMORY, [f"## Dreamed {heading}", "", *(f"- {line.written}" for line in lines)])
+
+
+def with_diary(text: str, lines: Sequence[Line], heading: str, *, scanned: int, skipped: int) -> str:
+    """Return DREAMS.md with the sweep's entry at its end.
+
+    Args:
+        text: The diary so far; empty for a new one.
+        lines: What was promoted.
+        heading: When.
+        scanned: How many entries had been recalled.
+        skipped: How many of those that met every gate stood in MEMORY.md already.
+    """
+    told = [
+        f"## Deep Sleep {heading}",
+        "",
+        f"- candidates: {scanned}",
+        f"- promoted: {len(lines)}",
+        f"- skipped (already promoted): {skipped}",
+        "",
+        "### Promoted",
+        "",
+        *(f"- {line.text} — score {line.score:.2f}, hits {line.hits}" for line in lines),
+    ]
+    return _appended(text or _NEW_DIARY, told)
+
+
+def _appended(text: str, lines: Sequence[str]) -> str:
+    """Put *lines* at the end, an empty line before them, with the line ends of the text."""
+    there = lines_of(text)
+    end = next((line[len(line.rstrip("\r\n")) :] for line in there if line != line.rstrip("\r\n")), "\n")
+    last = there[-1] if there else ""
+    gap = "" if last and not last.strip() else end
+    broken = "" if not last or last != last.rstrip("\r\n") else end
+    return f"{text}{broken}{gap}{end.join(lines)}{end}"

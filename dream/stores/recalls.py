@@ -1,0 +1,113 @@
+"""What recall tells of entries, summed by the database: days are those of a time zone."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, case, func, literal, select
+
+from agentcore.domain.instants import from_micros, to_micros
+from agentcore.stores.sql.schema import recall_hits
+from agentcore.stores.sql.transaction import Transaction
+from dream.domain.recalls import RecallColumns
+
+_DAY = timedelta(days=1) // timedelta(microseconds=1)
+_HITS = recall_hits.c
+
+
+class RecallStore:
+    """The recalls of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._connection = transaction.connection
+        self._mine = _HITS.scope_id == transaction.scope_id
+
+    def columns(self, zone: ZoneInfo, *, until: datetime) -> RecallColumns:
+        """Return what was recalled up to an instant.
+
+        Args:
+            zone: Whose days count.
+            until: Later hits are left out.
+        """
+        mine = self._mine & (_HITS.recalled_at <= to_micros(until))
+        bounds = self._connection.execute(
+            select(func.min(_HITS.recalled_at), func.max(_HITS.recalled_at)).where(mine)
+        ).one()
+        offsets = [] if bounds[0] is None else _offsets(zone, bounds[0], bounds[1])
+        statement = (
+            select(
+                _HITS.entry_id,
+                func.count(),
+                func.sum(1.0 / _HITS.rank),
+                func.count(_HITS.query.distinct()),
+                func.count(_local_day(offsets).distinct()),
+                func.min(_HITS.recalled_at),
+                func.max(_HITS.recalled_at),
+            )
+            .where(mine)
+            .group_by(_HITS.entry_id)
+            .order_by(_HITS.entry_id)
+        )
+        return _columns(self._connection.execute(statement).all(), offsets)
+
+
+def _columns(rows: Sequence[Any], offsets: list[tuple[int, int]]) -> RecallColumns:
+    ids, count, total, queries, days, first, last = zip(*rows, strict=True) if rows else ((),) * 7
+    firsts, lasts = np.array(first, np.int64), np.array(last, np.int64)
+    return RecallColumns(
+        ids=tuple(ids),
+        count=np.array(count, np.int64),
+        total=np.array([float(one) for one in total], np.float64),
+        queries=np.array(queries, np.int64),
+        days=np.array(days, np.int64),
+        span=_days_of(lasts, offsets) - _days_of(firsts, offsets),
+        last=lasts,
+    )
+
+
+def _days_of(instants: NDArray[np.int64], offsets: list[tuple[int, int]]) -> NDArray[np.int64]:
+    if not offsets:
+        return instants
+    starts = np.array([start for start, _ in offsets], np.int64)
+    shifts = np.array([shift for _, shift in offsets], np.int64)
+    return (instants + shifts[np.searchsorted(starts, instants, side="right") - 1]) // _DAY
+
+
+def _local_day(offsets: Sequence[tuple[int, int]]) -> ColumnElement[int]:
+    """Return the number of a hit's day: its instant, shifted by what the zone is ahead of UTC then."""
+    if len(offsets) < 2:
+        shift: ColumnElement[int] = literal(offsets[0][1] if offsets else 0)
+    else:
+        # Before the second period begins the first holds, and so on.
+        whens = [(_HITS.recalled_at < after[0], before[1]) for before, after in pairwise(offsets)]
+        shift = case(*whens, else_=offsets[-1][1])
+    return (_HITS.recalled_at + shift) // _DAY
+
+
+def _offsets(zone: ZoneInfo, first: int, last: int) -> list[tuple[int, int]]:
+    """Return from which instant on the zone is how far ahead of UTC, in microseconds, between two instants.
+
+    Example:
+        >>> march, april = (to_micros(datetime.fromisoformat(f"2025-0{month}-01T00:00Z")) for month in (3, 4))
+        >>> told = _offsets(ZoneInfo("Europe/Lisbon"), march, april)
+        >>> [(str(from_micros(start))[:16], shift // (_DAY // 24)) for start, shift in told]
+        [('2025-03-01 00:00', 0), ('2025-03-30 01:00', 1)]
+    """
+    offsets = [(first, _shift(zone, first))]
+    for start in range(first, last, _DAY):
+        end = min(start + _DAY, last)
+        if _shift(zone, end) != offsets[-1][1]:
+            known = offsets[-1][1]
+            change = bisect_right(range(start, end + 1), 0, key=lambda at: int(_shift(zone, at) != known)) + start
+            offsets.append((change, _shift(zone, change)))
+    return offsets
+
+
+def _shift(zone: ZoneInfo, at: int) -> int:
+    ahead = from_micros(at).astimezone(zone).utcoffset() or timedelta()
+    return ahead // timedelta(microseconds=1)

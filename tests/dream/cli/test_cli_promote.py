@@ -1,0 +1,67 @@
+"""promote, and what the doctor says of it."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from commandline import CommandLine
+
+from agentcore.clock import SystemClock
+from agentcore.domain.scope import Scope
+from agentcore.domain.signals import RecallHit
+from agentcore.stores.sql.storage import SqlStorage
+
+NOW = datetime.now(UTC)
+
+
+def _need(cli: CommandLine, *wanted: tuple[str, int]) -> None:
+    """Have entries recalled so often, each time by another of two queries and a day apart."""
+
+    async def work() -> None:
+        storage = SqlStorage(cli.database, clock=SystemClock())
+        await storage.start()
+        hits = [
+            RecallHit(
+                entry_id=entry, query=f"q{n % 2}", score=1.0, rank=1, recalled_at=NOW - timedelta(days=n, minutes=1)
+            )
+            for entry, times in wanted
+            for n in range(times)
+        ]
+        await storage.write(Scope.default(), lambda unit: unit.recall_hits.append(hits))
+        await storage.stop()
+
+    asyncio.run(work())
+
+
+def test_promotion_is_explained_made_and_told_of(cli: CommandLine, tmp_path: Path):
+    ana = cli("--json", "remember", "Ana keeps bees").document["id"]
+    bo = cli("--json", "remember", "Bo sails on Sundays").document["id"]
+    assert "no entry was recalled yet" in cli("doctor").out
+    _need(cli, (ana, 2), (bo, 1))
+    doctor = cli("doctor")
+    assert doctor.code == 0
+    assert "min_recall_count 3 (the most is 2)" in " ".join(doctor.out.split())
+    _need(cli, (ana, 4))
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    told = cli("--workspace", folder, "promote", "--explain")
+    assert "the next sweep promotes it" in told.out
+    assert "not yet: min_recall_count, min_unique_queries" in told.out
+    explained = cli("--workspace", folder, "--json", "promote", bo[:8], "--explain").document
+    (one,) = explained["candidates"]
+    assert [gate["gate"] for gate in one["gates"] if not gate["met"]] == ["min_recall_count", "min_unique_queries"]
+    assert set(one["components"]) == {"frequency", "relevance", "recency", "diversity", "consolidation"}
+    assert cli("--workspace", folder, "promote").code == 0
+    assert "Ana keeps bees _(score=" in (folder / "MEMORY.md").read_text()
+    assert "promoted on" in cli("promote", ana, "--explain").out
+    status = cli("--json", "status").document
+    assert status["last_dream_at"] == status["last_run"]["finished_at"]
+    run = cli("--json", "runs").document["runs"][0]["run_id"]
+    assert cli("--workspace", folder, "undo", run).code == 0
+    assert not (folder / "MEMORY.md").exists()
+
+
+def test_a_mistake_is_told_in_a_sentence(cli: CommandLine, tmp_path: Path):
+    ana = cli("--json", "remember", "Ana keeps bees").document["id"]
+    assert "--explain" in cli("promote", ana).complaint
+    assert "does not exist; create it first" in cli("--workspace", tmp_path / "missing", "run").complaint

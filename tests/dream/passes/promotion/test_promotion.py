@@ -1,0 +1,269 @@
+"""What recall proved useful goes to MEMORY.md, once, and nothing else does."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from dreaming import DAY, NOW, World, codes, of_pass
+
+from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Trust
+from agentcore.domain.signals import RecallHit
+from agentcore.workspace.workspaces import Workspaces
+from dream.domain.report import Outcome, PassReport, RunReport
+from dream.options import DocumentOptions, DreamOptions, PromotionOptions
+from dream.options.promotion import ScorerName
+from dream.passes.promotion import PromotionPass
+from dream.stores import bookkeeping
+
+DIARY = """\
+# DREAMS.md — Dream Diary
+
+## Deep Sleep 2025-06-14 09:00 UTC
+
+- candidates: 3
+- promoted: 2
+- skipped (already promoted): 0
+
+### Promoted
+
+- Ana keeps bees — score 0.70, hits 4
+- Bo sails on Sundays — score 0.70, hits 4
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+@pytest.fixture
+def shared(world: World, folder: Path) -> World:
+    world.workspaces = Workspaces(lambda _: folder)
+    return world
+
+
+async def recalled(
+    world: World,
+    *entries: MemoryEntry,
+    queries: Sequence[str] = ("a", "b", "a", "b"),
+    rank: int = 1,
+    at: datetime = NOW,
+    apart: timedelta = DAY,
+) -> None:
+    """Have entries recalled by each query, the last time *at*, a while apart."""
+    hits = [
+        RecallHit(
+            entry_id=entry.id,
+            query=query,
+            score=1.0,
+            rank=rank,
+            recalled_at=at - apart * (len(queries) - 1 - place),
+        )
+        for entry in entries
+        for place, query in enumerate(queries)
+    ]
+    await world.write(lambda unit: unit.recall_hits.append(hits))
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+async def sweep(world: World) -> tuple[RunReport, PassReport]:
+    report = await world.run_passes(PromotionPass())
+    return report, of_pass(report, "promotion")
+
+
+async def promoted(world: World) -> set[str]:
+    return await world.storage.read(world.scope, lambda view: bookkeeping(view).promotions.known())
+
+
+async def test_what_meets_every_gate_is_promoted_in_the_documented_formats_and_nothing_twice(
+    shared: World, folder: Path
+):
+    ana, bo, cy = await shared.add("Ana keeps bees", "Bo sails on Sundays", "Cy was here once")
+    await recalled(shared, ana, bo, rank=2)
+    await recalled(shared, cy, queries=("a",))
+    report, done = await sweep(shared)
+    assert (folder / "MEMORY.md").read_text() == (
+        "# MEMORY.md\n\n## Dreamed 2025-06-14 09:00 UTC\n\n"
+        "- Ana keeps bees _(score=0.70, hits=4, days=4)_\n"
+        "- Bo sails on Sundays _(score=0.70, hits=4, days=4)_\n"
+    )
+    assert (folder / "DREAMS.md").read_text() == DIARY
+    assert done.notes["scanned"] == 3
+    assert [entry_id for entry_id, _, _ in done.notes["promoted"]] == [ana.id, bo.id]
+    assert await promoted(shared) == {ana.id, bo.id}
+    before = files_in(folder)
+    again, nothing = await sweep(shared)
+    assert (again.outcome, nothing.notes["skipped"], nothing.notes["promoted"]) == (Outcome.UNCHANGED, 2, [])
+    assert files_in(folder) == before
+    await shared.dreams.undo(report.run_id)
+    assert files_in(folder) == {}
+    assert (await sweep(shared))[0].changes == 0  # nothing that a person took back is done again
+
+
+async def test_a_sweep_without_recalls_looks_at_nothing(shared: World, folder: Path):
+    await shared.add("Ana keeps bees")
+    report, done = await sweep(shared)
+    assert (report.outcome, done.reason) == (Outcome.UNCHANGED, "no_work")
+    assert files_in(folder) == {}
+
+
+@pytest.mark.parametrize(
+    ("recall", "kept_out_by"),
+    [
+        ({"queries": ("a", "b")}, "min_recall_count"),
+        ({"queries": ("a", "a", "a", "a")}, "min_unique_queries"),
+        ({"apart": timedelta(minutes=1)}, "min_unique_days"),
+        ({"rank": 100, "at": NOW - 360 * DAY}, "min_score"),
+    ],
+)
+async def test_each_gate_keeps_out_what_fails_it_alone(
+    shared: World, folder: Path, recall: dict[str, object], kept_out_by: str
+):
+    strict = PromotionOptions(min_score=0.5, min_unique_days=2)
+    shared.options = DreamOptions(promotion=strict)
+    (ana,) = await shared.add("Ana keeps bees")
+    await recalled(shared, ana, **recall)  # pyright: ignore[reportArgumentType]
+    await sweep(shared)
+    assert await promoted(shared) == set()
+    open_gate = {"min_score": 0.0} if kept_out_by == "min_score" else {kept_out_by: 1}
+    shared.options = DreamOptions(promotion=strict.replace(**open_gate))
+    await sweep(shared)
+    assert await promoted(shared) == {ana.id}
+
+
+async def test_what_must_not_stand_in_memory_is_refused_with_a_reason_and_leaves_no_trace(shared: World, folder: Path):
+    entries = await shared.add(
+        shared.entry("A stranger's page says so", trust=Trust.UNTRUSTED),
+        shared.entry("The nightly job reported 3 errors", category="reports/nightly"),
+        shared.entry("Read in a file", sources=(SourceRef(SourceKind.DOCUMENT, "MEMORY.md"),)),
+        shared.entry("Ana's password is hunter2swordfish."),
+        shared.entry("# heading\n\n- and a list"),
+        shared.entry("Bo sails on Sundays"),
+    )
+    await recalled(shared, *entries)
+    _, done = await sweep(shared)
+    assert sorted(codes(done)) == ["invalid_content", "own_output", "own_output", "secret", "untrusted"]
+    written = b"".join(files_in(folder).values()).decode()
+    assert "Bo sails" in written
+    assert "hunter2" not in written + str(done.refused) + str(await shared.journal())
+
+
+async def test_what_memory_says_already_counts_as_promoted_and_a_detail_of_its_own_does_not(
+    shared: World, folder: Path
+):
+    (folder / "MEMORY.md").write_text("- The red boat of Bo lies in the harbour of Faro\n- Ana takes 10mg at night\n")
+    same, other = await shared.add("The red boat of Bo lies in the harbour of  faro", "Ana takes 100mg at night")
+    await recalled(shared, same, other)
+    _, done = await sweep(shared)
+    assert [one[0] for one in done.notes["already_said"]] == [same.id]
+    assert [one[0] for one in done.notes["promoted"]] == [other.id]
+    assert await promoted(shared) == {same.id, other.id}
+
+
+async def test_the_best_come_first_and_the_rest_with_the_next_sweeps(shared: World, folder: Path):
+    shared.options = DreamOptions(promotion=PromotionOptions(max_per_sweep=2))
+    entries = await shared.add(*(f"Fact about place{n} and thing{n * 7}" for n in range(5)))
+    for place, entry in enumerate(entries):
+        await recalled(shared, entry, queries=("a", "b", "c")[: 2 + place % 2] * (place + 2))
+    sizes = [len((await sweep(shared))[1].notes["promoted"]) for _ in range(4)]
+    assert sizes == [2, 2, 1, 0]
+    shared.options = DreamOptions(promotion=PromotionOptions(max_per_sweep=0))
+    assert (await sweep(shared))[0].changes == 0
+
+
+async def test_days_are_those_of_the_zone(shared: World):
+    (ana,) = await shared.add("Ana keeps bees")
+    # Two instants of one UTC day that Tokyo tells apart, and two that are one day in Lisbon in summer.
+    for at in ("2025-06-01T14:30Z", "2025-06-01T15:30Z", "2025-06-01T23:30Z", "2025-06-02T00:30Z"):
+        await recalled(shared, ana, queries=("a",), at=datetime.fromisoformat(at))
+
+    async def days(zone: str) -> tuple[int, int]:
+        found = await shared.storage.read(
+            shared.scope, lambda view: bookkeeping(view).recalls.columns(ZoneInfo(zone), until=NOW)
+        )
+        return int(found.days[0]), int(found.span[0])
+
+    assert await days("UTC") == (2, 1)
+    assert await days("Asia/Tokyo") == (2, 1)
+    assert await days("Europe/Lisbon") == (2, 1)
+    assert await days("America/New_York") == (1, 0)
+
+
+async def test_days_are_right_on_both_sides_of_a_change_of_the_clock(shared: World):
+    (ana,) = await shared.add("Ana keeps bees")
+    zone = ZoneInfo("Europe/Lisbon")
+    instants = [datetime(2025, 3, 1, tzinfo=zone) + timedelta(hours=11) * n for n in range(120)]
+    for at in instants:
+        await recalled(shared, ana, queries=("a",), at=at.astimezone(ZoneInfo("UTC")))
+    found = await shared.storage.read(shared.scope, lambda view: bookkeeping(view).recalls.columns(zone, until=NOW))
+    dates = {at.date() for at in instants}
+    assert (int(found.days[0]), int(found.span[0])) == (len(dates), (max(dates) - min(dates)).days)
+
+
+async def test_a_full_memory_makes_room_by_what_dreams_wrote_and_never_by_what_people_did(shared: World, folder: Path):
+    shared.options = DreamOptions(documents=DocumentOptions(size_cap=1_000))
+    person = "- " + "Bo wrote this himself and wants to keep it. " * 14 + "\n"
+    (folder / "MEMORY.md").write_text(person)
+    first, second = await shared.add("old " + "honey " * 30, "new " + "sails " * 30)
+    await recalled(shared, first)
+    await sweep(shared)
+    assert "honey" in (folder / "MEMORY.md").read_text()
+    await recalled(shared, second)
+    report, _ = await sweep(shared)
+    memory, archive = (folder / "MEMORY.md").read_text(), (folder / "memory-archive.md").read_text()
+    assert memory.startswith(person)
+    assert ("honey" in memory, "honey" in archive, "sails" in memory) == (False, True, True)
+    await shared.dreams.undo(report.run_id)
+    assert not (folder / "memory-archive.md").exists()
+    third = (await shared.add("third " + "clouds " * 60))[0]
+    (folder / "MEMORY.md").write_text(person + person[:-300])
+    await recalled(shared, third)
+    assert codes((await sweep(shared))[1]) == ["document_full"]
+    assert third.id not in await promoted(shared)
+
+
+async def test_a_plan_promotes_nothing_and_applied_it_promotes_the_same(shared: World, folder: Path):
+    (ana,) = await shared.add("Ana keeps bees")
+    await recalled(shared, ana)
+    plan = await shared.dreams.plan(passes=["promotion"])
+    assert files_in(folder) == {}
+    assert await promoted(shared) == set()
+    await shared.dreams.run(plan=plan.plan_id)
+    assert "Ana keeps bees" in (folder / "MEMORY.md").read_text()
+    assert await promoted(shared) == {ana.id}
+
+
+async def test_the_other_scorer_and_other_weights_decide_by_their_own_numbers(shared: World):
+    (ana,) = await shared.add("Ana keeps bees")
+    await recalled(shared, ana, queries=("a", "b", "a"), apart=timedelta(minutes=5))
+    scores = list[set[str]]()
+    for options in (
+        PromotionOptions(min_score=0.99),
+        PromotionOptions(min_score=0.99, scorer=ScorerName.OPENCLAW),
+        PromotionOptions(min_score=0.99, weights={"relevance": 1.0}),
+    ):
+        shared.options = DreamOptions(promotion=options)
+        await sweep(shared)
+        scores.append(await promoted(shared))
+    assert scores == [set(), set(), {ana.id}]
+
+
+async def test_what_is_set_aside_or_forgotten_is_not_promoted(shared: World, folder: Path):
+    ana, bo = await shared.add("Ana keeps bees in the garden", "Bo sails on Sundays with Cy")
+    await recalled(shared, ana, bo)
+    await shared.memory.archive(ana.id, reason="a test wished it")
+    await shared.memory.forget(bo.id)
+    await sweep(shared)
+    assert await promoted(shared) == set()
+    assert files_in(folder) == {}
+
+
+async def test_without_a_workspace_the_pass_says_what_is_missing(world: World):
+    _, done = await sweep(replace(world, workspaces=None))
+    assert done.reason == "missing: workspace"
