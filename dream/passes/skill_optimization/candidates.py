@@ -9,6 +9,7 @@ from agentcore.domain.memory import Status
 from agentcore.domain.signals import Feedback
 from agentcore.domain.skill import Skill
 from dream.domain.change import fingerprint
+from dream.domain.reasons import Refused
 from dream.passes.protocol import ModelContext
 from dream.passes.skill_lines import is_sparse
 from dream.passes.skill_optimization.outcomes import Outcomes
@@ -66,9 +67,11 @@ async def find(context: ModelContext, outcomes: Outcomes) -> Found:
     least = context.options.skill_optimization.least_uses
     judged = [(trial, verdict(trial, outcomes, least_uses=least)) for trial in trials(skills, earlier)]
     worse = [(trial, why) for trial, why in judged if why is not None]
-    declined = frozenset(await context.declined({mark for trial, _ in worse for mark in trial.marks.values()}))
-    worse = [(trial, why) for trial, why in worse if declined.isdisjoint(trial.marks.values())]
-    going_back = {trial.skill.id for trial, _ in worse}
+    withheld = await context.withheld({mark for trial, _ in worse for mark in trial.marks.values()})
+    declined = {mark for mark, reason in withheld.items() if reason is Refused.UNDONE_BY_PERSON}
+    # One that a person has yet to decide about is not rewritten meanwhile.
+    going_back = {trial.skill.id for trial, _ in worse if declined.isdisjoint(trial.marks.values())}
+    worse = [(trial, why) for trial, why in worse if withheld.keys().isdisjoint(trial.marks.values())]
     candidates = [candidate_of(skill, outcomes, context) for skill in skills if skill.id not in going_back]
     candidates = [one for one in candidates if one.failures or one.sparse]
     return Found(tuple(await _fresh(context, candidates)), tuple(worse))

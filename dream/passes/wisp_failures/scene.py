@@ -32,10 +32,12 @@ class Case:
     def mark(self, directives: Mapping[str, str]) -> str:
         """Return what identifies a look at it: the newest failure, the skills' names, and what the model is told.
 
-        Failures that leave the window and what skills say are no reason to ask again.
+        The newest is the one heard of last, whenever it happened. What skills say is no reason to ask again, nor are
+        failures that leave the window.
         """
+        newest = max(self.pattern.failures, key=lambda run: (run.recorded_at, run.occurred_at, run.id))
         names = (skill.name for skill in self.skills)
-        told = "\x1f".join((*directives.values(), self.pattern.key, self.pattern.failures[-1].id, *names))
+        told = "\x1f".join((*directives.values(), self.pattern.key, newest.id, *names))
         return blake2b(told.encode(), digest_size=16).hexdigest()
 
 

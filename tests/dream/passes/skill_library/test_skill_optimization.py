@@ -11,7 +11,7 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.memory import Status, Trust
 from agentcore.domain.signals import FeedbackKind, Rating
 from dream.domain.reasons import Skip
-from dream.options import ModelOptions, SkillOptimizationOptions
+from dream.options import DreamOptions, ModelOptions, PassMode, SkillOptimizationOptions
 from dream.passes.skill_optimization import SkillOptimization
 
 SEND = "1. Draft the mail to rui@example.org.\n2. Send it with `mail send --queue 25`."
@@ -267,6 +267,18 @@ async def test_a_rewrite_that_fails_more_often_is_taken_back_with_its_reason(lib
     assert (kept.status, "wait for a yes" in kept.content) == (Status.ARCHIVED, True)
     reasons = {row.reason for row in await library.world.journal() if row.operation == "skill-revert"}
     assert reasons == {"failed in 2 of 5 uses since its rewrite, in 1 of 5 before it"}
+
+
+async def test_a_reversion_that_waits_for_a_person_is_proposed_once_and_the_skill_left_alone_meanwhile(
+    library: Library,
+):
+    before = await rewritten(library, failed_before=1, failed_after=2)
+    library.world.options = DreamOptions(modes={"*": PassMode.PROPOSE})
+    assert (await library.optimize()).proposed == 1
+    again = await library.optimize(rewriting("mail-send", SEND + "\n" + LONG))
+    assert (again.reason, again.calls) == (Skip.NO_WORK, 0)
+    await library.world.dreams.approve([one.proposal_id for one in await library.world.dreams.proposals()])
+    assert (await library.get(before)).content == before.content
 
 
 @pytest.mark.parametrize(("failed", "uses"), [(1, 5), (4, 4)])
