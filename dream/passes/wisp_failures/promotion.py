@@ -58,7 +58,7 @@ def listed(scene: Scene) -> list[dict[str, Any]]:
 
 
 async def storable(context: ModelContext, scene: Scene) -> list[Storable]:
-    """Return what is to be stored, or proposed: no name twice, and nothing that a person took back or has yet to decide.
+    """Return what is to be stored, or proposed: no name twice, nothing a person took back or has yet to decide.
 
     Without a person to approve it, nothing is stored unless the options say so.
     """

@@ -34,7 +34,7 @@ def proposal_lines(session: Session, proposal: WaitingProposal, entries: Mapping
     yield from paragraph(title, width, rest="  ", tone=Tone.TITLE)
     yield Line(f"Proposed on {when(proposal.proposed_at)}; dropped on {when(proposal.expires_at)} unless you decide.")
     yield Line()
-    yield from change_set_lines(proposal.rows, width, entries=entries)
+    yield from change_set_lines(proposal.rows, width, entries=entries, whole=True)
     yield Line()
     yield Line(f"Have it made:  {session.command('review', 'approve', proposal.proposal_id)}")
     yield Line(f"Have it never: {session.command('review', 'reject', proposal.proposal_id)}")

@@ -269,7 +269,7 @@ async def test_a_rewrite_that_fails_more_often_is_taken_back_with_its_reason(lib
     assert reasons == {"failed in 2 of 5 uses since its rewrite, in 1 of 5 before it"}
 
 
-async def test_a_reversion_that_waits_for_a_person_is_proposed_once_and_the_skill_left_alone_meanwhile(
+async def test_a_reversion_that_waits_is_proposed_once_and_its_skill_left_alone_meanwhile(
     library: Library,
 ):
     before = await rewritten(library, failed_before=1, failed_after=2)
