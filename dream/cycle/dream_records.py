@@ -8,6 +8,7 @@ from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
 from dream.cycle.history import History, read_history
+from dream.cycle.skill_history import SkillHistory, read_skill_history
 from dream.domain.journal import JournalRow
 from dream.domain.report import RunReport
 from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
@@ -94,6 +95,14 @@ class DreamRecords:
     async def why(self, entry_id: str) -> History:
         """Return an entry's history: what happened to it and why, and where it came from, down to the turn."""
         return await self._parts.storage.read(self._scope, lambda view: read_history(view, entry_id))
+
+    async def why_skill(self, name_or_id: str) -> SkillHistory:
+        """Return a skill's history, by its name or the beginning of its id: its changes, and the texts it had before.
+
+        Raises:
+            UnknownRecordError: there is no such skill, and was none; or several ids begin so.
+        """
+        return await self._parts.storage.read(self._scope, lambda view: read_skill_history(view, name_or_id))
 
     async def proposals(self, *, pass_name: str | None = None) -> list[WaitingProposal]:
         """Return what waits for a person, in the order it was proposed.

@@ -10,6 +10,7 @@ from skilled import LONG, NOTHING, Library, Reply, handle_of, with_options
 from agentcore.domain.capability import Capability
 from agentcore.domain.memory import Status, Trust
 from agentcore.domain.signals import FeedbackKind, Rating
+from agentcore.errors import UnknownRecordError
 from dream.domain.reasons import Skip
 from dream.options import DreamOptions, ModelOptions, PassMode, SkillOptimizationOptions
 from dream.passes.skill_optimization import SkillOptimization
@@ -267,6 +268,23 @@ async def test_a_rewrite_that_fails_more_often_is_taken_back_with_its_reason(lib
     assert (kept.status, "wait for a yes" in kept.content) == (Status.ARCHIVED, True)
     reasons = {row.reason for row in await library.world.journal() if row.operation == "skill-revert"}
     assert reasons == {"failed in 2 of 5 uses since its rewrite, in 1 of 5 before it"}
+
+
+async def test_why_tells_of_a_skill_each_rewrite_and_reversion_and_the_texts_it_had(library: Library):
+    before = await rewritten(library, failed_before=1, failed_after=2)
+    first = await library.world.dreams.why_skill("mail-send")
+    (kept,) = first.former
+    assert (first.skill, kept.content) == (await library.get(before), before.content)
+    assert [(row.operation, row.record_id) for row in first.rows] == [
+        ("skill-optimize", before.id),
+        ("skill-optimize", kept.id),
+    ]
+    await library.optimize()
+    later = await library.world.dreams.why_skill(kept.id)
+    assert later.rows[:2] == first.rows
+    assert {row.operation for row in later.rows[2:]} == {"skill-revert"}
+    with pytest.raises(UnknownRecordError):
+        await library.world.dreams.why_skill("mail-read")
 
 
 async def test_a_reversion_that_waits_is_proposed_once_and_its_skill_left_alone_meanwhile(
