@@ -9,7 +9,7 @@ from skilled import LONG, NOTHING, Library, Reply, handle_of, with_options
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.memory import Status, Trust
-from agentcore.domain.signals import FeedbackKind, Rating
+from agentcore.domain.signals import FeedbackKind, Rating, ToolCall
 from agentcore.errors import UnknownRecordError
 from dream.domain.reasons import Skip
 from dream.options import DreamOptions, ModelOptions, PassMode, SkillOptimizationOptions
@@ -66,6 +66,48 @@ async def test_their_failure_context_is_appended(library: Library):
     assert lines[place + 1].startswith("- failure of s1: kind=correction")
     assert lines[place + 1].endswith('"No, ask me first."')
     assert lines[place + 2].endswith('"It went to everyone!"')
+
+
+async def called(library: Library, *calls: tuple[int, str, bool], session: str = "s1") -> None:
+    """Log calls of a tool so many minutes after the start of a session, two hours ago."""
+    start = library.now - timedelta(hours=2)
+    made = [
+        ToolCall(
+            id=library.world.ids.new(),
+            scope=library.world.scope,
+            session_id=session,
+            tool_name="mail",
+            succeeded=succeeded,
+            arguments=arguments,
+            occurred_at=start + timedelta(minutes=minute),
+            recorded_at=start,
+        )
+        for minute, arguments, succeeded in calls
+    ]
+    await library.world.write(lambda unit: unit.tool_calls.append(made))
+
+
+async def test_tool_calls_that_had_to_be_repeated_are_told_beside_the_failures(library: Library):
+    await at_risk(library)
+    long = "b" * 300
+    await called(library, (0, "late", False), (2, long, False), (3, "c", False), (4, "d", False), (31, "e", True))
+    await called(library, (40, "f", True), (41, "g", False), (42, "g", True), (43, "h", False), (80, "i", True))
+    await called(library, (0, "elsewhere", False), (1, "elsewhere too", True), session="s2")
+    await library.skill("calm")
+    await library.used("calm", "s2")
+    assert (await library.optimize()).notes["at_risk"] == 1
+    told = [line for line in library.prompts[0].splitlines() if line.startswith("- retry")]
+    failed = f'failed="{long[:200]}..." failed="c" failed="d"'
+    assert told == [f'- retry beside s1: tool="mail" at=2025-06-14 {failed} worked="e"']
+    await called(library, (90, "j", False), (91, "k", True))
+    assert (await library.optimize()).reason == Skip.NO_WORK
+
+
+async def test_an_address_that_only_a_repeated_call_gives_is_no_step_of_a_skill(library: Library):
+    before = await at_risk(library)
+    await called(library, (0, "to https://a.example", False), (1, "to https://b.example", True))
+    done = await library.optimize(rewriting("mail-send", f"{SEND}\n3. Post to https://b.example.\n{LONG}"))
+    assert (codes(done), await library.get(before)) == (["invented_detail"], before)
 
 
 @pytest.mark.parametrize(
