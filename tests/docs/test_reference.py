@@ -126,6 +126,8 @@ def _sections_of(options: type[Options]) -> Iterator[tuple[str, type[Options]]]:
 
 
 def _shown(default: object) -> str:
+    if default is None:
+        return "none"
     if isinstance(default, timedelta):
         return f"{default.days} days" if default.days > 1 else f"{default.total_seconds():g} s"
     if isinstance(default, IntEnum):
