@@ -126,8 +126,6 @@ def _sections_of(options: type[Options]) -> Iterator[tuple[str, type[Options]]]:
 
 
 def _shown(default: object) -> str:
-    if default is None:
-        return "none"
     if isinstance(default, timedelta):
         return f"{default.days} days" if default.days > 1 else f"{default.total_seconds():g} s"
     if isinstance(default, IntEnum):
@@ -136,8 +134,8 @@ def _shown(default: object) -> str:
         return f"`{str(default).lower() if isinstance(default, bool) else default}`" if default != "" else "none"
     if isinstance(default, int | float):
         return f"{default:,}"
-    if isinstance(default, frozenset | tuple | Mapping):
-        return ", ".join(f"`{one}`" for one in default) or "none"
+    if default is None or isinstance(default, frozenset | tuple | Mapping):
+        return ", ".join(f"`{one}`" for one in default or ()) or "none"
     if callable(default):
         return f"`{default.__name__}`"
     raise AssertionError(f"show people a default such as {default!r}")
