@@ -67,6 +67,7 @@ class UnknownRecordError(InvalidInputError):
     """An id names no record of the scope, or more than one."""
 
     def __init__(self, *, kind: str, value: str, matches: int = 0) -> None:
+        self.matches = matches
         what = "several: give more characters" if matches > 1 else "none in this scope: check it and the scope"
         super().__init__(f"The {kind} id {value[:80]!r} fits {what}.")
 

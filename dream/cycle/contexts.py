@@ -119,6 +119,7 @@ class Contexts:
             new_id=self.parts.ids.new,
             side_cursors=await views.side_cursors(),
             settled=views.settled,
+            withheld=views.withheld,
         )
 
 

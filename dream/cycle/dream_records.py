@@ -9,6 +9,7 @@ from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
 from dream.cycle.history import History, read_history
 from dream.cycle.promotions import promotion_standing
+from dream.cycle.skill_history import SkillHistory, read_skill_history
 from dream.domain.candidate import PromotionStanding
 from dream.domain.journal import JournalRow
 from dream.domain.report import RunReport
@@ -111,6 +112,14 @@ class DreamRecords:
         return await promotion_standing(
             self._parts, self._options, self._scope, entry_id=entry_id, limit=limit, now=now
         )
+
+    async def why_skill(self, name_or_id: str) -> SkillHistory:
+        """Return a skill's history, by its name or the beginning of its id: its changes, and the texts it had before.
+
+        Raises:
+            UnknownRecordError: there is no such skill, and was none; or several ids begin so.
+        """
+        return await self._parts.storage.read(self._scope, lambda view: read_skill_history(view, name_or_id))
 
     async def proposals(self, *, pass_name: str | None = None) -> list[WaitingProposal]:
         """Return what waits for a person, in the order it was proposed.

@@ -17,6 +17,7 @@ from dream.errors import InvalidDirectiveError
 from dream.guards.vocabulary import FILE_NAME, load_or_builtin
 from dream.options import DreamOptions
 from dream.passes import ModelContext, ModelPass
+from dream.passes.arrangement import brought
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,8 @@ async def model_context(
         InvalidDirectiveError: one of its directives cannot be used.
     """
     folder = parts.data_dir
-    read = await asyncio.to_thread(DirectiveLibrary(folder, options.directives).read, model_pass.directives)
+    library = DirectiveLibrary(folder, options.directives, brought(options.passes))
+    read = await asyncio.to_thread(library.read, model_pass.directives)
     loaded = load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME)
     texts = {name: directive.text for name, directive in read.items()}
     return await contexts.with_model(0, directives=texts, vocabulary=loaded.vocabulary)

@@ -74,6 +74,8 @@ OTHERS = "*"
 """What stands in `DreamOptions.modes` for every pass that is not named there."""
 PURGER = "retention"
 """The one pass that removes records for good."""
+_PROMOTER = "wisp-failures"
+"""The pass that knows which wisps keep succeeding."""
 _KEEPERS = frozenset({PURGER, "log-consumption"})
 """Passes that keep house without changing what the memory says: what they do cannot wait for a person."""
 
@@ -183,9 +185,16 @@ class DreamOptions(Options):
         """Tell whether a pass runs at all."""
         return self.mode(pass_name) is not PassMode.OFF
 
+    @property
+    def stores_promotions(self) -> bool:
+        """Whether wisps that keep succeeding become skills: the options say so, or a person approves each."""
+        return self.wisp_failures.promotion is PromotionPolicy.STORE or self.mode(_PROMOTER) is PassMode.PROPOSE
+
     def applying(self) -> Self:
         """Return the same options with all that would be proposed being applied instead."""
-        return self.replace(modes={name: mode for name, mode in self.modes.items() if mode is not PassMode.PROPOSE})
+        modes = {name: mode for name, mode in self.modes.items() if mode is not PassMode.PROPOSE}
+        promotion = PromotionPolicy.STORE if self.stores_promotions else PromotionPolicy.LIST
+        return self.replace(modes=modes, wisp_failures=self.wisp_failures.replace(promotion=promotion))
 
     @field_serializer("passes")
     def _names(self, passes: OwnPasses) -> list[str]:

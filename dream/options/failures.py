@@ -13,7 +13,7 @@ class PromotionPolicy(StrEnum):
     """What becomes of wisps that keep succeeding."""
 
     LIST = "list"
-    """The report names them."""
+    """The report names them; where the pass only proposes, skills are proposed, too."""
     STORE = "store"
     """They become skills, too."""
 

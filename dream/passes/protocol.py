@@ -153,6 +153,7 @@ class ModelContext(DreamContext):
         new_id: Returns a fresh record id.
         side_cursors: Positions of the pass's own other readers by name (`Batch.reader`); 0 where one never looked.
         settled: Returns the clusters it left as they are, longest ago first.
+        withheld: Looks up what people took back or have yet to decide: for changes that need no answer.
     """
 
     alike: Alike
@@ -163,6 +164,7 @@ class ModelContext(DreamContext):
     new_id: Callable[[], str]
     side_cursors: Mapping[str, int]
     settled: Settled
+    withheld: Declined
 
 
 class DreamPass(Protocol):

@@ -1,6 +1,6 @@
 """The journal: every change of every run, with images before and after."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, func, insert, select
@@ -87,7 +87,11 @@ class JournalStore:
 
     def of_record(self, record_id: str) -> list[JournalRow]:
         """Return what happened to a record, oldest first."""
-        return self._read(_ALL.where(journal.c.record_id == record_id))
+        return self.of_records([record_id])
+
+    def of_records(self, record_ids: Collection[str]) -> list[JournalRow]:
+        """Return what happened to a few records, oldest first."""
+        return self._read(_ALL.where(journal.c.record_id.in_(sorted(record_ids))))
 
     def count(self, run_id: str) -> int:
         """Count the rows of a run."""

@@ -144,6 +144,8 @@ class Table:
                 as_of=self.context.as_of,
                 lease=self.lease,
                 options=self.context.options,
+                asks_model=True,
+                new_id=self.context.new_id,
             )
             step = writer.commit(unit, 1, Draft(proposal=replace(proposal, refused=()), seconds=0.0))
             refused.extend(code for code, _ in step.report["refused"])

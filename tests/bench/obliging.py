@@ -121,6 +121,20 @@ def _improved(records: Sequence[Record]) -> Answer:
     }
 
 
+def _annotated(records: Sequence[Record]) -> Answer:
+    """Tell the first skill of each pattern to look at what was answered."""
+    patterns = [one for one in records if one.handle.startswith("w")]
+    told = [(one.handle, one.attributes.get("skills", "").split(",")[0]) for one in patterns]
+    return {
+        "patterns": [{"pattern": handle, "classification": "structural"} for handle, _ in told],
+        "skillUpdates": [
+            {"pattern": handle, "skill": skill, "annotation": "Look at the answer before the next step."}
+            for handle, skill in told
+            if skill
+        ],
+    }
+
+
 def _skill(record: Record, content: str, sources: list[str]) -> dict[str, Any]:
     name, summary = record.attributes["name"], record.attributes["summary"]
     return {"name": name, "summary": summary, "content": content, "sourceNames": sources, "seeAlso": []}
@@ -134,6 +148,7 @@ _ANSWERS: Mapping[str, Callable[[Sequence[Record]], Answer]] = {
     "skill-consolidation": _joined,
     "skill-optimization": _improved,
     "preferences": _preferences,
+    "wisp-failures": _annotated,
 }
 PASSES = tuple(_ANSWERS)
 """The passes it can answer, in the order of a run."""

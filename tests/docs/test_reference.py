@@ -38,6 +38,7 @@ from agentcore.hosting.wisps import WispLog
 from agentcore.llm.gate import BusyGate
 from dream.cycle.dreams import Dreams
 from dream.cycle.history import History, Status
+from dream.cycle.skill_history import SkillHistory
 from dream.domain.alarm import Alarm, AlarmKind
 from dream.domain.forecast import PassForecast
 from dream.domain.plan import Plan
@@ -135,8 +136,8 @@ def _shown(default: object) -> str:
         return f"`{str(default).lower() if isinstance(default, bool) else default}`" if default != "" else "none"
     if isinstance(default, int | float):
         return f"{default:,}"
-    if isinstance(default, frozenset | tuple | Mapping):
-        return ", ".join(f"`{one}`" for one in default) or "none"
+    if default is None or isinstance(default, frozenset | tuple | Mapping):
+        return ", ".join(f"`{one}`" for one in default or ()) or "none"
     if callable(default):
         return f"`{default.__name__}`"
     raise AssertionError(f"show people a default such as {default!r}")
@@ -186,6 +187,7 @@ def test_each_field_of_a_report_has_a_row(record: type, heading: str):
     [
         (Plan, "A plan", {"report": "", "rows": "changes_planned", "created_at": "", "cursors": "", "settled": ""}),
         (History, "The history of an entry", {"entry_id": "id", "rows": "history"}),
+        (SkillHistory, "The history of a skill", {"rows": "history"}),
         (Status, "The status of a scope", {"lease": "dreaming"}),
         (UsageRow, "Usage", {"pass_name": "pass"}),
         (PassForecast, "A forecast", {}),

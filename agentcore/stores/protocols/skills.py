@@ -30,6 +30,18 @@ class SkillReader(Protocol):
         """Return the active skill of that name, or None."""
         ...
 
+    def ever_named(self, name: str) -> list[Skill]:
+        """Return the skills that have this name, in whatever state, in the order they were added."""
+        ...
+
+    def resolve(self, prefix: str) -> str:
+        """Return the one id, of a skill in whatever state, that starts with *prefix*.
+
+        Raises:
+            UnknownRecordError: none or several do.
+        """
+        ...
+
     def taken(self, names: Collection[str]) -> set[str]:
         """Return those of *names* that a skill has or once had, in whatever state it is."""
         ...

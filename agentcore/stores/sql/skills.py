@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.memory import Status
 from agentcore.domain.skill import Skill
-from agentcore.errors import StaleVersionError
+from agentcore.errors import StaleVersionError, UnknownRecordError
 from agentcore.stores.protocols import FeedPage, FeedPosition, SkillRow
 from agentcore.stores.sql.conditions import is_active, starts_with
 from agentcore.stores.sql.feed import SKILLS, read_feed
@@ -56,6 +56,21 @@ class SqlSkillStore:
     def named(self, name: str) -> Skill | None:
         """Return the active skill of that name, or None."""
         return self._one(select(*_ROWS.columns).where(self._mine, self._active, skills.c.name == name))
+
+    def ever_named(self, name: str) -> list[Skill]:
+        """Return the skills that have this name, in whatever state, in the order they were added."""
+        statement = select(*_ROWS.columns).where(self._mine, skills.c.name == name).order_by(skills.c.pk)
+        return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
+
+    def resolve(self, prefix: str) -> str:
+        """Return the one id, of a skill in whatever state, that starts with *prefix*."""
+        statement = select(skills.c.id).where(self._mine, starts_with(skills.c.id, prefix))
+        found = self._connection.execute(statement.order_by(skills.c.id).limit(2)).scalars().all()
+        if prefix in found:
+            return prefix
+        if not prefix or len(found) != 1:
+            raise UnknownRecordError(kind="skill", value=prefix, matches=len(found))
+        return found[0]
 
     def taken(self, names: Collection[str]) -> set[str]:
         """Return those of *names* that a skill has or once had, in whatever state it is."""

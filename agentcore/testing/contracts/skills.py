@@ -4,7 +4,7 @@ import dataclasses
 
 from agentcore.domain.memory import Status, Trust
 from agentcore.domain.skill import Skill
-from agentcore.errors import InvalidContentError, StaleVersionError
+from agentcore.errors import InvalidContentError, StaleVersionError, UnknownRecordError
 from agentcore.stores.protocols import Storage
 from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
 from agentcore.testing.contracts.samples import DAY, OTHER_SCOPE, SCOPE, START, a_skill
@@ -98,6 +98,21 @@ class SkillContract:
         await storage.write(SCOPE, lambda unit: [unit.skills.add(skill) for skill in kept])
         found = await storage.read(SCOPE, lambda view: view.skills.earlier())
         expect_equal([skill.id for skill in found], ["c", "b"])
+
+    async def test_a_skill_is_found_by_a_name_it_shares_and_by_the_beginning_of_its_id(self, storage: Storage) -> None:
+        """In whatever state it is."""
+        kept = [a_skill("b1", "mail", status=Status.ARCHIVED), a_skill("a1", "mail"), a_skill("a22", "gone")]
+        await storage.write(SCOPE, lambda unit: [unit.skills.add(skill) for skill in kept])
+        for name, ids in (("mail", ["b1", "a1"]), ("gone", ["a22"]), ("mai", [])):
+            found = await storage.read(SCOPE, lambda view, name=name: view.skills.ever_named(name))
+            expect_equal([skill.id for skill in found], ids)
+        expect_equal(await storage.read(OTHER_SCOPE, lambda view: view.skills.ever_named("mail")), [])
+        for prefix, skill_id in (("b", "b1"), ("a2", "a22"), ("a1", "a1")):
+            expect_equal(await storage.read(SCOPE, lambda view, prefix=prefix: view.skills.resolve(prefix)), skill_id)
+        for prefix in ("a", "", "mail"):
+            await expect_error(
+                UnknownRecordError, storage.read(SCOPE, lambda view, prefix=prefix: view.skills.resolve(prefix))
+            )
 
     async def test_a_taken_name_or_id_is_refused(self, storage: Storage) -> None:
         """Two active skills never share a name."""

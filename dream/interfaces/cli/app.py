@@ -26,7 +26,7 @@ COMMANDS = {
     "recall": ("memory:recall", "Find the entries that answer a question best."),
     "memories": ("memory:memories", "List entries, the latest seen first."),
     "forget": ("memory:forget", "Remove an entry for good, with all that came of it alone."),
-    "why": ("provenance:why", "Show what happened to an entry and where it came from."),
+    "why": ("provenance:why", "Show what happened to an entry or a skill and where it came from."),
     "restore": ("provenance:restore", "Bring a retired entry back."),
     "plan": ("dreaming:plan", "Show what a run would change, and change nothing."),
     "run": ("dreaming:run", "Run one dream now, or apply a plan exactly."),

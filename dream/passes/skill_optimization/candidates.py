@@ -9,13 +9,17 @@ from agentcore.domain.memory import Status
 from agentcore.domain.signals import Feedback
 from agentcore.domain.skill import Skill
 from dream.domain.change import fingerprint
+from dream.domain.reasons import Refused
 from dream.passes.protocol import ModelContext
 from dream.passes.skill_lines import is_sparse
 from dream.passes.skill_optimization.outcomes import Outcomes
+from dream.passes.skill_optimization.retries import Retry
 from dream.passes.skill_optimization.reverting import Trial, trials, verdict
 
 REWRITE: Final = "skill-optimize"
 _REVIEW: Final = "optimize-review"
+_MOST_RETRIES: Final = 3
+"""Retries shown with a skill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +30,13 @@ class Candidate:
         skill: It.
         failures: The newest signals against it, in the order of time.
         sparse: Whether it says too little.
+        retries: The newest tool calls that had to be repeated where it was used: told besides, no reason to look at it.
     """
 
     skill: Skill
     failures: tuple[Feedback, ...]
     sparse: bool
+    retries: tuple[Retry, ...] = ()
 
     def mark(self, directives: Mapping[str, str]) -> str:
         """Return what identifies a look at it: what it says, the newest failure, and what the model was told."""
@@ -55,9 +61,10 @@ class Found:
 def candidate_of(skill: Skill, outcomes: Outcomes, context: ModelContext) -> Candidate:
     """Return a skill with what speaks against it."""
     terms = context.options.skill_optimization
-    failures = outcomes.against(skill, since=context.as_of - terms.failure_window)
+    since = context.as_of - terms.failure_window
+    failures, retries = outcomes.against(skill, since=since), outcomes.retried(skill, since=since)
     sparse = is_sparse(skill, context.options.skill_consolidation, context.as_of)
-    return Candidate(skill, tuple(failures[-terms.max_failures :]), sparse)
+    return Candidate(skill, tuple(failures[-terms.max_failures :]), sparse, tuple(retries[-_MOST_RETRIES:]))
 
 
 async def find(context: ModelContext, outcomes: Outcomes) -> Found:
@@ -66,9 +73,11 @@ async def find(context: ModelContext, outcomes: Outcomes) -> Found:
     least = context.options.skill_optimization.least_uses
     judged = [(trial, verdict(trial, outcomes, least_uses=least)) for trial in trials(skills, earlier)]
     worse = [(trial, why) for trial, why in judged if why is not None]
-    declined = frozenset(await context.declined({mark for trial, _ in worse for mark in trial.marks.values()}))
-    worse = [(trial, why) for trial, why in worse if declined.isdisjoint(trial.marks.values())]
-    going_back = {trial.skill.id for trial, _ in worse}
+    withheld = await context.withheld({mark for trial, _ in worse for mark in trial.marks.values()})
+    declined = {mark for mark, reason in withheld.items() if reason is Refused.UNDONE_BY_PERSON}
+    # One that a person has yet to decide about is not rewritten meanwhile.
+    going_back = {trial.skill.id for trial, _ in worse if declined.isdisjoint(trial.marks.values())}
+    worse = [(trial, why) for trial, why in worse if withheld.keys().isdisjoint(trial.marks.values())]
     candidates = [candidate_of(skill, outcomes, context) for skill in skills if skill.id not in going_back]
     candidates = [one for one in candidates if one.failures or one.sparse]
     return Found(tuple(await _fresh(context, candidates)), tuple(worse))

@@ -150,7 +150,8 @@ def _is_wrong(detail: Detail, told: str, corrected: Counter[str]) -> bool:
 
 def _change_set(candidate: Candidate, summary: str, content: str, desk: Desk) -> ChangeSet:
     skill = candidate.skill
-    why = f"{len(candidate.failures)} failures where it was used" if candidate.failures else "said too little"
+    count = len(candidate.failures)
+    why = f"{count} {'failure' if count == 1 else 'failures'} where it was used" if count else "said too little"
     after = replace(
         skill,
         summary=summary,

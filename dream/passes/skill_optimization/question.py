@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from agentcore.domain.signals import Feedback
+from agentcore.domain.signals import Feedback, ToolCall
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from dream.options import ModelOptions
@@ -13,6 +13,7 @@ from dream.passes.skill_answers import answer_form
 from dream.passes.skill_coverage import SkillCoverage, told_details
 from dream.passes.skill_lines import SPARSE, skill_line, tokens_of
 from dream.passes.skill_optimization.candidates import Candidate
+from dream.passes.skill_optimization.retries import Retry
 
 SOURCES: Final = "sourceNames"
 
@@ -32,6 +33,7 @@ what was made up, or leave the item out."""
 
 _SKILLS: Final = "Skills, each with what went wrong in sessions that used it:"
 _LONGEST_FAILURE: Final = 500
+_LONGEST_ARGUMENTS: Final = 200
 
 
 def room_for_skills(options: ModelOptions) -> int:
@@ -41,8 +43,27 @@ def room_for_skills(options: ModelOptions) -> int:
 
 def weigh(candidate: Candidate) -> int:
     """Return the tokens of the lines of a candidate."""
-    failures = "".join(f"{failure_line('s0000', one)}\n" for one in candidate.failures)
-    return tokens_of(candidate.skill) + estimate_tokens(failures)
+    told = "".join(f"{line}\n" for line in _told_of("s0000", candidate))
+    return tokens_of(candidate.skill) + estimate_tokens(told)
+
+
+def _told_of(handle: str, candidate: Candidate) -> list[str]:
+    """Return the lines below a skill: what speaks against it, and what tools had to be called again for."""
+    failures = [failure_line(handle, one) for one in candidate.failures]
+    return failures + [retry_line(handle, one) for one in candidate.retries]
+
+
+def retry_line(handle: str, retry: Retry) -> str:
+    """Return calls of a tool as one line of data: those that failed, then the one that did."""
+    worked = retry.worked
+    head = f"- retry beside {handle}: tool={quoted(worked.tool_name)} at={worked.occurred_at:%Y-%m-%d}"
+    failed = [f"failed={_arguments(call)}" for call in retry.failed]
+    return " ".join([head, *failed, f"worked={_arguments(worked)}"])
+
+
+def _arguments(call: ToolCall) -> str:
+    given = call.arguments or ""
+    return quoted(given if len(given) <= _LONGEST_ARGUMENTS else f"{given[:_LONGEST_ARGUMENTS]}...")
 
 
 def failure_line(handle: str, failure: Feedback) -> str:
@@ -65,7 +86,7 @@ def question(
     lines: list[str] = []
     for handle, one in candidates.items():
         lines.append(skill_line(handle, one.skill, SPARSE if one.sparse else ""))
-        lines += [failure_line(handle, failure) for failure in one.failures]
+        lines += _told_of(handle, one)
     return build_request(
         context,
         directives=directives,

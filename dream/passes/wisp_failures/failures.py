@@ -14,11 +14,12 @@ from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
+from dream.passes.run_memo import RunMemo
 from dream.passes.skill_lines import handles
 from dream.passes.wisp_failures.judging import Desk, Judged, judge
 from dream.passes.wisp_failures.promotion import listed, storable, stored
 from dream.passes.wisp_failures.question import question, room_for_cases, weigh
-from dream.passes.wisp_failures.scene import Case, fresh_cases, survey
+from dream.passes.wisp_failures.scene import Case, Scene, fresh_cases, survey
 
 KIND: Final = "wisps"
 
@@ -43,6 +44,9 @@ class WispFailures:
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.WISPS, Capability.SKILLS, Capability.LLM})
     directives: ClassVar[tuple[str, ...]] = ("wisp-failure-dream",)
 
+    def __init__(self) -> None:
+        self._scenes = RunMemo[Scene]()
+
     async def has_work(self, context: ModelContext) -> Work:
         """Patterns that failed again since they were looked at, and wisps to be stored."""
         scene = await survey(context)
@@ -51,7 +55,7 @@ class WispFailures:
 
     async def pack(self, context: ModelContext) -> Packing:
         """Put the patterns into batches, the most frequent first; list and store what keeps succeeding."""
-        scene = await survey(context)
+        scene = await self._scene(context)
         cases = await fresh_cases(context, scene)
         chosen = _apart(cases)[: context.options.wisp_failures.max_patterns]
         promotions = listed(scene)
@@ -65,7 +69,7 @@ class WispFailures:
 
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Word the question; None if nothing of it fails any more."""
-        shown = await _shown(context, batch)
+        shown = await _shown(context, batch, await self._scene(context))
         if not shown.cases:
             return None
         return question(context, shown.cases, shown.skills, directives=self.directives, purpose=self.name)
@@ -76,7 +80,8 @@ class WispFailures:
 
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
         """Annotate skills, and remember which patterns were classified."""
-        shown = await _shown(context, batch)
+        scene = await self._scene(context)
+        shown = await _shown(context, batch, scene)
         desk = Desk(
             cases=shown.cases,
             skills=shown.skills,
@@ -89,7 +94,7 @@ class WispFailures:
         judged = await asyncio.to_thread(judge, answers[-1], desk)
         if isinstance(judged, Refusal):
             return Proposal(refused=(judged,))
-        settled, unsettled = await _settling(context, judged, shown)
+        settled, unsettled = await _settling(context, judged, shown, scene)
         return Proposal(
             change_sets=tuple(judged.change_sets),
             refused=tuple(judged.refused),
@@ -98,6 +103,10 @@ class WispFailures:
             settled=settled,
             unsettled=unsettled,
         )
+
+    async def _scene(self, context: ModelContext) -> Scene:
+        """Return what the run packed from: it is the same for all questions, and takes long to look at."""
+        return await self._scenes.of(context, lambda: survey(context))
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """List the patterns and the promotion candidates."""
@@ -146,7 +155,7 @@ def _batch(number: int, cases: Sequence[Case]) -> Batch:
     )
 
 
-async def _shown(context: ModelContext, batch: Batch) -> _Shown:
+async def _shown(context: ModelContext, batch: Batch, scene: Scene) -> _Shown:
     packed, members = dict(batch.beside), set(batch.member_ids)
     given = handles([skill_id for skill_id, _ in batch.beside])
 
@@ -158,7 +167,7 @@ async def _shown(context: ModelContext, batch: Batch) -> _Shown:
             if skill is not None and skill.status == "active" and skill.version == packed[skill.id]
         }
 
-    scene, skills = await survey(context), await context.read(look)
+    skills = await context.read(look)
     mine = [
         Case(case.pattern, tuple(skill for skill in case.skills if skill.id in packed))
         for case in scene.cases
@@ -168,11 +177,10 @@ async def _shown(context: ModelContext, batch: Batch) -> _Shown:
 
 
 async def _settling(
-    context: ModelContext, judged: Judged, shown: _Shown
+    context: ModelContext, judged: Judged, shown: _Shown, scene: Scene
 ) -> tuple[tuple[SettledCluster, ...], tuple[str, ...]]:
     """Return the marks of the patterns that were classified, and those they take the place of."""
     looked_at = {case.pattern.key for case in (shown.cases[handle] for handle in judged.classes)}
-    scene = await survey(context)
     settled = tuple(
         SettledCluster(
             fingerprint=case.mark(context.directives),

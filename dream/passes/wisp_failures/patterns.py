@@ -1,6 +1,6 @@
 """What recurs among wisp runs: failures that the host counts, and shapes that keep succeeding."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -57,12 +57,14 @@ def find_patterns(runs: Sequence[WispRun], *, least: int) -> list[Pattern]:
     Failures are grouped by what the wisps were for. Those whose description is too rare are grouped by shape: the same
     broken steps under ever new descriptions.
     """
+    meant = {run.id: fold_key(run.description) for run in runs}
     failures = [run for run in runs if not run.succeeded]
-    often, rare = _groups(failures, lambda run: fold_key(run.description), least)
+    often, rare = _groups(failures, lambda run: meant[run.id], least)
     by_shape, _ = _groups([run for run in failures if run.id in rare], shape_of, least)
+    of_meaning, of_shape = Counter(meant.values()), Counter(shape_of(run) for run in runs)
     patterns = [
-        *(_pattern("description", key, found, runs, lambda run: fold_key(run.description)) for key, found in often),
-        *(_pattern("shape", key, found, runs, shape_of) for key, found in by_shape),
+        *(_pattern("description", key, found, of_meaning[key]) for key, found in often),
+        *(_pattern("shape", key, found, of_shape[key]) for key, found in by_shape),
     ]
     return sorted(patterns, key=lambda pattern: (-len(pattern.failures), pattern.key))
 
@@ -91,12 +93,10 @@ def _groups(
     return large, {run.id for found in groups.values() if len(found) < least for run in found}
 
 
-def _pattern(
-    by: str, key: str, failures: Sequence[WispRun], runs: Iterable[WispRun], key_of: Callable[[WispRun], str]
-) -> Pattern:
+def _pattern(by: str, key: str, failures: Sequence[WispRun], runs: int) -> Pattern:
     return Pattern(
         key=blake2b(f"{by}\x1f{key}".encode(), digest_size=8).hexdigest(),
         description=failures[-1].description,
         failures=tuple(failures),
-        runs=sum(key_of(run) == key for run in runs),
+        runs=runs,
     )

@@ -12,7 +12,6 @@ from agentcore.domain.text import normalise
 from agentcore.hosting.checks import MAX_NAME
 from dream.domain.change import Change, ChangeSet
 from dream.guards.secrets import secret_in
-from dream.options import PromotionPolicy
 from dream.passes.protocol import ModelContext
 from dream.passes.skill_names import clean_skill_name
 from dream.passes.wisp_failures.patterns import Promotion
@@ -59,8 +58,11 @@ def listed(scene: Scene) -> list[dict[str, Any]]:
 
 
 async def storable(context: ModelContext, scene: Scene) -> list[Storable]:
-    """Return what is to be stored: nothing unless the options say so, no name twice, nothing a person took back."""
-    if context.options.wisp_failures.promotion is not PromotionPolicy.STORE:
+    """Return what is to be stored, or proposed: no name twice, nothing a person took back or has yet to decide.
+
+    Without a person to approve it, nothing is stored unless the options say so.
+    """
+    if not context.options.stores_promotions:
         return []
     found: dict[str, Storable] = {}
     for promotion, _ in scene.promotions:
@@ -71,8 +73,8 @@ async def storable(context: ModelContext, scene: Scene) -> list[Storable]:
         whole = f"{_FOLDER}{name}"[:MAX_NAME].rstrip("-./")
         found.setdefault(whole, Storable(promotion, run, whole))
     taken = await context.read(lambda view: view.skills.taken(set(found))) if found else set[str]()
-    declined = await context.declined({one.mark for one in found.values()})
-    return [one for name, one in found.items() if name not in taken and one.mark not in declined]
+    withheld = await context.withheld({one.mark for one in found.values()})
+    return [one for name, one in found.items() if name not in taken and one.mark not in withheld]
 
 
 def stored(found: Sequence[Storable], context: ModelContext, new_id: Callable[[], str]) -> tuple[ChangeSet, ...]:

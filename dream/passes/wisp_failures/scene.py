@@ -1,5 +1,6 @@
 """What there is to learn from: patterns with the skills that produced them, and which nobody has looked at yet."""
 
+import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,10 +33,12 @@ class Case:
     def mark(self, directives: Mapping[str, str]) -> str:
         """Return what identifies a look at it: the newest failure, the skills' names, and what the model is told.
 
-        Failures that leave the window and what skills say are no reason to ask again.
+        The newest is the one heard of last, whenever it happened. What skills say is no reason to ask again, nor are
+        failures that leave the window.
         """
+        newest = max(self.pattern.failures, key=lambda run: (run.recorded_at, run.occurred_at, run.id))
         names = (skill.name for skill in self.skills)
-        told = "\x1f".join((*directives.values(), self.pattern.key, self.pattern.failures[-1].id, *names))
+        told = "\x1f".join((*directives.values(), self.pattern.key, newest.id, *names))
         return blake2b(told.encode(), digest_size=16).hexdigest()
 
 
@@ -69,10 +72,14 @@ async def survey(context: ModelContext) -> Scene:
 
     runs, uses, skills = await context.read(look)
     known = [run for run in runs if run.occurred_at <= context.as_of]
-    return _scene(known, _Origins(uses, skills), terms)
+    # Reading thousands of names and descriptions takes longer than the event loop may stall.
+    return await asyncio.to_thread(_scene, known, uses, skills, terms)
 
 
-def _scene(runs: Sequence[WispRun], origins: "_Origins", terms: WispFailureOptions) -> Scene:
+def _scene(
+    runs: Sequence[WispRun], uses: Sequence[SkillUse], skills: Sequence[Skill], terms: WispFailureOptions
+) -> Scene:
+    origins = _Origins(uses, skills)
     patterns = find_patterns(runs, least=terms.least_failures)
     promotions = find_promotions(runs, least=terms.least_successes, share=terms.success_share)
     return Scene(

@@ -45,8 +45,8 @@ def test_what_a_run_proposes_is_listed_shown_counted_and_approved(waiting: tuple
 def test_what_is_rejected_is_gone_for_good(waiting: tuple[CommandLine, str]):
     cli, _ = waiting
     told = cli.good("review", "reject", "--all")
-    assert "1 proposal decided, 0 records changed" in told
-    assert "rejected" in told
+    assert "1 proposal rejected, no dream proposes the same again" in told
+    assert "refused" not in told
     assert "Nothing waits for you" in cli.good("review", "approve", "--all")
     cli.good("run", "--pass", "exact-fold")
     assert active(cli) == 2

@@ -77,6 +77,20 @@ def test_why_of_the_forgotten_tells_that_and_not_the_text(dreamt: CommandLine):
     assert "tea" not in out
 
 
+def test_why_of_a_skill_goes_by_its_name_or_id_and_tells_what_no_entry_has(cli: CommandLine, tmp_path: Path):
+    skills = tmp_path / "skills.jsonl"
+    fields = {"summary": "Writes mail", "content": "1. Ask first.", "created_at": "2025-06-01T09:00:00Z"}
+    skills.write_bytes(orjson.dumps({"name": "mail/write", **fields}))
+    cli.good("import", skills, "--format", "skills")
+    document = cli.json("why", "mail/write")
+    assert (document["name"], document["skill"]["content"], document["former"]) == ("mail/write", "1. Ask first.", [])
+    assert cli.json("why", document["skill"]["id"][:6]) == document
+    out = cli.good("why", "mail/write")
+    assert "1. Ask first." in out
+    assert "No dream and no undo has touched it." in out
+    assert "entry or skill id 'mail/read' fits none" in cli("why", "mail/read").complaint
+
+
 def test_status_counts_and_says_what_waits(filled: CommandLine):
     status = filled.json("status")
     assert status["entries"] == {"active": 181, "superseded": 0, "archived": 0}

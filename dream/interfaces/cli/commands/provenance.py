@@ -1,37 +1,51 @@
 """why, restore."""
 
+from agentcore.domain.scope import Scope
 from agentcore.errors import UnknownRecordError
+from agentcore.stores.protocols import Storage
 from dream.cycle.dreams import Dreams
 from dream.cycle.history import History
+from dream.cycle.skill_history import SkillHistory
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.render.entries import restored_lines
-from dream.interfaces.cli.render.history import history_lines
+from dream.interfaces.cli.render.history import history_lines, skill_history_lines
 from dream.interfaces.cli.session import Access, CliSession
 
 
-async def why(entry: str, /, *, session: CliSession) -> None:
-    """Show why an entry is as it is: what happened to it, and where it came from, down to the turn.
+async def why(record: str, /, *, session: CliSession) -> None:
+    """Show why an entry or a skill is as it is: what happened to it, and where it came from, down to the turn.
 
     Args:
-        entry: Its id, or the beginning of it.
+        record: The entry's id, or the beginning of it; or the skill's name, or the beginning of its id.
         session: Whose memory.
     """
     async with session.host(Access.LOOK) as host:
-        dreams = host.for_scope(session.scope).dreams
+        found = await _history(host.for_scope(session.scope).dreams, host.storage, session.scope, record)
+    width = session.screen.width
+    if isinstance(found, SkillHistory):
+        session.screen.show(found.to_json, lambda: skill_history_lines(found, width))
+    else:
+        session.screen.show(found.to_json, lambda: history_lines(found, width))
+
+
+async def _history(dreams: Dreams, storage: Storage, scope: Scope, record: str) -> History | SkillHistory:
+    """Return the history of what is meant: a skill by its name, an entry, a skill by its id, or what is gone."""
+    if await storage.read(scope, lambda view: view.skills.ever_named(record)):
+        return await dreams.why_skill(record)
+    try:
+        return await dreams.why(await storage.read(scope, lambda view: view.entries.resolve(record)))
+    except UnknownRecordError as unknown:
         try:
-            entry_id = await host.storage.read(session.scope, lambda view: view.entries.resolve(entry))
-        except UnknownRecordError as unknown:
-            history = await _history_of_the_gone(dreams, entry, unknown)
-        else:
-            history = await dreams.why(entry_id)
-    session.screen.show(history.to_json, lambda: history_lines(history, session.screen.width))
+            return await dreams.why_skill(record)
+        except UnknownRecordError:
+            return await _history_of_the_gone(dreams, record, unknown)
 
 
-async def _history_of_the_gone(dreams: Dreams, entry_id: str, unknown: UnknownRecordError) -> History:
-    """Return what the journal still holds of an entry that was purged or forgotten; its whole id is needed."""
-    history = await dreams.why(entry_id)
+async def _history_of_the_gone(dreams: Dreams, record_id: str, unknown: UnknownRecordError) -> History:
+    """Return what the journal still holds of a record that was purged or forgotten; its whole id is needed."""
+    history = await dreams.why(record_id)
     if not (history.rows or history.descendants):
-        raise unknown
+        raise unknown if unknown.matches else UnknownRecordError(kind="entry or skill", value=record_id)
     return history
 
 

@@ -9,11 +9,11 @@ import orjson
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import RecordKind
 from dream.domain.journal import JournalRow
+from dream.interfaces.cli.render.contents import SHORT, content_lines, difference_lines
 from dream.interfaces.cli.render.line import Line, Lines, Tone, clipped, paragraph
 from dream.interfaces.cli.render.text import clip, counted, one_line
 
 _SHOWN_IDS = 3
-_MAX_TEXT = 400
 _TOLD_OTHERWISE = frozenset({"id", "status", "status_reason", "status_at", "successor"})
 """Fields that the verb and the reason already tell."""
 _VERB_WIDTH = 12
@@ -33,6 +33,7 @@ def change_set_lines(
     *,
     limit: int | None = None,
     entries: Mapping[str, MemoryEntry] | None = None,
+    whole: bool = False,
 ) -> Lines:
     """Yield change sets in their order, each numbered as `dream undo --change` takes it.
 
@@ -41,6 +42,7 @@ def change_set_lines(
         width: Columns of a line.
         limit: How many sets to show; the rest is counted.
         entries: What took the place of records, by id; what the rows themselves tell need not be there.
+        whole: Whether long texts are shown to their end.
     """
     known = {entry_id: entry.content for entry_id, entry in (entries or {}).items()}
     known |= {row.record_id: str(_image(row.after).get("content") or "") for row in rows if row.after is not None}
@@ -48,13 +50,13 @@ def change_set_lines(
     for change_set in sets[:limit]:
         # Within a set the successor is shown as a row of its own.
         elsewhere = known.keys() - {row.record_id for row in change_set}
-        yield from _change_set(change_set, width, {record_id: known[record_id] for record_id in elsewhere})
+        yield from _change_set(change_set, width, {record_id: known[record_id] for record_id in elsewhere}, whole=whole)
     left = len(sets) - len(sets[:limit])
     if left:
         yield Line(f"... and {counted(left, 'more change', 'more changes')}.", Tone.FAINT)
 
 
-def _change_set(rows: Sequence[JournalRow], width: int, known: Mapping[str, str]) -> Lines:
+def _change_set(rows: Sequence[JournalRow], width: int, known: Mapping[str, str], *, whole: bool) -> Lines:
     head = rows[0]
     yield Line(f"#{head.number} {head.operation} ({head.pass_name})", Tone.TITLE)
     gone = [row for row in rows if row.before is None and row.after is None and not row.scrubbed]
@@ -66,7 +68,7 @@ def _change_set(rows: Sequence[JournalRow], width: int, known: Mapping[str, str]
         return
     successors = {_image(row.after).get("successor") for row in rows}
     for row in rows:
-        yield from _row(row, width, keeps=row.record_id in successors, known=known)
+        yield from _row(row, width, keeps=row.record_id in successors, known=known, whole=whole)
 
 
 def _purged(rows: Sequence[JournalRow], width: int) -> Lines:
@@ -92,7 +94,7 @@ def _names(rows: Sequence[JournalRow]) -> str:
     return f"{names} and {len(rows) - _SHOWN_IDS} more" if len(rows) > _SHOWN_IDS else names
 
 
-def _row(row: JournalRow, width: int, *, keeps: bool, known: Mapping[str, str]) -> Lines:
+def _row(row: JournalRow, width: int, *, keeps: bool, known: Mapping[str, str], whole: bool) -> Lines:
     before, after = _image(row.before), _image(row.after)
     verb, tone = _verb(row, before, after, keeps=keeps)
     indent = " " * (_VERB_WIDTH + 2)
@@ -100,11 +102,11 @@ def _row(row: JournalRow, width: int, *, keeps: bool, known: Mapping[str, str]) 
     if row.scrubbed:
         yield Line(f"{indent}(a person asked to forget the text)", Tone.FAINT)
     else:
-        yield from _texts(before, after, width, indent)
+        yield from _texts(before, after, width, indent, whole=whole)
     yield from paragraph(f"because {row.reason}", width, first=indent, rest=indent)
     heir = known.get(str(after.get("successor")))
     if heir and after.get("successor") != before.get("successor"):
-        yield from paragraph(clip(f'"{heir}"', _MAX_TEXT), width, first=f"{indent}now ", rest=f"{indent}    ")
+        yield from paragraph(clip(f'"{heir}"', SHORT), width, first=f"{indent}now ", rest=f"{indent}    ")
     if before and after:
         for name in _changed(before, after):
             change = f"{_value(name, before.get(name))} -> {_value(name, after.get(name))}"
@@ -125,13 +127,12 @@ def _verb(row: JournalRow, before: Image, after: Image, *, keeps: bool) -> tuple
     return ("keeps" if keeps else "changes"), Tone.PLAIN
 
 
-def _texts(before: Image, after: Image, width: int, indent: str) -> Lines:
+def _texts(before: Image, after: Image, width: int, indent: str, *, whole: bool) -> Lines:
     was, becomes = before.get("content"), after.get("content")
     if before and after and was != becomes:
-        yield from paragraph(clip(f'"{was}"', _MAX_TEXT), width, first=f"{indent}- ", tone=Tone.REMOVED)
-        yield from paragraph(clip(f'"{becomes}"', _MAX_TEXT), width, first=f"{indent}+ ", tone=Tone.ADDED)
+        yield from difference_lines(str(was), str(becomes), width, indent, whole=whole)
     else:
-        yield from paragraph(clip(f'"{becomes or was or ""}"', _MAX_TEXT), width, first=indent)
+        yield from content_lines(str(becomes or was or ""), width, indent, whole=whole)
 
 
 def _changed(before: Image, after: Image) -> Iterator[str]:

@@ -1,13 +1,16 @@
-"""Why an entry is as it is."""
+"""Why an entry or a skill is as it is."""
 
 from collections.abc import Sequence
 from itertools import groupby
 
 from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, SourceKind
+from agentcore.domain.memory import MemoryEntry, SourceKind, Status
+from agentcore.domain.skill import Skill
 from dream.cycle.history import History
+from dream.cycle.skill_history import SkillHistory
 from dream.domain.journal import JournalRow
 from dream.interfaces.cli.render.changes import change_set_lines
+from dream.interfaces.cli.render.contents import content_lines
 from dream.interfaces.cli.render.entries import entry_lines, provenance_of
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
 from dream.interfaces.cli.render.text import one_line, when
@@ -16,7 +19,7 @@ from dream.interfaces.cli.render.text import one_line, when
 def history_lines(history: History, width: int) -> Lines:
     """Yield an entry as it is, what happened to it, where it came from, and what came of it."""
     if history.entry is None:
-        text = f"The entry {history.entry_id} is gone (purged or forgotten); the journal still knows of it."
+        text = f"The record {history.entry_id} is gone (purged or forgotten); the journal still knows of it."
         yield from paragraph(text, width, tone=Tone.WARNING)
     else:
         yield from _present(history.entry, width)
@@ -31,6 +34,33 @@ def history_lines(history: History, width: int) -> Lines:
         yield Line("What came of it", Tone.TITLE)
         for entry in history.descendants:
             yield from entry_lines(entry, width, prefix="  ")
+
+
+def skill_history_lines(history: SkillHistory, width: int) -> Lines:
+    """Yield a skill as it is, what happened to it, and what it said before."""
+    newest = history.skill or history.former[-1]
+    yield Line(f"{newest.id}  {newest.name}  {newest.status.value}", Tone.TITLE)
+    yield from _skill(newest, width, "  ")
+    yield Line()
+    yield Line("What happened to it", Tone.TITLE)
+    yield from _events(history.rows, width)
+    if former := [skill for skill in history.former if skill is not newest]:
+        yield Line()
+        yield Line("What it was before", Tone.TITLE)
+        for skill in former:
+            yield Line(f"  {skill.id}", Tone.TITLE)
+            yield from _skill(skill, width, "    ")
+
+
+def _skill(skill: Skill, width: int, indent: str) -> Lines:
+    dates = f"written {when(skill.created_at)}, rewritten {when(skill.updated_at)}, used {when(skill.last_used_at)}"
+    told = f"{skill.summary} (trust {skill.trust.name.lower()}; {dates})"
+    yield from paragraph(told, width, first=indent, rest=indent)
+    yield from content_lines(skill.content, width, indent, whole=True)
+    if skill.status is not Status.ACTIVE:
+        successor = f", succeeded by {skill.successor}" if skill.successor else ""
+        text = f"{skill.status.value} on {when(skill.status_at)}: {skill.status_reason}{successor}"
+        yield from paragraph(text, width, first=indent, rest=indent, tone=Tone.WARNING)
 
 
 def _present(entry: MemoryEntry, width: int) -> Lines:

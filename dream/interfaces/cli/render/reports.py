@@ -11,6 +11,7 @@ from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
 from dream.interfaces.cli.render.questions import question_lines
 from dream.interfaces.cli.render.reasons import explained, refusal_lines
 from dream.interfaces.cli.render.text import counted, when
+from dream.interfaces.cli.render.wisps import wisp_lines
 from dream.interfaces.cli.session import Session
 
 _TONES = {
@@ -36,6 +37,7 @@ def run_lines(session: Session, report: RunReport, entries: Mapping[str, MemoryE
     more = f"see {session.command('--json', 'show', report.run_id)}"
     yield from cluster_lines(report, entries, width, more=more)
     yield from question_lines(report, entries, width, more=more)
+    yield from wisp_lines(report, width, more=more)
     yield Line()
     yield from _next_steps(session, report)
 

@@ -9,9 +9,10 @@ from skilled import LONG, NOTHING, Library, Reply, handle_of, with_options
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.memory import Status, Trust
-from agentcore.domain.signals import FeedbackKind, Rating
+from agentcore.domain.signals import FeedbackKind, Rating, ToolCall
+from agentcore.errors import UnknownRecordError
 from dream.domain.reasons import Skip
-from dream.options import ModelOptions, SkillOptimizationOptions
+from dream.options import DreamOptions, ModelOptions, PassMode, SkillOptimizationOptions
 from dream.passes.skill_optimization import SkillOptimization
 
 SEND = "1. Draft the mail to rui@example.org.\n2. Send it with `mail send --queue 25`."
@@ -65,6 +66,48 @@ async def test_their_failure_context_is_appended(library: Library):
     assert lines[place + 1].startswith("- failure of s1: kind=correction")
     assert lines[place + 1].endswith('"No, ask me first."')
     assert lines[place + 2].endswith('"It went to everyone!"')
+
+
+async def called(library: Library, *calls: tuple[int, str, bool], session: str = "s1") -> None:
+    """Log calls of a tool so many minutes after the start of a session, two hours ago."""
+    start = library.now - timedelta(hours=2)
+    made = [
+        ToolCall(
+            id=library.world.ids.new(),
+            scope=library.world.scope,
+            session_id=session,
+            tool_name="mail",
+            succeeded=succeeded,
+            arguments=arguments,
+            occurred_at=start + timedelta(minutes=minute),
+            recorded_at=start,
+        )
+        for minute, arguments, succeeded in calls
+    ]
+    await library.world.write(lambda unit: unit.tool_calls.append(made))
+
+
+async def test_tool_calls_that_had_to_be_repeated_are_told_beside_the_failures(library: Library):
+    await at_risk(library)
+    long = "b" * 300
+    await called(library, (0, "late", False), (2, long, False), (3, "c", False), (4, "d", False), (31, "e", True))
+    await called(library, (40, "f", True), (41, "g", False), (42, "g", True), (43, "h", False), (80, "i", True))
+    await called(library, (0, "elsewhere", False), (1, "elsewhere too", True), session="s2")
+    await library.skill("calm")
+    await library.used("calm", "s2")
+    assert (await library.optimize()).notes["at_risk"] == 1
+    told = [line for line in library.prompts[0].splitlines() if line.startswith("- retry")]
+    failed = f'failed="{long[:200]}..." failed="c" failed="d"'
+    assert told == [f'- retry beside s1: tool="mail" at=2025-06-14 {failed} worked="e"']
+    await called(library, (90, "j", False), (91, "k", True))
+    assert (await library.optimize()).reason == Skip.NO_WORK
+
+
+async def test_an_address_that_only_a_repeated_call_gives_is_no_step_of_a_skill(library: Library):
+    before = await at_risk(library)
+    await called(library, (0, "to https://a.example", False), (1, "to https://b.example", True))
+    done = await library.optimize(rewriting("mail-send", f"{SEND}\n3. Post to https://b.example.\n{LONG}"))
+    assert (codes(done), await library.get(before)) == (["invented_detail"], before)
 
 
 @pytest.mark.parametrize(
@@ -267,6 +310,35 @@ async def test_a_rewrite_that_fails_more_often_is_taken_back_with_its_reason(lib
     assert (kept.status, "wait for a yes" in kept.content) == (Status.ARCHIVED, True)
     reasons = {row.reason for row in await library.world.journal() if row.operation == "skill-revert"}
     assert reasons == {"failed in 2 of 5 uses since its rewrite, in 1 of 5 before it"}
+
+
+async def test_why_tells_of_a_skill_each_rewrite_and_reversion_and_the_texts_it_had(library: Library):
+    before = await rewritten(library, failed_before=1, failed_after=2)
+    first = await library.world.dreams.why_skill("mail-send")
+    (kept,) = first.former
+    assert (first.skill, kept.content) == (await library.get(before), before.content)
+    assert [(row.operation, row.record_id) for row in first.rows] == [
+        ("skill-optimize", before.id),
+        ("skill-optimize", kept.id),
+    ]
+    await library.optimize()
+    later = await library.world.dreams.why_skill(kept.id)
+    assert later.rows[:2] == first.rows
+    assert {row.operation for row in later.rows[2:]} == {"skill-revert"}
+    with pytest.raises(UnknownRecordError):
+        await library.world.dreams.why_skill("mail-read")
+
+
+async def test_a_reversion_that_waits_is_proposed_once_and_its_skill_left_alone_meanwhile(
+    library: Library,
+):
+    before = await rewritten(library, failed_before=1, failed_after=2)
+    library.world.options = DreamOptions(modes={"*": PassMode.PROPOSE})
+    assert (await library.optimize()).proposed == 1
+    again = await library.optimize(rewriting("mail-send", SEND + "\n" + LONG))
+    assert (again.reason, again.calls) == (Skip.NO_WORK, 0)
+    await library.world.dreams.approve([one.proposal_id for one in await library.world.dreams.proposals()])
+    assert (await library.get(before)).content == before.content
 
 
 @pytest.mark.parametrize(("failed", "uses"), [(1, 5), (4, 4)])

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from dreaming import DAY, World, codes
+from dreaming import DAY, World, codes, of_pass
 
 from agentcore.domain.memory import Trust
 from agentcore.domain.signals import FailureCategory, WispRun
@@ -15,7 +15,7 @@ from agentcore.domain.skill import Skill, SkillUse
 from agentcore.llm.errors import ChatRequestRefusedError
 from agentcore.testing import ScriptedChatClient
 from dream.domain.report import PassReport
-from dream.options import DreamOptions, PromotionPolicy, WispFailureOptions
+from dream.options import DreamOptions, PassMode, PromotionPolicy, WispFailureOptions
 from dream.passes.wisp_failures import WispFailures
 
 TEXT = "1. Call the invoice server.\n2. Parse the answer as JSON."
@@ -66,13 +66,13 @@ class Lab:
                 "error_message": None if ok else "Expecting value: line 1 column 1",
                 "failed_step_id": None if ok else "parse",
                 "failed_tool_name": None if ok else "json",
+                "recorded_at": at,
             }
             run = WispRun(
                 id=self.world.ids.new(),
                 scope=self.world.scope,
                 succeeded=ok,
                 occurred_at=at,
-                recorded_at=at,
                 **(given | fields),
             )
             await self.world.write(lambda unit, run=run: unit.wisp_runs.append([run]))
@@ -87,6 +87,11 @@ class Lab:
                     recorded_at=before,
                 )
                 await self.world.write(lambda unit, use=use: unit.skill_uses.append([use]))
+
+    async def learn(self, **fields: Any) -> None:
+        """Log a failure that happened before those known, and is heard of only now."""
+        at, now = self.world.clock.now() - 2 * DAY, self.world.clock.now()
+        await self.ran(1, at=at, recorded_at=now, **fields)
 
     async def dream(self, *replies: Any, **options: Any) -> PassReport:
         self.prompts.clear()
@@ -200,6 +205,18 @@ async def test_unchanged_input_costs_nothing_until_the_longest_skip_has_passed(l
     assert (await lab.dream()).reason == "no_work"
     lab.world.clock.advance(timedelta(days=1, seconds=1))
     assert (await lab.dream(answer(None))).calls == 1
+
+
+async def test_a_failure_heard_of_late_is_one_failure_more_though_others_are_newer(lab: Lab):
+    skill = await lab.skill()
+    await lab.ran(3, skill=skill.name)
+    await lab.dream(answer())
+    assert (await lab.dream()).reason == "no_work"
+    await lab.learn(skill=skill.name)
+    assert (await lab.dream(answer("Stop when the answer is empty."))).calls == 1
+    assert "4 of 4 runs failed from 2025-06-12" in (await lab.get(skill)).content
+    lab.world.clock.advance(timedelta(hours=1))
+    assert (await lab.dream()).reason == "no_work"
 
 
 async def test_what_was_seen_is_noted_only_after_a_usable_answer(lab: Lab):
@@ -326,6 +343,19 @@ async def test_promoted_wisps_become_skills_only_when_the_option_says_so(lab: La
     await lab.world.dreams.undo(runs[0].run_id)
     assert (await lab.dream(**store)).accepted == 0
     assert await lab.named("wisps/file-the-receipts") is None
+
+
+async def test_where_the_pass_only_proposes_promoted_wisps_wait_for_an_approval_once(lab: Lab):
+    await lab.ran(5, ok=True, shape_hash="good", description="File the receipts!", definition_body='{"steps": []}')
+    lab.world.chat, lab.world.options = ScriptedChatClient([]), DreamOptions(modes={"*": PassMode.PROPOSE})
+    planned = await lab.world.dreams.plan(passes=["wisp-failures"])
+    assert [row.operation for row in planned.rows] == ["wisp-promote"]
+    report = of_pass(await lab.world.dreams.run(passes=["wisp-failures"]), "wisp-failures")
+    assert (report.proposed, report.accepted, await lab.named("wisps/file-the-receipts")) == (1, 0, None)
+    again = of_pass(await lab.world.dreams.run(passes=["wisp-failures"]), "wisp-failures")
+    assert (again.proposed, codes(again)) == (0, [])
+    await lab.world.dreams.approve([one.proposal_id for one in await lab.world.dreams.proposals()])
+    assert await lab.named("wisps/file-the-receipts") is not None
 
 
 async def test_a_broken_definition_with_a_secret_is_not_stored(lab: Lab):
