@@ -189,8 +189,8 @@ class _Views:
 
         return await self.read(look)
 
-    async def promoted(self) -> frozenset[str]:
-        return frozenset(await self.read(lambda view: bookkeeping(view).promotions.known()))
+    async def promoted(self) -> Mapping[str, datetime]:
+        return await self.read(lambda view: bookkeeping(view).promotions.known())
 
     async def settled(self) -> list[SettledCluster]:
         return await self.read(lambda view: bookkeeping(view).clusters.all(self.pass_name))

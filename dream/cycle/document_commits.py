@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from agentcore.workspace.folder import DREAMS
 from agentcore.workspace.git import Committed, WorkspaceGit
 from dream.cycle.document_files import FileOutcome
 from dream.guards.secrets import secret_in
@@ -26,9 +27,11 @@ def commit(root: Path, outcomes: Sequence[FileOutcome], *, is_made: bool, at: da
     if is_made:
         git.init()
     told = sorted({name for outcome in outcomes for name in outcome.passes})
-    more = sum(len(outcome.delta.come) for outcome in outcomes)
-    less = sum(len(outcome.delta.gone) for outcome in outcomes)
-    lines = [line for outcome in outcomes for line in _lines(outcome)]
+    # The diary only repeats what the others say.
+    telling = [outcome for outcome in outcomes if outcome.document != DREAMS] or outcomes
+    more = sum(len(outcome.delta.come) for outcome in telling)
+    less = sum(len(outcome.delta.gone) for outcome in telling)
+    lines = [line for outcome in telling for line in _lines(outcome)]
     if len(lines) > _LINES:
         lines = [*lines[:_LINES], f"and {len(lines) - _LINES} more"]
     runs = sorted({outcome.run_id for outcome in outcomes if outcome.run_id})

@@ -44,7 +44,9 @@ class PromotionOptions(Options):
     min_unique_days: int = Field(default=1, ge=1)
     """On so many days."""
     max_per_sweep: int = Field(default=20, ge=0)
-    """So many are promoted in one run, the best first; 0 promotes none."""
+    """So many are promoted in one sweep, the best first; 0 promotes none."""
+    interval: timedelta = Field(default=timedelta(hours=24), ge=timedelta(0))
+    """Runs within so long of a promotion belong to its sweep: they add to it only what it left of its number."""
     half_life: timedelta = Field(default=timedelta(days=90))
     """Time in which recency halves; zero or less lets it count nothing (`nexo` alone)."""
     least_trust: Trust = Trust.INFERRED

@@ -90,8 +90,8 @@ class Recalls(Protocol):
 class Promoted(Protocol):
     """Look up what was promoted."""
 
-    async def __call__(self) -> frozenset[str]:
-        """Return the ids of all entries that ever were."""
+    async def __call__(self) -> Mapping[str, datetime]:
+        """Return the ids of all entries that ever were, and when."""
         ...
 
 

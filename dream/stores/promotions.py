@@ -1,6 +1,7 @@
 """What was promoted to MEMORY.md, so that nothing is promoted twice."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from sqlalchemy import func, insert, select
 
@@ -18,9 +19,10 @@ class PromotionStore:
         self._connection = transaction.connection
         self._mine = promotions.c.scope_id == transaction.scope_id
 
-    def known(self) -> set[str]:
-        """Return the ids of all entries that were promoted, also of those whose promotion was taken back."""
-        return set(self._connection.execute(select(promotions.c.entry_id).where(self._mine)).scalars())
+    def known(self) -> dict[str, datetime]:
+        """Return when which entries were promoted, also those whose promotion was taken back."""
+        rows = self._connection.execute(select(promotions.c.entry_id, promotions.c.promoted_at).where(self._mine))
+        return {row.entry_id: from_micros(row.promoted_at) for row in rows}
 
     def count(self) -> int:
         """Count promotions."""

@@ -47,16 +47,17 @@ async def look(context: DreamContext) -> Sweep:
     found = scored(recalls, options, context.as_of)
     promoted = await context.promoted()
     ranked = found.ranked()
+    room = options.max_per_sweep - sum(at > context.as_of - options.interval for at in promoted.values())
     waiting = [row for row in ranked if recalls.ids[row] not in promoted]
     said = await _said(context)
     chosen, covered, refused, seen = list[Line](), list[Line](), list[Refusal](), 0
     for start in range(0, len(waiting), _AT_ONCE):
-        if len(chosen) >= options.max_per_sweep:
+        if len(chosen) >= room:
             break
         rows = waiting[start : start + _AT_ONCE]
         entries = await context.read(lambda view, rows=rows: _active(view, [recalls.ids[row] for row in rows]))
         for row in rows:
-            if len(chosen) >= options.max_per_sweep:
+            if len(chosen) >= room:
                 break
             seen += 1
             entry = entries.get(recalls.ids[row])
