@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
-
-from markdown_it import MarkdownIt
-from markdown_it.tree import SyntaxTreeNode
+from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.text import fold_key
 from agentcore.workspace.item import Item, ItemKind, Section, SectionPath
+
+if TYPE_CHECKING:
+    from markdown_it.tree import SyntaxTreeNode
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """A line as Markdown counts lines; `str.splitlines` knows more ends than Markdown does."""
@@ -35,6 +35,10 @@ class Reading:
 
 def read(text: str) -> Reading:
     """Read *text*, which may be anything: what is no Markdown is a paragraph."""
+    # Deferred: most commands on a memory read no document.
+    from markdown_it import MarkdownIt  # noqa: PLC0415
+    from markdown_it.tree import SyntaxTreeNode  # noqa: PLC0415
+
     lines = lines_of(text)
     front = _FRONT_MATTER.match(text)
     body = text if front is None else text[front.end() :]
@@ -70,7 +74,7 @@ class _Reader:
             for (path, first), end in zip(self._begun, ends, strict=True)
         )
 
-    def walk(self, root: SyntaxTreeNode) -> None:
+    def walk(self, root: "SyntaxTreeNode") -> None:
         for node in root.children:
             if node.type == "heading":
                 self._enter(node)
@@ -90,13 +94,13 @@ class _Reader:
         if written.strip() and not _KEEP.fullmatch(written.strip()):
             self._add(ItemKind.BLOCK, written.strip(), first, end, prefix=None)
 
-    def _enter(self, heading: SyntaxTreeNode) -> None:
+    def _enter(self, heading: "SyntaxTreeNode") -> None:
         level = int(heading.tag[1:])
         self._headings = [(above, name) for above, name in self._headings if above < level]
         self._headings.append((level, _written(heading)))
         self._begun.append((self.section, self._span(heading)[0]))
 
-    def _bullets(self, listing: SyntaxTreeNode) -> None:
+    def _bullets(self, listing: "SyntaxTreeNode") -> None:
         for bullet in listing.children:
             first, end = self._span(bullet)
             leading = list(_leading_paragraphs(bullet))
@@ -111,7 +115,7 @@ class _Reader:
             if text and (below := len(self.items) - place - 1):
                 self.items[place] = replace(self.items[place], nested=below)
 
-    def _below(self, node: SyntaxTreeNode) -> None:
+    def _below(self, node: "SyntaxTreeNode") -> None:
         first, end = self._span(node)
         if node.type in _LISTS:
             self._bullets(node)
@@ -135,7 +139,7 @@ class _Reader:
         )
         self.items.append(item)
 
-    def _span(self, node: SyntaxTreeNode) -> tuple[int, int]:
+    def _span(self, node: "SyntaxTreeNode") -> tuple[int, int]:
         first, end = node.map or (0, 0)
         return first + self.offset, self._trimmed(first + self.offset, end + self.offset)
 
@@ -144,7 +148,7 @@ class _Reader:
             end -= 1
         return end
 
-    def _before(self, first: int, paragraph: SyntaxTreeNode) -> str | None:
+    def _before(self, first: int, paragraph: "SyntaxTreeNode") -> str | None:
         """Return what stands before the paragraph's text on its line."""
         if self._span(paragraph)[0] != first:
             return None
@@ -153,14 +157,14 @@ class _Reader:
         return before if found and not after.strip() else None
 
 
-def _leading_paragraphs(bullet: SyntaxTreeNode) -> Iterator[SyntaxTreeNode]:
+def _leading_paragraphs(bullet: "SyntaxTreeNode") -> "Iterator[SyntaxTreeNode]":
     for child in bullet.children:
         if child.type != "paragraph":
             return
         yield child
 
 
-def _written(node: SyntaxTreeNode) -> str:
+def _written(node: "SyntaxTreeNode") -> str:
     """Return what a paragraph or a heading says as it is written, on one line."""
     content = node.children[0].content if node.children else ""
     return " ".join(content.split())
