@@ -21,7 +21,7 @@ CATCHES_EVERYTHING = {
     "agentcore/hosting/lifecycle.py": "the stop loop: one service's failure must not keep the others from stopping",
     "agentcore/hosting/watching.py": "a host's own function may raise anything, and must not end a run",
     "dream/cycle/asking.py": "a client's failure is judged, recorded and reported by the pass that asked",
-    "dream/cycle/runner.py": "the pass boundary: one pass's failure must not end the run",
+    "dream/cycle/passing.py": "the pass boundary: one pass's failure must not end the run",
     "dream/cycle/scheduling/work.py": "what a pass cannot tell of its work, its run will; no service dies of it",
     "dream/cycle/watching.py": "a listener: its failure must not look like the failure of the run it is told of",
     "dream/interfaces/installed.py": "a stranger's package that cannot be loaded is told in one sentence",
