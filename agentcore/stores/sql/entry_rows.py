@@ -39,6 +39,11 @@ RECORD_COLUMNS = (
     entries.c.version,
 )
 
+# A table is asked in a tenth of the time in which an enumeration is.
+_LEVELS = {level.value: level for level in Level}
+_TRUSTS = {trust.value: trust for trust in Trust}
+_STATES = {status.value: status for status in Status}
+
 
 def to_entries(transaction: Transaction, rows: Iterable[Sequence[Any]]) -> list[MemoryEntry]:
     """Build entries whose importance is as of the transaction's instant."""
@@ -47,33 +52,58 @@ def to_entries(transaction: Transaction, rows: Iterable[Sequence[Any]]) -> list[
 
 def to_entry(transaction: Transaction, row: Sequence[Any]) -> MemoryEntry:
     """Build one entry from the columns of `RECORD_COLUMNS`."""
-    base: float = row[4]
-    last_seen_at = from_micros(row[8])
+    (
+        entry_id,
+        content,
+        category,
+        tags,
+        base,
+        created,
+        recorded,
+        updated,
+        seen,
+        own_count,
+        absorbed,
+        about,
+        metadata,
+        level,
+        sources,
+        trust,
+        pinned,
+        status,
+        status_reason,
+        successor,
+        retired,
+        version,
+        *_,
+    ) = row
+    created_at = from_micros(created)
+    last_seen_at = created_at if seen == created else from_micros(seen)
     return MemoryEntry(
-        id=row[0],
+        id=entry_id,
         scope=transaction.scope,
-        content=row[1],
-        category=row[2],
-        tags=_texts(row[3]),
+        content=content,
+        category=category,
+        tags=_texts(tags),
         base=base,
         importance=transaction.decay.value(base, last_seen_at, transaction.now),
-        created_at=from_micros(row[5]),
-        recorded_at=from_micros(row[6]),
-        updated_at=_instant(row[7]),
+        created_at=created_at,
+        recorded_at=created_at if recorded == created else from_micros(recorded),
+        updated_at=_instant(updated),
         last_seen_at=last_seen_at,
-        own_count=row[9],
-        absorbed=_counts(row[10]),
-        subject_time=SubjectTime.parse(row[11]) if row[11] else None,
-        metadata=orjson.loads(row[12]) if row[12] != "{}" else {},
-        level=Level(row[13]),
-        sources=tuple(SourceRef.parse(item) for item in _texts(row[14])),
-        trust=Trust(row[15]),
-        pinned=bool(row[16]),
-        status=Status(row[17]),
-        status_reason=row[18],
-        successor=row[19],
-        status_at=_instant(row[20]),
-        version=row[21],
+        own_count=own_count,
+        absorbed=_counts(absorbed),
+        subject_time=SubjectTime.parse(about) if about else None,
+        metadata=orjson.loads(metadata) if metadata != "{}" else {},
+        level=_LEVELS[level],
+        sources=tuple(SourceRef.parse(item) for item in _texts(sources)) if sources != "[]" else (),
+        trust=_TRUSTS[trust],
+        pinned=bool(pinned),
+        status=_STATES[status],
+        status_reason=status_reason,
+        successor=successor,
+        status_at=_instant(retired),
+        version=version,
     )
 
 
