@@ -1,7 +1,7 @@
 """An exact BM25 index that changes between any two queries."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -184,6 +184,7 @@ class Bm25Index:
         k: int,
         factors: Factors | None = None,
         most: float = math.inf,
+        among: Callable[[], Keys] | None = None,
     ) -> tuple[Keys, Floats]:
         """The k best documents, best first; equal scores by ascending key.
 
@@ -195,12 +196,18 @@ class Bm25Index:
             k: How many at most; 0 or less gives none.
             factors: What to multiply scores with, such as importance.
             most: The largest factor there can be; with it hopeless documents are passed over, the answer is the same.
+            among: Gives the keys of all documents that *factors* does not leave out; if they are few, they are looked
+                up instead of all that hold a query term, the answer is the same.
 
         Returns:
             Keys and scores, shape (at most k,).
         """
         terms = self._scoring.weighted(query_terms)
-        slots, scores = self._scoring.candidates(terms, k, factors, most)
+        few = None if among is None else self._scoring.few(terms, among)
+        if few is None:
+            slots, scores = self._scoring.candidates(terms, k, factors, most)
+        else:
+            slots, scores = self._scoring.looked_up(terms, few)
         if self._postings.dead:
             alive = self._postings.alive(slots)
             slots, scores = slots[alive], scores[alive]

@@ -31,9 +31,9 @@ is multiplied with: finite numbers, shape (documents,). Documents given zero or 
 _SLACK: Final = 1.0 + 1e-9
 _LEADERS: Final = 48
 _MOST_LEADERS: Final = 512
-_LOOKUPS_PER_SCAN: Final = 8
+LOOKUPS_PER_SCAN: Final = 8
 """Postings that can be read in the time of one lookup."""
-_POSTINGS_PER_LOOK: Final = 2_000
+_POSTINGS_PER_LOOK: Final = 4_000
 """Postings that are read in the time in which a few good documents are looked up in one term."""
 
 
@@ -183,7 +183,7 @@ class PrunedSearch:
 
     def _look_up(self, slots: Slots, term: Term) -> None:
         """Add a term to the sums of documents met before; a repetition read before counts twice, which loses none."""
-        if term.postings < _LOOKUPS_PER_SCAN * len(slots):
+        if term.postings < LOOKUPS_PER_SCAN * len(slots):
             slots, shapes = self._postings.postings(term.number)
             totals = self._sums.at(slots)
             held = np.flatnonzero(totals)

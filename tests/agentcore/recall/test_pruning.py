@@ -74,6 +74,31 @@ def test_pruning_changes_no_answer_among_thousands_of_documents(weighting: Weigh
         assert same_answers(*indexes, query, int(rng.choice([1, 3, 10, 100, 5_000])))
 
 
+@pytest.mark.parametrize("weighting", Weighting)
+def test_a_narrow_filter_has_few_documents_scored_and_changes_no_answer(weighting: Weighting) -> None:
+    rng = np.random.default_rng(5)
+    documents = [[f"t{term}" for term in rng.integers(0, 20, size=rng.integers(0, 12))] for _ in range(3_000)]
+    narrow, whole = both(weighting, 1.2, 0.25)
+    for index in (narrow, whole):
+        index.update_many(range(3_000), documents, rng.random((3_000, 1)).tolist())
+    admitted = [*range(0, 3_000, 150), 4_000]
+    for index in (narrow, whole):
+        index.remove(300)
+    looked_at: list[int] = []
+
+    def filtered(keys: NDArray[np.int64], _: object) -> NDArray[np.float64]:
+        looked_at.append(len(keys))
+        return np.isin(keys, admitted) * (1.0 + keys % 3)
+
+    for size in (1, 2, 5, 9):
+        query = [f"t{term}" for term in rng.integers(0, 22, size=size)]
+        looked_at.clear()
+        found = [one.tolist() for one in narrow.top(query, 7, filtered, 3.0, among=lambda: np.array(admitted))]
+        assert sum(looked_at) < len(admitted)
+        assert found == [one.tolist() for one in whole.top(query, 7, filtered, 3.0)]
+        assert sum(looked_at) > 100
+
+
 def test_hopeless_documents_are_not_scored() -> None:
     index = Bm25Index(prune_from=0)
     index.update_many(range(5_000), [["common", *(["rare"] if key % 100 == 0 else [])] for key in range(5_000)])
