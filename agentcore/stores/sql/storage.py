@@ -237,14 +237,15 @@ async def _on(threads: ThreadPoolExecutor | None, call: Callable[[], T]) -> T:
     if threads is None:
         raise HostNotStartedError(service="storage")
     job = threads.submit(call)
-    future = asyncio.wrap_future(job)
     try:
-        return await asyncio.shield(future)
+        return await asyncio.wrap_future(job)
     except asyncio.CancelledError:
         if not job.cancel():
-            while not future.done():
+            under_way = asyncio.wrap_future(job)
+            while not under_way.done():
                 with suppress(asyncio.CancelledError):
-                    await asyncio.wait([future])
+                    await asyncio.wait([under_way])
+            under_way.exception()
         raise
 
 
