@@ -103,7 +103,7 @@ class EntrySearch:
     async def _attempt(
         self, question: _Question, *, is_last: bool = False
     ) -> list[tuple[Hit, Explanation | None]] | None:
-        """Rank and fetch; None if a writer came in between, unless this is the last attempt."""
+        """Rank and fetch; None if a writer came between the reads of it and there is another attempt."""
         k, weight = question.k, self._phrase_weight
         limit = k if weight == 0.0 else 2 * k
         while True:
@@ -122,7 +122,7 @@ class EntrySearch:
             limit *= _DEEPER
 
     async def _look(self, question: _Question, limit: int, *, is_last: bool) -> _Look | None:
-        """Rank and fetch in one transaction; None if the filter's facets are behind, unless this is the last attempt."""
+        """Rank and fetch in one transaction; None if the filter's facets are behind it and there is another attempt."""
         if question.where is None:
             return await self._entries.ask(question.scope, partial(_looked, question=question, limit=limit))
         async with self._facets.current(question.scope) as facets:

@@ -28,8 +28,8 @@ Factors: TypeAlias = Callable[[Keys, Floats], Floats]
 """From keys, shape (documents,), and the numbers beside them, shape (columns, documents), to what each score
 is multiplied with: finite numbers, shape (documents,). Documents given zero or less are left out."""
 
-_SLACK: Final = 1.0 + 1e-9
-_LEADERS: Final = 48
+SLACK: Final = 1.0 + 1e-9
+LEADERS: Final = 48
 _MOST_LEADERS: Final = 512
 LOOKUPS_PER_SCAN: Final = 8
 """Postings that can be read in the time of one lookup."""
@@ -88,7 +88,7 @@ class PrunedSearch:
         self._terms = terms
         self._k = k
         self._factors = factors
-        self._most = (1.0 if factors is None else most) * _SLACK
+        self._most = (1.0 if factors is None else most) * SLACK
         self._look_from = look_from
         self._threshold = 0.0
         self._rest = [*accumulate((term.once for term in reversed(terms)), initial=0.0)][::-1]
@@ -104,7 +104,7 @@ class PrunedSearch:
         slots = self._hopeful(self._sums.touched(), sum(bounds))
         if later and self._factors is not None:
             # Most documents are worth far less than the largest factor.
-            own = self._factors(self._postings.keys(slots), self._postings.values(slots)) * _SLACK
+            own = self._factors(self._postings.keys(slots), self._postings.values(slots)) * SLACK
         else:
             own = np.full(len(slots), self._most)
         for number, term in enumerate(later):
@@ -155,7 +155,7 @@ class PrunedSearch:
 
     def _reached(self, slots: Slots, totals: Floats, place: int) -> float:
         """Return what the k-th best of a few good documents scores in the end; the k-th best of all scores no less."""
-        leaders = _leaders(totals, max(_LEADERS, 2 * self._k))
+        leaders = leaders_of(totals, max(LEADERS, 2 * self._k))
         slots, totals = slots[leaders], totals[leaders]
         if self._postings.dead:
             alive = self._postings.alive(slots)
@@ -172,7 +172,7 @@ class PrunedSearch:
     def _hopeful(self, slots: Slots, rest: float) -> Slots:
         """Return those of the documents that can reach the threshold if they had the largest factor."""
         least = self._threshold / self._most - rest
-        return slots if least <= 0.0 else slots[self._sums.at(slots) * _SLACK >= least]
+        return slots if least <= 0.0 else slots[self._sums.at(slots) * SLACK >= least]
 
     def _can_win(self, slots: Slots, rest: float, own: Floats) -> NDArray[np.bool_]:
         """Tell which documents can still reach the threshold, each with its own factor, by what is left at most."""
@@ -195,7 +195,7 @@ class PrunedSearch:
         self._sums.raise_to(slots, totals + self._saturations.take(shapes) * term.weight)
 
 
-def _leaders(totals: Floats, count: int) -> Slots:
+def leaders_of(totals: Floats, count: int) -> Slots:
     """Return the places of high totals, not always the highest: about *count* of them, if there are as many."""
     width = len(totals) // (2 * count)
     if width < 2:

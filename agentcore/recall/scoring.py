@@ -71,7 +71,7 @@ class Scoring:
         return Term(number, weight, once, most, count)
 
     def few(self, terms: Weights, among: Callable[[], Keys]) -> Slots | None:
-        """Return the documents that *among* gives if looking them up is sooner done than reading the terms' postings."""
+        """Return the documents that *among* gives if they are looked up sooner than all postings are read."""
         postings = self._postings
         unread = sum(postings.posting_count(number) for number, _ in terms)
         if unread * _JUDGED_PER_POSTING < len(postings):

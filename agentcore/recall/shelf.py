@@ -171,7 +171,7 @@ class Shelf(Generic[Index, Row]):
         """Call *work* on the recall thread with a view of the scope and the index that holds what the view holds.
 
         Nobody else uses or changes the index meanwhile. A writer that commits between catching up and asking has the
-        index catch up again; beside one that never rests, the third view may be ahead of the index.
+        index catch up again; beside one that never rests, the last view may be ahead of the index.
 
         Args:
             scope: Whose records to ask for.
@@ -265,9 +265,7 @@ def _next_page(
     return view.now, view.decay, None if unchanged else feed(view, position, _PAGE)
 
 
-def _if_current(
-    view: ReadView, *, work: Callable[[ReadView, Index], T], index: Index, reached: int
-) -> tuple[T] | None:
+def _if_current(view: ReadView, *, work: Callable[[ReadView, Index], T], index: Index, reached: int) -> tuple[T] | None:
     """Return what *work* answers; None if the scope is past the revision that was reached."""
     return (work(view, index),) if view.revision == reached else None
 

@@ -37,7 +37,8 @@ class SqlStorage:
     """Records in SQLite; opened and closed by the host.
 
     One thread writes; two read beside it on the last committed state. Objects are built on those threads, or on that of
-    whoever calls `read_here`. What was committed survives the death of the process; a power cut can cost the last transactions, never their wholeness.
+    whoever calls `read_here`. What was committed survives the death of the process; a power cut can cost the last
+    transactions, never their wholeness.
 
     Args:
         path: The database file, created with its folder when missing; None keeps everything in memory.
