@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.filters import RecallFilter
+from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
@@ -13,7 +14,7 @@ from agentcore.recall.explanation import Explanation
 from agentcore.recall.filtering import admits
 from agentcore.recall.hit import Hit
 from agentcore.recall.options import RecallOptions
-from agentcore.recall.shelf import Current, Shelf
+from agentcore.recall.shelf import Shelf
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FacetRow, IndexRow, ReadView, Storage
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from agentcore.recall.scope_index import ScopeIndex
 
 _FETCHED_AT_ONCE: Final = 2_000
+_FETCHED_WITH_RANKING: Final = 200
+"""Entries that are read in the transaction of the ranking: more would hold other queries up."""
 _RETRIES: Final = 2
 _DEEPER: Final = 4
 
@@ -38,12 +41,13 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What the index said, and at which revision of the scope."""
+    """What the index said, at which revision of the scope, and the best of the entries as they were then."""
 
     index: "ScopeIndex"
     ranking: "Ranking"
     revision: int
     explanations: Mapping[int, Explanation]
+    found: Mapping[int, MemoryEntry]
 
 
 class EntrySearch:
@@ -99,40 +103,33 @@ class EntrySearch:
     async def _attempt(
         self, question: _Question, *, is_last: bool = False
     ) -> list[tuple[Hit, Explanation | None]] | None:
-        """Rank and fetch; None if a writer came in between, unless this is the last attempt."""
+        """Rank and fetch; None if a writer came between the reads of it and there is another attempt."""
         k, weight = question.k, self._phrase_weight
         limit = k if weight == 0.0 else 2 * k
         while True:
-            look = await self._look(question, limit)
-            found = await self._fetch(question.scope, look.ranking.keys, None if is_last else look.revision)
-            if found is None:
+            look = await self._look(question, limit, is_last=is_last)
+            if look is None:
                 return None
-            hits = await self._scored(question, look, found)
+            rest = look.ranking.keys[_FETCHED_WITH_RANKING:]
+            fetched = await self._fetch(question.scope, rest, None if is_last else look.revision)
+            if fetched is None:
+                return None
+            hits = await self._scored(question, look, {**look.found, **fetched})
             # What was not looked at cannot get above the k best: its words next to each other are worth that much.
             bound = look.ranking.scores[-1] * (1.0 + weight) if look.ranking.scores else 0.0
             if weight == 0.0 or len(look.ranking.keys) < limit or (len(hits) >= k and bound < hits[k - 1][0].score):
                 return hits[:k]
             limit *= _DEEPER
 
-    async def _look(self, question: _Question, limit: int) -> _Look:
-        async with self._entries.current(question.scope) as current:
-            if question.where is None:
-                return await self._ranked(question, limit, current)
-            async with self._facets.current(question.scope) as facets:
-                admitted = facets.index.admitting(question.where)
-                return await self._ranked(question, limit, current, admitted=admitted)
-
-    async def _ranked(
-        self, question: _Question, limit: int, current: "Current[ScopeIndex]", admitted: "Admitted | None" = None
-    ) -> _Look:
-        index, decay, now_us = current.index, current.decay, current.now_us
-        rank = partial(index.rank, question.query, decay=decay, now_us=now_us, limit=limit, admitted=admitted)
-        ranking = await self._thread.run(rank)
-        explained: dict[int, Explanation] = {}
-        if question.is_explained:
-            explain = partial(index.explain, question.query, ranking.keys, decay=decay, now_us=now_us)
-            explained = await self._thread.run(explain)
-        return _Look(index, ranking, index.position.revision, explained)
+    async def _look(self, question: _Question, limit: int, *, is_last: bool) -> _Look | None:
+        """Rank and fetch in one transaction; None if the filter's facets are behind it and there is another attempt."""
+        if question.where is None:
+            return await self._entries.ask(question.scope, partial(_looked, question=question, limit=limit))
+        async with self._facets.current(question.scope) as facets:
+            admitted = facets.index.admitting(question.where)
+            looked = partial(_looked, question=question, limit=limit, admitted=admitted)
+            look = await self._entries.ask(question.scope, looked)
+            return look if is_last or look.revision == facets.index.position.revision else None
 
     async def _fetch(self, scope: Scope, keys: Sequence[int], revision: int | None) -> dict[int, MemoryEntry] | None:
         """Return the entries of *keys*; None if *revision* is given and is no longer the scope's."""
@@ -167,6 +164,23 @@ class EntrySearch:
             (Hit(entry, -negative), replace(why, phrase=factor) if (why := look.explanations.get(key)) else None)
             for negative, key, factor, entry in scored
         ]
+
+
+def _looked(
+    view: ReadView,
+    index: "ScopeIndex",
+    *,
+    question: _Question,
+    limit: int,
+    admitted: "Admitted | None" = None,
+) -> _Look:
+    decay, now_us = view.decay, to_micros(view.now)
+    ranking = index.rank(question.query, decay=decay, now_us=now_us, limit=limit, admitted=admitted)
+    explained: dict[int, Explanation] = {}
+    if question.is_explained:
+        explained = index.explain(question.query, ranking.keys, decay=decay, now_us=now_us)
+    found = view.entries.by_keys(ranking.keys[:_FETCHED_WITH_RANKING])
+    return _Look(index, ranking, index.position.revision, explained, found)
 
 
 def _entries(view: ReadView, *, keys: Sequence[int], revision: int | None) -> dict[int, MemoryEntry] | None:

@@ -2,7 +2,8 @@
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable
-from typing import Final, Generic, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,6 @@ from agentcore.domain.subject_time import SubjectTime, overlaps
 from agentcore.recall.filtering import has_tags, is_within
 from agentcore.recall.lists import Keys, Slots
 from agentcore.stores.protocols import FacetRow, FeedPosition
-
-Admitted: TypeAlias = Callable[[Keys], NDArray[np.bool_]]
-"""Tells of each key whether the filter admits its entry."""
 
 _BYTES_PER_ENTRY: Final = 130
 _BYTES_PER_LABEL: Final = 250
@@ -104,15 +102,20 @@ class Facets:
             self._order = None
         return False
 
-    def admitting(self, where: RecallFilter) -> Admitted:
+    def admitting(self, where: RecallFilter) -> "Admitted":
         """Return what tells which entries *where* admits, its states aside; good until the next change."""
+        return Admitted(self, where)
 
-        def admitted(keys: Keys) -> NDArray[np.bool_]:
-            found, slots = self._found(keys)
-            found[found] = self._judged(where, slots[found])
-            return found
+    def judged(self, where: RecallFilter, keys: Keys) -> NDArray[np.bool_]:
+        """Tell of each key whether *where* admits its entry."""
+        found, slots = self._found(keys)
+        found[found] = self._judged(where, slots[found])
+        return found
 
-        return admitted
+    def keys(self, where: RecallFilter) -> Keys:
+        """Return the keys of all entries that *where* admits."""
+        slots = np.flatnonzero(np.frombuffer(self._alive, dtype=np.bool_))
+        return np.frombuffer(self._keys, dtype=np.int64).take(slots[self._judged(where, slots)])
 
     def _clear(self) -> None:
         self._slots: dict[int, int] = {}
@@ -183,3 +186,24 @@ class Facets:
             if before is not None:
                 admitted &= np.frombuffer(column, dtype=np.int64).take(slots) < to_micros(before)
         return admitted
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Which entries of a scope a filter admits; good until the next change.
+
+    Args:
+        facets: The columns of the scope.
+        where: The filter, its states aside.
+    """
+
+    facets: Facets
+    where: RecallFilter
+
+    def __call__(self, keys: Keys) -> NDArray[np.bool_]:
+        """Tell of each key whether its entry is admitted."""
+        return self.facets.judged(self.where, keys)
+
+    def keys(self) -> Keys:
+        """Return the keys of all that are admitted; every entry is judged for it."""
+        return self.facets.keys(self.where)

@@ -1,19 +1,21 @@
 """An exact BM25 index that changes between any two queries."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
 
-from agentcore.recall.lists import Floats, Keys
+from agentcore.recall.lists import Floats, Keys, Slots
 from agentcore.recall.postings import Postings
-from agentcore.recall.pruning import Factors
+from agentcore.recall.pruning import LEADERS, SLACK, Factors, leaders_of
 from agentcore.recall.scoring import Scoring
 from agentcore.recall.sparse_sums import SparseSums
 from agentcore.recall.weighting import Formula, Weighting
 
 _WASTE_WORTH_A_COMPACTION: Final = 1024
+_MANY: Final = 10
+"""Times as many documents as are good ones from which those without hope are left out first."""
 
 
 class Bm25Index:
@@ -184,6 +186,7 @@ class Bm25Index:
         k: int,
         factors: Factors | None = None,
         most: float = math.inf,
+        among: Callable[[], Keys] | None = None,
     ) -> tuple[Keys, Floats]:
         """The k best documents, best first; equal scores by ascending key.
 
@@ -195,21 +198,39 @@ class Bm25Index:
             k: How many at most; 0 or less gives none.
             factors: What to multiply scores with, such as importance.
             most: The largest factor there can be; with it hopeless documents are passed over, the answer is the same.
+            among: Gives the keys of all documents that *factors* does not leave out; if they are few, they are looked
+                up instead of all that hold a query term, the answer is the same.
 
         Returns:
             Keys and scores, shape (at most k,).
         """
         terms = self._scoring.weighted(query_terms)
-        slots, scores = self._scoring.candidates(terms, k, factors, most)
+        few = None if among is None else self._scoring.few(terms, among)
+        if few is None:
+            slots, scores = self._scoring.candidates(terms, k, factors, most)
+        else:
+            slots, scores = self._scoring.looked_up(terms, few)
         if self._postings.dead:
             alive = self._postings.alive(slots)
             slots, scores = slots[alive], scores[alive]
+        if factors is not None and most < math.inf and k > 0 and len(slots) > _MANY * max(LEADERS, k):
+            slots, scores = self._promising(slots, scores, k, factors, most)
         keys = self._postings.keys(slots)
         if factors is not None and len(keys):
             weights = factors(keys, self._postings.values(slots))
             wanted = weights > 0.0
             keys, scores = keys[wanted], (scores * weights)[wanted]
         return _best(keys, scores, k)
+
+    def _promising(self, slots: Slots, scores: Floats, k: int, factors: Factors, most: float) -> tuple[Slots, Floats]:
+        """Leave out documents that are below the k best of a few good ones even with the largest factor."""
+        good = leaders_of(scores, max(LEADERS, 2 * k))
+        reached = scores[good] * factors(self._postings.keys(slots[good]), self._postings.values(slots[good]))
+        if len(reached) < k:
+            return slots, scores
+        least = float(np.partition(reached, len(reached) - k)[len(reached) - k])
+        kept = np.flatnonzero(scores * (most * SLACK) >= least) if least > 0.0 else slice(None)
+        return slots[kept], scores[kept]
 
 
 def _best(keys: Keys, scores: Floats, k: int) -> tuple[Keys, Floats]:

@@ -18,6 +18,7 @@ from itertools import accumulate
 from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agentcore.recall.lists import Floats, Keys, Slots
 from agentcore.recall.postings import Postings
@@ -27,11 +28,13 @@ Factors: TypeAlias = Callable[[Keys, Floats], Floats]
 """From keys, shape (documents,), and the numbers beside them, shape (columns, documents), to what each score
 is multiplied with: finite numbers, shape (documents,). Documents given zero or less are left out."""
 
-_SLACK: Final = 1.0 + 1e-9
-_LEADERS: Final = 48
+SLACK: Final = 1.0 + 1e-9
+LEADERS: Final = 48
 _MOST_LEADERS: Final = 512
-_LOOKUPS_PER_SCAN: Final = 8
+LOOKUPS_PER_SCAN: Final = 8
 """Postings that can be read in the time of one lookup."""
+_POSTINGS_PER_LOOK: Final = 4_000
+"""Postings that are read in the time in which a few good documents are looked up in one term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class PrunedSearch:
         self._terms = terms
         self._k = k
         self._factors = factors
-        self._most = (1.0 if factors is None else most) * _SLACK
+        self._most = (1.0 if factors is None else most) * SLACK
         self._look_from = look_from
         self._threshold = 0.0
         self._rest = [*accumulate((term.once for term in reversed(terms)), initial=0.0)][::-1]
@@ -99,21 +102,33 @@ class PrunedSearch:
         has_repeats = self._read_repeats(later)
         bounds = [term.once if read else term.most for term, read in zip(later, has_repeats, strict=True)]
         slots = self._hopeful(self._sums.touched(), sum(bounds))
+        if later and self._factors is not None:
+            # Most documents are worth far less than the largest factor.
+            own = self._factors(self._postings.keys(slots), self._postings.values(slots)) * SLACK
+        else:
+            own = np.full(len(slots), self._most)
         for number, term in enumerate(later):
+            kept = self._can_win(slots, sum(bounds[number:]), own)
+            slots, own = slots[kept], own[kept]
             self._look_up(slots, term)
-            slots = self._hopeful(slots, sum(bounds[number + 1 :]))
+        if later:
+            slots = slots[self._can_win(slots, 0.0, own)]
         scores = self._sums.at(slots) if place == len(self._terms) else None
         self._sums.drain()
         return slots, scores
 
     def _read(self) -> int:
         """Sum the terms whose documents can win by these and the later ones alone; return how many terms these are."""
+        read = _POSTINGS_PER_LOOK * len(self._terms)
         for place, term in enumerate(self._terms):
             if self._rest[place] * self._most < self._threshold:
                 return place
             slots, totals = self._add(term, *self._postings.postings(term.number))
-            if max(self._unread[place + 1], len(slots)) >= self._look_from:
+            read += len(slots)
+            is_worth_it = read >= _POSTINGS_PER_LOOK * (len(self._terms) - place - 1)
+            if is_worth_it and max(self._unread[place + 1], len(slots)) >= self._look_from:
                 self._threshold = max(self._threshold, self._reached(slots, totals, place + 1))
+                read = 0
         return len(self._terms)
 
     def _read_repeats(self, terms: Sequence[Term]) -> list[bool]:
@@ -140,7 +155,7 @@ class PrunedSearch:
 
     def _reached(self, slots: Slots, totals: Floats, place: int) -> float:
         """Return what the k-th best of a few good documents scores in the end; the k-th best of all scores no less."""
-        leaders = _leaders(totals, max(_LEADERS, 2 * self._k))
+        leaders = leaders_of(totals, max(LEADERS, 2 * self._k))
         slots, totals = slots[leaders], totals[leaders]
         if self._postings.dead:
             alive = self._postings.alive(slots)
@@ -155,13 +170,20 @@ class PrunedSearch:
         return max(0.0, float(np.partition(totals, len(totals) - self._k)[len(totals) - self._k]))
 
     def _hopeful(self, slots: Slots, rest: float) -> Slots:
-        """Return those of the documents that can still reach the threshold by what the terms left add at most."""
+        """Return those of the documents that can reach the threshold if they had the largest factor."""
         least = self._threshold / self._most - rest
-        return slots if least <= 0.0 else slots[self._sums.at(slots) * _SLACK >= least]
+        return slots if least <= 0.0 else slots[self._sums.at(slots) * SLACK >= least]
+
+    def _can_win(self, slots: Slots, rest: float, own: Floats) -> NDArray[np.bool_]:
+        """Tell which documents can still reach the threshold, each with its own factor, by what is left at most."""
+        bounds = self._sums.at(slots)
+        bounds += rest
+        bounds *= own
+        return bounds >= self._threshold
 
     def _look_up(self, slots: Slots, term: Term) -> None:
         """Add a term to the sums of documents met before; a repetition read before counts twice, which loses none."""
-        if term.postings < _LOOKUPS_PER_SCAN * len(slots):
+        if term.postings < LOOKUPS_PER_SCAN * len(slots):
             slots, shapes = self._postings.postings(term.number)
             totals = self._sums.at(slots)
             held = np.flatnonzero(totals)
@@ -173,7 +195,7 @@ class PrunedSearch:
         self._sums.raise_to(slots, totals + self._saturations.take(shapes) * term.weight)
 
 
-def _leaders(totals: Floats, count: int) -> Slots:
+def leaders_of(totals: Floats, count: int) -> Slots:
     """Return the places of high totals, not always the highest: about *count* of them, if there are as many."""
     width = len(totals) // (2 * count)
     if width < 2:

@@ -40,8 +40,9 @@ class Recall:
 
     A score is `bm25 * importance * recency * phrase`: the last three are factors whose weights are options (see
     `RecallOptions`), with importance and recency as of now. It covers every entry that shares a word with the query,
-    and equal scores stand in the order of arrival. Archived and superseded entries are never returned. An answer that
-    a writer outruns is sought again, at the third time it stands, without what has left meanwhile.
+    and equal scores stand in the order of arrival. Archived and superseded entries are never returned. Ranking
+    and what it finds are of one transaction; beside a writer that never rests the index may be behind it, and what has
+    left meanwhile is left out.
 
     Args:
         storage: Where the entries are; opened before this and closed after it.

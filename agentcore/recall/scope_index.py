@@ -118,7 +118,13 @@ class ScopeIndex:
             return importance * recency if admitted is None else importance * recency * admitted(keys)
 
         terms = self._tokenizer.query_tokens(query)
-        keys, scores = self._index.top(terms, len(self._index) if limit is None else limit, factors, most=1.0)
+        keys, scores = self._index.top(
+            terms,
+            len(self._index) if limit is None else limit,
+            factors,
+            most=1.0,
+            among=None if admitted is None else admitted.keys,
+        )
         return Ranking(keys.tolist(), scores.tolist())
 
     def _factors(self, columns: Floats, decay: Decay, now_us: int) -> tuple[Floats, Floats]:

@@ -1,20 +1,22 @@
 """How the documents of an index answer a query: weights of its terms, sums over all documents or over the best."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
 
-from agentcore.recall.lists import Floats, Slots
+from agentcore.recall.lists import Floats, Keys, Slots
 from agentcore.recall.postings import Postings
-from agentcore.recall.pruning import Factors, PrunedSearch, Term
+from agentcore.recall.pruning import LOOKUPS_PER_SCAN, Factors, PrunedSearch, Term
 from agentcore.recall.sparse_sums import SparseSums
 from agentcore.recall.weighting import Formula, Weighting, lucene_idf, okapi_idf
 
 Weights: TypeAlias = Sequence[tuple[int, float]]
 """Terms of a query by number, in the order in which scores are summed, and their idf."""
 
+_JUDGED_PER_POSTING: Final = 20
+"""Documents that a filter judges one after the other in the time in which it looks up one that a posting names."""
 _MOST_WORTH_PRUNING: Final = 1_000
 """Documents wanted beyond which hardly any is hopeless."""
 
@@ -60,7 +62,7 @@ class Scoring:
         )
         slots, scores = search.run()
         if scores is None or rarest_first != bounded:
-            scores = self._rescored(bounded, slots)
+            slots, scores = self.looked_up(terms, slots)
         return slots, scores
 
     def _bounded(self, number: int, weight: float, count: int) -> Term:
@@ -68,13 +70,26 @@ class Scoring:
         once, most = (weight * self._formula.most(times, length, average) for times in (1, repeated))
         return Term(number, weight, once, most, count)
 
-    def _rescored(self, terms: Sequence[Term], slots: Slots) -> Floats:
-        """The scores of a few documents, summed in the order of the terms."""
-        scores = np.zeros(len(slots))
-        for term in terms:
-            held, shapes = self._postings.found(term.number, slots)
-            scores[held] += self._worth().take(shapes) * term.weight
-        return scores
+    def few(self, terms: Weights, among: Callable[[], Keys]) -> Slots | None:
+        """Return the documents that *among* gives if they are looked up sooner than all postings are read."""
+        postings = self._postings
+        unread = sum(postings.posting_count(number) for number, _ in terms)
+        if unread * _JUDGED_PER_POSTING < len(postings):
+            return None
+        keys = among()
+        if len(keys) * len(terms) * LOOKUPS_PER_SCAN > unread:
+            return None
+        return np.array([postings.slot_of(key) for key in keys.tolist() if key in postings], dtype=np.intp)
+
+    def looked_up(self, terms: Weights, slots: Slots) -> tuple[Slots, Floats]:
+        """Those of a few documents that hold one of the terms, and their scores, summed in the order of the terms."""
+        worth = self._worth() if terms else np.zeros(0)
+        scores, matching = np.zeros(len(slots)), np.zeros(len(slots), dtype=np.bool_)
+        for number, weight in terms:
+            held, shapes = self._postings.found(number, slots)
+            scores[held] += worth.take(shapes) * weight
+            matching[held] = True
+        return slots[matching], scores[matching]
 
     def sum(self, terms: Weights) -> tuple[Slots, Floats]:
         """Every document with one of the terms, and its score."""

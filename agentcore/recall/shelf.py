@@ -19,12 +19,14 @@ from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, Storage
 Row = TypeVar("Row")
 Row_contra = TypeVar("Row_contra", contravariant=True)
 Index = TypeVar("Index", bound="Following[Any]")
+T = TypeVar("T")
 Index_contra = TypeVar("Index_contra", bound="Following[Any]", contravariant=True)
 
 Feed: TypeAlias = Callable[[ReadView, FeedPosition, int], FeedPage[Row]]
 """Gives the next page of one kind of record after a position, with so many rows at most."""
 
 _PAGE: Final = 1_000
+_TRIES: Final = 2
 _ROWS_AT_ONCE: Final = 200
 """Rows indexed before the thread is free for somebody else, and the event loop for a breath: about 5 ms."""
 
@@ -165,6 +167,37 @@ class Shelf(Generic[Index, Row]):
             yield Current(index, to_micros(now), decay)
         await self._budget.use(self._evict, scope, index.nbytes)
 
+    async def ask(self, scope: Scope, work: Callable[[ReadView, Index], T]) -> T:
+        """Call *work* on the recall thread with a view of the scope and the index that holds what the view holds.
+
+        Nobody else uses or changes the index meanwhile. A writer that commits between catching up and asking has the
+        index catch up again; beside one that never rests, the last view may be ahead of the index.
+
+        Args:
+            scope: Whose records to ask for.
+            work: What to ask of both; it may be long only where the question is.
+
+        Raises:
+            HostNotStartedError: recall is not open.
+        """
+        self._thread.require_open()
+        held = self._scopes.setdefault(scope, _Held())
+        async with held.lock:
+            index = await self._index(scope, held)
+            answer = await self._ask(scope, held, index, work)
+        await self._budget.use(self._evict, scope, index.nbytes)
+        return answer
+
+    async def _ask(self, scope: Scope, held: _Held[Index], index: Index, work: Callable[[ReadView, Index], T]) -> T:
+        for _ in range(_TRIES + 1):
+            if held.revision is not None:
+                if_current = partial(_if_current, work=work, index=index, reached=held.revision)
+                answer = await self._thread.run(self._storage.read_here, scope, if_current)
+                if answer is not None:
+                    return answer[0]
+            await self._catch_up(scope, held, index)
+        return await self._thread.run(self._storage.read_here, scope, lambda view: work(view, index))
+
     @asynccontextmanager
     async def as_it_is(self, scope: Scope) -> AsyncGenerator[Index]:
         """Yield the scope's index as far as it has followed; nobody else uses or changes it meanwhile."""
@@ -230,6 +263,11 @@ def _next_page(
     """Return the next page; None if the scope is still at the revision that was reached, as it nearly always is."""
     unchanged = reached is not None and view.revision == reached
     return view.now, view.decay, None if unchanged else feed(view, position, _PAGE)
+
+
+def _if_current(view: ReadView, *, work: Callable[[ReadView, Index], T], index: Index, reached: int) -> tuple[T] | None:
+    """Return what *work* answers; None if the scope is past the revision that was reached."""
+    return (work(view, index),) if view.revision == reached else None
 
 
 def _slices(rows: Sequence[Row]) -> Iterator[list[Row]]:

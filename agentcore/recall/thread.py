@@ -62,17 +62,21 @@ class RecallThread:
         return self._tokenizer
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run *call* on the thread; a cancelled caller still waits, so that no slice runs unknown.
+        """Run *call* on the thread; one cancelled before its turn never runs, after that it is waited for.
+
+        So no slice runs unknown.
 
         Raises:
             HostNotStartedError: recall is not open.
         """
-        work = partial(call, *args, **kwargs)
-        future = asyncio.get_running_loop().run_in_executor(self.require_open(), work)
+        job = self.require_open().submit(partial(call, *args, **kwargs))
         try:
-            return await asyncio.shield(future)
+            return await asyncio.wrap_future(job)
         except asyncio.CancelledError:
-            await asyncio.wait([future])
+            if not job.cancel():
+                under_way = asyncio.wrap_future(job)
+                await asyncio.wait([under_way])
+                under_way.exception()
             raise
 
     def at_leisure(self, work: Callable[[], bool]) -> None:

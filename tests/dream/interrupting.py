@@ -40,6 +40,11 @@ class WatchedStorage:
             raise Killed
         return await self._storage.read(scope, work)
 
+    def read_here(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
+        if self.is_dead:
+            raise Killed
+        return self._storage.read_here(scope, work)
+
     async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
         number = self.writes  # others may begin before this one is done
         self.writes += 1

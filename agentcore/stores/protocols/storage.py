@@ -251,6 +251,10 @@ class Storage(Protocol):
         """Run *work* on a consistent view of *scope*."""
         ...
 
+    def read_here(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
+        """Do what `read` does on the calling thread, which waits: a worker's, never the one of an event loop."""
+        ...
+
     async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
         """Run *work* in one transaction; what it raises rolls everything back."""
         ...

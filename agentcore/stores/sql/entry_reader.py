@@ -13,7 +13,7 @@ from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, Material, Repeated
 from agentcore.stores.sql.conditions import has_element, is_active, is_pinned, is_retired, starts_with
-from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entries
+from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entries, to_entry
 from agentcore.stores.sql.feed import ENTRIES, FACETS, read_feed
 from agentcore.stores.sql.schema import entries, entry_sources
 from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, of_my_scope
@@ -91,8 +91,8 @@ class SqlEntryReader:
             # A key named twice is found once, so few lengths of the list are enough.
             named = chunk + chunk[-1:] * (-len(chunk) % _KEYS_AT_ONCE)
             asked = {f"key_{number}": key for number, key in enumerate(named)}
-            rows: list[Any] = list(self._transaction.execute(_by_keys(len(named)), **asked))
-            found.update(zip((row.pk for row in rows), to_entries(self._transaction, rows), strict=True))
+            rows = self._transaction.execute(_by_keys(len(named)), **asked).all()
+            found.update((row[-1], to_entry(self._transaction, row)) for row in rows)
         return found
 
     def resolve(self, prefix: str) -> str:

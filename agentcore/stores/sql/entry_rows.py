@@ -39,6 +39,11 @@ RECORD_COLUMNS = (
     entries.c.version,
 )
 
+# A table is asked in a tenth of the time in which an enumeration is.
+_LEVELS = {level.value: level for level in Level}
+_TRUSTS = {trust.value: trust for trust in Trust}
+_STATES = {status.value: status for status in Status}
+
 
 def to_entries(transaction: Transaction, rows: Iterable[Sequence[Any]]) -> list[MemoryEntry]:
     """Build entries whose importance is as of the transaction's instant."""
@@ -48,7 +53,9 @@ def to_entries(transaction: Transaction, rows: Iterable[Sequence[Any]]) -> list[
 def to_entry(transaction: Transaction, row: Sequence[Any]) -> MemoryEntry:
     """Build one entry from the columns of `RECORD_COLUMNS`."""
     base: float = row[4]
-    last_seen_at = from_micros(row[8])
+    created, recorded, seen = row[5], row[6], row[8]
+    created_at = from_micros(created)
+    last_seen_at = created_at if seen == created else from_micros(seen)
     return MemoryEntry(
         id=row[0],
         scope=transaction.scope,
@@ -57,19 +64,19 @@ def to_entry(transaction: Transaction, row: Sequence[Any]) -> MemoryEntry:
         tags=_texts(row[3]),
         base=base,
         importance=transaction.decay.value(base, last_seen_at, transaction.now),
-        created_at=from_micros(row[5]),
-        recorded_at=from_micros(row[6]),
+        created_at=created_at,
+        recorded_at=created_at if recorded == created else from_micros(recorded),
         updated_at=_instant(row[7]),
         last_seen_at=last_seen_at,
         own_count=row[9],
         absorbed=_counts(row[10]),
         subject_time=SubjectTime.parse(row[11]) if row[11] else None,
         metadata=orjson.loads(row[12]) if row[12] != "{}" else {},
-        level=Level(row[13]),
+        level=_LEVELS[row[13]],
         sources=tuple(SourceRef.parse(item) for item in _texts(row[14])),
-        trust=Trust(row[15]),
+        trust=_TRUSTS[row[15]],
         pinned=bool(row[16]),
-        status=Status(row[17]),
+        status=_STATES[row[17]],
         status_reason=row[18],
         successor=row[19],
         status_at=_instant(row[20]),

@@ -36,8 +36,9 @@ FILE_NAME = "agentcore.db"
 class SqlStorage:
     """Records in SQLite; opened and closed by the host.
 
-    One thread writes; two read beside it on the last committed state. Objects are built on those threads. What was
-    committed survives the death of the process; a power cut can cost the last transactions, never their wholeness.
+    One thread writes; two read beside it on the last committed state. Objects are built on those threads, or on that of
+    whoever calls `read_here`. What was committed survives the death of the process; a power cut can cost the last
+    transactions, never their wholeness.
 
     Args:
         path: The database file, created with its folder when missing; None keeps everything in memory.
@@ -99,6 +100,15 @@ class SqlStorage:
     async def read(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
         """Run *work* on a consistent view of *scope*."""
         return await _on(self._read_threads, lambda: self._read(scope, work))
+
+    def read_here(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
+        """Do what `read` does on the calling thread, which waits: a worker's, never the one of an event loop."""
+        if self._read_threads is None:
+            raise HostNotStartedError(service="storage")
+        if self._path is None:
+            # All transactions share the one connection of a database in memory.
+            return self._read_threads.submit(self._read, scope, work).result()
+        return self._read(scope, work)
 
     async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
         """Run *work* in one transaction; what it raises rolls everything back."""
@@ -228,14 +238,15 @@ async def _on(threads: ThreadPoolExecutor | None, call: Callable[[], T]) -> T:
     if threads is None:
         raise HostNotStartedError(service="storage")
     job = threads.submit(call)
-    future = asyncio.wrap_future(job)
     try:
-        return await asyncio.shield(future)
+        return await asyncio.wrap_future(job)
     except asyncio.CancelledError:
         if not job.cancel():
-            while not future.done():
+            under_way = asyncio.wrap_future(job)
+            while not under_way.done():
                 with suppress(asyncio.CancelledError):
-                    await asyncio.wait([future])
+                    await asyncio.wait([under_way])
+            under_way.exception()
         raise
 
 

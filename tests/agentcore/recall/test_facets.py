@@ -77,6 +77,8 @@ def test_columns_admit_what_the_entries_themselves_would(monkeypatch: pytest.Mon
             for where in FILTERS:
                 wanted = [key in here and admits(where, here[key]) for key in keys.tolist()]
                 assert facets.admitting(where)(keys).tolist() == wanted
+                every = sorted(key for key, one in here.items() if admits(where, one))
+                assert sorted(facets.admitting(where).keys().tolist()) == every
     assert 0 < facets.nbytes < 100_000
     facets.restart()
     assert not facets.admitting(RecallFilter())(np.array([1, 2])).any()

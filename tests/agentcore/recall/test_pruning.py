@@ -30,11 +30,8 @@ def factors(_: object, columns: NDArray[np.float64]) -> NDArray[np.float64]:
 def same_answers(pruned: Bm25Index, whole: Bm25Index, query: Sequence[str], k: int) -> bool:
     """Whether both give the same keys and, to the last bit, the same scores, plain and with factors."""
     asked = ({}, {"factors": factors, "most": 1.0}, {"factors": factors})
-    answers = [[(index.top(query, k, **how)) for how in asked] for index in (pruned, whole)]
-    return all(
-        one[0].tolist() == other[0].tolist() and one[1].tolist() == other[1].tolist()
-        for one, other in zip(*answers, strict=True)
-    )
+    answers = [[[part.tolist() for part in index.top(query, k, **how)] for how in asked] for index in (pruned, whole)]
+    return answers[0] == answers[1] and all(bounded == unbounded for _, bounded, unbounded in answers)
 
 
 @given(steps, queries, st.integers(1, 12), forms)
@@ -72,6 +69,31 @@ def test_pruning_changes_no_answer_among_thousands_of_documents(weighting: Weigh
     for size in (1, 2, 3, 4, 6, 9) * 6:
         query = [f"t{term}" for term in rng.choice(400, size=size, p=shares)]
         assert same_answers(*indexes, query, int(rng.choice([1, 3, 10, 100, 5_000])))
+
+
+@pytest.mark.parametrize("weighting", Weighting)
+def test_a_narrow_filter_has_few_documents_scored_and_changes_no_answer(weighting: Weighting) -> None:
+    rng = np.random.default_rng(5)
+    documents = [[f"t{term}" for term in rng.integers(0, 20, size=rng.integers(0, 12))] for _ in range(3_000)]
+    narrow, whole = both(weighting, 1.2, 0.25)
+    for index in (narrow, whole):
+        index.update_many(range(3_000), documents, rng.random((3_000, 1)).tolist())
+    admitted = [*range(0, 3_000, 150), 4_000]
+    for index in (narrow, whole):
+        index.remove(300)
+    looked_at: list[int] = []
+
+    def filtered(keys: NDArray[np.int64], _: object) -> NDArray[np.float64]:
+        looked_at.append(len(keys))
+        return np.isin(keys, admitted) * (1.0 + keys % 3)
+
+    for size in (1, 2, 5, 9):
+        query = [f"t{term}" for term in rng.integers(0, 22, size=size)]
+        looked_at.clear()
+        found = [one.tolist() for one in narrow.top(query, 7, filtered, 3.0, among=lambda: np.array(admitted))]
+        assert sum(looked_at) < len(admitted)
+        assert found == [one.tolist() for one in whole.top(query, 7, filtered, 3.0)]
+        assert sum(looked_at) > 100
 
 
 def test_hopeless_documents_are_not_scored() -> None:

@@ -426,6 +426,9 @@ class Pages:
     before_read: Callable[["Pages"], None] = lambda _: None
 
     async def read(self, scope: Scope, work: Callable[[Any], Any]) -> Any:
+        return self.read_here(scope, work)
+
+    def read_here(self, scope: Scope, work: Callable[[Any], Any]) -> Any:
         self.reads += 1
         self.before_read(self)
         view = SimpleNamespace(scope=scope, now=NOON, decay=Decay(), revision=self.revision, entries=self)
