@@ -11,6 +11,7 @@ from dreaming import NOW
 from watching_over import ANA, HOUR, MINUTE, Stage, a_stage
 
 from agentcore import AgentHostBuilder, Scope
+from agentcore.domain.capability import Capability
 from agentcore.hosting.errors import ServiceFailedError
 from agentcore.testing import ManualClock
 from dream.cycle.scheduling.planning import Planner
@@ -256,6 +257,40 @@ async def test_other_options_are_planned_for_at_the_start_and_a_clock_set_back_s
         assert len(watched.service.looks) < 12
         await watched.go_on(51 * HOUR, by=HOUR)
     assert len(stage.reports) == 1
+
+
+async def test_a_pass_that_is_switched_on_or_comes_to_have_a_model_finds_its_work_though_nothing_is_new(stage: Stage):
+    options = stage.world.options
+    stage.world.options = options.replace(modes={"exact-fold": "off"})
+    await stage.world.add("Ana likes tea.", "Ana likes tea.")
+    async with stage.watched() as watched:
+        await watched.go_on(10 * MINUTE, by=5 * MINUTE)
+        assert (await stage.dreams.explain()).due_at is None
+    async with stage.watched():
+        assert (await stage.dreams.explain()).due_at is None  # the same options make no work
+    stage.world.options = options
+    async with stage.watched() as watched:
+        await watched.go_on(4 * HOUR, by=5 * MINUTE)
+    assert stage.ran() == ["interval 5", "interval 245"]
+    assert stage.reports[-1].changes == 2
+    of_two = [Planner(options, stage.world.ids, one).terms for one in (frozenset(), frozenset({Capability.LLM}))]
+    assert of_two[0].gives_other_work(of_two[1].options_hash)
+
+
+@pytest.mark.parametrize("most", [1, 200])
+async def test_what_waits_for_a_person_starts_no_dream_before_that_person_has_decided(most: int):
+    async with a_stage(modes={"*": "propose"}, review={"max_waiting": most}) as stage, stage.watched() as watched:
+        await stage.world.add("Ana likes tea.", "Ana likes tea.", "Ana bakes rye.", "Ana bakes rye.")
+        await watched.go_on(HOUR, by=5 * MINUTE)
+        await stage.world.add("Ana likes tea.")
+        await watched.go_on(24 * HOUR, by=HOUR)
+        dreamt = len(stage.ran())
+        assert dreamt == (1 if most == 1 else 2)
+        for proposal in await stage.dreams.proposals():
+            await stage.dreams.approve([proposal.proposal_id])
+        await watched.go_on(8 * HOUR, by=HOUR)
+        assert len(stage.ran()) == dreamt + 1
+        assert [run.passes[1].proposed for run in stage.reports] == ([1, 1] if most == 1 else [2, 0, 1])
 
 
 async def test_a_state_of_a_later_version_is_left_alone(stage: Stage):
