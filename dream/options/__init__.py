@@ -159,7 +159,7 @@ class DreamOptions(Options):
             allowed = f"the presets are {', '.join(Preset)}"
             raise InvalidOptionsError(field=f"{cls.section}.preset", value=name, allowed=allowed)
         choice = preset_choice(Preset(name))
-        return cls(schedule=choice.schedule, modes=dict.fromkeys(choice.disabled, PassMode.OFF))
+        return cls(schedule=choice.schedule, modes=dict.fromkeys(sorted(choice.disabled), PassMode.OFF))
 
     def mode(self, pass_name: str) -> PassMode:
         """Return what becomes of the changes of a pass; retention and log consumption never propose theirs.

@@ -67,7 +67,13 @@ def test_every_option_is_shown_with_who_said_so(cli: CommandLine, monkeypatch: p
         ("[dreaming]\nstep_size = 0\n", "dreaming.step_size"),
         ("[dreaming]\nsteps = 3\n", "dreaming.steps"),
         ('[dreaming.schedule.trigger]\nkind = "cron"\nexpression = "61 * * * *"\n', "expression"),
-        ("dreaming = 3\n", "[dreaming]"),
+        ("dreaming = 3\n", "write a table [dreaming]"),
+        ("[dreamin]\nstep_size = 3\n", "there is no table [dreamin]; write [dreaming]"),
+        ('[dreaming.schedule.trigger]\nevery = "-4h"\n', "write a duration in seconds or by ISO 8601"),
+        ('[dreaming.schedule.trigger]\nkind = "weekly"\n', "its kind is one of 'interval', 'cron'"),
+        ('[dreaming]\npasses = ["x"]\n', "only code can give it"),
+        ('[dreaming]\nmodes = "off"\n', "dreaming.modes = 'off' is not possible: write a table"),
+        ('[dreaming]\nenabled = "maybe"\n', "write true or false"),
     ],
 )
 def test_what_cannot_be_configured_is_refused_in_one_sentence(cli: CommandLine, text: str, named: str):
@@ -75,6 +81,16 @@ def test_what_cannot_be_configured_is_refused_in_one_sentence(cli: CommandLine, 
     refused = cli("config", "show")
     assert refused.code == 2
     assert named in refused.complaint
+
+
+def test_a_variable_alone_changes_the_usual_trigger(cli: CommandLine, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AGENTCORE_DREAMING__SCHEDULE__TRIGGER__EVERY", "PT6H")
+    found = {one["name"]: one for one in cli("--json", "config", "show").document["options"]}
+    every, kind = found["schedule.trigger.every"], found["schedule.trigger.kind"]
+    assert [(one["value"], one["source"]) for one in (every, kind)] == [
+        ("PT6H", "environment"),
+        ("interval", "default"),
+    ]
 
 
 def test_another_trigger_leaves_nothing_of_the_presets(cli: CommandLine):
