@@ -308,6 +308,32 @@ async def test_a_state_of_a_later_version_is_left_alone(stage: Stage):
     assert stored == 99
 
 
+@pytest.mark.parametrize("state", ["", "[]", "{}", "null", '{"version": 1, "work": 7}', '{"version": "x"}'])
+async def test_a_state_that_cannot_be_read_counts_as_a_scope_never_seen(
+    stage: Stage, state: str, caplog: pytest.LogCaptureFixture
+):
+    await stage.learn("Ana likes tea.")
+    async with stage.watched():
+        pass
+    broken = "UPDATE schedules SET state = ?, due_at = 0"
+    await stage.world.write(lambda unit: unit.transaction.connection.exec_driver_sql(broken, (state,)))
+    async with stage.watched() as watched:
+        await watched.go_on(10 * MINUTE, by=5 * MINUTE)
+    assert stage.ran() == ["interval 5"]
+    assert "schedule_unreadable" in [record.message for record in caplog.records]
+
+
+async def test_a_scope_whose_dream_fails_keeps_no_other_from_its_own(stage: Stage):
+    ben = Scope("acme", "agent", "ben")
+    stage.order = (Place(Broken(times=1), "alone"),)
+    async with stage.watched() as watched:
+        await stage.learn("Ana likes tea.")
+        await stage.say(scope=ben)
+        await watched.go_on(5 * MINUTE)
+    told = {str(run.scope): run.outcome for run in stage.reports}
+    assert told == {"acme/agent/ana": Outcome.FAILED, "acme/agent/ben": Outcome.COMPLETED}
+
+
 async def test_it_sleeps_a_minute_at_most_and_reads_nothing_meanwhile(stage: Stage):
     async with stage.watched() as watched:
         await watched.go_on(HOUR, by=timedelta(seconds=7))
