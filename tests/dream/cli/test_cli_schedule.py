@@ -93,6 +93,17 @@ def test_a_variable_alone_changes_the_usual_trigger(cli: CommandLine, monkeypatc
     ]
 
 
+def test_a_preset_says_only_what_it_chooses(cli: CommandLine):
+    written(cli.data, '[dreaming]\npreset = "reviewed"\n')
+    options = cli("--json", "config", "show").document["options"]
+    told = {one["name"]: one["value"] for one in options if one["source"] == "preset"}
+    assert told.pop("modes.*") == "propose"
+    assert {value for name, value in told.items() if name.startswith("modes.")} == {"off"}
+    assert {name: value for name, value in told.items() if not name.startswith("modes.")} == {
+        "schedule.trigger.kind": "daily", "schedule.trigger.at": "03:00", "max_outputs": 5,
+    }  # fmt: skip
+
+
 def test_another_trigger_leaves_nothing_of_the_presets(cli: CommandLine):
     written(cli.data, '[dreaming]\npreset = "peer"\n[dreaming.schedule.trigger]\nkind = "daily"\nat = "04:00"\n')
     options: dict[str, Any] = {one["name"]: one["value"] for one in cli("--json", "config", "show").document["options"]}
