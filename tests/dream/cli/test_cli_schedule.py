@@ -22,6 +22,8 @@ def test_a_scope_is_told_when_it_dreams_next_and_what_it_waits_for(cli: CommandL
     assert [row["pass"] for row in explained["work"]] == ["exact-fold", "near-duplicates"]
     told = cli("explain").out
     assert "shut  interval" in told
+    assert "open  paused       nobody paused it\n" in told
+    assert "open  dreaming     dreams are on (by default)\n" in told
     assert "To do now: exact-fold, near-duplicates." in told
     assert "next dream" in cli("status").out
 
