@@ -21,6 +21,7 @@ from dream.domain.report import Outcome, RunKind
 from dream.options import CatchUp, DailyAt, Heartbeat, Interval, Threshold
 from dream.passes import Place
 from dream.stores import bookkeeping
+from dream.stores.schedules import ANYTHING_NEW
 from dream.triggers import GateName, Reason
 
 SOON = Threshold(min_new=2, cooldown=timedelta(0), idle=timedelta(minutes=10))
@@ -288,9 +289,21 @@ async def test_what_waits_for_a_person_starts_no_dream_before_that_person_has_de
         assert dreamt == (1 if most == 1 else 2)
         for proposal in await stage.dreams.proposals():
             await stage.dreams.approve([proposal.proposal_id])
-        await watched.go_on(8 * HOUR, by=HOUR)
+        await watched.go_on(5 * HOUR, by=HOUR)
         assert len(stage.ran()) == dreamt + 1
         assert [run.passes[1].proposed for run in stage.reports] == ([1, 1] if most == 1 else [2, 0, 1])
+
+
+async def test_passes_are_asked_again_about_what_was_taken_back(stage: Stage):
+    async with stage.watched() as watched:
+        await stage.world.add("Ana likes tea.", "Ana likes tea.")
+        await watched.go_on(10 * MINUTE, by=5 * MINUTE)
+        await stage.dreams.undo(stage.reports[0].run_id)
+        assert (await stage.dreams.status()).schedule.work[-1].name == ANYTHING_NEW
+        await watched.go_on(30 * HOUR, by=HOUR)
+    asked = await stage.dreams.explain()
+    assert (len(stage.ran()), asked.work, asked.due_at) == (2, (), None)
+    assert len(await stage.world.active()) == 2
 
 
 async def test_a_state_of_a_later_version_is_left_alone(stage: Stage):
