@@ -23,6 +23,23 @@ _DECAY = Decay()
 _RECALL = RecallOptions()
 _TURNS = TurnOptions()
 
+_WANTED = {
+    "bool": "write true or false",
+    "int": "write a whole number",
+    "float": "write a number",
+    "string": "write a text",
+    "time_delta": "write a duration in seconds or by ISO 8601, such as PT4H",
+    "dict": "write a table",
+    "mapping": "write a table",
+    "model": "write a table",
+    "tuple": "write a list",
+    "list": "write a list",
+    "frozen_set": "write a list",
+    "callable": "give a function, which only code can",
+    "union_tag_not_found": "add its kind",
+}
+"""What is told where a value has the wrong type, by how pydantic's name of the problem begins."""
+
 
 class Options(BaseModel):
     """Base of all options: immutable, changed by `replace`.
@@ -235,6 +252,19 @@ def _refusal(options: type[Options], problem: Mapping[str, Any]) -> InvalidOptio
     field = ".".join(str(part) for part in (options.section, *problem["loc"]) if part != "")
     allowed = f"there is none of that name; the options are {', '.join(sorted(options.model_fields))}"
     if problem["type"] != "extra_forbidden":
-        message: str = problem["msg"]
-        allowed = message[:1].lower() + message[1:]
+        allowed = _wanted(problem)
     return InvalidOptionsError(field=field, value=problem["input"], allowed=allowed)
+
+
+def _wanted(problem: Mapping[str, Any]) -> str:
+    kind: str = problem["type"]
+    if kind == "union_tag_invalid":
+        return f"its kind is one of {problem['ctx']['expected_tags']}"
+    if kind == "is_instance_of":
+        return f"only code can give it, as {problem['ctx']['class']}"
+    for ending in ("", "_type", "_parsing", "_from_float", "_attributes_type"):
+        told = _WANTED.get(kind.removesuffix(ending))
+        if told is not None:
+            return told
+    message: str = problem["msg"]
+    return message[:1].lower() + message[1:]

@@ -1,6 +1,7 @@
 """The settings file of a data directory: one table for each part that is configured without code."""
 
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import cast
 
@@ -29,7 +30,18 @@ def read_section(path: Path, name: str) -> dict[str, object]:
         problem = f"it cannot be read: {error.strerror}"
     else:
         section: object = document.get(name, {})
-        if isinstance(section, dict):
+        meant = "" if name in document else _misspelt(name, document)
+        if meant:
+            problem = f"there is no table [{meant}]; write [{name}]"
+        elif isinstance(section, dict):
             return cast("dict[str, object]", section)
-        problem = f"write a table [{name}]"
+        else:
+            problem = f"write a table [{name}]"
     raise InvalidOptionsError(field="settings file", value=str(path), allowed=problem)
+
+
+def _misspelt(name: str, written: Iterable[str]) -> str:
+    """Return what somebody wrote who meant *name*; empty if nobody did."""
+    from difflib import get_close_matches  # noqa: PLC0415 - seldom wanted
+
+    return next(iter(get_close_matches(name, list(written), n=1, cutoff=0.8)), "")

@@ -101,7 +101,7 @@ class Reviewer:
             delivery = Delivery() if barred else await documents.deliver()
             passes = tuple(delivery.told_in(one.report(name)) for name, one in decided.items())
             finished = report.with_passes(passes, self._parts.clock.now())
-            await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.close(finished))
+            await self._parts.storage.write(scope, partial(_close, report=finished))
             return finished
 
     def _writer(self, report: RunReport, pass_name: str, lease: Lease) -> StepWriter:
@@ -233,3 +233,8 @@ def _batches(found: Sequence[WaitingProposal], size: int) -> list[tuple[str, lis
             batches[-1][1].append(one)
             room -= weight
     return batches
+
+
+def _close(unit: UnitOfWork, report: RunReport) -> None:
+    bookkeeping(unit).runs.close(report)
+    unit.activity.notify()  # what waited for the decision may be work for a dream now

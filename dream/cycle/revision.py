@@ -142,6 +142,7 @@ class Reviser:
                 books = bookkeeping(unit)
                 books.plans.delete(plan.plan_id)
                 books.runs.close(finished)
+                unit.activity.notify()
 
             await self._parts.storage.write(scope, close)
             return finished
@@ -208,7 +209,12 @@ class Reviser:
         )
         made = made if delivery is None else delivery.told_in(made)
         finished = report.with_passes((made,), self._parts.clock.now())
-        await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.close(finished))
+
+        def close(unit: UnitOfWork) -> None:
+            bookkeeping(unit).runs.close(finished)
+            unit.activity.notify()  # passes may have to look again at what was taken back
+
+        await self._parts.storage.write(scope, close)
         return finished
 
     def _deferred(self, scope: Scope, kind: RunKind, target: str, *, reason: str = Deferral.LEASE_HELD) -> RunReport:

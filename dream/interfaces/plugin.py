@@ -57,6 +57,6 @@ def _dreams(parts: HostParts, options: DreamOptions, found: Configured, *, in_ba
     watch = Watch(parts, options)
     service = None
     if in_background:
-        planner, runner = Planner(options, parts.ids), Runner(parts, options)
+        planner, runner = Planner(options, parts.ids, parts.capabilities), Runner(parts, options)
         service = DreamService(parts=parts, options=options, runner=runner, planner=planner, watch=watch)
     return Dreams(parts, options, shared=Shared(watch, service, found))

@@ -23,12 +23,13 @@ from dream.options.memories import (
 from dream.options.own_passes import Insertion, OwnPass, OwnPasses, Side
 from dream.options.presets import Preset, preset_choice
 from dream.options.promotion import DocumentOptions, PromotionOptions, ScorerName
-from dream.options.reviewing import PassMode, ReviewOptions
+from dream.options.reviewing import OTHERS, PassMode, ReviewOptions
 from dream.options.scheduling import CatchUp, SchedulingOptions
 from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, SkillOptimizationOptions
 from dream.options.triggers import AllOf, AnyOf, CapWindow, Cron, DailyAt, Heartbeat, Idle, Interval, Threshold, Trigger
 
 __all__ = [
+    "OTHERS",
     "AllOf",
     "AnyOf",
     "CapWindow",
@@ -70,8 +71,6 @@ __all__ = [
 ]
 
 
-OTHERS = "*"
-"""What stands in `DreamOptions.modes` for every pass that is not named there."""
 PURGER = "retention"
 """The one pass that removes records for good."""
 _PROMOTER = "wisp-failures"
@@ -169,7 +168,9 @@ class DreamOptions(Options):
             allowed = f"the presets are {', '.join(Preset)}"
             raise InvalidOptionsError(field=f"{cls.section}.preset", value=name, allowed=allowed)
         choice = preset_choice(Preset(name))
-        return cls(schedule=choice.schedule, modes=dict.fromkeys(choice.disabled, PassMode.OFF))
+        if choice.max_outputs is None:
+            return cls(schedule=choice.schedule, modes=choice.modes)
+        return cls(schedule=choice.schedule, modes=choice.modes, max_outputs=choice.max_outputs)
 
     def mode(self, pass_name: str) -> PassMode:
         """Return what becomes of the changes of a pass; retention and log consumption never propose theirs.

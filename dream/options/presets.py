@@ -1,9 +1,11 @@
 """The presets: when other systems dream, and with which passes, by their documented defaults."""
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
+from dream.options.reviewing import OTHERS, PassMode
 from dream.options.scheduling import SchedulingOptions
 from dream.options.triggers import CapWindow, DailyAt, Heartbeat, Idle, Interval, Threshold
 
@@ -26,7 +28,7 @@ class Preset(StrEnum):
     PEER = "peer"
     """Honcho: after 50 new facts, 8 hours and an hour of silence; what concerns people, no skills."""
     REVIEWED = "reviewed"
-    """Dense-Mem: at 03:00 local time; no model writes into the memory."""
+    """Dense-Mem: at 03:00 local time; what would change waits for a person, five new records a night; no skills."""
     PROMOTION = "promotion"
     """nexo-rs: on its heartbeat, a day after the last; without a model, and nothing is merged."""
     IDLE = "idle"
@@ -39,11 +41,13 @@ class PresetChoice:
 
     Args:
         schedule: When dreams start.
-        disabled: Passes that are switched off.
+        modes: What becomes of the changes of passes, as far as they are not made.
+        max_outputs: New records that one run may write; None: no bound.
     """
 
     schedule: SchedulingOptions
-    disabled: frozenset[str] = frozenset()
+    modes: Mapping[str, PassMode] = field(default_factory=dict[str, PassMode])
+    max_outputs: int | None = None
 
 
 def preset_choice(preset: Preset) -> PresetChoice:
@@ -59,13 +63,18 @@ def preset_choice(preset: Preset) -> PresetChoice:
             return PresetChoice(SchedulingOptions(trigger=trigger, busy_poll=timedelta(seconds=5)))
         case Preset.PEER:
             trigger = Threshold(min_new=50, cooldown=timedelta(hours=8), idle=timedelta(minutes=60))
-            return PresetChoice(SchedulingOptions(trigger=trigger), _MEMORIES_ALONE)
+            return PresetChoice(SchedulingOptions(trigger=trigger), _off(_MEMORIES_ALONE))
         case Preset.REVIEWED:
-            return PresetChoice(SchedulingOptions(trigger=DailyAt(at="03:00")), _MODEL_PASSES)
+            modes = {OTHERS: PassMode.PROPOSE} | _off(_MEMORIES_ALONE)
+            return PresetChoice(SchedulingOptions(trigger=DailyAt(at="03:00")), modes, max_outputs=5)
         case Preset.PROMOTION:
             trigger = Heartbeat(beat=timedelta(seconds=30), every=timedelta(hours=24))
             without = _MODEL_PASSES | {"exact-fold", "near-duplicates"}
-            return PresetChoice(SchedulingOptions(trigger=trigger, zone="UTC"), without)
+            return PresetChoice(SchedulingOptions(trigger=trigger, zone="UTC"), _off(without))
         case Preset.IDLE:
             trigger = Idle(after=timedelta(minutes=120), max_per_day=3, window=CapWindow.CALENDAR)
-            return PresetChoice(SchedulingOptions(trigger=trigger), _MEMORIES_ALONE)
+            return PresetChoice(SchedulingOptions(trigger=trigger), _off(_MEMORIES_ALONE))
+
+
+def _off(passes: Collection[str]) -> dict[str, PassMode]:
+    return dict.fromkeys(sorted(passes), PassMode.OFF)

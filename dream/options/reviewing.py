@@ -8,6 +8,9 @@ from pydantic import Field
 
 from agentcore.hosting.options import Options
 
+OTHERS = "*"
+"""What stands in `DreamOptions.modes` for every pass that is not named there."""
+
 
 class PassMode(StrEnum):
     """What becomes of the changes of a pass."""

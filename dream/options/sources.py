@@ -12,7 +12,7 @@ import orjson
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
 from agentcore.llm.settings_file import FILE_NAME, read_section
-from dream.options import DreamOptions
+from dream.options import DreamOptions, Interval
 
 SECTION = "dreaming"
 """The settings file's table of the options of dreams, and what their variables begin with after AGENTCORE_."""
@@ -98,7 +98,8 @@ def configured(data_dir: Path | None = None) -> Configured:
     from_file, from_variable = written.pop(PRESET, None), said.pop(PRESET, None)
     preset = from_file if from_variable is None else from_variable
     sources: dict[str, OptionSource] = {}
-    values: Values = {}
+    # What is said of a trigger of no kind is said of the usual one.
+    values: Values = {"schedule": {"trigger": {_KIND: Interval().kind}}}
     layers = ((OptionSource.PRESET, _of_preset(preset)), (OptionSource.FILE, written), (OptionSource.ENVIRONMENT, said))
     for source, layer in layers:
         values = _laid_over(values, layer)

@@ -1,6 +1,6 @@
 """What else bears upon the next dream of many scopes: pauses, leases, and the tokens of the day."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
@@ -8,12 +8,27 @@ from hashlib import blake2b
 import orjson
 from sqlalchemy import func, select
 
+from agentcore.domain.capability import Capability
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.sql.processes import is_gone
 from agentcore.stores.sql.schema import leases, model_calls, model_failures, settings
 from agentcore.stores.sql.transaction import Transaction
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.options import DreamOptions
+
+_DIGEST = 32
+"""Characters of each half of a hash of options."""
+_GIVES_NO_WORK = {
+    "schedule",
+    "enabled",
+    "force",
+    "alarm_after",
+    "step_size",
+    "max_outputs",
+    "resume_within",
+    "lease",
+}
+"""Options that give no pass work it did not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +40,7 @@ class Terms:
         force: Whether scopes dream that switched dreams off.
         tokens_per_day: What a day may cost; None for no bound.
         zone: The machine's own time zone.
-        options_hash: Of all that a due time is computed from.
+        options_hash: Of all that a due time is computed from; ends in the hash of what gives passes work.
     """
 
     enabled: bool
@@ -35,13 +50,16 @@ class Terms:
     options_hash: str
 
     @classmethod
-    def of(cls, options: DreamOptions, zone: str) -> "Terms":
-        """Return the terms that *options* set on a machine in *zone*."""
-        schedule = options.schedule.model_dump(mode="json")
-        modes = {name: mode.value for name, mode in options.modes.items()}
-        said = [schedule, options.enabled, options.force, modes, options.model.tokens_per_day, zone]
-        digest = blake2b(orjson.dumps(said, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()
-        return cls(options.enabled, options.force, options.model.tokens_per_day, zone, digest)
+    def of(cls, options: DreamOptions, zone: str, capabilities: Collection[Capability] = ()) -> "Terms":
+        """Return the terms that *options* set on a machine in *zone*, in a host that has these *capabilities*."""
+        timing = [options.schedule.model_dump(mode="json"), options.enabled, options.force, zone]
+        doing = options.model_dump(mode="json", exclude=_GIVES_NO_WORK, fallback=_name_of)
+        marks = _digest(timing) + _digest([doing, sorted(one.value for one in capabilities)])
+        return cls(options.enabled, options.force, options.model.tokens_per_day, zone, marks)
+
+    def gives_other_work(self, options_hash: str) -> bool:
+        """Tell whether passes may have other work than under the options with that hash."""
+        return options_hash[_DIGEST:] != self.options_hash[_DIGEST:]
 
     def renews_at(self, now: datetime) -> datetime | None:
         """Return when the tokens of the day are renewed; None if there is no bound."""
@@ -80,6 +98,14 @@ def read_facts(transaction: Transaction, keys: Sequence[int], terms: Terms) -> d
         )
         for key in keys
     }
+
+
+def _digest(said: object) -> str:
+    return blake2b(orjson.dumps(said, option=orjson.OPT_SORT_KEYS), digest_size=_DIGEST // 2).hexdigest()
+
+
+def _name_of(value: object) -> str:
+    return str(getattr(value, "__qualname__", type(value).__qualname__))
 
 
 def start_of_day(now: datetime) -> datetime:

@@ -4,6 +4,7 @@ Rows of many scopes are read and written at once: the scheduler of a fleet looks
 statements, and never at the others.
 """
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from dream.triggers import STATE_VERSION, Decision, PassWork, Reason, ScheduleSt
 ANYTHING_NEW = "(anything new)"
 """The name of work that no pass has been asked about yet: something was stored since they were."""
 
+_log = logging.getLogger(__name__)
 _WIDE, _OWN = switches.alias("wide"), switches.alias("own")
 _UPDATE = (
     update(schedules)
@@ -153,7 +155,9 @@ _ALL = select(
 
 def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms: Terms, now: datetime) -> Schedule:
     scope = Scope(row.workspace, row.observer, row.observed)
-    stored = StoredState() if row.state is None else decode(row.state)
+    stored, is_readable = _stored(row.state)
+    if not is_readable:
+        _log.warning("schedule_unreadable", extra={"scope": str(scope)})
     known = facts[row.pk]
     # The first time a process dies in a run, the run is gone on with at once; after that it backs off.
     seen_at = now if row.changed_since is None else min(now, from_micros(row.changed_since))
@@ -179,7 +183,7 @@ def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms: Terms, now: d
         options_hash=row.options_hash or "",
         version=stored.version,
     )
-    return Schedule(
+    schedule = Schedule(
         key=row.pk,
         state=_switched(state, terms, row, row),
         explicit_entries=row.explicit_entries,
@@ -190,6 +194,17 @@ def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms: Terms, now: d
         is_stored=row.state is not None,
         changed_since=None if row.changed_since is None else from_micros(row.changed_since),
     )
+    return schedule if is_readable else schedule.with_news(seen_at)
+
+
+def _stored(text: str | None) -> tuple[StoredState, bool]:
+    """Return what a row keeps, and whether it could be read; of one that cannot, nothing is known."""
+    if text is None:
+        return StoredState(), True
+    try:
+        return decode(text), True
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
+        return StoredState(), False
 
 
 def _switched(state: ScheduleState, terms: Terms, wide: Row[Any] | None, own: Row[Any] | None) -> ScheduleState:

@@ -47,6 +47,10 @@ async def measure(folder: Path, scopes: int) -> dict[str, Any]:
     await storage.start()
     planner = Planner(DreamOptions(), RandomIds())
     await asyncio.to_thread(_fill, folder / FILE_NAME, scopes, planner.terms.options_hash)
+    # As after a restart: what was filled in is no part of what the first tick writes.
+    await storage.stop()
+    storage = SqlStorage(folder / FILE_NAME, clock=clock)
+    await storage.start()
     found: list[int] = []
 
     def tick(unit: UnitOfWork) -> None:
@@ -130,7 +134,8 @@ def figures(stores: Stores) -> list[Figure]:
         raise RuntimeError("the database looks at every row")
     rate = measured["records"] / measured["seconds"]
     return [
-        middle(f"tick over {size:,} scopes, {_DUE} due", measured["ticks"], "ms", most=_TICK_MS),
+        middle(f"tick over {size:,} scopes, {_DUE} due", measured["ticks"][1:], "ms", most=_TICK_MS),
+        Figure("- the first one of the process", measured["ticks"][0], "ms"),
         Figure("activity recorded without records, per second", rate, "", least=_A_SECOND),
         Figure("- from the last of it to all of it stored", (measured["seconds"] - measured["offered"]) * 1e3, "ms"),
         Figure("peak memory of that process", measured["memory"], "MiB"),

@@ -126,20 +126,26 @@ def _sections_of(options: type[Options]) -> Iterator[tuple[str, type[Options]]]:
 
 
 def _shown(default: object) -> str:
+    if default is None or default == "":
+        return "none"
     if isinstance(default, timedelta):
         return f"{default.days} days" if default.days > 1 else f"{default.total_seconds():g} s"
-    if isinstance(default, IntEnum):
-        return f"`{type(default).__name__}.{default.name}`"
-    if isinstance(default, StrEnum):
-        default = default.value
-    if isinstance(default, str | bool):
-        return f"`{str(default).lower() if isinstance(default, bool) else default}`" if default != "" else "none"
-    if isinstance(default, int | float):
+    if isinstance(default, frozenset | tuple | Mapping):
+        return ", ".join(f"`{one}`" for one in default) or "none"
+    if isinstance(default, int | float) and not isinstance(default, bool | IntEnum):
         return f"{default:,}"
-    if default is None or isinstance(default, frozenset | tuple | Mapping):
-        return ", ".join(f"`{one}`" for one in default or ()) or "none"
+    return f"`{_spelled(default)}`"
+
+
+def _spelled(default: object) -> str:
+    if isinstance(default, IntEnum):
+        return f"{type(default).__name__}.{default.name}"
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, str):
+        return str(default.value) if isinstance(default, StrEnum) else default
     if callable(default):
-        return f"`{default.__name__}`"
+        return default.__name__
     raise AssertionError(f"show people a default such as {default!r}")
 
 

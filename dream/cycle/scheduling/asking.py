@@ -32,7 +32,7 @@ class Desk:
         self._parts = parts
         self._options = options
         self._backlog = Backlog(parts=parts, options=options, order=order)
-        self.planner = Planner(options, parts.ids)
+        self.planner = Planner(options, parts.ids, parts.capabilities)
 
     def booking(self, *, is_whole: bool) -> ManualBooking:
         """Return the place in the schedule of a run that a person starts now."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from agentcore.domain.capability import Capability
 from agentcore.domain.instants import to_text
 from agentcore.ids import IdFactory
 from agentcore.stores.protocols import UnitOfWork
@@ -41,15 +42,17 @@ class Planner:
     Args:
         options: The host's options.
         ids: Names the records of skipped windows.
+        capabilities: What the host offers passes.
     """
 
     options: DreamOptions
     ids: IdFactory
+    capabilities: frozenset[Capability] = frozenset()
 
     @property
     def terms(self) -> Terms:
         """What of the options bears upon stored schedules, with the zone the machine is in now."""
-        return Terms.of(self.options, machine_zone())
+        return Terms.of(self.options, machine_zone(), self.capabilities)
 
     def decide(self, schedule: Schedule, now: datetime, around: Surroundings = _QUIET) -> Decision:
         """Return when the next dream may start, all considered."""
@@ -62,6 +65,8 @@ class Planner:
         planned: list[Schedule] = []
         for found in schedules.of(keys, terms):
             news = found if found.changed_since is None else found.with_news(min(found.changed_since, unit.now))
+            if terms.gives_other_work(found.state.options_hash):
+                news = news.with_news(unit.now)
             planned.append(self.considered(unit, news)[0])
         schedules.save(planned, options_hash=terms.options_hash)
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from agentcore.domain.scope import Scope
@@ -10,16 +10,17 @@ from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
 from dream.cycle.contexts import Contexts
 from dream.cycle.run_forecast import model_context
+from dream.cycle.scheduling.awaiting import awaits_review, is_full
 from dream.cycle.share_cap import ShareCap
 from dream.domain.proposal import Work
 from dream.errors import InvalidDirectiveError
-from dream.options import DreamOptions
+from dream.options import DreamOptions, PassMode
 from dream.passes import DreamPass, ModelPass, Place
 from dream.stores import bookkeeping
 from dream.triggers import PassWork
 
 _ROOM_AFTER = timedelta(hours=1)
-"""When it is looked again whether a day's cap has room for what waits."""
+"""When it is looked again whether a cap has room for what waits, or a person has decided."""
 _log = logging.getLogger(__name__)
 
 
@@ -56,19 +57,21 @@ class Backlog:
         except Exception as error:  # noqa: BLE001 - what a pass cannot tell, its run will: there it is reported
             _log.warning("work_unknown", extra={"pass": one.name, "error": type(error).__name__})
             return PassWork(one.name, now, asks_model=asks, is_waiting=True)
-        waiting, has_room = await self.parts.storage.read(scope, lambda view: self._waiting(view, one.name))
-        is_there = bool(work.pending or (waiting and has_room))
+        room = await self.parts.storage.read(scope, lambda view: self._room(view, one.name))
+        is_there = room.for_any and bool(work.pending or room.for_waiting)
         at = now if is_there else work.at
-        if waiting and not has_room:
+        if (room.is_waiting and not room.for_waiting) or (work.pending and not is_there):
             at = min(at or now + _ROOM_AFTER, now + _ROOM_AFTER)
-        return PassWork(one.name, at, asks_model=asks and not (waiting and has_room), is_waiting=is_there)
+        return PassWork(one.name, at, asks_model=asks and not room.for_waiting, is_waiting=is_there)
 
-    def _waiting(self, view: ReadView, name: str) -> tuple[bool, bool]:
-        """Return whether changes wait that were paid for, and whether the share cap has room for any."""
+    def _room(self, view: ReadView, name: str) -> "_Room":
         books = bookkeeping(view)
-        if not books.deferred.count(name):
-            return False, False
-        return True, bool(ShareCap.as_it_stands(view, books, self.options.consolidation).room)
+        is_waiting = bool(books.deferred.count(name))
+        if self.options.mode(name) is PassMode.PROPOSE:
+            for_any = not is_full(view, self.options.review)
+            return _Room(for_any, is_waiting, for_any and is_waiting and not awaits_review(view, name))
+        has_room = is_waiting and ShareCap.as_it_stands(view, books, self.options.consolidation).room
+        return _Room(for_any=True, is_waiting=is_waiting, for_waiting=bool(has_room))
 
     async def _asked(self, scope: Scope, one: DreamPass | ModelPass, now: datetime) -> Work:
         contexts = Contexts(
@@ -82,4 +85,27 @@ class Backlog:
         )
         if isinstance(one, ModelPass):
             return await one.has_work(await model_context(self.parts, self.options, contexts, one))
-        return await one.has_work(await contexts.plain(0))
+        context = await contexts.plain(0)
+        if not (context.reopened and await self.parts.storage.read(scope, lambda view: self._holds(view, one.name))):
+            return await one.has_work(context)
+        work = await one.has_work(replace(context, reopened=frozenset()))
+        return replace(work, at=min(work.at or now + _ROOM_AFTER, now + _ROOM_AFTER))
+
+    def _holds(self, view: ReadView, name: str) -> bool:
+        """Tell whether what a pass has to look at again waits for a person."""
+        return self.options.mode(name) is PassMode.PROPOSE and awaits_review(view, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """Room for what a pass would do.
+
+    Args:
+        for_any: For whatever it finds.
+        is_waiting: Whether changes wait that were paid for.
+        for_waiting: For some of these.
+    """
+
+    for_any: bool
+    is_waiting: bool
+    for_waiting: bool

@@ -1,9 +1,10 @@
 """A storage whose announcements a test can see, refuse and slow down, and patience for what happens on its threads."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from agentcore.clock import Clock
 from agentcore.errors import StorageUnavailableError
@@ -19,9 +20,13 @@ MINUTE = timedelta(minutes=1)
 class BusyStorage(SqlStorage):
     """In memory; counts what is asked of it."""
 
+    at_work: ClassVar[int] = 0
+    """Units of work under way on threads, of all storages."""
+
     def __init__(self, clock: Clock) -> None:
         super().__init__(None, clock=clock)
         self.reads = 0
+        self.answers = 0
         self.writes = 0
         self.is_broken = False
         self.may_write = asyncio.Event()
@@ -33,13 +38,17 @@ class BusyStorage(SqlStorage):
         self.reads += 1
         await self.may_read.wait()
         self._refuse()
-        return await super().read(scope, work)
+        with self._working():
+            answer = await super().read(scope, work)
+        self.answers += 1
+        return answer
 
     async def write(self, scope: Any, work: Any, **told: Any) -> Any:
         self.writes += 1
         await self.may_write.wait()
         self._refuse()
-        return await super().write(scope, work, **told)
+        with self._working():
+            return await super().write(scope, work, **told)
 
     async def holders(self) -> list[BusyHolder]:
         return await super().read(SCOPE, lambda view: view.busy.holders())
@@ -49,6 +58,14 @@ class BusyStorage(SqlStorage):
 
     async def withdraw(self, holder: str) -> None:
         await super().write(SCOPE, lambda unit: unit.busy.withdraw(holder))
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        BusyStorage.at_work += 1
+        try:
+            yield
+        finally:
+            BusyStorage.at_work -= 1
 
     def _refuse(self) -> None:
         if self.is_broken:
@@ -74,5 +91,7 @@ async def pass_time(clock: ManualClock, duration: timedelta, step: timedelta = t
 
 
 async def settle() -> None:
+    """Let everything go on that is not held up, however long the threads take."""
     for _ in range(4):
         await asyncio.sleep(0.0005)
+        await until(lambda: not BusyStorage.at_work)

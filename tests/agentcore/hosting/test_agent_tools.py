@@ -7,7 +7,7 @@ from typing import Any
 import openai
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletionMessageToolCall
 
@@ -393,6 +393,7 @@ _ARGUMENTS = (
 )
 
 
+@example(calls=[("recall", {"query": 2**64, "k": 2**64}), ("remember", f'{{"content": "x", "tags": [{2**70}]}}')])
 @given(calls=st.lists(st.tuples(_NAMES, _ARGUMENTS), min_size=1, max_size=20))
 async def test_no_call_raises_or_touches_what_a_person_said(calls: list[tuple[str, Any]]):
     async with hosted() as host:

@@ -133,7 +133,7 @@ async def test_a_step_waits_for_a_turn_that_the_watch_has_not_seen_yet(
         assert not step.done()
         await storage.withdraw("other")
         await pass_time(clock, 2 * ROWS_EVERY)
-        await asyncio.wait_for(step, 1)
+        await asyncio.wait_for(step, 10)
 
 
 async def test_a_step_waits_for_a_turn_that_begins_while_the_announcements_are_read(
@@ -145,9 +145,10 @@ async def test_a_step_waits_for_a_turn_that_begins_while_the_announcements_are_r
     await until(lambda: storage.reads == 1)
     async with gate.foreground():
         storage.may_read.set()
+        await until(lambda: storage.answers == 1)
         await settle()
         assert not step.done()
-    await asyncio.wait_for(step, 1)
+    await asyncio.wait_for(step, 10)
     assert storage.reads == 2
 
 

@@ -60,7 +60,7 @@ def test_an_unknown_option_is_refused_and_the_known_ones_are_named(kind: Any):
         (lambda: MemoryOptions(floor=1.5), "Option floor = 1.5 is not possible: give a number from 0 to 1."),
         (lambda: MemoryOptions(k1=-1), "Option k1 = -1.0 is not possible: give a finite number of 0 or more."),
         (lambda: MemoryOptions().replace(index_bytes=0), "Option index_bytes = 0 is not possible: give 1 or more."),
-        (lambda: MemoryOptions(b="wide"), "Option memory.b = 'wide' is not possible: input should be a valid number"),
+        (lambda: MemoryOptions(b="wide"), "Option memory.b = 'wide' is not possible: write a number."),
         (lambda: ConversationOptions(user_trust=7), "Option conversation.user_trust = 7 is not possible"),
         (lambda: FeedbackOptions(max_detail=-1), "Option feedback.max_detail = -1 is not possible: input should be"),
         (lambda: WispOptions(max_definition=-1), "Option wisps.max_definition = -1 is not possible"),

@@ -22,6 +22,8 @@ def test_a_scope_is_told_when_it_dreams_next_and_what_it_waits_for(cli: CommandL
     assert [row["pass"] for row in explained["work"]] == ["exact-fold", "near-duplicates"]
     told = cli("explain").out
     assert "shut  interval" in told
+    assert "open  paused       nobody paused it\n" in told
+    assert "open  dreaming     dreams are on (by default)\n" in told
     assert "To do now: exact-fold, near-duplicates." in told
     assert "next dream" in cli("status").out
 
@@ -67,7 +69,13 @@ def test_every_option_is_shown_with_who_said_so(cli: CommandLine, monkeypatch: p
         ("[dreaming]\nstep_size = 0\n", "dreaming.step_size"),
         ("[dreaming]\nsteps = 3\n", "dreaming.steps"),
         ('[dreaming.schedule.trigger]\nkind = "cron"\nexpression = "61 * * * *"\n', "expression"),
-        ("dreaming = 3\n", "[dreaming]"),
+        ("dreaming = 3\n", "write a table [dreaming]"),
+        ("[dreamin]\nstep_size = 3\n", "there is no table [dreamin]; write [dreaming]"),
+        ('[dreaming.schedule.trigger]\nevery = "-4h"\n', "write a duration in seconds or by ISO 8601"),
+        ('[dreaming.schedule.trigger]\nkind = "weekly"\n', "its kind is one of 'interval', 'cron'"),
+        ('[dreaming]\npasses = ["x"]\n', "only code can give it"),
+        ('[dreaming]\nmodes = "off"\n', "dreaming.modes = 'off' is not possible: write a table"),
+        ('[dreaming]\nenabled = "maybe"\n', "write true or false"),
     ],
 )
 def test_what_cannot_be_configured_is_refused_in_one_sentence(cli: CommandLine, text: str, named: str):
@@ -75,6 +83,27 @@ def test_what_cannot_be_configured_is_refused_in_one_sentence(cli: CommandLine, 
     refused = cli("config", "show")
     assert refused.code == 2
     assert named in refused.complaint
+
+
+def test_a_variable_alone_changes_the_usual_trigger(cli: CommandLine, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AGENTCORE_DREAMING__SCHEDULE__TRIGGER__EVERY", "PT6H")
+    found = {one["name"]: one for one in cli("--json", "config", "show").document["options"]}
+    every, kind = found["schedule.trigger.every"], found["schedule.trigger.kind"]
+    assert [(one["value"], one["source"]) for one in (every, kind)] == [
+        ("PT6H", "environment"),
+        ("interval", "default"),
+    ]
+
+
+def test_a_preset_says_only_what_it_chooses(cli: CommandLine):
+    written(cli.data, '[dreaming]\npreset = "reviewed"\n')
+    options = cli("--json", "config", "show").document["options"]
+    told = {one["name"]: one["value"] for one in options if one["source"] == "preset"}
+    assert told.pop("modes.*") == "propose"
+    assert {value for name, value in told.items() if name.startswith("modes.")} == {"off"}
+    assert {name: value for name, value in told.items() if not name.startswith("modes.")} == {
+        "schedule.trigger.kind": "daily", "schedule.trigger.at": "03:00", "max_outputs": 5,
+    }  # fmt: skip
 
 
 def test_another_trigger_leaves_nothing_of_the_presets(cli: CommandLine):

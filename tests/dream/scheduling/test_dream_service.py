@@ -11,6 +11,7 @@ from dreaming import NOW
 from watching_over import ANA, HOUR, MINUTE, Stage, a_stage
 
 from agentcore import AgentHostBuilder, Scope
+from agentcore.domain.capability import Capability
 from agentcore.hosting.errors import ServiceFailedError
 from agentcore.testing import ManualClock
 from dream.cycle.scheduling.planning import Planner
@@ -20,6 +21,7 @@ from dream.domain.report import Outcome, RunKind
 from dream.options import CatchUp, DailyAt, Heartbeat, Interval, Threshold
 from dream.passes import Place
 from dream.stores import bookkeeping
+from dream.stores.schedules import ANYTHING_NEW
 from dream.triggers import GateName, Reason
 
 SOON = Threshold(min_new=2, cooldown=timedelta(0), idle=timedelta(minutes=10))
@@ -258,6 +260,52 @@ async def test_other_options_are_planned_for_at_the_start_and_a_clock_set_back_s
     assert len(stage.reports) == 1
 
 
+async def test_a_pass_that_is_switched_on_or_comes_to_have_a_model_finds_its_work_though_nothing_is_new(stage: Stage):
+    options = stage.world.options
+    stage.world.options = options.replace(modes={"exact-fold": "off"})
+    await stage.world.add("Ana likes tea.", "Ana likes tea.")
+    async with stage.watched() as watched:
+        await watched.go_on(10 * MINUTE, by=5 * MINUTE)
+        assert (await stage.dreams.explain()).due_at is None
+    async with stage.watched():
+        assert (await stage.dreams.explain()).due_at is None  # the same options make no work
+    stage.world.options = options
+    async with stage.watched() as watched:
+        await watched.go_on(4 * HOUR, by=5 * MINUTE)
+    assert stage.ran() == ["interval 5", "interval 245"]
+    assert stage.reports[-1].changes == 2
+    of_two = [Planner(options, stage.world.ids, one).terms for one in (frozenset(), frozenset({Capability.LLM}))]
+    assert of_two[0].gives_other_work(of_two[1].options_hash)
+
+
+@pytest.mark.parametrize("most", [1, 200])
+async def test_what_waits_for_a_person_starts_no_dream_before_that_person_has_decided(most: int):
+    async with a_stage(modes={"*": "propose"}, review={"max_waiting": most}) as stage, stage.watched() as watched:
+        await stage.world.add("Ana likes tea.", "Ana likes tea.", "Ana bakes rye.", "Ana bakes rye.")
+        await watched.go_on(HOUR, by=5 * MINUTE)
+        await stage.world.add("Ana likes tea.")
+        await watched.go_on(24 * HOUR, by=HOUR)
+        dreamt = len(stage.ran())
+        assert dreamt == (1 if most == 1 else 2)
+        for proposal in await stage.dreams.proposals():
+            await stage.dreams.approve([proposal.proposal_id])
+        await watched.go_on(5 * HOUR, by=HOUR)
+        assert len(stage.ran()) == dreamt + 1
+        assert [run.passes[1].proposed for run in stage.reports] == ([1, 1] if most == 1 else [2, 0, 1])
+
+
+async def test_passes_are_asked_again_about_what_was_taken_back(stage: Stage):
+    async with stage.watched() as watched:
+        await stage.world.add("Ana likes tea.", "Ana likes tea.")
+        await watched.go_on(10 * MINUTE, by=5 * MINUTE)
+        await stage.dreams.undo(stage.reports[0].run_id)
+        assert (await stage.dreams.status()).schedule.work[-1].name == ANYTHING_NEW
+        await watched.go_on(30 * HOUR, by=HOUR)
+    asked = await stage.dreams.explain()
+    assert (len(stage.ran()), asked.work, asked.due_at) == (2, (), None)
+    assert len(await stage.world.active()) == 2
+
+
 async def test_a_state_of_a_later_version_is_left_alone(stage: Stage):
     await stage.learn("Ana likes tea.")
     async with stage.watched():
@@ -271,6 +319,32 @@ async def test_a_state_of_a_later_version_is_left_alone(stage: Stage):
     stored = await stage.world.storage.read(ANA, lambda view: view.transaction.connection.exec_driver_sql(
         "SELECT json_extract(state, '$.version') FROM schedules").scalar())  # fmt: skip
     assert stored == 99
+
+
+@pytest.mark.parametrize("state", ["", "[]", "{}", "null", '{"version": 1, "work": 7}', '{"version": "x"}'])
+async def test_a_state_that_cannot_be_read_counts_as_a_scope_never_seen(
+    stage: Stage, state: str, caplog: pytest.LogCaptureFixture
+):
+    await stage.learn("Ana likes tea.")
+    async with stage.watched():
+        pass
+    broken = "UPDATE schedules SET state = ?, due_at = 0"
+    await stage.world.write(lambda unit: unit.transaction.connection.exec_driver_sql(broken, (state,)))
+    async with stage.watched() as watched:
+        await watched.go_on(10 * MINUTE, by=5 * MINUTE)
+    assert stage.ran() == ["interval 5"]
+    assert "schedule_unreadable" in [record.message for record in caplog.records]
+
+
+async def test_a_scope_whose_dream_fails_keeps_no_other_from_its_own(stage: Stage):
+    ben = Scope("acme", "agent", "ben")
+    stage.order = (Place(Broken(times=1), "alone"),)
+    async with stage.watched() as watched:
+        await stage.learn("Ana likes tea.")
+        await stage.say(scope=ben)
+        await watched.go_on(5 * MINUTE)
+    told = {str(run.scope): run.outcome for run in stage.reports}
+    assert told == {"acme/agent/ana": Outcome.FAILED, "acme/agent/ben": Outcome.COMPLETED}
 
 
 async def test_it_sleeps_a_minute_at_most_and_reads_nothing_meanwhile(stage: Stage):

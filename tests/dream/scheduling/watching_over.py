@@ -73,7 +73,7 @@ class Stage:
         world = replace(self.world, options=told)
         parts = world.parts
         watch = Watch(parts, told)
-        runner, planner = Runner(parts, told, self.order), Planner(told, world.ids)
+        runner, planner = Runner(parts, told, self.order), Planner(told, world.ids, parts.capabilities)
         service = WatchedService(parts=parts, options=told, runner=runner, planner=planner, watch=watch)
         stage = Stage(world, self.order, self.reports, service)
         watch.reports.add(self.reports.append)

@@ -8,7 +8,18 @@ import pytest
 
 from agentcore.errors import InvalidOptionsError
 from dream.interfaces.plugin import install_dreaming
-from dream.options import AnyOf, Cron, DailyAt, DreamOptions, Heartbeat, Idle, Interval, SchedulingOptions, Threshold
+from dream.options import (
+    AnyOf,
+    Cron,
+    DailyAt,
+    DreamOptions,
+    Heartbeat,
+    Idle,
+    Interval,
+    PassMode,
+    SchedulingOptions,
+    Threshold,
+)
 from dream.passes import ORDER
 from dream.triggers.machine import machine_zone
 
@@ -75,6 +86,13 @@ def test_the_presets_have_the_documented_defaults_and_name_passes_that_exist():
         "idle": Idle(after=timedelta(minutes=120), max_per_day=3, window="calendar"),
     }
     assert choices["timed"] == DreamOptions()
+    reviewed = choices["reviewed"]
+    assert {reviewed.mode(name) for name in ("exact-fold", "fact-mining", "memory-consolidation")} == {PassMode.PROPOSE}
+    assert (reviewed.mode("retention"), reviewed.is_on("skill-gaps"), reviewed.max_outputs) == (
+        PassMode.APPLY,
+        False,
+        5,
+    )
     for one in choices.values():
         install_dreaming(one)
         assert any(one.is_on(place.dream_pass.name) for place in ORDER)

@@ -40,7 +40,7 @@ def next_rows(standing: Standing | None) -> list[tuple[str, str]]:
 
 
 def standing_lines(session: Session, standing: Standing) -> Lines:
-    """Yield when a scope dreams next, and every gate with what it measured and what it takes."""
+    """Yield when a scope dreams next, and every gate with what it measured and what it needs."""
     width = session.screen.width
     yield Line(f"{standing.scope}: {_next(standing)}", Tone.TITLE)
     rows = [_row(gate) for gate in standing.decision.gates]
@@ -70,17 +70,18 @@ def _next(standing: Standing) -> str:
 def _row(gate: Gate) -> tuple[str, str, str]:
     told = _WORDS[gate.name]
     if gate.name in {GateName.DREAMING, GateName.LEARNING}:
-        return "open" if gate.is_open else "shut", gate.name.value, f"{told} (by {gate.threshold}: {_told(gate.value)})"
-    measured = [f"is {_told(gate.value)}" if gate.value is not None else ""]
-    measured += [f"takes {_told(gate.threshold)}" if gate.threshold is not None else ""]
+        return "open" if gate.is_open else "shut", gate.name.value, f"{told} (by {gate.threshold})"
+    measured = [
+        f"{verb} {_told(value)}"
+        for verb, value in (("is", gate.value), ("needs", gate.threshold))
+        if value is not None and not isinstance(value, bool)  # of these the words and open or shut say all
+    ]
     measured += [f"opens {when(gate.until)}" if gate.until is not None and not gate.is_open else ""]
     figures = "; ".join(filter(None, measured))
     return "open" if gate.is_open else "shut", gate.name.value, f"{told}{f' ({figures})' if figures else ''}"
 
 
 def _told(value: Reading) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, datetime):
         return when(value)
     if isinstance(value, timedelta):
