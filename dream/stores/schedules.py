@@ -155,13 +155,9 @@ _ALL = select(
 
 def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms: Terms, now: datetime) -> Schedule:
     scope = Scope(row.workspace, row.observer, row.observed)
-    stored, is_readable = _stored(row.state)
-    if not is_readable:
-        _log.warning("schedule_unreadable", extra={"scope": str(scope)})
+    stored, is_readable = _stored(row.state, scope)
     known = facts[row.pk]
-    # The first time a process dies in a run, the run is gone on with at once; after that it backs off.
     seen_at = now if row.changed_since is None else min(now, from_micros(row.changed_since))
-    has_died = stored.is_running and known.lease_until is None and stored.failures == 1
     state = ScheduleState(
         scope=scope,
         registered_at=seen_at if row.registered_at is None else from_micros(row.registered_at),
@@ -171,7 +167,7 @@ def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms: Terms, now: d
         work=stored.work,
         last_attempt_at=stored.last_attempt_at,
         last_success_at=stored.last_success_at,
-        failures=0 if has_died else stored.failures,
+        failures=_failures(stored, known),
         used_until=stored.used_until,
         armed=stored.armed,
         scheduled_runs=stored.scheduled_runs,
@@ -197,13 +193,20 @@ def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms: Terms, now: d
     return schedule if is_readable else schedule.with_news(seen_at)
 
 
-def _stored(text: str | None) -> tuple[StoredState, bool]:
+def _failures(stored: StoredState, known: Facts) -> int:
+    """Count failures; the first run that a process died in is gone on with at once, and backs off only after that."""
+    has_died = stored.is_running and known.lease_until is None and stored.failures == 1
+    return 0 if has_died else stored.failures
+
+
+def _stored(text: str | None, scope: Scope) -> tuple[StoredState, bool]:
     """Return what a row keeps, and whether it could be read; of one that cannot, nothing is known."""
     if text is None:
         return StoredState(), True
     try:
         return decode(text), True
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
+        _log.warning("schedule_unreadable", extra={"scope": str(scope)})
         return StoredState(), False
 
 
