@@ -49,6 +49,16 @@ def fold_key(content: str) -> str:
     return blake2b(normalise(content).encode(), digest_size=16).hexdigest()
 
 
+def content_hash(content: str) -> str:
+    """Return 32 hexadecimal digits that stand for exactly this text.
+
+    Example:
+        >>> content_hash("tea") == content_hash("Tea"), len(content_hash("tea"))
+        (False, 32)
+    """
+    return blake2b(content.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
 def query_key(query: str) -> str:
     """Return 32 hexadecimal digits that are equal for queries that ask the same but for case, spacing and their end.
 

@@ -12,6 +12,7 @@ from agentcore.hosting.corrections import CorrectionDetector
 from agentcore.hosting.options import (
     ContextOptions,
     ConversationOptions,
+    EmbeddingOptions,
     FeedbackOptions,
     MemoryOptions,
     SkillOptions,
@@ -23,6 +24,7 @@ from agentcore.hosting.service import HostedService
 from agentcore.hosting.watching import BusySource
 from agentcore.ids import IdFactory
 from agentcore.llm.chat import ChatClient
+from agentcore.llm.embedding import Embedder
 from agentcore.llm.openai_client import OpenAIChatClient
 from agentcore.stores.protocols import Storage
 from agentcore.workspace.workspaces import Whereabouts, Workspaces
@@ -42,6 +44,9 @@ class Blueprint:
         shutdown_timeout: The time all services together may take to stop.
         storage: A storage of the host's own.
         chat: The model.
+        embedder: Makes vectors for recall; None for words alone.
+        embeddings: How they take part; None for the defaults.
+        fills_embeddings: Whether the host has vectors made of its entries.
         memory: How memory fades and is recalled.
         conversation: How the conversation log is kept.
         skills: How skills are kept.
@@ -62,6 +67,9 @@ class Blueprint:
     shutdown_timeout: timedelta
     storage: Storage | None = None
     chat: ChatClient | None = None
+    embedder: Embedder | None = None
+    embeddings: EmbeddingOptions | None = None
+    fills_embeddings: bool = True
     memory: MemoryOptions | None = None
     conversation: ConversationOptions | None = None
     skills: SkillOptions | None = None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.options import (
         ContextOptions,
         ConversationOptions,
+        EmbeddingOptions,
         FeedbackOptions,
         MemoryOptions,
         Options,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.service import HostedService
     from agentcore.hosting.watching import BusySource
     from agentcore.llm.chat import ChatClient
+    from agentcore.llm.embedding import Embedder
     from agentcore.llm.settings import ChatOptions
     from agentcore.stores.protocols import Storage
     from agentcore.workspace.workspaces import Whereabouts
@@ -76,6 +78,8 @@ class AgentHostBuilder:
         self._ids = RandomIds() if ids is None else ids
         self._shutdown_timeout = shutdown_timeout
         self._told: dict[str, list[object]] = {}
+        self._embedder: tuple[Embedder | ChatOptions | None] | None = None
+        self._fills_embeddings = True
         self._chat: tuple[ChatClient | ChatOptions | None] | None = None
         self._storage: Storage | None = None
         self._services: list[HostedService] = []
@@ -158,6 +162,26 @@ class AgentHostBuilder:
         self._chat = (client,)
         return self
 
+    def with_embeddings(
+        self,
+        embedder: "Embedder | ChatOptions | None" = None,
+        options: "_Told[EmbeddingOptions]" = None,
+        *,
+        in_background: bool = True,
+    ) -> Self:
+        """Let the recall of entries go by meaning too, beside words; the last model named is asked.
+
+        Args:
+            embedder: A model, or how to reach a server (`EmbedderOptions`), or nothing: then the environment and the
+                data directory's `agentcore.toml` say how. One with `start` and `stop` lives as long as the host.
+            options: How vectors take part.
+            in_background: Whether the host has vectors made of its entries; if not, it uses those there are.
+        """
+        self._with("embeddings", options)
+        self._embedder = (embedder,)
+        self._fills_embeddings = in_background
+        return self
+
     def with_storage(self, storage: "Storage") -> Self:
         """Keep all records in a storage of the host's own, which the host opens and closes.
 
@@ -235,6 +259,9 @@ class AgentHostBuilder:
             if storage is None
             else settling.part("with_storage", storage, "start", "stop", "read", "write"),
             chat=None if chat is None else settling.chat(chat[0], folder, clock),
+            embedder=None if self._embedder is None else settling.embedder(self._embedder[0], folder, clock),
+            embeddings=settling.options(options.EmbeddingOptions, self._told.get("embeddings")),
+            fills_embeddings=self._fills_embeddings,
             memory=settling.options(options.MemoryOptions, self._told.get("memory")),
             conversation=settling.options(options.ConversationOptions, self._told.get("conversation")),
             skills=settling.options(options.SkillOptions, self._told.get("skills")),

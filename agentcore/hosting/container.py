@@ -15,10 +15,11 @@ from agentcore.hosting.context import Context, ContextParts
 from agentcore.hosting.context_windows import ContextWindows
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.corrections import is_correction
+from agentcore.hosting.embedding_filler import EmbeddingFiller
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.memory import Memory
-from agentcore.hosting.options import ContextOptions, ConversationOptions, MemoryOptions
+from agentcore.hosting.options import ContextOptions, ConversationOptions, EmbeddingOptions, MemoryOptions
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.recall_notes import RecallNotes
 from agentcore.hosting.skills import Skills
@@ -66,6 +67,8 @@ class _HostContainer(containers.DeclarativeContainer):
     decay: providers.Dependency[Any] = providers.Dependency()
     recall_kept: providers.Dependency[Any] = providers.Dependency()
     recall_options: providers.Dependency[Any] = providers.Dependency()
+    embedder: providers.Dependency[Any] = providers.Dependency()
+    dense_options: providers.Dependency[Any] = providers.Dependency()
     recall_folder: providers.Dependency[Any] = providers.Dependency()
     conversation_options: providers.Dependency[Any] = providers.Dependency()
     context_options: providers.Dependency[Any] = providers.Dependency()
@@ -78,7 +81,9 @@ class _HostContainer(containers.DeclarativeContainer):
 
     gate = providers.Singleton(BusyGate)
     storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
-    recall = providers.Singleton(Recall, storage, options=recall_options, folder=recall_folder)
+    recall = providers.Singleton(
+        Recall, storage, options=recall_options, folder=recall_folder, embedder=embedder, dense=dense_options
+    )
     holder = providers.Singleton(_holder)
     activity = providers.Singleton(ActivityRecorder, storage=storage, clock=clock)
     switchboard = providers.Singleton(Switchboard, storage)
@@ -151,6 +156,7 @@ class _HostContainer(containers.DeclarativeContainer):
 def assemble(blueprint: Blueprint) -> Host:
     """Put a host together; nothing of it is started."""
     container = _HostContainer(**_dependencies(blueprint), **_substitutes(blueprint))
+    container.services.add_args(*_embedding_services(blueprint, container.recall()))
     container.services.add_args(*_extra_services(blueprint, container.dreams()))
     return container.host()
 
@@ -171,6 +177,8 @@ def _dependencies(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
         "decay": memory.decay(),
         "recall_kept": memory.recall_kept,
         "recall_options": replace(memory.recall(), turns=conversation.recall()),
+        "embedder": blueprint.embedder,
+        "dense_options": (blueprint.embeddings or EmbeddingOptions()).dense(),
         "recall_folder": None if blueprint.data_dir is None else blueprint.data_dir / INDEX_FOLDER,
         "conversation_options": blueprint.conversation,
         "corrections": blueprint.feedback and (blueprint.corrections or is_correction),
@@ -202,6 +210,16 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
     if blueprint.storage is not None:
         substitutes["storage"] = providers.Object(blueprint.storage)
     return substitutes
+
+
+def _embedding_services(blueprint: Blueprint, recall: Recall) -> Sequence[Any]:
+    """Return the embedding model and what has it make vectors, if there is one."""
+    embedder: object = blueprint.embedder
+    own = any(one is embedder for one in blueprint.services)
+    first = [embedder] if _lives(embedder) and not own else []
+    if recall.dense is None or not blueprint.fills_embeddings:
+        return first
+    return [*first, EmbeddingFiller(recall.dense, clock=blueprint.clock)]
 
 
 def _extra_services(blueprint: Blueprint, dreams: "Dreams | None") -> Sequence[Any]:

@@ -14,6 +14,7 @@ from agentcore.domain.memory import Trust
 from agentcore.domain.text import MAX_CONTENT, clean_category
 from agentcore.errors import InvalidOptionsError
 from agentcore.llm.tokens import estimate_tokens
+from agentcore.recall.dense import DenseOptions
 from agentcore.recall.options import RecallOptions, TurnOptions
 from agentcore.workspace.workspaces import GitUse
 
@@ -22,6 +23,7 @@ E = TypeVar("E", bound=Exception)
 _DECAY = Decay()
 _RECALL = RecallOptions()
 _TURNS = TurnOptions()
+_DENSE = DenseOptions()
 
 _WANTED = {
     "bool": "write true or false",
@@ -121,6 +123,30 @@ class MemoryOptions(Options):
             index_bytes=self.index_bytes,
             snapshot_from=self.snapshot_from,
         )
+
+
+class EmbeddingOptions(Options):
+    """How vectors take part in the recall of entries."""
+
+    section: ClassVar[str] = "embeddings"
+
+    weight: float = _DENSE.weight
+    """Share of the relevance that vectors decide, above 0 and below 1."""
+    query_timeout: timedelta = _DENSE.query_timeout
+    """Time the embedding model has for the vector of a query; after it words alone answer."""
+    batch: int = _DENSE.batch
+    """Texts that the model is given at once, 1 or more."""
+    rest: timedelta = _DENSE.rest
+    """Time the model is left alone after it failed; 0 or more."""
+
+    @model_validator(mode="after")
+    def _have_meaning(self) -> Self:
+        self.dense()
+        return self
+
+    def dense(self) -> DenseOptions:
+        """Return how vectors take part."""
+        return DenseOptions(weight=self.weight, query_timeout=self.query_timeout, batch=self.batch, rest=self.rest)
 
 
 class ConversationOptions(Options):

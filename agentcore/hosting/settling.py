@@ -11,8 +11,10 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidInputError, InvalidOptionsError
 from agentcore.hosting.options import MemoryOptions, Options, together
 from agentcore.llm.chat import ChatClient
+from agentcore.llm.embedding import Embedder
 from agentcore.llm.errors import ChatNotConfiguredError
 from agentcore.llm.openai_client import OpenAIChatClient
+from agentcore.llm.openai_embedder import OpenAIEmbedder
 from agentcore.workspace.folder import WorkspaceFolder
 from agentcore.workspace.workspaces import Whereabouts
 
@@ -112,6 +114,32 @@ keep everything in memory.
             return OpenAIChatClient(options.for_dreams(), clock=clock)
         if len(self._refusals) == refused:
             self._refusals.append(ChatNotConfiguredError(settings_file=str(folder / FILE_NAME) if folder else None))
+        return None
+
+    def embedder(self, given: object, folder: Path | None, clock: Clock) -> Embedder | None:
+        """Return the embedding model that *given* is or describes; None if it is refused, which is noted.
+
+        Args:
+            given: An embedder, options of one, or None for what the environment and the settings file say.
+            folder: Where the settings file is.
+            clock: What it waits by.
+        """
+        if callable(getattr(given, "embed", None)) and isinstance(getattr(given, "model", None), str):
+            return cast("Embedder", given)
+        from agentcore.llm.settings import ChatOptions, embedder_from_environment  # noqa: PLC0415 - as in chat
+
+        if given is not None and not isinstance(given, ChatOptions):
+            self.refuse(
+                "with_embeddings", given, "give an Embedder, EmbedderOptions, or nothing for what is configured"
+            )
+            return None
+        refused = len(self._refusals)
+        options = given or self.attempt(lambda: embedder_from_environment(folder))
+        if options is not None:
+            return OpenAIEmbedder(options, clock=clock)
+        if len(self._refusals) == refused:
+            allowed = "set AGENTCORE_EMBEDDINGS_MODEL, write model under [embeddings] in agentcore.toml, or give it one"
+            self.refuse("with_embeddings", None, allowed)
         return None
 
     def options(self, kind: type[Kind], told: Sequence[Any] | None, first: Kind | None = None) -> Kind | None:

@@ -14,6 +14,7 @@ from agentcore.llm.chat import (
     TryFailure,
     Usage,
 )
+from agentcore.llm.embedding import Embedder, EmbeddingError
 from agentcore.llm.errors import (
     ChatAnswerTooLargeError,
     ChatAnswerUnreadableError,
@@ -32,10 +33,17 @@ from agentcore.llm.errors import (
 from agentcore.llm.extraction import Unreadable, UnreadableReason, extract_object
 from agentcore.llm.gate import BusyGate
 from agentcore.llm.openai_client import OpenAIChatClient
+from agentcore.llm.openai_embedder import OpenAIEmbedder
 from agentcore.llm.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from agentcore.llm.settings import ChatOptions, EndpointUse, from_environment
+    from agentcore.llm.settings import (
+        ChatOptions,
+        EmbedderOptions,
+        EndpointUse,
+        embedder_from_environment,
+        from_environment,
+    )
 
 __all__ = [
     "BusyGate",
@@ -58,21 +66,28 @@ __all__ = [
     "ChatUnavailableError",
     "ChatUnreachableError",
     "Completion",
+    "Embedder",
+    "EmbedderOptions",
+    "EmbeddingError",
     "EndpointUse",
     "FailedTry",
     "FinishReason",
     "OpenAIChatClient",
+    "OpenAIEmbedder",
     "ResponseFormat",
     "TryFailure",
     "Unreadable",
     "UnreadableReason",
     "Usage",
+    "embedder_from_environment",
     "estimate_tokens",
     "extract_object",
     "from_environment",
 ]
 
-_SETTINGS = frozenset({"ChatOptions", "EndpointUse", "from_environment"})
+_SETTINGS = frozenset(
+    {"ChatOptions", "EmbedderOptions", "EndpointUse", "embedder_from_environment", "from_environment"}
+)
 
 
 def __getattr__(name: str) -> Any:

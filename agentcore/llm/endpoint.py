@@ -45,10 +45,17 @@ class Endpoint:
 
     async def post(self, body: Mapping[str, object]) -> Reply | Break:
         """Ask for a completion, and return what came of it."""
+        return await self._bounded(self._openai.chat.completions.with_streaming_response, body)
+
+    async def embed(self, body: Mapping[str, object]) -> Reply | Break:
+        """Ask for vectors, and return what came of it."""
+        return await self._bounded(self._openai.embeddings.with_streaming_response, body)
+
+    async def _bounded(self, resource: object, body: Mapping[str, object]) -> Reply | Break:
         progress = _Progress()
         try:
             async with asyncio.timeout(self._options.timeout.total_seconds()):
-                return await self._post(body, progress)
+                return await self._post(resource, body, progress)
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException):
             return Break(failure=TryFailure.TIMED_OUT, received=progress.received)
         except openai.APIStatusError as error:
@@ -64,11 +71,8 @@ class Endpoint:
         """Close all connections; calls in flight break."""
         await self._openai.close()
 
-    async def _post(self, body: Mapping[str, object], progress: "_Progress") -> Reply | Break:
-        call = cast("Any", self._openai.chat.completions.with_streaming_response).create(
-            **body,
-            extra_headers=self._headers,
-        )
+    async def _post(self, resource: object, body: Mapping[str, object], progress: "_Progress") -> Reply | Break:
+        call = cast("Any", resource).create(**body, extra_headers=self._headers)
         async with call as response:
             parts: list[bytes] = []
             async for part in response.iter_bytes():

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
@@ -15,6 +15,8 @@ from agentcore.llm.settings_file import FILE_NAME, read_section
 
 SECTION = "llm"
 """Its table that holds these options."""
+EMBEDDINGS_SECTION = "embeddings"
+"""Its table that says which embedding model to ask."""
 OPENAI_URL = "https://api.openai.com/v1"
 
 _LONGEST = timedelta(days=1)
@@ -57,6 +59,9 @@ class ChatOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True)
 
+    section: ClassVar[str] = SECTION
+    """What its fields are called after in errors."""
+
     model: str = Field(min_length=1, max_length=256)
     """The model's name, as its server spells it. Environment: AGENTCORE_MODEL."""
     dream_model: str | None = Field(default=None, min_length=1, max_length=256)
@@ -85,7 +90,7 @@ class ChatOptions(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            refusals = [_refusal(problem) for problem in error.errors(include_url=False)]
+            refusals = [_refusal(self.section, problem) for problem in error.errors(include_url=False)]
         else:
             return
         # Raised out here, where no chained error can show what was given as a key.
@@ -116,6 +121,19 @@ class ChatOptions(BaseModel):
     def without_key(self, text: str) -> str:
         """Return *text* with the key blotted out, should a server have echoed it."""
         return text.replace(self.api_key.get_secret_value(), "(key)") if self.api_key else text
+
+
+class EmbedderOptions(ChatOptions):
+    """Which embedding model to ask, and how; frozen. What concerns the answers of a chat is not used.
+
+    Its variables begin with AGENTCORE_EMBEDDINGS_, as in AGENTCORE_EMBEDDINGS_MODEL, and its table is `[embeddings]`.
+
+    Example:
+        >>> EmbedderOptions(model="nomic-embed-text", base_url="http://localhost:11434/v1").model
+        'nomic-embed-text'
+    """
+
+    section: ClassVar[str] = EMBEDDINGS_SECTION
 
 
 class _Environment(BaseSettings):
@@ -149,6 +167,15 @@ class _Environment(BaseSettings):
         return (env_settings,)
 
 
+class _EmbedderEnvironment(_Environment):
+    """The same of the embedding model, which has an address and a key of its own."""
+
+    model_config = SettingsConfigDict(env_prefix="AGENTCORE_EMBEDDINGS_", env_ignore_empty=True, extra="ignore")
+
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+
+
 def from_environment(data_dir: str | Path | None = None, **explicit: object) -> ChatOptions | None:
     """Return what is configured; None if nothing names a model.
 
@@ -171,7 +198,32 @@ def from_environment(data_dir: str | Path | None = None, **explicit: object) -> 
     return ChatOptions(**values)
 
 
-def _refusal(problem: Mapping[str, Any]) -> InvalidOptionsError:
+def embedder_from_environment(data_dir: str | Path | None = None, **explicit: object) -> EmbedderOptions | None:
+    """Return which embedding model is configured; None if nothing names one.
+
+    Values come from where `from_environment` takes them, by the names that `EmbedderOptions` tells. Without an address
+    of its own it is asked where the chat model is, with that one's key; another address never gets that key.
+
+    Args:
+        data_dir: The folder with `agentcore.toml`, which need not exist; None for the environment alone.
+        explicit: Options by name.
+
+    Raises:
+        InvalidOptionsError: an option is unknown or cannot have its value, or the file cannot be read.
+        ExceptionGroup: several are.
+    """
+    path = None if data_dir is None else Path(data_dir).expanduser() / FILE_NAME
+    written = {} if path is None else read_section(path, EMBEDDINGS_SECTION)
+    values = written | _EmbedderEnvironment().model_dump(exclude_unset=True) | explicit
+    if values.get("model") is None:
+        return None
+    if values.get("base_url") is None:
+        chat = ({} if path is None else read_section(path, SECTION)) | _Environment().model_dump(exclude_unset=True)
+        values = {name: chat[name] for name in ("base_url", "api_key") if name in chat} | values
+    return EmbedderOptions(**values)
+
+
+def _refusal(section: str, problem: Mapping[str, Any]) -> InvalidOptionsError:
     name = str(problem["loc"][0]) if problem["loc"] else ""
     message: str = str(problem.get("ctx", {}).get("error") or problem["msg"])
     allowed = message[:1].lower() + message[1:]
@@ -182,7 +234,7 @@ def _refusal(problem: Mapping[str, Any]) -> InvalidOptionsError:
         value = None
     # Only these few are surely no secret: a key may stand under a misspelt name or inside an address.
     shown = value if name in _SHOWN else _Hidden()
-    return InvalidOptionsError(field=f"{SECTION}.{name}", value=shown, allowed=allowed)
+    return InvalidOptionsError(field=f"{section}.{name}", value=shown, allowed=allowed)
 
 
 _SHOWN = frozenset(ChatOptions.model_fields) - {"api_key", "base_url"}

@@ -10,7 +10,8 @@ from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall.explanation import Explanation
+from agentcore.recall.dense import DenseRecall
+from agentcore.recall.explanation import DenseScore, Explanation
 from agentcore.recall.filtering import admits
 from agentcore.recall.hit import Hit
 from agentcore.recall.options import RecallOptions
@@ -19,6 +20,7 @@ from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FacetRow, IndexRow, ReadView, Storage
 
 if TYPE_CHECKING:
+    from agentcore.recall.dense_index import Similarities
     from agentcore.recall.facets import Admitted, Facets
     from agentcore.recall.ranking import Ranking
     from agentcore.recall.scope_index import ScopeIndex
@@ -37,6 +39,9 @@ class _Question:
     k: int
     where: RecallFilter | None
     is_explained: bool
+    vector: Sequence[float] | None = None
+    near: "Similarities | None" = None
+    weight: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,7 @@ class EntrySearch:
         entries: The indexes.
         facets: What filters ask of entries.
         options: How to rank.
+        dense: What vectors say; None where words alone answer.
     """
 
     def __init__(
@@ -69,12 +75,14 @@ class EntrySearch:
         entries: "Shelf[ScopeIndex, IndexRow]",
         facets: "Shelf[Facets, FacetRow]",
         options: RecallOptions,
+        dense: DenseRecall | None = None,
     ) -> None:
         self._storage = storage
         self._thread = thread
         self._entries = entries
         self._facets = facets
         self._phrase_weight = options.phrase_weight
+        self._dense = dense
 
     async def search(self, scope: Scope, query: str, *, k: int, where: RecallFilter | None) -> list[Hit]:
         """Return the *k* best active entries for *query*, best first; see `Recall.search`."""
@@ -94,6 +102,8 @@ class EntrySearch:
         self._thread.require_open()
         if not question.query.strip():
             return []
+        if self._dense is not None:
+            question = replace(question, vector=await self._dense.query_vector(question.query))
         for _ in range(_RETRIES):
             hits = await self._attempt(question)
             if hits is not None:
@@ -123,6 +133,9 @@ class EntrySearch:
 
     async def _look(self, question: _Question, limit: int, *, is_last: bool) -> _Look | None:
         """Rank and fetch in one transaction; None if the filter's facets are behind it and there is another attempt."""
+        if self._dense is not None and question.vector is not None:
+            near = await self._dense.near(question.scope, question.vector)
+            question = replace(question, near=near, weight=self._dense.weight)
         if question.where is None:
             return await self._entries.ask(question.scope, partial(_looked, question=question, limit=limit))
         async with self._facets.current(question.scope) as facets:
@@ -175,10 +188,16 @@ def _looked(
     admitted: "Admitted | None" = None,
 ) -> _Look:
     decay, now_us = view.decay, to_micros(view.now)
-    ranking = index.rank(question.query, decay=decay, now_us=now_us, limit=limit, admitted=admitted)
+    query, near, parts = question.query, question.near, dict[int, DenseScore]()
+    if near is None:
+        ranking = index.rank(query, decay=decay, now_us=now_us, limit=limit, admitted=admitted)
+    else:
+        fused = partial(index.rank_fused, query, near, question.weight, decay=decay, now_us=now_us)
+        ranking, parts = fused(limit=limit, admitted=admitted)
     explained: dict[int, Explanation] = {}
     if question.is_explained:
-        explained = index.explain(question.query, ranking.keys, decay=decay, now_us=now_us)
+        plain = index.explain(query, ranking.keys, decay=decay, now_us=now_us)
+        explained = {key: replace(why, dense=parts.get(key)) for key, why in plain.items()}
     found = view.entries.by_keys(ranking.keys[:_FETCHED_WITH_RANKING])
     return _Look(index, ranking, index.position.revision, explained, found)
 

@@ -220,7 +220,7 @@ class Bm25Index:
             weights = factors(keys, self._postings.values(slots))
             wanted = weights > 0.0
             keys, scores = keys[wanted], (scores * weights)[wanted]
-        return _best(keys, scores, k)
+        return best(keys, scores, k)
 
     def _promising(self, slots: Slots, scores: Floats, k: int, factors: Factors, most: float) -> tuple[Slots, Floats]:
         """Leave out documents that are below the k best of a few good ones even with the largest factor."""
@@ -233,7 +233,8 @@ class Bm25Index:
         return slots[kept], scores[kept]
 
 
-def _best(keys: Keys, scores: Floats, k: int) -> tuple[Keys, Floats]:
+def best(keys: Keys, scores: Floats, k: int) -> tuple[Keys, Floats]:
+    """Return the *k* best of *keys* with their scores, best first, equal scores by ascending key."""
     if k <= 0:
         return keys[:0], scores[:0]
     if k < len(scores):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from agentcore.domain.filters import RecallFilter
 from agentcore.domain.scope import Scope
 from agentcore.recall.budget import IndexBudget
+from agentcore.recall.dense import DenseOptions, DenseRecall, Embedder
 from agentcore.recall.entry_search import EntrySearch
 from agentcore.recall.explanation import Explanation
 from agentcore.recall.hit import Hit
@@ -48,9 +49,19 @@ class Recall:
         storage: Where the entries are; opened before this and closed after it.
         options: How to rank, and how much of it stays open.
         folder: Where large indexes are kept over restarts; None keeps none.
+        embedder: Makes vectors of entries and queries, which then count beside the words; None for words alone.
+        dense: How vectors take part.
     """
 
-    def __init__(self, storage: Storage, *, options: RecallOptions | None = None, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        options: RecallOptions | None = None,
+        folder: Path | None = None,
+        embedder: Embedder | None = None,
+        dense: DenseOptions | None = None,
+    ) -> None:
         self._storage = storage
         self._options = options or RecallOptions()
         self._thread = RecallThread()
@@ -66,8 +77,21 @@ class Recall:
         self._facets: Shelf[Facets, FacetRow] = Shelf(
             storage, self._thread, make=self._new_facets, feed=_facets, budget=self._budget
         )
+        self.dense: Final = (
+            None
+            if embedder is None
+            else DenseRecall(
+                storage, self._thread, budget=self._budget, embedder=embedder, options=dense or DenseOptions()
+            )
+        )
+        """What vectors say of entries; None without an embedder."""
         self._search = EntrySearch(
-            storage, self._thread, entries=self._entries, facets=self._facets, options=self._options
+            storage,
+            self._thread,
+            entries=self._entries,
+            facets=self._facets,
+            options=self._options,
+            dense=self.dense,
         )
         self.turns: Final = TurnRecall(storage, self._thread, options=self._options.turns, budget=self._budget)
         """Finds turns of the conversation log."""
@@ -75,7 +99,7 @@ class Recall:
         """Finds skills."""
 
     def on(self, storage: Storage) -> "Recall":
-        """Return an unopened recall with the same settings on another storage."""
+        """Return an unopened recall by words, with the same settings, on another storage."""
         return Recall(storage, options=self._options)
 
     async def start(self) -> None:
@@ -88,6 +112,8 @@ class Recall:
             try:
                 await self._entries.close()
                 await self._facets.close()
+                if self.dense is not None:
+                    await self.dense.close()
                 await self.turns.close()
                 await self.skills.close()
             finally:

@@ -8,9 +8,11 @@ from typing import Final
 import numpy as np
 
 from agentcore.domain.decay import Decay
-from agentcore.recall.explanation import Explanation, TermScore
+from agentcore.recall.dense_index import Similarities
+from agentcore.recall.explanation import DenseScore, Explanation, TermScore
 from agentcore.recall.facets import Admitted
-from agentcore.recall.index import Bm25Index
+from agentcore.recall.fusion import fuse
+from agentcore.recall.index import Bm25Index, best
 from agentcore.recall.lists import Floats, Keys, Lists
 from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.neighbours import alike, similar
@@ -126,6 +128,48 @@ class ScopeIndex:
             among=None if admitted is None else admitted.keys,
         )
         return Ranking(keys.tolist(), scores.tolist())
+
+    def rank_fused(
+        self,
+        query: str,
+        near: Similarities,
+        weight: float,
+        *,
+        decay: Decay,
+        now_us: int,
+        limit: int,
+        admitted: Admitted | None = None,
+    ) -> tuple[Ranking, dict[int, DenseScore]]:
+        """Return the best entries by words and vectors, equal scores by key, and what vectors make of each.
+
+        Args:
+            query: What is asked, of any length.
+            near: How near the entries that have a vector are to it.
+            weight: Share of the vectors.
+            decay: How importance is read.
+            now_us: The instant importance is read at, microseconds since 1970.
+            limit: How many at most.
+            admitted: Tells which entries may be among them.
+        """
+        postings = self._index.postings
+        slots = np.arange(postings.slot_count)
+        slots = slots[postings.alive(slots)]
+        slots = slots[np.argsort(postings.keys(slots))]
+        keys = postings.keys(slots)
+        fused = fuse(keys, self._index.score(self._tokenizer.query_tokens(query)), near, weight)
+        importance, recency = self._factors(postings.values(slots), decay, now_us)
+        scores = fused.relevance * importance * recency * (1.0 if admitted is None else admitted(keys))
+        found = np.flatnonzero(scores > 0.0)
+        best_keys, best_scores = best(keys[found], scores[found], limit)
+        parts = {
+            int(keys[place]): DenseScore(
+                None if np.isnan(fused.cosines[place]) else float(fused.cosines[place]),
+                float(fused.dense[place]),
+                fused.scale,
+            )
+            for place in np.searchsorted(keys, best_keys)
+        }
+        return Ranking(best_keys.tolist(), best_scores.tolist()), parts
 
     def _factors(self, columns: Floats, decay: Decay, now_us: int) -> tuple[Floats, Floats]:
         """What importance and recency make of scores; shape (documents,) each, above 0, at most 1."""

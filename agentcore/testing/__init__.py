@@ -4,6 +4,7 @@ from agentcore.testing.chat import ScriptedChatClient, ScriptExhaustedError
 from agentcore.testing.chat_replies import Ending, ServerReply
 from agentcore.testing.chat_server import ChatServer, ServedRequest
 from agentcore.testing.clock import ManualClock
+from agentcore.testing.embeddings import embedded, hashed_words
 from agentcore.testing.ids import SequentialIds
 
 __all__ = [
@@ -15,4 +16,6 @@ __all__ = [
     "SequentialIds",
     "ServedRequest",
     "ServerReply",
+    "embedded",
+    "hashed_words",
 ]

@@ -15,6 +15,7 @@ from agentcore.clock import Clock, SystemClock
 from agentcore.errors import InvalidOptionsError
 from agentcore.testing.chat import ScriptExhaustedError
 from agentcore.testing.chat_replies import Ending, ServerReply, counted, refused
+from agentcore.testing.embeddings import embedded, hashed_words
 
 _DRIP = timedelta(milliseconds=5)
 _MOST_HEAD = 1 << 16
@@ -46,27 +47,36 @@ class ServedRequest:
         return "\n".join(str(message.get("content", "")) for message in messages)
 
     @property
+    def texts(self) -> list[str]:
+        """The texts to make vectors of."""
+        given: object = self.body.get("input", [])
+        return [given] if isinstance(given, str) else list(cast("Sequence[str]", given))
+
+    @property
     def response_format(self) -> str:
         """The kind of answer asked for: `json_schema`, `json_object`, or `text` where nothing is said."""
         return str(self.body.get("response_format", {}).get("type", "text"))
 
 
 Said = str | ServerReply
+EmbeddingScript = Callable[[str], Sequence[float] | ServerReply]
 ServerScript = Said | Callable[[ServedRequest], Said | Awaitable[Said]]
 
 
 class ChatServer:
     """A scripted model behind real HTTP; lives as long as its `async with` block.
 
-    Every request is recorded and counted. A request for a response format that the server does not take, or for
-    another path, is refused and uses up no reply. After the block nothing listens any more, which makes the URL
-    that of an absent server.
+    It answers `/v1/chat/completions` with the replies, one after the other, and `/v1/embeddings` with a vector for
+    each text, which uses up no reply. Every request is recorded and counted. A request for a response format that the
+    server does not take, or for another path, is refused and uses up no reply. After the block nothing listens any
+    more, which makes the URL that of an absent server.
 
     Args:
         replies: One per call, taken as they are needed, so `itertools.repeat(reply)` answers for ever. A text
             becomes a whole answer with usage; see `agentcore.testing.chat_replies` for the others; a function of
             the request gives one of these, or an awaitable of one.
         response_formats: What it takes beside plain text, of `json_schema` and `json_object`.
+        embedding: Makes the vector of a text, or the reply that a request with this text gets in its place.
         latency: How long it takes for each reply, beside the reply's own delay.
         clock: What it waits by; the machine's by default.
 
@@ -87,6 +97,7 @@ class ChatServer:
         replies: Iterable[ServerScript],
         *,
         response_formats: Collection[str] = ("json_schema", "json_object"),
+        embedding: EmbeddingScript = hashed_words,
         latency: timedelta = timedelta(),
         clock: Clock | None = None,
     ) -> None:
@@ -94,6 +105,7 @@ class ChatServer:
             raise InvalidOptionsError(field="replies", value=replies, allowed="give a list with one reply per call")
         self._replies = iter(replies)
         self._formats = frozenset(response_formats)
+        self._embedding = embedding
         self._latency = latency
         self._clock = clock or SystemClock()
         self._server: asyncio.Server | None = None
@@ -171,13 +183,25 @@ class ChatServer:
         self._in_flight += 1
         self._most_in_flight = max(self._most_in_flight, self._in_flight)
         try:
-            reply = self._refusal_of(request) or await self._next_reply(request)
+            reply = self._embedded(request) or self._refusal_of(request) or await self._next_reply(request)
             if reply.delay + self._latency:
                 await self._clock.sleep(reply.delay + self._latency)
             await self._send(reply, writer)
         finally:
             self._in_flight -= 1
         return reply.ending is Ending.WHOLE
+
+    def _embedded(self, request: ServedRequest) -> ServerReply | None:
+        """Return the answer to a request for vectors; None for any other."""
+        if request.path != "/v1/embeddings":
+            return None
+        vectors: list[Sequence[float]] = []
+        for text in request.texts:
+            made = self._embedding(text)
+            if isinstance(made, ServerReply):
+                return made
+            vectors.append(made)
+        return embedded(vectors, model=request.model)
 
     def _refusal_of(self, request: ServedRequest) -> ServerReply | None:
         if request.path != "/v1/chat/completions":

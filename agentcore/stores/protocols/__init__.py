@@ -27,6 +27,7 @@ from agentcore.stores.protocols.signals import SignalReader, SignalStore
 from agentcore.stores.protocols.skills import SkillReader, SkillStore
 from agentcore.stores.protocols.storage import Origin, ReadView, Storage, UnitOfWork
 from agentcore.stores.protocols.switches import Switch, SwitchLevel, SwitchReader, SwitchStore
+from agentcore.stores.protocols.vectors import TextVector, VectorReader, VectorStore
 
 __all__ = [
     "ActivityReader",
@@ -67,9 +68,12 @@ __all__ = [
     "SwitchLevel",
     "SwitchReader",
     "SwitchStore",
+    "TextVector",
     "TurnMaterial",
     "TurnReader",
     "TurnRow",
     "TurnStore",
     "UnitOfWork",
+    "VectorReader",
+    "VectorStore",
 ]

@@ -28,6 +28,7 @@ from agentcore.stores.protocols.recalls import RecallHitReader, RecallHitStore
 from agentcore.stores.protocols.signals import SignalReader, SignalStore
 from agentcore.stores.protocols.skills import SkillReader, SkillStore
 from agentcore.stores.protocols.switches import SwitchReader, SwitchStore
+from agentcore.stores.protocols.vectors import VectorReader, VectorStore
 
 T = TypeVar("T")
 
@@ -107,6 +108,11 @@ class ReadView(Protocol):
     @property
     def recall_hits(self) -> RecallHitReader:
         """What needs recalled."""
+        ...
+
+    @property
+    def vectors(self) -> VectorReader:
+        """What embedding models made of the texts of entries."""
         ...
 
     @property
@@ -195,6 +201,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def recall_hits(self) -> RecallHitStore:
         """What needs recalled."""
+        ...
+
+    @property
+    def vectors(self) -> VectorStore:
+        """What embedding models made of the texts of entries."""
         ...
 
     @property

@@ -11,6 +11,7 @@ from agentcore.stores.sql.entry_reader import SqlEntryReader
 from agentcore.stores.sql.entry_rows import to_values
 from agentcore.stores.sql.schema import entries, entry_sources, recall_hits
 from agentcore.stores.sql.transaction import NEVER_MATERIAL, chunks
+from agentcore.stores.sql.vectors import drop_vectors
 
 
 class SqlEntryStore(SqlEntryReader):
@@ -49,15 +50,19 @@ class SqlEntryStore(SqlEntryReader):
         self._transaction.note_activity()
         self._write(list(latest.values()), revision, present)
         self._reposition({after.id for before, after in pairs if self._is_renewed(before, after)})
+        drop_vectors(self._transaction, (before.content for before, after in pairs if before.content != after.content))
         relinked = {before.id for before, after in pairs if before.sources != after.sources}
         self._unlink_sources(sorted(relinked))
         self._link_sources([latest[entry_id] for entry_id in sorted(relinked)])
 
     def delete(self, entry_ids: Collection[str]) -> int:
         """Remove entries for good; return how many there were."""
-        keys: list[int] = []
+        texts: dict[int, str] = {}
         for chunk in chunks(sorted(set(entry_ids))):
-            keys += self._connection.execute(select(entries.c.pk).where(self._mine, entries.c.id.in_(chunk))).scalars()
+            statement = select(entries.c.pk, entries.c.content).where(self._mine, entries.c.id.in_(chunk))
+            texts.update((row.pk, row.content) for row in self._connection.execute(statement))
+        keys = list(texts)
+        drop_vectors(self._transaction, texts.values())
         for chunk in chunks(keys):
             self._connection.execute(delete(entry_sources).where(entry_sources.c.entry_pk.in_(chunk)))
             self._connection.execute(delete(entries).where(entries.c.pk.in_(chunk)))

@@ -31,6 +31,7 @@ from agentcore.stores.sql.skills import SqlSkillStore
 from agentcore.stores.sql.switches import SqlSwitchStore
 from agentcore.stores.sql.transaction import Transaction, of_my_scope
 from agentcore.stores.sql.turns import SqlTurnStore
+from agentcore.stores.sql.vectors import SqlVectorStore
 
 _ENTRIES = select(*RECORD_COLUMNS).where(of_my_scope(entries)).order_by(entries.c.id)
 _TURNS = RecordRows(Turn, turns)
@@ -107,6 +108,11 @@ class SqlUnit:
     def recall_hits(self) -> SqlRecallHitStore:
         """What needs recalled."""
         return SqlRecallHitStore(self.transaction)
+
+    @property
+    def vectors(self) -> SqlVectorStore:
+        """What embedding models made of the texts of entries."""
+        return SqlVectorStore(self.transaction)
 
     @property
     def settings(self) -> SqlSettingsStore:

@@ -21,7 +21,7 @@ from dream.interfaces.cli.screen import Screen
 
 if TYPE_CHECKING:
     from agentcore.hosting.host import Host
-    from agentcore.llm.settings import ChatOptions
+    from agentcore.llm.settings import ChatOptions, EmbedderOptions
     from agentcore.stores.protocols import Storage
     from dream.options import PassMode
     from dream.options.sources import Configured
@@ -96,6 +96,11 @@ class Session:
 
         return from_environment(self.data_dir)
 
+    def _embedder(self) -> "EmbedderOptions | None":
+        from agentcore.llm.settings import embedder_from_environment  # noqa: PLC0415 - as above
+
+        return embedder_from_environment(self.data_dir)
+
     def configured(self) -> "Configured":
         """Return the options of dreams as the environment and the data directory's `agentcore.toml` say.
 
@@ -135,6 +140,8 @@ class Session:
         builder.with_wisps().with_tool_calls().with_dreaming(options, in_background=False)
         if chat is not None:
             builder.with_llm(chat)
+        if (embedder := self._embedder()) is not None:
+            builder.with_embeddings(embedder, in_background=False)
         if self.workspace is not None:
             folder = WorkspaceFolder(self.workspace).root  # refused before anything is opened
             builder.with_workspace(lambda scope: folder if scope == self.scope else None)

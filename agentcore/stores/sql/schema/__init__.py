@@ -40,14 +40,15 @@ from agentcore.stores.sql.schema.records import (
     skills,
     tool_calls,
     turns,
+    vectors,
     wisp_runs,
 )
 from agentcore.stores.sql.schema.workspace import documents, outbox, promotions
 
-REVISION = "0007"
+REVISION = "0008"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -89,5 +90,6 @@ __all__ = [
     "switches",
     "tool_calls",
     "turns",
+    "vectors",
     "wisp_runs",
 ]

@@ -1,6 +1,19 @@
 """Tables of records: what the agent knows, said and did."""
 
-from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, String, Table, Text, UniqueConstraint, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 
 from agentcore.stores.sql.schema.base import WHERE, Key, Name, instant, metadata, record_id, row_key, scope_key
 
@@ -233,6 +246,15 @@ recall_hits = Table(
     # Covers all that is summed by entry: a million hits are then read in their order, without their rows.
     Index("ix_recall_hits_entry", "scope_id", "entry_id", "recalled_at", "query", "rank"),
     Index("ix_recall_hits_recalled", "scope_id", "recalled_at"),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    scope_key(primary_key=True),
+    Column("model", String(256), primary_key=True),
+    Column("content_hash", String(32), primary_key=True),
+    Column("vector", LargeBinary, nullable=False),
 )
 
 imports = Table(

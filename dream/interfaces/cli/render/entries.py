@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agentcore.domain.memory import MemoryEntry
-from agentcore.recall.explanation import Explanation
+from agentcore.recall.explanation import DenseScore, Explanation
 from agentcore.recall.hit import Hit
 from dream.domain.report import Outcome, RunReport
 from dream.interfaces.cli.render.line import Line, Lines, Tone, clipped, paragraph
@@ -60,9 +60,16 @@ def _explanation_lines(why: Explanation, width: int) -> Lines:
     for term in why.terms:
         reason = f"{term.score:.3f}  {term.term}: idf {term.idf:.3f}, {term.count} in it, norm {term.norm:.3f}"
         yield from paragraph(reason, width, first="    + ", rest="      ", tone=Tone.FAINT)
+    if why.dense is not None:
+        yield from paragraph(_dense_line(why.dense, why.bm25), width, first="    + ", rest="      ", tone=Tone.FAINT)
     factors = [f"relevance {why.relevance:.3f}", f"importance {why.importance:.3f}", f"recency {why.recency:.3f}",
                f"phrase {why.phrase:.3f}"]  # fmt: skip
     yield from paragraph(" x ".join(factors), width, first="    = ", rest="      ", tone=Tone.FAINT)
+
+
+def _dense_line(dense: DenseScore, bm25: float) -> str:
+    near = "no vector yet" if dense.similarity is None else f"similarity {dense.similarity:.3f}"
+    return f"{dense.share:.3f}  by meaning: {near}; words count {bm25 * dense.scale:.3f} of {bm25:.3f}"
 
 
 def explanation_json(why: Explanation) -> dict[str, object]:
@@ -82,6 +89,15 @@ def explanation_json(why: Explanation) -> dict[str, object]:
             }
             for one in why.terms
         ],
+        **({} if why.dense is None else {"dense": _dense_json(why.dense)}),
+    }
+
+
+def _dense_json(dense: DenseScore) -> dict[str, object]:
+    return {
+        "similarity": None if dense.similarity is None else round(dense.similarity, 6),
+        "share": round(dense.share, 6),
+        "scale": round(dense.scale, 6),
     }
 
 
