@@ -47,6 +47,7 @@ from agentcore.testing.contracts.skills import SkillContract
 from agentcore.testing.contracts.switches import SwitchContract
 from agentcore.testing.contracts.transactions import TransactionContract
 from agentcore.testing.contracts.turns import TurnContract
+from agentcore.testing.contracts.vectors import VectorContract
 
 
 class StorageContract(
@@ -60,6 +61,7 @@ class StorageContract(
     SignalContract,
     DocumentContract,
     RecallHitContract,
+    VectorContract,
     LeaseContract,
     BusyContract,
     ActivityContract,
@@ -91,4 +93,5 @@ __all__ = [
     "SwitchContract",
     "TransactionContract",
     "TurnContract",
+    "VectorContract",
 ]

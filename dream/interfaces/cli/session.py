@@ -96,7 +96,8 @@ class Session:
 
         return from_environment(self.data_dir)
 
-    def _embedder(self) -> "EmbedderOptions | None":
+    def embedder(self) -> "EmbedderOptions | None":
+        """Return which embedding model recall asks, from where `chat` looks, or none; errors as there."""
         from agentcore.llm.settings import embedder_from_environment  # noqa: PLC0415 - as above
 
         return embedder_from_environment(self.data_dir)
@@ -114,7 +115,12 @@ class Session:
 
     @asynccontextmanager
     async def host(
-        self, access: Access, *, chat: "ChatOptions | None" = None, modes: "Mapping[str, PassMode] | None" = None
+        self,
+        access: Access,
+        *,
+        chat: "ChatOptions | None" = None,
+        modes: "Mapping[str, PassMode] | None" = None,
+        embedder: "EmbedderOptions | None" = None,
     ) -> AsyncGenerator["Host"]:
         """Open the memory with all its services and dreams.
 
@@ -122,6 +128,7 @@ class Session:
             access: What is done to it.
             chat: Which model dreams ask; None for none.
             modes: What becomes of the changes of passes; all are made by default.
+            embedder: Which embedding model recall asks; None for words alone.
 
         Raises:
             UnknownScopeError: nothing was ever stored in the scope, and the command is none that makes it.
@@ -140,7 +147,7 @@ class Session:
         builder.with_wisps().with_tool_calls().with_dreaming(options, in_background=False)
         if chat is not None:
             builder.with_llm(chat)
-        if (embedder := self._embedder()) is not None:
+        if embedder is not None:
             builder.with_embeddings(embedder, in_background=False)
         if self.workspace is not None:
             folder = WorkspaceFolder(self.workspace).root  # refused before anything is opened

@@ -109,7 +109,7 @@ async def recall(
         about=about,
     )
     recall_filter(conditions)
-    async with session.host(Access.LOOK) as host:
+    async with session.host(Access.LOOK, embedder=session.embedder()) as host:
         hits = await host.for_scope(session.scope).memory.explain(query, k=k, **conditions)
     session.screen.show(
         lambda: {"query": query, "hits": [_hit_json(hit, why if explain else None) for hit, why in hits]},
