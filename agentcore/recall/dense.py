@@ -104,6 +104,11 @@ class DenseRecall:
         """Share of the relevance that vectors decide."""
         return self._options.weight
 
+    @property
+    def lacks_vectors(self) -> bool:
+        """Whether `fill` has something to do."""
+        return bool(self._waiting)
+
     async def close(self) -> None:
         """Drop every index."""
         await self._shelf.close()

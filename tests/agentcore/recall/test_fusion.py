@@ -43,8 +43,8 @@ def test_nothing_to_fuse_is_no_fault():
 
 @settings(max_examples=60)
 @given(
-    steps=st.lists(st.tuples(st.sampled_from("take drop retire".split()), st.integers(1, 6), st.integers(1, 4))),
-    vectors=st.fixed_dictionaries({number: _numbers for number in range(1, 5)}),
+    steps=st.lists(st.tuples(st.sampled_from(["take", "drop", "retire"]), st.integers(1, 6), st.integers(1, 4))),
+    vectors=st.fixed_dictionaries(dict.fromkeys(range(1, 5), _numbers)),
     query=_numbers,
 )
 def test_similarities_are_those_of_the_live_texts_alone(
