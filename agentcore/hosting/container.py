@@ -215,8 +215,8 @@ def _substitutes(blueprint: Blueprint) -> dict[str, providers.Object[Any]]:
 def _embedding_services(blueprint: Blueprint, recall: Recall) -> Sequence[Any]:
     """Return the embedding model and what has it make vectors, if there is one."""
     embedder: object = blueprint.embedder
-    own = any(one is embedder for one in blueprint.services)
-    first = [embedder] if _lives(embedder) and not own else []
+    own: list[object] = list(blueprint.services)
+    first = [embedder] if _lives(embedder) and not any(one is embedder for one in own) else []
     if recall.dense is None or not blueprint.fills_embeddings:
         return first
     return [*first, EmbeddingFiller(recall.dense, clock=blueprint.clock)]

@@ -27,6 +27,7 @@ from agentcore.hosting.memory import Memory
 from agentcore.hosting.options import (
     ContextOptions,
     ConversationOptions,
+    EmbeddingOptions,
     FeedbackOptions,
     MemoryOptions,
     Options,
@@ -93,7 +94,16 @@ def _options(arguments: Any) -> set[str]:
 
 @pytest.mark.parametrize(
     "options",
-    [MemoryOptions, ContextOptions, ConversationOptions, SkillOptions, FeedbackOptions, WispOptions, DreamOptions],
+    [
+        MemoryOptions,
+        EmbeddingOptions,
+        ContextOptions,
+        ConversationOptions,
+        SkillOptions,
+        FeedbackOptions,
+        WispOptions,
+        DreamOptions,
+    ],
 )
 def test_each_option_has_a_row_with_its_default(options: type[Options]):
     for section, model in _sections_of(options):

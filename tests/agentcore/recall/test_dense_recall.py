@@ -16,7 +16,7 @@ from agentcore.domain.filters import RecallFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
-from agentcore.llm import EmbedderOptions, EmbeddingError, OpenAIEmbedder, TryFailure
+from agentcore.llm import EmbedderOptions, EmbeddingError, OpenAIEmbedder, TryFailure, embedder_from_environment
 from agentcore.recall.dense import DenseOptions
 from agentcore.recall.recall import Recall
 from agentcore.stores.sql.storage import SqlStorage
@@ -296,8 +296,6 @@ def test_what_cannot_be_an_embedder_or_an_option_is_refused(tmp_path: Path, monk
 
 
 def test_a_key_goes_to_no_other_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from agentcore.llm import embedder_from_environment
-
     monkeypatch.setenv("OPENAI_API_KEY", "sk-chat")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://chat/v1")
     monkeypatch.setenv("AGENTCORE_EMBEDDINGS_MODEL", "tiny")

@@ -2,9 +2,18 @@
 
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 from commandline import CommandLine
+
+from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.scope import Scope
+from agentcore.recall.explanation import DenseScore, Explanation, TermScore
+from agentcore.recall.hit import Hit
+from dream.interfaces.cli.render.entries import explanation_json, hit_lines
+
+NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)
 
 
 def test_what_was_remembered_is_recalled_and_listed(cli: CommandLine):
@@ -135,6 +144,31 @@ def test_scores_are_explained_term_by_term(cli: CommandLine):
     assert sum(term["score"] for term in why["terms"]) == pytest.approx(why["relevance"], abs=1e-5)
     assert why["relevance"] * why["importance"] == pytest.approx(hits[0]["score"], abs=1e-5)
     assert "explanation" not in cli.json("recall", "green tea")["hits"][0]
+
+
+def test_words_alone_answer_where_the_embedding_model_is_absent(cli: CommandLine, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AGENTCORE_EMBEDDINGS_MODEL", "tiny")
+    monkeypatch.setenv("AGENTCORE_EMBEDDINGS_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("AGENTCORE_EMBEDDINGS_RETRIES", "0")
+    cli.good("remember", "Ana drinks green tea")
+    (hit,) = cli.json("recall", "green tea", "--explain")["hits"]
+    assert "dense" not in hit["explanation"]
+    monkeypatch.setenv("AGENTCORE_EMBEDDINGS_RETRIES", "many")
+    assert "embeddings.retries" in cli("recall", "green tea").err
+
+
+def test_what_vectors_add_is_explained():
+    entry = MemoryEntry(
+        id="a", scope=Scope.default(), content="Ana drinks tea", created_at=NOON, recorded_at=NOON, last_seen_at=NOON
+    )
+    terms = (TermScore("tea", idf=2.0, count=1, norm=1.0),)
+    why = Explanation(terms, dense=DenseScore(0.8125, share=0.25, scale=0.5))
+    told = "\n".join(line.text for line in hit_lines("tea", [(Hit(entry, why.score), why)], 100))
+    assert "0.250  by meaning: similarity 0.812; words count 0.500 of 1.000" in told
+    assert "relevance 0.750 x" in told
+    assert explanation_json(why)["dense"] == {"similarity": 0.8125, "share": 0.25, "scale": 0.5}
+    lacking = Explanation(terms, dense=DenseScore(None, 0.0, 0.5))
+    assert "no vector yet" in "".join(line.text for line in hit_lines("tea", [(Hit(entry, 1.0), lacking)], 100))
 
 
 def test_filters_narrow_what_is_recalled_and_nothing_is_recorded(cli: CommandLine):
