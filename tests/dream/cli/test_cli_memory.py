@@ -164,7 +164,7 @@ def test_what_vectors_add_is_explained():
     terms = (TermScore("tea", idf=2.0, count=1, norm=1.0),)
     why = Explanation(terms, dense=DenseScore(0.8125, share=0.25, scale=0.5))
     told = "\n".join(line.text for line in hit_lines("tea", [(Hit(entry, why.score), why)], 100))
-    assert "0.250  by meaning: similarity 0.812; words count 0.500 of 1.000" in told
+    assert "0.250 by meaning: similarity 0.812; words count 0.500 of 1.000" in told
     assert "relevance 0.750 x" in told
     assert explanation_json(why)["dense"] == {"similarity": 0.8125, "share": 0.25, "scale": 0.5}
     lacking = Explanation(terms, dense=DenseScore(None, 0.0, 0.5))
