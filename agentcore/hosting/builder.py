@@ -245,16 +245,15 @@ class AgentHostBuilder:
         from agentcore.hosting.settling import Settling  # noqa: PLC0415
 
         settling = Settling()
-        storage, chat, timeout = self._storage, self._chat, self._shutdown_timeout
+        storage, chat = self._storage, self._chat
+        timeout = DEFAULT_SHUTDOWN_TIMEOUT if self._shutdown_timeout is None else self._shutdown_timeout
         folder = settling.folder(self._data_dir)
         clock = settling.part("clock", self._clock, "now", "sleep")
         blueprint = Blueprint(
             data_dir=folder,
             clock=clock,
             ids=settling.part("ids", self._ids, "new"),
-            shutdown_timeout=DEFAULT_SHUTDOWN_TIMEOUT
-            if timeout is None
-            else settling.duration("shutdown_timeout", timeout),
+            shutdown_timeout=settling.duration("shutdown_timeout", timeout),
             storage=None
             if storage is None
             else settling.part("with_storage", storage, "start", "stop", "read", "write"),

@@ -214,7 +214,7 @@ def embedder_from_environment(data_dir: str | Path | None = None, **explicit: ob
     """
     path = None if data_dir is None else Path(data_dir).expanduser() / FILE_NAME
     written = {} if path is None else read_section(path, EMBEDDINGS_SECTION)
-    values = written | _EmbedderEnvironment().model_dump(exclude_unset=True) | explicit
+    values: dict[str, Any] = written | _EmbedderEnvironment().model_dump(exclude_unset=True) | explicit
     if values.get("model") is None:
         return None
     if values.get("base_url") is None:

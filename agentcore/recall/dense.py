@@ -120,7 +120,8 @@ class DenseRecall:
             try:
                 async with asyncio.timeout(self._options.query_timeout.total_seconds()):
                     (vector,) = made = await self._embed([query])
-                    await self._thread.run(_check, made)
+                # Outside the timeout: the first check of all loads NumPy, which is not the model's fault.
+                await self._thread.run(_check, made)
             except TimeoutError:
                 reason = "timed_out"
             except (AgentcoreError, ValueError, OSError) as error:

@@ -78,13 +78,7 @@ class Recall:
         self._facets: Shelf[Facets, FacetRow] = Shelf(
             storage, self._thread, make=self._new_facets, feed=_facets, budget=self._budget
         )
-        self.dense: Final = (
-            None
-            if embedder is None
-            else DenseRecall(
-                storage, self._thread, budget=self._budget, embedder=embedder, options=dense or DenseOptions()
-            )
-        )
+        self.dense: Final = self._new_dense(embedder, dense or DenseOptions())
         """What vectors say of entries; None without an embedder."""
         self._search = EntrySearch(
             storage,
@@ -212,6 +206,11 @@ class Recall:
             return {}
         async with self._entries.current(scope) as current:
             return await self._thread.run(current.index.count_documents, wanted)
+
+    def _new_dense(self, embedder: Embedder | None, options: DenseOptions) -> DenseRecall | None:
+        if embedder is None:
+            return None
+        return DenseRecall(self._storage, self._thread, budget=self._budget, embedder=embedder, options=options)
 
     def _keeper(self, folder: Path | None) -> IndexKeeper | None:
         if folder is None or self._options.snapshot_from is None:

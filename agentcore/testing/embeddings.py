@@ -27,7 +27,8 @@ def hashed_words(text: str, *, length: int = 64, meanings: Mapping[str, str] | N
     """
     known: Mapping[str, str] = meanings or {}
     vector = [0.0] * length
-    for word in _WORD.findall(text.casefold()):
+    words: list[str] = _WORD.findall(text.casefold())
+    for word in words:
         digest = blake2b(known.get(word, word).encode("utf-8", "replace"), digest_size=4).digest()
         vector[int.from_bytes(digest) % length] += 1.0
     return vector
