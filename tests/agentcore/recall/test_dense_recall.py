@@ -16,6 +16,7 @@ from agentcore.domain.filters import RecallFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
+from agentcore.hosting.options import EmbeddingOptions
 from agentcore.llm import EmbedderOptions, EmbeddingError, OpenAIEmbedder, TryFailure, embedder_from_environment
 from agentcore.recall.dense import DenseOptions
 from agentcore.recall.recall import Recall
@@ -245,7 +246,8 @@ async def test_a_host_has_vectors_made_in_the_background_and_does_without_when_t
         server = ChatServer([], embedding=lambda text: hashed_words(text, meanings=MEANINGS))
         await stack.enter_async_context(server)
         reach = EmbedderOptions(model="tiny", base_url=server.base_url, retries=0)
-        host = AgentHostBuilder(None).with_memory().with_embeddings(reach, lambda one: one.replace(weight=0.4)).build()
+        options = EmbeddingOptions(weight=0.4, query_timeout=timedelta(seconds=5), rest=timedelta(0))
+        host = AgentHostBuilder(None).with_memory().with_embeddings(reach, options).build()
         async with host, asyncio.timeout(10):
             await host.memory.remember_many([CAR, TEA])
             while not (hits := await host.memory.explain("whose vehicle")):
