@@ -81,7 +81,7 @@ async def revise(world: World, what: str, which: int) -> None:
         await world.memory.update(active[which % len(active)].id, tags=[f"tag{which}"])
 
 
-@laboratory(0.4)
+@laboratory(0.25)
 @given(story=happenings)
 async def test_after_any_story_the_importance_is_the_closed_form_of_what_was_observed(world: World, story: list[Any]):
     one, diary, opened = world.elsewhere(), Diary(), list[Recall]()
@@ -101,7 +101,7 @@ async def test_after_any_story_the_importance_is_the_closed_form_of_what_was_obs
         await recall.stop()
 
 
-@laboratory(0.3)
+@laboratory(0.2)
 @given(cadence=st.lists(st.floats(0.1, 60), min_size=1, max_size=8))
 async def test_how_often_dreams_run_changes_no_importance(world: World, cadence: list[float]):
     dreaming, resting = world.elsewhere(), world.elsewhere()

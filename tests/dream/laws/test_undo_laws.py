@@ -69,7 +69,7 @@ async def root(world: World, entry_id: str) -> str:
     return entry_id if entry.is_active or entry.successor is None else await root(world, entry.successor)
 
 
-@laboratory(0.4)
+@laboratory(0.25)
 @given(memory=memories, deeds=deeds, tuning=options)
 async def test_apply_and_undo_is_the_identity_and_holds(
     world: World, memory: list[Spec], deeds: list[tuple[str, Any]], tuning: DreamOptions
@@ -95,7 +95,7 @@ async def test_apply_and_undo_is_the_identity_and_holds(
         assert len(set(roots)) == len(roots)
 
 
-@laboratory(0.4)
+@laboratory(0.25)
 @given(memory=memories, deeds=deeds, tuning=options)
 async def test_running_twice_is_running_once(
     world: World, memory: list[Spec], deeds: list[tuple[str, Any]], tuning: DreamOptions
@@ -114,7 +114,7 @@ async def test_running_twice_is_running_once(
     assert (await one.export(), len(await one.journal())) == (settled, rows)
 
 
-@laboratory(0.4)
+@laboratory(0.25)
 @given(memory=memories, data=st.data(), tuning=options)
 async def test_the_order_of_arrival_changes_no_fold(
     world: World, memory: list[Spec], data: st.DataObject, tuning: DreamOptions
@@ -134,7 +134,7 @@ async def test_the_order_of_arrival_changes_no_fold(
     assert await other.export() == await one.export()
 
 
-@laboratory(0.3)
+@laboratory(0.2)
 @given(memory=memories, deeds=deeds)
 async def test_a_plan_is_what_the_run_does(world: World, memory: list[Spec], deeds: list[tuple[str, Any]]):
     one = world.elsewhere()
@@ -153,7 +153,7 @@ async def test_a_plan_is_what_the_run_does(world: World, memory: list[Spec], dee
     assert await one.export() == before
 
 
-@laboratory(0.4)
+@laboratory(0.25)
 @given(memory=memories, deeds=deeds, tuning=options)
 async def test_nobody_is_lost_and_nobody_counted_twice(
     world: World, memory: list[Spec], deeds: list[tuple[str, Any]], tuning: DreamOptions
