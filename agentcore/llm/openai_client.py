@@ -1,17 +1,16 @@
 """OpenAIChatClient: the model behind an OpenAI-compatible server."""
 
-import asyncio
 import logging
 from collections import defaultdict
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import blake2b
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from agentcore.clock import Clock, SystemClock
 from agentcore.errors import HostNotStartedError
 from agentcore.llm.chat import ChatRequest, Completion, FailedTry, TryFailure
+from agentcore.llm.connected import Connected
 from agentcore.llm.dialect import Dialect
 from agentcore.llm.reading import Unusable, read_completion
 from agentcore.llm.refusal import read_refusal, read_retry_after
@@ -20,7 +19,6 @@ from agentcore.llm.tokens import estimate_tokens
 from agentcore.llm.verdict import Asked, Verdict, judge
 
 if TYPE_CHECKING:
-    from agentcore.llm.endpoint import Endpoint
     from agentcore.llm.settings import ChatOptions
 
 _MESSAGE_OVERHEAD = 4
@@ -29,7 +27,7 @@ _LONGEST_QUOTE = 1_000
 _log = logging.getLogger(__name__)
 
 
-class OpenAIChatClient:
+class OpenAIChatClient(Connected):
     """A `ChatClient` that asks an OpenAI-compatible server; a hosted service, open from `start` to `stop`.
 
     The same client serves any number of calls at once, and may be started again after it stopped.
@@ -65,9 +63,8 @@ class OpenAIChatClient:
     """
 
     def __init__(self, options: "ChatOptions", *, clock: Clock | None = None) -> None:
-        self._options = options
+        super().__init__(options)
         self._clock = clock or SystemClock()
-        self._endpoint: Endpoint | None = None
         self._dialects: defaultdict[str, Dialect] = defaultdict(Dialect)
         self._waits = 0
 
@@ -75,33 +72,6 @@ class OpenAIChatClient:
     def options(self) -> "ChatOptions":
         """Which model is asked, and how."""
         return self._options
-
-    async def start(self) -> None:
-        """Make the client usable; no connection is made before the first call."""
-        if self._endpoint is None:
-            # The package takes a good third of a second to import, which other tasks need not wait for.
-            endpoint = await asyncio.to_thread(_endpoint_module)
-            self._endpoint = endpoint.Endpoint(self._options)
-
-    async def stop(self) -> None:
-        """Close all connections; calls in flight fail as unreachable."""
-        endpoint, self._endpoint = self._endpoint, None
-        if endpoint is not None:
-            await endpoint.close()
-
-    async def __aenter__(self) -> Self:
-        """Start."""
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop."""
-        await self.stop()
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Return the answer, whole or not: `finish_reason` tells.
@@ -198,9 +168,3 @@ class OpenAIChatClient:
         if verdict.refusal is not None:
             says = self._options.without_key(verdict.refusal.text)[:_LONGEST_QUOTE]
             _log.debug("chat_refusal", extra=fields | {"says": says})
-
-
-def _endpoint_module() -> Any:
-    from agentcore.llm import endpoint  # noqa: PLC0415 - openai is imported by those alone who ask a model
-
-    return endpoint

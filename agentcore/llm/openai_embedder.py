@@ -1,32 +1,30 @@
 """OpenAIEmbedder: the embedding model behind an OpenAI-compatible server."""
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from hashlib import blake2b
 from math import isfinite
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
 from agentcore.clock import Clock, SystemClock
 from agentcore.errors import HostNotStartedError
 from agentcore.llm.chat import TryFailure
+from agentcore.llm.connected import Connected
 from agentcore.llm.embedding import EmbeddingError
 from agentcore.llm.refusal import read_refusal, read_retry_after
 from agentcore.llm.reply import Break, Reply
 from agentcore.llm.verdict import Verdict, judge
 
 if TYPE_CHECKING:
-    from agentcore.llm.endpoint import Endpoint
     from agentcore.llm.settings import ChatOptions
 
 _log = logging.getLogger(__name__)
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(Connected):
     """An `Embedder` that asks `/v1/embeddings`; a hosted service, open from `start` to `stop`.
 
     Tries, bounds and secrets are those of `OpenAIChatClient`: what may do better is tried again, no key, text or
@@ -49,41 +47,14 @@ class OpenAIEmbedder:
     """
 
     def __init__(self, options: "ChatOptions", *, clock: Clock | None = None) -> None:
-        self._options = options
+        super().__init__(options)
         self._clock = clock or SystemClock()
-        self._endpoint: Endpoint | None = None
         self._waits = 0
 
     @property
     def model(self) -> str:
         """The model that is asked."""
         return self._options.model
-
-    async def start(self) -> None:
-        """Make it usable; no connection is made before the first call."""
-        if self._endpoint is None:
-            endpoint = await asyncio.to_thread(_endpoint_module)
-            self._endpoint = endpoint.Endpoint(self._options)
-
-    async def stop(self) -> None:
-        """Close all connections; calls in flight fail as unreachable."""
-        endpoint, self._endpoint = self._endpoint, None
-        if endpoint is not None:
-            await endpoint.close()
-
-    async def __aenter__(self) -> Self:
-        """Start."""
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop."""
-        await self.stop()
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector for each of *texts*, in their order; none for none, unasked.
@@ -154,9 +125,3 @@ def read_vectors(reply: Reply, count: int) -> list[list[float]] | None:
     lengths = {len(vector) for vector in vectors}
     is_sound = len(items) == count and len(lengths) == 1 and 0 not in lengths
     return vectors if is_sound and all(map(isfinite, (number for one in vectors for number in one))) else None
-
-
-def _endpoint_module() -> Any:
-    from agentcore.llm import endpoint  # noqa: PLC0415 - openai is imported by those alone who ask a model
-
-    return endpoint

@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.passes.conversation.listed import read_listed
 
 _MOST_FACTS: Final = 250
 """More than this are no answer but a flood; it also bounds what one transaction changes."""
@@ -43,17 +44,7 @@ class Item:
 
 def read_items(answer: Mapping[str, Any]) -> tuple[list[Item], list[Refusal]]:
     """Return the facts that can be read, and why others cannot; nothing of an answer in another shape is used."""
-    given: object = answer.get("facts")
-    if not isinstance(given, list):
-        return [], [Refusal(Refused.BROKEN_ANSWER, 'it has no list "facts"')]
-    values = cast("list[object]", given)
-    if len(values) > _MOST_FACTS:
-        return [], [Refusal(Refused.BROKEN_ANSWER, f"it holds {len(values):,} facts, more than {_MOST_FACTS}")]
-    read = [_item(number, value) for number, value in enumerate(values, 1)]
-    return (
-        [item for item in read if isinstance(item, Item)],
-        [refusal for refusal in read if isinstance(refusal, Refusal)],
-    )
+    return read_listed(answer, "facts", what="facts", most=_MOST_FACTS, read=_item)
 
 
 def _item(number: int, value: object) -> Item | Refusal:

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.passes.conversation.citing import cited
+from dream.passes.conversation.listed import read_listed
 
 _MOST_ITEMS: Final = 50
 """More than this are no answer but a flood; it also bounds what one transaction changes."""
@@ -58,17 +59,9 @@ class Item:
 
 def read_items(answer: Mapping[str, Any]) -> tuple[list[Item], list[Refusal]]:
     """Return the preferences that can be read, and why others cannot; an answer in another shape is used in no part."""
-    given: object = answer.get("toSave")
-    if not isinstance(given, list):
-        return [], [Refusal(Refused.BROKEN_ANSWER, 'it has no list "toSave"')]
-    values = cast("list[object]", given)
-    if len(values) > _MOST_ITEMS:
-        return [], [Refusal(Refused.BROKEN_ANSWER, f"it holds {len(values):,} preferences, more than {_MOST_ITEMS}")]
-    read = [_item(number, value) for number, value in enumerate(values, 1)]
-    return (
-        [item for item in read if isinstance(item, Item)],
-        [*(refusal for refusal in read if isinstance(refusal, Refusal)), *_deletions(answer.get("toDelete"))],
-    )
+    items, refused = read_listed(answer, "toSave", what="preferences", most=_MOST_ITEMS, read=_item)
+    is_whole = not any(one.code == Refused.BROKEN_ANSWER for one in refused)
+    return items, [*refused, *(_deletions(answer.get("toDelete")) if is_whole else ())]
 
 
 def _item(number: int, value: object) -> Item | Refusal:
