@@ -45,6 +45,7 @@ from dream.domain.forecast import PassForecast
 from dream.domain.plan import Plan
 from dream.domain.reasons import Deferral, NotUndone, Refused, Skip, Stop
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.domain.session import DreamSession, ModelCall
 from dream.domain.usage import UsageRow
 from dream.interfaces.cli.app import COMMANDS, build_app
 from dream.interfaces.cli.faults import exit_code
@@ -207,11 +208,17 @@ def test_each_field_of_a_report_has_a_row(record: type, heading: str):
         (Status, "The status of a scope", {"lease": "dreaming"}),
         (UsageRow, "Usage", {"pass_name": "pass"}),
         (PassForecast, "A forecast", {}),
+        (ModelCall, "A model call", {"pass_name": "pass"}),
     ],
 )
 def test_each_field_of_a_document_has_a_row(record: type, heading: str, renamed: dict[str, str]):
     fields = {renamed.get(field.name, field.name) for field in dataclasses.fields(record)} - {""}
     assert _undocumented(fields, _documented("reports-and-reason-codes.md", heading)) == set()
+
+
+def test_each_field_of_a_dream_session_has_a_row():
+    fields = {field.name for field in dataclasses.fields(DreamSession)} | {"wrote"}
+    assert _undocumented(fields, _documented("reports-and-reason-codes.md", "A dream session")) == set()
 
 
 def test_each_field_of_an_alarm_has_a_row():
