@@ -14,6 +14,7 @@ from agentcore.testing import ManualClock
 from dream.domain.report import RunReport
 from dream.options import DreamOptions
 
+USER = b"# User\r\n\r\n- Keeps bees. Keeps bees.\r\n"
 IDLE = DreamOptions.preset("idle")
 ALSO_PROMOTING = IDLE.replace(modes={**IDLE.modes, "promotion": "apply"})
 
@@ -42,6 +43,7 @@ class WatchedClock(ManualClock):
 def a_host(tmp_path: Path, clock: WatchedClock, options: DreamOptions) -> Host:
     folder = tmp_path / "workspace"
     folder.mkdir()
+    (folder / "USER.md").write_bytes(USER)
     builder = AgentHostBuilder(tmp_path / "data", clock=clock).with_memory().with_conversation_log()
     return builder.with_workspace(folder).with_dreaming(options).build()
 
@@ -80,8 +82,10 @@ async def test_a_host_left_alone_dreams_once_in_silence_and_only_memory_md_shows
         (session,) = await host.dreams.sessions()
         assert (session.run_id, session.trigger) == (report.run_id, "idle")
         assert (session.wrote, session.documents[-1]) == (True, "MEMORY.md")
-        # It said nothing to anybody, and with nothing new it does not come back.
+        assert "MEMORY.md" in {row.record_id for row in await host.dreams.diff(session.session)}
+        # It said nothing to anybody, left the file about the user alone, and with nothing new does not come back.
         assert await host.conversation.sessions() == said
+        assert (tmp_path / "workspace" / "USER.md").read_bytes() == USER
         await clock.go_on(30 * HOUR)
         assert reports == [report]
     assert capfd.readouterr() == ("", "")
