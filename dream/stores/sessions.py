@@ -43,11 +43,9 @@ class SessionStore:
     def resolve(self, beginning: str) -> str:
         """Return the run of the one session whose key begins so; UnknownSessionError if none or several do."""
         found = self.keys(beginning)
-        exact = [run_id for run_id, key in found if key == beginning]
-        fitting = exact or [run_id for run_id, _ in found]
-        if len(fitting) != 1:
-            raise UnknownSessionError(value=beginning, matches=len(fitting))
-        return fitting[0]
+        if len(found) != 1:
+            raise UnknownSessionError(value=beginning, matches=len(found))
+        return found[0][0]
 
     def usage(self, run_ids: Collection[str]) -> dict[str, list[UsageRow]]:
         """Return what the calls of these runs cost, by model."""
