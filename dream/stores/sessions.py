@@ -1,6 +1,7 @@
 """Dream sessions: found by their keys, with what was asked and written in them; the rows are those of the runs."""
 
 from collections.abc import Collection
+from itertools import product
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Table, func, select
@@ -8,7 +9,7 @@ from sqlalchemy import ColumnElement, Row, Table, func, select
 from agentcore.domain.instants import from_micros
 from agentcore.domain.records import RecordKind
 from agentcore.stores.sql.schema import journal, model_calls, model_failures, runs
-from agentcore.stores.sql.transaction import Transaction, of_my_scope
+from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
 from dream.domain.session import DREAMS, ModelCall, session_key
 from dream.domain.usage import UsageRow
 from dream.errors import UnknownSessionError
@@ -50,12 +51,13 @@ class SessionStore:
     def usage(self, run_ids: Collection[str]) -> dict[str, list[UsageRow]]:
         """Return what the calls of these runs cost, by model."""
         found: dict[str, list[UsageRow]] = {}
-        for table in (model_calls, model_failures):
+        for table, chunk in product((model_calls, model_failures), chunks(sorted(run_ids))):
             keys = (table.c.run_id, table.c.model)
             sums = (func.count(), func.sum(table.c.input_tokens), func.sum(table.c.output_tokens))
-            mine = (table.c.scope_id == self._transaction.scope_id) & table.c.run_id.in_(run_ids)
-            statement = select(*keys, *sums).where(mine).group_by(*keys).order_by(*keys)
-            for run_id, model, count, given, got in self._connection.execute(statement):
+            mine = (table.c.scope_id == self._transaction.scope_id) & table.c.run_id.in_(chunk)
+            for run_id, model, count, given, got in self._connection.execute(
+                select(*keys, *sums).where(mine).group_by(*keys)
+            ):
                 failed = count if table is model_failures else 0
                 row = UsageRow(model=model, calls=count, failed=failed, input_tokens=given, output_tokens=got)
                 found.setdefault(run_id, []).append(row)
@@ -68,12 +70,13 @@ class SessionStore:
 
     def documents(self, run_ids: Collection[str]) -> dict[str, list[str]]:
         """Return which documents these runs wrote, by name."""
-        mine = (journal.c.scope_id == self._transaction.scope_id) & journal.c.run_id.in_(run_ids)
-        written = mine & _CHANGED & (journal.c.record_kind == RecordKind.DOCUMENT.value)
-        statement = select(journal.c.run_id, journal.c.record_id).where(written).distinct()
+        wrote = (journal.c.scope_id == self._transaction.scope_id) & _CHANGED
+        named = select(journal.c.run_id, journal.c.record_id).distinct().order_by(journal.c.run_id, journal.c.record_id)
+        named = named.where(wrote, journal.c.record_kind == RecordKind.DOCUMENT.value)
         found: dict[str, list[str]] = {}
-        for run_id, name in self._connection.execute(statement.order_by(journal.c.run_id, journal.c.record_id)):
-            found.setdefault(run_id, []).append(name)
+        for chunk in chunks(sorted(run_ids)):
+            for run_id, name in self._connection.execute(named.where(journal.c.run_id.in_(chunk))):
+                found.setdefault(run_id, []).append(name)
         return found
 
     def calls(self, run_id: str) -> list[ModelCall]:
