@@ -11,6 +11,7 @@ from agentcore.recall.budget import IndexBudget
 from agentcore.recall.dense import DenseOptions, DenseRecall, Embedder
 from agentcore.recall.entry_search import EntrySearch
 from agentcore.recall.explanation import Explanation
+from agentcore.recall.follower import Source
 from agentcore.recall.hit import Hit
 from agentcore.recall.index_keeper import IndexKeeper
 from agentcore.recall.neighbour import Neighbour
@@ -18,6 +19,7 @@ from agentcore.recall.options import RecallOptions
 from agentcore.recall.shelf import Shelf
 from agentcore.recall.skill_recall import SkillRecall
 from agentcore.recall.thread import RecallThread
+from agentcore.recall.together import Together
 from agentcore.recall.turn_recall import TurnRecall
 from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, ReadView, Storage
 
@@ -68,15 +70,10 @@ class Recall:
         self._thread = RecallThread()
         self._budget = IndexBudget(self._options.index_bytes)
         self._entries: Shelf[ScopeIndex, IndexRow] = Shelf(
-            storage,
-            self._thread,
-            make=self._new_index,
-            feed=_feed,
-            budget=self._budget,
-            keeper=self._keeper(folder),
+            Source(storage, self._thread, self._new_index, _feed, self._keeper(folder)), budget=self._budget
         )
         self._facets: Shelf[Facets, FacetRow] = Shelf(
-            storage, self._thread, make=self._new_facets, feed=_facets, budget=self._budget
+            Source(storage, self._thread, self._new_facets, _facets), budget=self._budget
         )
         self.dense: Final = self._new_dense(embedder, dense or DenseOptions())
         """What vectors say of entries; None without an embedder."""
@@ -92,6 +89,10 @@ class Recall:
         """Finds turns of the conversation log."""
         self.skills: Final = SkillRecall(storage, self._thread, budget=self._budget)
         """Finds skills."""
+        self.together: Final = Together(
+            storage, self._thread, entries=self._search, turns=self.turns, skills=self.skills
+        )
+        """Finds entries and turns in one ranking."""
 
     def on(self, storage: Storage) -> "Recall":
         """Return an unopened recall by words, with the same settings, on another storage."""

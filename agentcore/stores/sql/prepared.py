@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Boolean, Column, Connection, Dialect, Select, bindparam
 from sqlalchemy.types import TypeEngine
 
-Rows: TypeAlias = Sequence[Sequence[Any]]
+Rows: TypeAlias = Sequence[tuple[Any, ...]]
 
 _KEYS_AT_ONCE: Final = 10
 _MOST_KEYS: Final = 500
