@@ -89,6 +89,7 @@ class Transaction:
     forgot: bool = False
     learnable_only: bool = False
     was_active: bool = False
+    _committed: int | None = None
     _explicit: int = 0
     _revision: int | None = None
     _position: int | None = None
@@ -113,8 +114,10 @@ class Transaction:
 
     def current_revision(self) -> int:
         """Return the scope's last committed revision."""
-        found = self.rows(_REVISION)
-        return found[0][0] if found else 0
+        if self._committed is None:
+            found = self.rows(_REVISION)
+            self._committed = int(found[0][0]) if found else 0
+        return self._committed
 
     def change(self) -> int:
         """Mark the transaction as one that changes records; return the revision they get."""
