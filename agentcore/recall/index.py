@@ -13,6 +13,8 @@ from agentcore.recall.scoring import Scoring
 from agentcore.recall.sparse_sums import SparseSums
 from agentcore.recall.weighting import Formula, Weighting
 
+FEW: Final = 16
+"""Documents below which adding one by one is faster than many at once."""
 _WASTE_WORTH_A_COMPACTION: Final = 1024
 _MANY: Final = 10
 """Times as many documents as are good ones from which those without hope are left out first."""

@@ -12,7 +12,7 @@ from agentcore.recall.dense_index import Similarities
 from agentcore.recall.explanation import DenseScore, Explanation, TermScore
 from agentcore.recall.facets import Admitted
 from agentcore.recall.fusion import fuse
-from agentcore.recall.index import Bm25Index, best
+from agentcore.recall.index import FEW, Bm25Index, best
 from agentcore.recall.lists import Floats, Keys, Lists
 from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.neighbours import alike, similar
@@ -25,8 +25,6 @@ from agentcore.stores.protocols import FeedPosition, IndexRow
 from agentcore.stores.protocols.feed import FILING_MARK
 
 _BASE_AND_LAST_SEEN: Final = 2
-_FEW: Final = 16
-"""Entries below which one by one is faster than many at once."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -75,7 +73,7 @@ class ScopeIndex:
         self.drop(latest.keys() - {row.key for row in live})
         terms = [self._terms(row.text) for row in live]
         values = [(row.base, row.last_seen_us) for row in live]
-        if len(live) < _FEW:
+        if len(live) < FEW:
             for row, its_terms, its_values in zip(live, terms, values, strict=True):
                 self._index.update(row.key, its_terms, its_values)
         else:

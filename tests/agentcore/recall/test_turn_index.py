@@ -98,7 +98,7 @@ def test_scores_are_the_documented_ones_whatever_came_and_went(
     index.rank(query, limit=3)
     index.take(rows)
     index.drop(gone)
-    index._renumber()
+    index._sessions.close_gaps()
     index.take([row for row in rows if row.key in gone and row.key % 2])
     left = [row for row in rows if row.key not in gone or row.key % 2]
     wanted = Plain(left, TurnOptions(b=b)).scores(query)
@@ -159,12 +159,13 @@ def test_turns_asked_for_besides_are_told_with_their_scores_where_they_match():
 
 
 def test_many_removals_leave_no_gaps_and_the_same_ranking(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(turn_index, "_WASTE_WORTH_RENUMBERING", 4)
+    monkeypatch.setattr(turn_index, "_WASTE_WORTH_CLOSING", 4)
     rows = said(*(f"tea {WORDS[n % 4]}" for n in range(40)))
     index = indexed(*rows)
     index.drop(range(1, 21))
     before = index.rank("tea chess", limit=99)
-    index.reach(index.position)
+    while index.tidy():
+        pass
     assert len(index._sessions) == 20
     assert index.rank("tea chess", limit=99) == before
 
