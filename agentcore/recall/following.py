@@ -1,10 +1,13 @@
 """What an index is asked by whoever has it follow the feed, and what keeps it over restarts."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from agentcore.domain.scope import Scope
 from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView
+
+if TYPE_CHECKING:
+    from agentcore.recall.snapshot import Kept, Snapshot
 
 Row = TypeVar("Row")
 Row_contra = TypeVar("Row_contra", contravariant=True)
@@ -63,4 +66,23 @@ class Keeper(Protocol[Index_contra]):
 
     async def scrub(self, scope: Scope) -> None:
         """Delete what was kept, or raise: something in it must not stay."""
+        ...
+
+
+class Keepable(Following[Row_contra], Protocol[Row_contra]):
+    """An index that can be kept in a file."""
+
+    unkept: int
+    """Rows taken over since it was read from a file."""
+
+    def __len__(self) -> int:
+        """How many records it holds."""
+        ...
+
+    def kept(self) -> "Kept":
+        """Return what it is made of, without what removals left behind."""
+        ...
+
+    def adopt(self, snapshot: "Snapshot") -> None:
+        """Take what was kept in place of what is here."""
         ...

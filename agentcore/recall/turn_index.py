@@ -1,6 +1,7 @@
 """One scope's turns as postings, ranked with the conversation around them."""
 
 import math
+from array import array
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
@@ -13,7 +14,8 @@ from agentcore.recall.index import FEW, Bm25Index, best
 from agentcore.recall.lists import Floats, Keys, Slots
 from agentcore.recall.options import TurnOptions
 from agentcore.recall.ranking import Ranking
-from agentcore.recall.sessions import NOWHERE, Sessions
+from agentcore.recall.sessions import NOWHERE, Sessions, as_array
+from agentcore.recall.snapshot import Kept, Snapshot
 from agentcore.recall.sparse_sums import SparseSums
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import FeedPosition, TurnRow
@@ -46,6 +48,8 @@ class TurnIndex:
         self._options = options
         self.position = FeedPosition()
         """How far the change feed has been taken over."""
+        self.unkept = 0
+        """Turns taken over since it was read from a file."""
         self._index = Bm25Index(columns=1)
         self._sessions = Sessions()
         self._own = SparseSums()
@@ -73,6 +77,7 @@ class TurnIndex:
     def take(self, rows: Iterable[TurnRow]) -> None:
         """Take over turns; what one says never changes, so whichever is here already stays as it is."""
         new = {row.key: row for row in rows if row.live and row.key not in self._index}
+        self.unkept += len(new)
         terms = [self._tokenizer.tokens(row.text) for row in new.values()]
         turns = [
             (self._sessions.add(row.session_id, key=row.key, occurred_us=row.occurred_us, length=len(its_terms)),)
@@ -95,6 +100,33 @@ class TurnIndex:
             self._sessions.close_gaps()
             return True
         return self._index.tidy()
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def kept(self) -> Kept:
+        """Return what the index is made of, without what removals left behind.
+
+        Beside the postings, in their order, stand the number of each turn's session and when it was said.
+        """
+        self._index.compact()
+        self._sessions.close_gaps()
+        places = self._places(np.arange(len(self._index)))
+        beside = self._sessions.numbers(places), self._sessions.occurred(places)
+        return Kept(self._index.postings.lists, self._sessions.names, [as_array(one) for one in beside])
+
+    def adopt(self, snapshot: Snapshot) -> None:
+        """Take what was kept of the index in place of what is here."""
+        lists, (numbers, occurred) = snapshot.kept.lists, snapshot.kept.beside
+        # The order in which they are kept numbers the turns anew.
+        lists.columns[0][:] = array("d", range(len(lists.keys)))
+        self._sessions = Sessions.of(
+            snapshot.kept.names, keys=lists.keys, numbers=numbers, occurred=occurred, lengths=lists.lengths
+        )
+        self._index = Bm25Index(columns=1)
+        self._index.postings.lists = lists
+        self.position = snapshot.position
+        self.unkept = 0
 
     def rank(self, query: str, *, limit: int, where: TurnFilter | None = None) -> Ranking:
         """Return the best turns for *query*, equal scores by key.

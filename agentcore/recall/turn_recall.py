@@ -11,6 +11,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.budget import IndexBudget
 from agentcore.recall.follower import Source
+from agentcore.recall.index_keeper import IndexKeeper, Kind
 from agentcore.recall.options import TurnOptions
 from agentcore.recall.shelf import Shelf
 from agentcore.recall.thread import RecallThread
@@ -43,13 +44,22 @@ class TurnRecall:
         thread: What owns the indexes.
         options: How to rank.
         budget: Makes room when all indexes together take too much memory.
+        keeper: Keeps large indexes over restarts; None keeps none.
     """
 
-    def __init__(self, storage: Storage, thread: RecallThread, *, options: TurnOptions, budget: IndexBudget) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        thread: RecallThread,
+        *,
+        options: TurnOptions,
+        budget: IndexBudget,
+        keeper: IndexKeeper | None = None,
+    ) -> None:
         self._thread = thread
         self._options = options
         self.shelf: Final[Shelf[TurnIndex, TurnRow]] = Shelf(
-            Source(storage, thread, self._new_index, _feed), budget=budget
+            Source(storage, thread, self._new_index, _feed, keeper), budget=budget
         )
         """The indexes."""
 
@@ -110,3 +120,7 @@ def turns_found(
     pairs = zip(ranking.keys, ranking.scores, strict=True)
     hits = [TurnHit(found[key], score) for key, score in pairs if key in found]
     return hits, {turn_id: scores[key] for turn_id, key in keys.items() if key in scores}
+
+
+TURNS: Final = Kind("turns", "recall.snapshot.turns", _feed)
+"""What is kept of turns."""

@@ -15,6 +15,7 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.recall import turn_index
 from agentcore.recall.options import TurnOptions
 from agentcore.recall.ranking import Ranking
+from agentcore.recall.snapshot import Snapshot
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.recall.turn_index import TurnIndex
 from agentcore.stores.protocols import TurnRow
@@ -88,10 +89,11 @@ rows_of_talk = st.lists(
     gone=st.sets(st.integers(1, 14), max_size=5),
     query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join),
     b=st.sampled_from([0.0, 0.5]),
+    kept=st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
 def test_scores_are_the_documented_ones_whatever_came_and_went(
-    rows: list[TurnRow], gone: set[int], query: str, b: float
+    rows: list[TurnRow], gone: set[int], query: str, b: float, kept: bool
 ):
     index = TurnIndex(TOKENIZER, TurnOptions(b=b))
     index.take(rows[::2])
@@ -99,6 +101,9 @@ def test_scores_are_the_documented_ones_whatever_came_and_went(
     index.take(rows)
     index.drop(gone)
     index._sessions.close_gaps()
+    if kept:
+        whole, index = index, TurnIndex(TOKENIZER, TurnOptions(b=b))
+        index.adopt(Snapshot(whole.kept(), whole.position, seal=""))
     index.take([row for row in rows if row.key in gone and row.key % 2])
     left = [row for row in rows if row.key not in gone or row.key % 2]
     wanted = Plain(left, TurnOptions(b=b)).scores(query)
