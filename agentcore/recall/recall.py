@@ -85,13 +85,7 @@ class Recall:
             options=self._options,
             dense=self.dense,
         )
-        self.turns: Final = TurnRecall(
-            storage,
-            self._thread,
-            options=self._options.turns,
-            budget=self._budget,
-            keeper=self._keeper(folder, TURNS),
-        )
+        self.turns: Final = self._new_turns(folder)
         """Finds turns of the conversation log."""
         self.skills: Final = SkillRecall(storage, self._thread, budget=self._budget)
         """Finds skills."""
@@ -218,6 +212,10 @@ class Recall:
         if embedder is None:
             return None
         return DenseRecall(self._storage, self._thread, budget=self._budget, embedder=embedder, options=options)
+
+    def _new_turns(self, folder: Path | None) -> TurnRecall:
+        options, keeper = self._options.turns, self._keeper(folder, TURNS)
+        return TurnRecall(self._storage, self._thread, options=options, budget=self._budget, keeper=keeper)
 
     def _keeper(self, folder: Path | None, kind: Kind) -> IndexKeeper | None:
         if folder is None or self._options.snapshot_from is None:
