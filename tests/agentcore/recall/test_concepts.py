@@ -40,7 +40,7 @@ def test_what_says_nothing_is_no_concept(word: str):
         ("backup_job", "backup-job"),
         ("«Lisbon!»", "lisbon"),
         ("Ana's", "ana"),
-        ("ＮＡＳ０１", "nas01"),
+        ("\uff2e\uff21\uff330\uff11", "nas01"),
         ("東京", "東京"),
         ("한국", "한국"),
         ("カメラ", "カメラ"),
