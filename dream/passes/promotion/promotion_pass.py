@@ -45,7 +45,7 @@ class PromotionPass:
         notes = _notes(sweep)
         promoted = [_promotion(context, line) for line in (*sweep.chosen, *sweep.covered)]
         if not sweep.chosen:
-            return Proposal(notes=notes, refused=sweep.refused, promotions=tuple(promoted))
+            return Proposal(notes=notes, refused=sweep.refused, promotions=tuple(promoted), phases=sweep.staged)
         texts = await context.read(_texts)
         after = _written(context, sweep, texts)
         if after is None:
@@ -61,6 +61,7 @@ class PromotionPass:
             notes=notes,
             refused=sweep.refused,
             promotions=tuple(promoted),
+            phases=sweep.staged,
             backlog=sweep.left,
         )
 
