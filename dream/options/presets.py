@@ -15,9 +15,10 @@ _MODEL_PASSES = _SKILL_PASSES | {
     "memory-consolidation",
     "episodes",
     "preferences",
+    "rem",
     "session-evaluator",
 }
-_MEMORIES_ALONE = _SKILL_PASSES | {"episodes", "session-evaluator"}
+_MEMORIES_ALONE = _SKILL_PASSES | {"episodes", "rem", "session-evaluator"}
 
 
 class Preset(StrEnum):
