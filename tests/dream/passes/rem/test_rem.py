@@ -15,7 +15,6 @@ from agentcore.testing import ScriptedChatClient
 from agentcore.workspace.workspaces import Workspaces
 from dream.domain.report import PassOutcome, PassReport, RunReport
 from dream.options import DreamOptions, Narrator, PassMode, PromotionOptions, RemOptions
-from dream.passes.rem import Rem
 from dream.stores import bookkeeping
 
 BEES = ("Ana keeps bees in Porto", "The bees gave honey in May", "Bo looks after the bees")
@@ -59,7 +58,7 @@ async def recalled(world: World, *entries: MemoryEntry, at: datetime = NOW, hits
 
 
 async def night(world: World) -> tuple[RunReport, PassReport]:
-    report = await world.run_passes(Rem())
+    report = await world.dreams.run(passes=["rem"])
     return report, of_pass(report, "rem")
 
 
