@@ -84,3 +84,9 @@ def test_what_cannot_be_among_the_best_is_not_read():
     everything = np.ones(len(rows), np.bool_)
     asyncio.run(settle(texts, found, lambda: found.ranked(everything)[:3]))  # pyright: ignore[reportArgumentType]
     assert sorted(texts.asked) == ["0000", "0001", "0002"]
+
+
+def test_equal_scores_stand_by_hits_and_then_by_id():
+    found = _found([(40, 1.0, 0), (60, 1.0, 0), (40, 1.0, 0), (60, 1.0, 0)])
+    found.score[:] = 1.0
+    assert found.ranked(np.ones(4, np.bool_)) == found.best(4) == [1, 3, 0, 2]

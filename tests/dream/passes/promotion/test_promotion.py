@@ -335,3 +335,11 @@ async def test_the_scorer_without_boosts_keeps_no_account_of_sweeps(shared: Worl
 def test_a_weight_for_concepts_is_refused_where_none_are_counted():
     with pytest.raises(InvalidOptionsError, match="counts no concepts"):
         PromotionOptions(weights={"concepts": 0.1})
+
+
+async def test_what_needs_no_model_leaves_every_entry_as_it_was(shared: World):
+    entries = await shared.add("Ana keeps bees", "Bo looks after the bees")
+    await recalled(shared, *entries)
+    report = await shared.dreams.run(passes=["promotion", "rem"])
+    assert report.changes == 3  # MEMORY.md once, the diary by each of them
+    assert await shared.by_id(entry.id for entry in entries) == entries
