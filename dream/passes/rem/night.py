@@ -1,7 +1,7 @@
 """What there is to tell: the entries that were recalled lately, and what they have in common."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -11,10 +11,13 @@ import orjson
 from agentcore.domain.instants import from_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.concepts import concepts
+from dream.domain.batch import Version
 from dream.domain.recalls import RecallColumns
 from dream.options.rem import Narrator
 from dream.passes.promotion.fitness import one_line, unfit
 from dream.passes.protocol import ModelContext
+from dream.passes.rem.answer import LEAST_CITED
+from dream.passes.rem.prompt import fitting
 from dream.passes.rem.themes import Recollection, Theme, themes_of, truths_of
 
 
@@ -24,30 +27,31 @@ class Night:
 
     Args:
         recalled: The entries, those that no summary told first, then those recalled most often.
-        versions: In which version each of them was read.
         themes: What they share, by arithmetic; none where the model is asked.
         truths: What likely lasts, by arithmetic; none where the model is asked.
-        asks: Whether the model is asked.
+        shown: What the model is asked about, with the versions read; nothing where it is not asked.
         again: When it is looked again though nothing new comes.
     """
 
     recalled: tuple[Recollection, ...] = ()
-    versions: Mapping[str, int]
     themes: tuple[Theme, ...] = ()
     truths: tuple[Recollection, ...] = ()
-    asks: bool = False
+    shown: tuple[Version, ...] = ()
     again: datetime | None = None
 
     @property
     def is_worth_telling(self) -> bool:
         """Whether there is something that no earlier summary told."""
-        return self.asks or bool(self.themes or self.truths)
+        return bool(self.shown or self.themes or self.truths)
 
     @property
     def mark(self) -> str:
         """What a person declines by taking the summary back."""
-        told = [[*one.concepts, *one.entry_ids] for one in self.themes] + [[one.entry_id for one in self.truths]]
-        return mark_of([one.entry_id for one in self.recalled]) if self.asks else _hashed(told)
+        if self.shown:
+            return mark_of([entry_id for entry_id, _ in self.shown])
+        return _hashed(
+            [[[*one.concepts, *one.entry_ids] for one in self.themes], [one.entry_id for one in self.truths]]
+        )
 
 
 def mark_of(entry_ids: Sequence[str]) -> str:
@@ -68,25 +72,26 @@ async def look(context: ModelContext) -> Night:
         since = max(since, last)
     news = len(await context.recalls(zone, since=since)) > 0 or bool(context.reopened)
     if options.limit == 0 or not news:
-        return Night(versions={})
+        return Night()
     if context.cursor and _day(last, zone) == _day(context.as_of, zone):
-        return Night(versions={}, again=_next_day(context.as_of, zone))
-    recalls = await context.recalls(zone, since=context.as_of - options.lookback)
-    found = await _recalled(context, recalls)
+        return Night(again=_next_day(context.as_of, zone))
+    found = await _recalled(context, await context.recalls(zone, since=context.as_of - options.lookback))
     recalled = tuple(one for one, _ in found)
-    night = Night(recalled=recalled, versions={entry.id: entry.version for _, entry in found})
     if context.has_model and options.narrator is Narrator.MODEL:
-        is_new = len(recalled) > 1 and not all(one.is_told for one in recalled)
-        night = Night(recalled=recalled, versions=night.versions, asks=is_new)
+        night = Night(recalled=recalled, shown=await _shown(context, found))
     else:
-        night = Night(
-            recalled=recalled,
-            versions=night.versions,
-            themes=themes_of(recalled, least=options.min_pattern_strength, limit=options.limit),
-            truths=truths_of(recalled, limit=options.limit),
-        )
+        themes = themes_of(recalled, least=options.min_pattern_strength, limit=options.limit)
+        night = Night(recalled=recalled, themes=themes, truths=truths_of(recalled, limit=options.limit))
     declined = night.is_worth_telling and await context.withheld([night.mark])
-    return Night(versions={}) if declined else night
+    return Night() if declined else night
+
+
+async def _shown(context: ModelContext, found: Sequence[tuple[Recollection, MemoryEntry]]) -> tuple[Version, ...]:
+    """Return the entries that the model is asked about; none if nothing could come of it."""
+    fit = await fitting(context, [entry for _, entry in found])
+    new = {one.entry_id for one, _ in found if not one.is_told}
+    is_worth_asking = len(fit) >= LEAST_CITED and any(entry.id in new for entry in fit)
+    return tuple((entry.id, entry.version) for entry in fit) if is_worth_asking else ()
 
 
 async def _recalled(context: ModelContext, recalls: RecallColumns) -> list[tuple[Recollection, MemoryEntry]]:

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
+from dream.passes.lines import entry_line, importance_at
 from dream.passes.prompting import build_request, fenced
 from dream.passes.protocol import ModelContext
 from dream.passes.rem.answer import LONGEST
@@ -45,9 +47,26 @@ Names, numbers and dates of "text" must stand in what is cited."""
 _ENTRIES: Final = "Entries that were recalled lately:"
 
 
-def room_for_entries(context: ModelContext) -> int:
-    """Return how many tokens the lines of entries may take."""
-    return context.options.model.prompt_tokens - estimate_tokens(_asked(context, ()))
+async def lines_of(context: ModelContext, shown: Mapping[str, MemoryEntry]) -> list[str]:
+    """Return the line of each entry, given by handle."""
+    importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
+    told = {entry_id for entry_id, standing in (await context.phases()).items() if standing.rem}
+    return [
+        entry_line(handle, entry, importance, TOLD_BEFORE if entry.id in told else "")
+        for handle, entry in shown.items()
+    ]
+
+
+async def fitting(context: ModelContext, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """Return as many of the entries as one prompt has room for, the first first."""
+    named = {f"e{place}": entry for place, entry in enumerate(entries, 1)}
+    room, fit = context.options.model.prompt_tokens - estimate_tokens(_asked(context, ())), list[MemoryEntry]()
+    for entry, line in zip(entries, await lines_of(context, named), strict=True):
+        needed = estimate_tokens(f"{line}\n")
+        if needed <= room:
+            room -= needed
+            fit.append(entry)
+    return fit
 
 
 def question(context: ModelContext, lines: Sequence[str], *, directives: Sequence[str], purpose: str) -> ChatRequest:

@@ -7,7 +7,6 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import DREAMS
@@ -18,12 +17,12 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.passes.conversation.reading import terms_for
 from dream.passes.documents import moment, rewritten
-from dream.passes.lines import entry_line, handles, importance_at
+from dream.passes.lines import handles
 from dream.passes.protocol import ModelContext
 from dream.passes.rem.answer import LEAST_CITED, judged, read_items
 from dream.passes.rem.diary import Told, in_figures, with_summary
 from dream.passes.rem.night import Night, look, mark_of
-from dream.passes.rem.prompt import TOLD_BEFORE, question, room_for_entries
+from dream.passes.rem.prompt import lines_of, question
 from dream.passes.rem.themes import Recollection
 from dream.passes.run_memo import RunMemo
 
@@ -56,13 +55,9 @@ class Rem:
         if not night.is_worth_telling:
             return seen
         diary = await context.read(lambda view: view.documents.get(DREAMS))
-        if night.asks:
-            shown = await self._shown(context, night)
-            if len(shown) < LEAST_CITED:
-                too_long = Refusal.of(Refused.PROMPT_TOO_LONG, [one.entry_id for one in night.recalled])
-                return Packing(cursor=seen.cursor, looked_at=seen.looked_at, refused=(too_long,))
+        if night.shown:
             batch = Batch(
-                number="1", kind="themes", members=((DREAMS, diary.version if diary else 0),), beside=tuple(shown)
+                number="1", kind="themes", members=((DREAMS, diary.version if diary else 0),), beside=night.shown
             )
             return Packing(cursor=seen.cursor, looked_at=seen.looked_at, batches=(batch,))
         told = [in_figures(theme, len(night.recalled)) for theme in night.themes]
@@ -81,7 +76,7 @@ class Rem:
         )
         if len(shown) < LEAST_CITED:
             return None
-        return question(context, await _lines(context, shown), directives=self.directives, purpose=self.name)
+        return question(context, await lines_of(context, shown), directives=self.directives, purpose=self.name)
 
     async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:  # noqa: ARG002
         """Ask for no repair: one call a day is enough for a diary."""
@@ -121,19 +116,6 @@ class Rem:
     async def _night(self, context: ModelContext) -> Night:
         return await self._nights.of(context, lambda: look(context))
 
-    async def _shown(self, context: ModelContext, night: Night) -> list[tuple[str, int]]:
-        """Return as many of the entries as a prompt has room for."""
-        ids = [one.entry_id for one in night.recalled]
-        found = await context.read(lambda view: {one.id: one for one in view.entries.get_many(ids)})
-        there = {f"e{place}": found[one] for place, one in enumerate(ids, 1) if one in found}
-        room, shown = room_for_entries(context), list[tuple[str, int]]()
-        for entry, line in zip(there.values(), await _lines(context, there), strict=True):
-            room -= estimate_tokens(f"{line}\n")
-            if room < 0:
-                break
-            shown.append((entry.id, night.versions[entry.id]))
-        return shown
-
 
 def _as_packed(found: Sequence[MemoryEntry], batch: Batch) -> dict[str, MemoryEntry]:
     """Return the entries by handle that are as they were when the batch was packed."""
@@ -141,16 +123,6 @@ def _as_packed(found: Sequence[MemoryEntry], batch: Batch) -> dict[str, MemoryEn
     named = handles([entry_id for entry_id, _ in batch.beside])
     known = dict(batch.beside)
     return {handle: stored[one, known[one]] for handle, one in named.items() if (one, known[one]) in stored}
-
-
-async def _lines(context: ModelContext, shown: dict[str, MemoryEntry]) -> list[str]:
-    importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
-    phases = await context.phases()
-    told = {entry_id for entry_id, standing in phases.items() if standing.rem}
-    return [
-        entry_line(handle, entry, importance, TOLD_BEFORE if entry.id in told else "")
-        for handle, entry in shown.items()
-    ]
 
 
 async def _written(

@@ -17,6 +17,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import RecallHit
 from agentcore.llm.openai_client import OpenAIChatClient
 from agentcore.llm.settings import ChatOptions
+from agentcore.llm.tokens import estimate_tokens
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.testing import ChatServer, ScriptedChatClient
 from agentcore.workspace.document import Document
@@ -235,6 +236,17 @@ async def test_the_call_is_foreseen_and_options_spare_it(shared: World):
     shared.options = DreamOptions(modes={"rem": PassMode.OFF})
     assert (await night(shared))[1].reason == "disabled"
     assert chat.requests == []
+
+
+async def test_what_a_prompt_has_no_room_for_is_left_out_and_a_summary_taken_back_is_not_asked_for_again(shared: World):
+    bees = await shared.add(*BEES, "The bees of Cy " + "buzz and " * 9_000)
+    await recalled(shared, *bees)
+    shared.chat = chat = answering(("Bees in Porto.", ["e1", "e3"]))
+    report, done = await night(shared)
+    assert (done.accepted, done.notes["recalled"]) == (1, 3)
+    assert estimate_tokens(str(chat.requests[0].messages)) < shared.options.model.prompt_tokens
+    await shared.dreams.undo(report.run_id)
+    assert ((await night(shared))[1].reason, len(chat.requests)) == ("no_work", 1)
 
 
 async def test_a_plan_tells_nothing_and_applied_it_tells_the_same(shared: World, tmp_path: Path):
