@@ -1,5 +1,6 @@
 """The pass: what recall keeps coming back to, told in DREAMS.md and nowhere else."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
@@ -71,9 +72,7 @@ class Rem:
 
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask what the entries have in common; there is nothing to ask about one of them alone."""
-        shown = await context.read(
-            lambda view: _as_packed(view.entries.get_many([one for one, _ in batch.beside]), batch)
-        )
+        shown = await _as_packed(context, batch)
         if len(shown) < LEAST_CITED:
             return None
         return question(context, await lines_of(context, shown), directives=self.directives, purpose=self.name)
@@ -87,12 +86,11 @@ class Rem:
         items, refused = read_items(answers[-1])
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in refused):
             return Proposal(refused=tuple(refused))
-        shown = await context.read(
-            lambda view: _as_packed(view.entries.get_many([one for one, _ in batch.beside]), batch)
-        )
+        shown = await _as_packed(context, batch)
         terms = await terms_for(context, [*(item.text for item in items), *(one.content for one in shown.values())])
         before = {entry_id for entry_id, standing in (await context.phases()).items() if standing.rem}
-        found = [judged(item, shown, before, terms, _CUTTER) for item in items]
+        # Comparing fifty texts with their sources takes longer than the event loop may stall.
+        found = await asyncio.to_thread(lambda: [judged(item, shown, before, terms, _CUTTER) for item in items])
         held = [one for one in found if isinstance(one, Told)]
         told = held[: context.options.rem.limit]
         refused += [one for one in found if isinstance(one, Refusal)]
@@ -117,12 +115,12 @@ class Rem:
         return await self._nights.of(context, lambda: look(context))
 
 
-def _as_packed(found: Sequence[MemoryEntry], batch: Batch) -> dict[str, MemoryEntry]:
+async def _as_packed(context: ModelContext, batch: Batch) -> dict[str, MemoryEntry]:
     """Return the entries by handle that are as they were when the batch was packed."""
-    stored = {(entry.id, entry.version): entry for entry in found if entry.is_active}
-    named = handles([entry_id for entry_id, _ in batch.beside])
     known = dict(batch.beside)
-    return {handle: stored[one, known[one]] for handle, one in named.items() if (one, known[one]) in stored}
+    found = await context.read(lambda view: view.entries.get_many(list(known)))
+    stored = {entry.id: entry for entry in found if entry.is_active and entry.version == known[entry.id]}
+    return {handle: stored[one] for handle, one in handles(list(known)).items() if one in stored}
 
 
 async def _written(
