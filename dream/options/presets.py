@@ -15,7 +15,6 @@ _MODEL_PASSES = _SKILL_PASSES | {
     "memory-consolidation",
     "episodes",
     "preferences",
-    "rem",
     "session-evaluator",
 }
 _FOLDS = frozenset({"exact-fold", "near-duplicates"})
