@@ -18,7 +18,7 @@ _MODEL_PASSES = _SKILL_PASSES | {
     "session-evaluator",
 }
 _FOLDS = frozenset({"exact-fold", "near-duplicates"})
-_DOCUMENT_PASSES = frozenset({"promotion"})
+_DOCUMENT_PASSES = frozenset({"promotion", "rem"})
 """Those on the documents of a workspace."""
 _MEMORIES_ALONE = _SKILL_PASSES | _DOCUMENT_PASSES | {"episodes", "session-evaluator"}
 
