@@ -15,6 +15,7 @@ _MODEL_PASSES = _SKILL_PASSES | {
     "memory-consolidation",
     "episodes",
     "preferences",
+    "document-consolidation",
     "session-evaluator",
 }
 _MEMORIES_ALONE = _SKILL_PASSES | {"episodes", "session-evaluator"}
