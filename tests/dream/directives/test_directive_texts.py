@@ -34,6 +34,7 @@ _CONTRACT = {
     "episode-dream": {"toSave", "existing", *_EPISODE},
     "pref-dream": {"toSave", "existing", "supersedes", *_PREFERENCE},
     "wisp-failure-dream": {"patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"},
+    "memory-md": {"edits", "op", "items", "text", "target", "reason"},
     "session-evaluator": {"rating", "summary"},
     "memory-rules": {"category", "tags", "importance", "subjectTime"},
     "skill-gap": {"toSave", "name", "summary", "content", "sourceTurns"},
