@@ -90,7 +90,7 @@ def _edit(place: int, value: object) -> GivenEdit:
         raise _MisshapenError("edits lists something that is no object")
     fields = cast("Mapping[str, Any]", value)
     op, items, target = fields.get("op"), fields.get("items"), fields.get("target")
-    if op not in set(Op):
+    if not isinstance(op, str) or op not in set(Op):
         raise _MisshapenError(f"edit {place} does none of {', '.join(Op)}")
     if not isinstance(items, list) or not all(isinstance(item, str) for item in cast("list[object]", items)):
         raise _MisshapenError(f"the items of edit {place} are no list of handles")
