@@ -64,8 +64,8 @@ def scripted_answer(prompt: str) -> str:
     Of turns (handles `t1`, `t2`, ...), each user's first statement about themselves becomes a fact that quotes it word
     for word; no episode and no preference is found in them. Of entries (`e1`, ...), two of one category that share half
     of their words are merged by joining both texts. Failures of wisps (`w1`, ...) come from outside, and no skill is
-    told of them; MEMORY.md stays as it is; of a conversation at rest nothing can be said but that it is `fair`. Nothing is ever superseded or
-    dropped, and other records are left alone.
+    told of them; of a conversation at rest nothing can be said but that it is `fair`. Nothing is ever superseded or
+    dropped; MEMORY.md and other records are left alone.
 
     Args:
         prompt: All messages, as `agentcore.testing.ServedRequest.prompt` gives them.
