@@ -31,9 +31,9 @@ async def test_fuzzed_answers_about_episodes_preferences_skills_and_wisps_do_nei
 
 
 async def test_fuzzed_answers_about_a_page_do_neither():
-    findings = await fuzzed(13, 150, "documents")
+    findings = await fuzzed(13, 200, "documents")
     assert (findings.errors, findings.unsupported) == ([], [])
-    assert findings.applied > 20
+    assert findings.applied > 15
     assert len(findings.codes) >= 12
 
 
