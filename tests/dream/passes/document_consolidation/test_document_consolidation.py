@@ -14,7 +14,10 @@ from agentcore.domain.text import fold_key
 from agentcore.hosting.workspace import AgentWorkspace
 from agentcore.stores.protocols import ReadView
 from agentcore.testing import ScriptedChatClient
+from dream.cycle.scheduling.work import Backlog
 from dream.domain.report import Outcome, PassOutcome
+from dream.passes import Place
+from dream.passes.document_consolidation import DocumentConsolidation
 from dream.passes.document_consolidation.question import OVERHEAD
 from dream.passes.promotion import PromotionPass
 from dream.stores import bookkeeping
@@ -116,6 +119,18 @@ async def test_only_what_is_new_is_asked_about_with_the_section_it_stands_in(des
     _, requests, _ = await desk.dream(*[NOTHING] * 6)
     assert requests[0].messages[0].content.startswith("Archive what is done.\n")
     assert (await desk.dream())[0].reason == "no_work"
+
+
+async def test_what_a_person_writes_in_the_file_is_work_and_a_file_in_a_merge_is_none(desk: Desk):
+    await desk.write()
+    await desk.dream(NOTHING)
+    world = replace(desk.world, chat=ScriptedChatClient([]))
+    backlog = Backlog(parts=world.parts, options=world.options, order=(Place(DocumentConsolidation(), "a test"),))
+    assert await backlog.of(world.scope) == ()
+    desk.memory.write_text(PAGE.replace("Rui runs marathons", "Rui swims"))
+    assert [work.name for work in await backlog.of(world.scope)] == [NAME]
+    desk.memory.write_text(f"<<<<<<< ours\n{PAGE}")
+    assert await backlog.of(world.scope) == ()
 
 
 @pytest.mark.parametrize("own", [False, True])
