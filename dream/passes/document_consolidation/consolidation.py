@@ -91,7 +91,7 @@ class DocumentConsolidation:
         read = usable[-1]
         if read.excess is not None:
             return await _settled(context, batch, read, None, refused=[read.excess])
-        declined = await context.declined({edit.mark for edit in read.judged.approved})
+        declined = await context.withheld({edit.mark for edit in read.judged.approved})
         desk = Desk(memory=read.memory, cap=context.options.documents.size_cap, as_of=context.as_of)
         refused = [*read.sorted_out.refused, *read.judged.refused]
         refused += [
@@ -132,7 +132,8 @@ async def _read(context: ModelContext, batch: Batch, answer: Answer) -> _Read | 
         return Refusal.of(Refused.STALE_SOURCE, batch.member_ids)
     sheet = _sheet(memory, batch)
     found = sort_out(given, sheet)
-    excess = over_eager(given, sheet, context.options.documents)
+    is_whole = memory.pieces.keys() <= set(sheet.ids.values())
+    excess = over_eager(given, sheet, context.options.documents, is_whole=is_whole)
     # Comparing texts takes longer than the event loop may stall.
     judged = Judged()
     if excess is None:

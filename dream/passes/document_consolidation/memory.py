@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from agentcore.domain.document import StoredDocument
@@ -11,7 +12,6 @@ from agentcore.stores.protocols import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, MEMORY
 from agentcore.workspace.item import Item, ItemKind
-from dream.guards.memo import Memo
 from dream.guards.secrets import secret_in
 from dream.options import DreamOptions, PassMode
 from dream.passes.promotion.blocks import said_by
@@ -24,13 +24,11 @@ PATTERNS: Final = "Patterns and contradictions"
 _MOST_ENTRIES: Final = 2_000
 """Promoted entries, the latest first, that are looked for behind items."""
 
-_READ: Final = Memo(Document, room=1_000_000)
-"""Documents of an ordinary length are parsed once, however often a run asks about them."""
 
-
+@lru_cache(maxsize=4)
 def read_document(text: str) -> Document:
-    """Return *text* as a document."""
-    return _READ[text]
+    """Return *text* as a document, parsed once however often a run asks about it."""
+    return Document(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,20 +81,22 @@ def sort_out(given: Sequence[GivenEdit], sheet: Sheet) -> SortedOut:
     return found
 
 
-def over_eager(given: Sequence[GivenEdit], sheet: Sheet, options: DocumentOptions) -> Refusal | None:
+def over_eager(given: Sequence[GivenEdit], sheet: Sheet, options: DocumentOptions, *, is_whole: bool) -> Refusal | None:
     """Return why nothing of an answer is used: it would take out, or change, too much of what it was shown.
 
-    What it archives counts as lost; what it archives, merges away (n items into one: n - 1) and rewords as changed.
+    What it archives counts as lost; what it archives, merges away (n items into one: n - 1) and rewords as changed. Of
+    a page that was shown whole one item may go and two may change, however short it is; parts of a page have no such
+    allowance, or they would add up to more than the page's share.
     """
     known = {edit.place: [handle for handle in edit.items if handle in sheet.pieces] for edit in given}
     archived = len({handle for edit in given if edit.op is Op.ARCHIVE for handle in known[edit.place]})
     merged = sum(max(0, len(known[edit.place]) - 1) for edit in given if edit.op is Op.MERGE)
     reworded = sum(len(known[edit.place]) for edit in given if edit.op is Op.REWRITE)
     shown = len(sheet.pieces)
-    if archived > max(1, int(options.loss_limit * shown)):
+    if archived > max(int(is_whole), int(options.loss_limit * shown)):
         return Refusal(Refused.OVER_EAGER, f"it would archive {archived} of {shown} items")
     changed = archived + merged + reworded
-    if changed > max(2, int(options.change_limit * shown)):
+    if changed > max(2 * is_whole, int(options.change_limit * shown)):
         return Refusal(Refused.OVER_EAGER, f"it would archive, merge or reword {changed} of {shown} items")
     return None
 

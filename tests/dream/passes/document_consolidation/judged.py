@@ -88,7 +88,9 @@ class Outcome:
         return [str(refusal.code) for refusal in self.refused]
 
 
-def edited(memory: Memory, *edits: Mapping[str, Any], options: DreamOptions | None = None) -> Outcome:
+def edited(
+    memory: Memory, *edits: Mapping[str, Any], options: DreamOptions | None = None, is_whole: bool = True
+) -> Outcome:
     """Judge and make the edits of an answer; texts stand for handles."""
     options = options or DreamOptions()
     sheet = sheet_of(memory)
@@ -103,7 +105,7 @@ def edited(memory: Memory, *edits: Mapping[str, Any], options: DreamOptions | No
     desk = Desk(memory=memory, cap=options.documents.size_cap, as_of=NOW)
     given = parse({"edits": told}, 2 * len(sheet.ids) + 1)
     assert not isinstance(given, Broken)
-    excess = over_eager(given, sheet, options.documents)
+    excess = over_eager(given, sheet, options.documents, is_whole=is_whole)
     if excess is not None:
         return Outcome(memory.document.text, "", [excess], Judged(), desk)
     found = sort_out(given, sheet)

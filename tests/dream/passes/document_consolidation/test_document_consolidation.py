@@ -191,6 +191,11 @@ async def test_edits_wait_one_by_one_and_are_made_on_what_the_page_says_by_then(
     merging, archiving, adding = await world.dreams.proposals()
     rejected = await world.dreams.reject([adding.proposal_id])
     assert codes(rejected.passes[0]) == ["rejected"]
+    # What waits, and what was rejected, is not proposed again when the page is looked at anew.
+    desk.memory.write_text(PAGE.replace("Bo sails on Sundays", "Bo sails at noon"))
+    waiting, _, _ = await desk.dream(TIDY)
+    assert (waiting.proposed, codes(waiting)) == (0, ["unknown_handle", "awaits_review", "awaits_review",
+                                                      "undone_by_person"])  # fmt: skip
     # A person writes elsewhere, and changes one of the items meanwhile.
     desk.memory.write_text(PAGE.replace("Rui runs marathons", "Rui swims").replace(SAME[2], f"{SAME[2]} again"))
     approved = await world.dreams.approve([archiving.proposal_id])

@@ -157,6 +157,8 @@ def test_of_a_small_page_one_item_may_go_and_two_may_change():
     text = "- Ana keeps bees\n- Bo sails\n- Cy paints\n"
     assert edited(page(text), archive("Bo sails")).codes == []
     assert edited(page(text), archive("Bo sails", "Cy paints")).codes == ["over_eager"]
+    # Parts of a page would add up: of three items a quarter is none.
+    assert edited(page(text), archive("Bo sails"), is_whole=False).codes == ["over_eager"]
 
 
 def test_nested_items_do_not_lose_what_they_belong_to():
