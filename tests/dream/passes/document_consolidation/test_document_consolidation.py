@@ -16,6 +16,7 @@ from agentcore.stores.protocols import ReadView
 from agentcore.testing import ScriptedChatClient
 from dream.cycle.scheduling.work import Backlog
 from dream.domain.report import Outcome, PassOutcome
+from dream.interfaces.cli.render.changes import change_set_lines
 from dream.passes import Place
 from dream.passes.document_consolidation import DocumentConsolidation
 from dream.passes.document_consolidation.question import OVERHEAD
@@ -46,6 +47,11 @@ async def test_a_page_is_tidied_once_and_what_is_taken_back_is_not_done_again(de
     assert await desk.own("memory-archive.md") == {fold_key(OLD)}
     rows = await desk.world.dreams.diff(run.run_id)
     assert [row.operation for row in rows] == ["document-merge", *["document-archive"] * 2, "document-add"]
+    told = [line.text.strip() for line in change_set_lines(rows, 200)]
+    gone = [f"- - {one}" for one in (*SAME[1:], OLD)]
+    assert [line for line in told if line.startswith("- ")] == gone
+    assert f"+ - {PATTERN}" in told
+    assert not any("updated_at" in line for line in told)
     # Its own output counts as reviewed.
     assert (await desk.dream())[0].reason == "no_work"
     await desk.world.dreams.undo(run.run_id)
@@ -178,6 +184,18 @@ async def test_what_the_agent_appends_while_the_model_thinks_takes_no_edit_away(
     assert "Dora moved to Lisbon" in desk.texts
     assert SAME[1] not in desk.texts
     assert codes(report) == []
+
+
+async def test_what_turns_out_to_be_a_persons_while_the_model_thinks_is_left_to_them(desk: Desk):
+    await desk.write()
+    loop = asyncio.get_running_loop()
+    waiting: list[Any] = []
+    claiming = {"own": [*SAME, NEW, *LATE]}
+    report, _, _ = await desk.dream(TIDY, meanwhile=lambda: waiting.append(loop.create_task(desk.write(**claiming))))
+    await asyncio.gather(*waiting)
+    assert codes(report) == ["user_text"]
+    assert OLD in desk.texts
+    assert SAME[1] not in desk.texts
 
 
 async def test_edits_wait_one_by_one_and_are_made_on_what_the_page_says_by_then(desk: Desk):
