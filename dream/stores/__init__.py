@@ -29,6 +29,7 @@ from dream.stores.recalls import RecallStore
 from dream.stores.run_history import RunHistory
 from dream.stores.runs import RunStore
 from dream.stores.schedules import ScheduleStore
+from dream.stores.sessions import SessionStore
 from dream.stores.usage import UsageStore
 
 
@@ -106,6 +107,11 @@ class Books:
     def usage(self) -> UsageStore:
         """What calls cost."""
         return UsageStore(self.transaction)
+
+    @property
+    def sessions(self) -> SessionStore:
+        """Dreams as sessions: their keys, calls, and what they wrote."""
+        return SessionStore(self.transaction)
 
     @property
     def attempts(self) -> AttemptStore:
