@@ -71,6 +71,11 @@ KNOWN: Final[Mapping[str, Known]] = MappingProxyType(
             ("wisp-failures",),
             ("patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"),
         ),
+        "rem": Known(
+            "What entries that were recalled lately have in common, for the diary.",
+            ("rem",),
+            ("themes", "text", "sourceIds"),
+        ),
         "memory-md": Known(
             "Which items of MEMORY.md to merge, reword, archive, move and bring together.",
             ("document-consolidation",),

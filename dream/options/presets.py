@@ -20,7 +20,7 @@ _MODEL_PASSES = _SKILL_PASSES | {
     "session-evaluator",
 }
 _FOLDS = frozenset({"exact-fold", "near-duplicates"})
-_DOCUMENT_PASSES = frozenset({"promotion", "document-consolidation"})
+_DOCUMENT_PASSES = frozenset({"promotion", "rem", "document-consolidation"})
 """Those on the documents of a workspace."""
 _MEMORIES_ALONE = _SKILL_PASSES | _DOCUMENT_PASSES | {"episodes", "session-evaluator"}
 
