@@ -71,6 +71,16 @@ KNOWN: Final[Mapping[str, Known]] = MappingProxyType(
             ("wisp-failures",),
             ("patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"),
         ),
+        "rem": Known(
+            "What entries that were recalled lately have in common, for the diary.",
+            ("rem",),
+            ("themes", "text", "sourceIds"),
+        ),
+        "memory-md": Known(
+            "Which items of MEMORY.md to merge, reword, archive, move and bring together.",
+            ("document-consolidation",),
+            ("edits", "op", "items", "text", "target"),
+        ),
         "session-evaluator": Known(
             "How a conversation that has come to rest is summed up and rated.",
             ("session-evaluator",),

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from agentcore.domain.memory import Trust
 from agentcore.errors import InvalidOptionsError
@@ -57,6 +57,8 @@ class PromotionOptions(Options):
     """An entry that shares so much of its words with an item of MEMORY.md, and says no more, stands there already."""
     zone: str = "UTC"
     """Whose days count, and whose time stands in headings: a name of the IANA time zone database."""
+    glossary: tuple[str, ...] = ()
+    """Terms that count before all others among an entry's concepts, of one word or more (`openclaw` and `rem`)."""
 
     @field_validator("weights")
     @classmethod
@@ -66,6 +68,13 @@ class PromotionOptions(Options):
                 allowed = f"give numbers from 0 to 1 for any of {', '.join(sorted(_COMPONENTS))}"
                 raise InvalidOptionsError(field=f"{cls.section}.weights[{name!r}]", value=weight, allowed=allowed)
         return weights
+
+    @model_validator(mode="after")
+    def _weigh_what_the_scorer_has(self) -> Self:
+        if self.scorer is ScorerName.NEXO and "concepts" in self.weights:
+            allowed = "nexo counts no concepts; leave that weight out, or take the scorer openclaw"
+            raise InvalidOptionsError(field=f"{self.section}.weights", value=dict(self.weights), allowed=allowed)
+        return self
 
     @field_validator("zone")
     @classmethod
@@ -86,3 +95,13 @@ class DocumentOptions(Options):
 
     size_cap: int = Field(default=20_000, ge=1_000)
     """Characters of MEMORY.md beyond which the oldest items that dreams wrote move to memory-archive.md."""
+    protect_user_text: bool = True
+    """Whether items of MEMORY.md that people wrote are changed only where changes wait for approval."""
+    protected_headings: tuple[str, ...] = ("keep", "pinned")
+    """Headings of MEMORY.md, in whatever case, below which no model changes anything."""
+    loss_limit: float = Field(default=0.25, ge=0.0, le=1.0)
+    """Share of the items shown that an answer may archive; one that would archive more is refused whole."""
+    change_limit: float = Field(default=0.5, ge=0.0, le=1.0)
+    """Share of them that it may archive, merge away or reword together; one that would change more is refused whole."""
+    prompt: str | None = Field(default=None, min_length=1)
+    """What the model is told instead of the directive `memory-md`; the form of the answer is told in any case."""

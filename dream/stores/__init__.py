@@ -22,6 +22,7 @@ from dream.stores.fleet import Fleet
 from dream.stores.journal import JournalStore
 from dream.stores.ledger import LedgerStore
 from dream.stores.outbox import OutboxStore
+from dream.stores.phases import PhaseStore
 from dream.stores.plans import PlanStore
 from dream.stores.promotions import PromotionStore
 from dream.stores.proposals import ProposalStore
@@ -142,6 +143,11 @@ class Books:
     def promotions(self) -> PromotionStore:
         """What was promoted to MEMORY.md."""
         return PromotionStore(self.transaction)
+
+    @property
+    def phases(self) -> PhaseStore:
+        """Which entries earlier phases met."""
+        return PhaseStore(self.transaction)
 
 
 def on_scope(unit: UnitOfWork, scope: Scope, key: int) -> UnitOfWork:
