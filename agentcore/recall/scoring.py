@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from agentcore.recall.distinct import first_places
 from agentcore.recall.lists import Floats, Keys, Slots
 from agentcore.recall.postings import Postings
 from agentcore.recall.pruning import LOOKUPS_PER_SCAN, Factors, PrunedSearch, Term
@@ -101,8 +102,8 @@ class Scoring:
         slots, scores = self.sums.drain()
         if any(weight <= 0.0 for _, weight in terms):
             # A score may be zero, so a document can have been touched as new more than once.
-            slots, first = np.unique(slots, return_index=True)
-            scores = scores[first]
+            first = first_places(slots)
+            slots, scores = slots[first], scores[first]
         return slots, scores
 
     def _worth(self) -> Floats:
