@@ -1,0 +1,69 @@
+"""An index cut from texts beside the same read from its file: `python -m tests.bench.recall.opening DOCUMENTS SIZE`."""
+
+import gc
+import sys
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from agentcore.recall.options import RecallOptions
+from agentcore.recall.scope_index import ScopeIndex
+from agentcore.recall.snapshot import UnusableSnapshotError, read_snapshot, write_snapshot
+from agentcore.recall.tokenizer import Tokenizer
+from agentcore.stores.protocols import FeedPosition, IndexRow
+from agentcore.stores.protocols.feed import FILING_MARK
+
+_AT_ONCE = 200
+_SCOPE = "a/b/c"
+
+
+def measure(documents: Path, size: int) -> dict[str, Any]:
+    """Build, write, read and compare; then damage the file.
+
+    Raises:
+        RuntimeError: what was read is not what was written, or the damage went unnoticed.
+    """
+    with documents.open(encoding="utf-8") as file:
+        texts = list(islice(file, size))
+    index = ScopeIndex(Tokenizer(), RecallOptions())
+    began = time.perf_counter()
+    for start in range(0, size, _AT_ONCE):
+        part = enumerate(texts[start : start + _AT_ONCE], start=start)
+        index.take([IndexRow(key, f"{text}{FILING_MARK}general", 0.5, 0, live=True) for key, text in part])
+    measured = {"cut": time.perf_counter() - began}
+    lists = index.kept()
+    gc.collect()
+    with tempfile.TemporaryDirectory(prefix="opening-") as folder:
+        path = Path(folder) / "a.index"
+        began = time.perf_counter()
+        write_snapshot(path, lists, FeedPosition(7), scope=_SCOPE)
+        measured |= {"written": time.perf_counter() - began, "bytes": path.stat().st_size}
+        began = time.perf_counter()
+        again = read_snapshot(path, scope=_SCOPE)
+        measured["read"] = time.perf_counter() - began
+        if again.lists.postings != lists.postings or again.lists.keys != lists.keys:
+            raise RuntimeError("what was read is not what was written")
+        return measured | {"refused": _damaged(path)}
+
+
+def _damaged(path: Path) -> float:
+    """Change one bit of the file and return how long it takes to be noticed."""
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        (byte,) = file.read(1)
+        file.seek(-1, 1)
+        file.write(bytes([byte ^ 1]))
+    began = time.perf_counter()
+    try:
+        read_snapshot(path, scope=_SCOPE)
+    except UnusableSnapshotError:
+        return time.perf_counter() - began
+    raise RuntimeError("the damage went unnoticed")
+
+
+if __name__ == "__main__":
+    print(orjson.dumps(measure(Path(sys.argv[1]), int(sys.argv[2]))).decode())
