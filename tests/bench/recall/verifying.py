@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from agentcore.recall.effort import Effort
 from agentcore.recall.index import Bm25Index
 from agentcore.recall.postings import Postings
 from agentcore.recall.scoring import Scoring
@@ -16,7 +17,6 @@ from tests.bench.recall.__main__ import checked
 from tests.bench.recall.engines import K
 from tests.bench.recall.entrants import ENTRANTS
 
-_NEVER_PRUNED = 1 << 62
 _ROUNDING = 1.0 - 1e-5
 """bm25s keeps scores in 32 bits."""
 
@@ -33,7 +33,7 @@ def share(postings: Postings, formula: Formula, queries: list[list[str]], answer
         queries: What was asked; as many as there are answers count.
         answers: The documents that the engine found for each, best first.
     """
-    scoring = Scoring(postings, formula, epsilon=0.25, prune_from=_NEVER_PRUNED)
+    scoring = Scoring(postings, formula, epsilon=0.25, effort=Effort())
     worth_it = places = 0
     for terms, found in zip(queries, answers, strict=False):
         slots, scores = scoring.sum(scoring.weighted(terms))
