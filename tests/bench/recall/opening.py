@@ -10,22 +10,26 @@ from typing import Any
 
 import orjson
 
+from agentcore.domain.decay import Decay
 from agentcore.recall.options import RecallOptions
+from agentcore.recall.ranking import Ranking
 from agentcore.recall.scope_index import ScopeIndex
 from agentcore.recall.snapshot import UnusableSnapshotError, read_snapshot, write_snapshot
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import FeedPosition, IndexRow
 from agentcore.stores.protocols.feed import FILING_MARK
+from tests.bench.recall.engines import K
 
 _AT_ONCE = 200
 _SCOPE = "a/b/c"
+_COMPARED = 50
 
 
 def measure(documents: Path, size: int) -> dict[str, Any]:
     """Build, write, read and compare; then damage the file.
 
     Raises:
-        RuntimeError: what was read is not what was written, or the damage went unnoticed.
+        RuntimeError: what was read answers otherwise, or the damage went unnoticed.
     """
     with documents.open(encoding="utf-8") as file:
         texts = list(islice(file, size))
@@ -35,19 +39,24 @@ def measure(documents: Path, size: int) -> dict[str, Any]:
         part = enumerate(texts[start : start + _AT_ONCE], start=start)
         index.take([IndexRow(key, f"{text}{FILING_MARK}general", 0.5, 0, live=True) for key, text in part])
     measured = {"cut": time.perf_counter() - began}
-    lists = index.kept()
+    kept = index.kept()
     gc.collect()
     with tempfile.TemporaryDirectory(prefix="opening-") as folder:
         path = Path(folder) / "a.index"
         began = time.perf_counter()
-        write_snapshot(path, lists, FeedPosition(7), scope=_SCOPE)
+        write_snapshot(path, kept, FeedPosition(7), scope=_SCOPE)
         measured |= {"written": time.perf_counter() - began, "bytes": path.stat().st_size}
         began = time.perf_counter()
-        again = read_snapshot(path, scope=_SCOPE)
+        again = ScopeIndex(Tokenizer(), RecallOptions())
+        again.adopt(read_snapshot(path, scope=_SCOPE))
         measured["read"] = time.perf_counter() - began
-        if again.lists.postings != lists.postings or again.lists.keys != lists.keys:
-            raise RuntimeError("what was read is not what was written")
+        if any(_ranked(again, text) != _ranked(index, text) for text in texts[:_COMPARED]):
+            raise RuntimeError("what was read does not answer as what was written")
         return measured | {"refused": _damaged(path)}
+
+
+def _ranked(index: ScopeIndex, query: str) -> Ranking:
+    return index.rank(query, decay=Decay(), now_us=0, limit=K)
 
 
 def _damaged(path: Path) -> float:
