@@ -27,7 +27,7 @@ Step: TypeAlias = tuple[str, int, list[str]]
 
 terms = st.sampled_from("abcdefgh")
 documents = st.lists(terms, max_size=8)
-actions = st.sampled_from(["update", "update", "update", "remove", "compact", "tidy", "tidy"])
+actions = st.sampled_from(["update", "update", "many", "remove", "compact", "tidy", "tidy"])
 steps = st.lists(st.tuples(actions, st.integers(0, 9), documents), max_size=40)
 queries = st.lists(st.sampled_from("abcdefghz"), max_size=6)
 
@@ -42,6 +42,10 @@ def play(index: Bm25Index, history: Sequence[Step], live: dict[int, list[str]] |
             index.postings.compact_further()
         elif action == "remove":
             assert index.remove(key) == (live.pop(key, None) is not None)
+        elif action == "many":
+            some = {key: tokens, key + 1: tokens[::-1] + tokens[:1], key + 2: []}
+            index.update_many([*some], [*some.values()])
+            live |= some
         else:
             (index.update if key in live else index.add)(key, tokens)
             live[key] = tokens
@@ -169,7 +173,7 @@ def test_terms_and_frequencies_are_those_of_the_live_documents(history: list[Ste
     assert all(sorted(index.terms_of(key)) == sorted(set(tokens)) for key, tokens in live.items())
     held = Counter(term for tokens in live.values() for term in set(tokens))
     assert all(index.document_frequency(term) == held[term] for term in "abcdefghz")
-    assert [key for key in range(10) if key in index] == sorted(live)
+    assert [key for key in range(12) if key in index] == sorted(live)
 
 
 def test_okapis_floor_follows_a_removal() -> None:
