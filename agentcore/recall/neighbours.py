@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from agentcore.errors import InvalidOptionsError
+from agentcore.recall.distinct import numbered
 from agentcore.recall.index import Bm25Index
 from agentcore.recall.lists import Floats, Slots
 from agentcore.recall.neighbour import Neighbour
@@ -99,7 +100,7 @@ def alike(index: Bm25Index, keys: Sequence[int], threshold: float = 0.5) -> list
     ordered = sorted(set(keys))
     postings = index.postings
     terms, sizes = postings.terms_at(np.array([postings.slot_of(key) for key in ordered], dtype=np.intp))
-    distinct, columns = np.unique(terms, return_inverse=True)
+    distinct, columns = numbered(terms)
     holds = np.zeros((len(ordered), len(distinct)))
     holds[np.repeat(np.arange(len(ordered)), sizes), columns] = 1.0
     weighed = holds * _weights(postings, distinct)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from agentcore.recall.bulk import AT_ONCE, extend
 from agentcore.recall.compaction import Compaction
+from agentcore.recall.distinct import runs
 from agentcore.recall.lists import SHAPE_MASK, SLOT_SHIFT, Floats, Keys, Lists, Slots
 
 # Fitted to tracemalloc on 1k to 1M documents (see tests/bench/recall).
@@ -126,7 +127,7 @@ class Postings:
         numbers = np.array(values, dtype=np.float64).T if columns else np.empty((0, len(keys)))
         if numbers.shape != (columns, len(keys)):
             raise ValueError(f"Give {columns} values with each of {len(keys)} documents.")
-        if len(np.unique(np.array(keys, dtype=np.int64))) != len(keys):
+        if len(runs(np.sort(np.array(keys, dtype=np.int64)))[0]) != len(keys):
             raise ValueError("Give each key once.")
         remaining = iter(documents)
         for start in range(0, len(keys), AT_ONCE):
@@ -134,7 +135,7 @@ class Postings:
             terms = list(islice(remaining, len(some)))
             if len(terms) != len(some):
                 raise ValueError(f"Give {len(keys)} documents, one for each key.")
-            for key in some:
+            for key in self._lists.slot_of.keys() & some:
                 self._lists.bury(key)
             extend(self._lists, some, terms, numbers[:, start : start + AT_ONCE])
             self.revision += 1
