@@ -38,7 +38,9 @@ class Queue:
             else options.per_day - books.runs.proposed_since(midnight),
         }
         marks = books.proposals.marks()
-        return cls(left, {record for record, _ in marks}, {mark for _, mark in marks if mark is not None})
+        return cls(
+            left, {record for record, _ in marks if record is not None}, {mark for _, mark in marks if mark is not None}
+        )
 
     @property
     def full(self) -> Refused | None:

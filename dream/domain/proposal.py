@@ -87,7 +87,7 @@ class Proposal:
         backlog: Items left for later runs.
         settled: Clusters that were left as they are.
         unsettled: Fingerprints of clusters that are no more.
-        promotions: Entries that its documents now hold; kept only if its changes are made.
+        promotions: Entries that count as promoted though nothing changes.
         done: Whether the pass has no further step in this run.
     """
 

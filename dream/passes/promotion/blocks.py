@@ -3,8 +3,10 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
+from agentcore.domain.memory import MemoryEntry
 from agentcore.workspace.reading import lines_of
 
 _FIGURES: Final = re.compile(r"\s*_\(score=[\d.]+, hits=\d+, days=\d+\)_\s*$")
@@ -17,18 +19,25 @@ class Line:
     """One entry that is promoted.
 
     Args:
-        entry_id: The entry.
+        entry: The entry.
         text: What it says, on one line.
         score: What it scored.
         hits: How often it was recalled.
         days: On how many days.
+        needed_at: When it was recalled last.
     """
 
-    entry_id: str
+    entry: MemoryEntry
     text: str
     score: float
     hits: int
     days: int
+    needed_at: datetime
+
+    @property
+    def entry_id(self) -> str:
+        """The entry's id."""
+        return self.entry.id
 
     @property
     def written(self) -> str:

@@ -1,19 +1,27 @@
 """One sweep: who is promoted, who stands in MEMORY.md already, and who must not stand there."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from agentcore.domain.instants import from_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.stores.protocols import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import MEMORY
+from dream.domain.change import fingerprint
 from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused
 from dream.passes.promotion.blocks import Line
 from dream.passes.promotion.fitness import Said, one_line, unfit
 from dream.passes.promotion.gates import Scored, scored
 from dream.passes.protocol import DreamContext
+
+PROMOTE: Final = "promote"
+"""An entry is written to MEMORY.md."""
+REINFORCE: Final = "reinforce"
+"""MEMORY.md says an entry already."""
 
 _AT_ONCE: Final = 200
 """Entries read at once."""
@@ -27,17 +35,26 @@ class Sweep:
         scored: All candidates.
         chosen: Those to be promoted, the best first.
         covered: Those that MEMORY.md says already, in other words or by another hand.
+        joined: Those that what is chosen says already.
         known: How many that met every gate were promoted before.
         refused: Those that must not stand there, and why.
+        withheld: Those that a person declined or has yet to decide about, by id.
         left: How many more met every gate, for the next sweep.
     """
 
     scored: Scored
     chosen: tuple[Line, ...] = ()
     covered: tuple[Line, ...] = ()
+    joined: tuple[Line, ...] = ()
     known: int = 0
     refused: tuple[Refusal, ...] = ()
+    withheld: Mapping[str, Refused] = field(default_factory=dict[str, Refused])
     left: int = 0
+
+    @property
+    def already_said(self) -> tuple[Line, ...]:
+        """Those that are not written, since a line says them."""
+        return (*self.covered, *self.joined)
 
 
 async def look(context: DreamContext) -> Sweep:
@@ -49,45 +66,84 @@ async def look(context: DreamContext) -> Sweep:
     ranked = found.ranked()
     room = options.max_per_sweep - sum(at > context.as_of - options.interval for at in promoted.values())
     waiting = [row for row in ranked if recalls.ids[row] not in promoted]
-    said = await _said(context)
-    chosen, covered, refused, seen = list[Line](), list[Line](), list[Refusal](), 0
+    choice = _Choice(context, found, await _items(context), room)
     for start in range(0, len(waiting), _AT_ONCE):
-        if len(chosen) >= room:
+        if choice.is_full:
             break
-        rows = waiting[start : start + _AT_ONCE]
-        entries = await context.read(lambda view, rows=rows: _active(view, [recalls.ids[row] for row in rows]))
-        for row in rows:
-            if len(chosen) >= room:
-                break
-            seen += 1
-            entry = entries.get(recalls.ids[row])
-            if entry is None:
-                continue
-            refusal = unfit(entry, options)
-            if refusal is not None:
-                refused.append(refusal)
-                continue
-            line = _line(found, row, entry)
-            if said.holds(line.text):
-                covered.append(line)
-                continue
-            chosen.append(line)
-            said.add(line.text)
+        await choice.consider(waiting[start : start + _AT_ONCE])
     return Sweep(
         scored=found,
-        chosen=tuple(chosen),
-        covered=tuple(covered),
+        chosen=() if choice.is_held else tuple(choice.chosen),
+        covered=tuple(choice.covered),
+        joined=() if choice.is_held else tuple(choice.joined),
         known=len(ranked) - len(waiting),
-        refused=tuple(refused),
-        left=len(waiting) - seen,
+        refused=tuple(choice.refused),
+        withheld=choice.withheld,
+        left=len(waiting) - choice.seen,
     )
 
 
-async def _said(context: DreamContext) -> Said:
+class _Choice:
+    """Goes through the candidates that meet every gate, the best first; lives as long as a sweep."""
+
+    def __init__(self, context: DreamContext, found: Scored, items: Sequence[str], room: int) -> None:
+        likeness = context.options.promotion.likeness
+        self._context, self._found, self._room = context, found, room
+        self._said, self._added = Said(likeness), Said(likeness)
+        self._said.add(*items)
+        self.chosen, self.covered, self.joined = list[Line](), list[Line](), list[Line]()
+        self.refused, self.withheld, self.seen = list[Refusal](), dict[str, Refused](), 0
+        self.is_held = False
+        """Whether promotions wait for a person: nothing is promoted beside them."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a sweep takes no more."""
+        met = len(self.covered) + len(self.joined)
+        return len(self.chosen) >= self._room or met >= self._context.options.step_size
+
+    async def consider(self, rows: Sequence[int]) -> None:
+        """Look at a few candidates, in order."""
+        ids = [self._found.recalls.ids[row] for row in rows]
+        entries = await self._context.read(lambda view: _active(view, ids))
+        marks = {mark_of(entry, operation) for entry in entries.values() for operation in (PROMOTE, REINFORCE)}
+        withheld = await self._context.declined(marks)
+        for row in rows:
+            if self.is_full:
+                return
+            self.seen += 1
+            entry = entries.get(self._found.recalls.ids[row])
+            if entry is not None:
+                self._judge(_line(self._found, row, entry), withheld)
+
+    def _judge(self, line: Line, withheld: Mapping[str, Refused]) -> None:
+        refusal = unfit(line.entry, self._context.options.promotion)
+        if refusal is not None:
+            self.refused.append(refusal)
+            return
+        is_said = self._said.holds(line.text)
+        held = withheld.get(mark_of(line.entry, REINFORCE if is_said else PROMOTE))
+        if held is not None:
+            self.is_held |= held is Refused.AWAITS_REVIEW and not is_said
+            self.withheld[line.entry_id] = held
+            self.refused.append(Refusal(held, line.entry_id))
+        elif is_said:
+            self.covered.append(line)
+        elif self._added.holds(line.text):
+            self.joined.append(line)
+        else:
+            self.chosen.append(line)
+            self._added.add(line.text)
+
+
+def mark_of(entry: MemoryEntry, operation: str) -> str:
+    """Return what a person declines by not wanting an entry promoted, or reinforced."""
+    return fingerprint(operation, entry)
+
+
+async def _items(context: DreamContext) -> list[str]:
     stored = await context.read(lambda view: view.documents.get(MEMORY))
-    said = Said(context.options.promotion.likeness)
-    said.add(*(item.text for item in Document("" if stored is None else stored.content).items))
-    return said
+    return [item.text for item in Document("" if stored is None else stored.content).items]
 
 
 def _active(view: ReadView, ids: Sequence[str]) -> dict[str, MemoryEntry]:
@@ -96,9 +152,10 @@ def _active(view: ReadView, ids: Sequence[str]) -> dict[str, MemoryEntry]:
 
 def _line(found: Scored, row: int, entry: MemoryEntry) -> Line:
     return Line(
-        entry_id=entry.id,
+        entry=entry,
         text=one_line(entry),
         score=float(found.score[row]),
         hits=int(found.recalls.count[row]),
         days=int(found.recalls.days[row]),
+        needed_at=from_micros(int(found.recalls.last[row])),
     )
