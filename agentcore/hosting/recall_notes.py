@@ -97,4 +97,5 @@ class RecallNotes(BackgroundService):
 
     def _write(self, unit: UnitOfWork, *, hits: Sequence[RecallHit]) -> None:
         unit.recall_hits.append(hits)
+        unit.activity.notify()  # what was needed often enough may be promoted by a dream
         unit.recall_hits.drop_expired(recalled_before=unit.now - self._keep, limit=_DROPPED_AT_ONCE)

@@ -14,7 +14,10 @@ from watching_over import ANA, HOUR, MINUTE, Stage, a_stage
 from agentcore import AgentHostBuilder, Scope
 from agentcore.domain.capability import Capability
 from agentcore.hosting.errors import ServiceFailedError
+from agentcore.hosting.memory import Memory
+from agentcore.hosting.recall_notes import RecallNotes
 from agentcore.testing import ManualClock, ScriptedChatClient
+from agentcore.workspace.workspaces import Workspaces
 from dream.cycle.scheduling.planning import Planner
 from dream.cycle.scheduling.service import LONGEST_WAIT
 from dream.domain.proposal import Proposal, Work
@@ -293,6 +296,24 @@ async def test_an_edited_directive_alone_brings_a_dream_and_the_same_words_bring
             await watched.go_on(9 * HOUR, by=HOUR)
     assert stage.ran() == ["interval 5", "interval 250"]
     assert [request.messages[0].content.count("Merge what is alike.") for request in answers.requests] == [0, 1]
+
+
+async def test_recalls_alone_bring_a_promotion_about_and_are_no_activity(stage: Stage, tmp_path: Path):
+    world = dataclasses.replace(stage.world, workspaces=Workspaces(lambda _: tmp_path))
+    (bees,) = await world.add("Ana keeps bees in the garden")
+    notes = RecallNotes(world.storage, clock=world.clock, keep=timedelta(days=90))
+    memory = Memory(ANA, storage=world.storage, recall=world.recall, ids=world.ids, notes=notes)
+    async with dataclasses.replace(stage, world=world).watched(trigger=Heartbeat(every=HOUR, beat=MINUTE)) as watched:
+        await watched.go_on(9 * HOUR, by=HOUR)
+        before = (await the_state(stage)).last_activity_at
+        for query in ("Who keeps bees?", "What is in the garden?", "Whose garden?"):
+            await memory.recall(query, session_id="s")
+        await notes.flush()
+        await watched.go_on(3 * HOUR, by=HOUR)
+        assert (await the_state(stage)).last_activity_at == before
+        await watched.go_on(3 * HOUR, by=HOUR)
+    assert [run.changes for run in stage.reports] == [0, 2]
+    assert bees.content in (tmp_path / "MEMORY.md").read_text()
 
 
 @pytest.mark.parametrize("most", [1, 200])
