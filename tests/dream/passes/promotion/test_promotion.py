@@ -317,6 +317,7 @@ async def test_a_full_memory_makes_room_by_what_dreams_wrote_and_never_by_what_p
     report, _ = await sweep(shared)
     memory, archive = (folder / "MEMORY.md").read_text(), (folder / "memory-archive.md").read_text()
     assert memory.startswith(person)
+    assert memory.count("## Dreamed") == 1  # nothing is left below the other heading
     assert ("honey" in memory, "honey" in archive, "sails" in memory) == (False, True, True)
     await shared.dreams.undo(report.run_id)
     assert not (folder / "memory-archive.md").exists()
