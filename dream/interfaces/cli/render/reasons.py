@@ -156,7 +156,8 @@ def refusal_lines(
         text = f"{counted(len(details), 'change')}, {code}{meaning}"
         yield from paragraph(text, width, first=indent + _REFUSED, tone=Tone.WARNING)
         for detail in details[:_SHOWN]:
-            yield from paragraph(_told(detail, entries or {}), width, first=f"{below}- ")
+            known = {} if code == Refused.SECRET else entries or {}  # it stays where it is: a report travels
+            yield from paragraph(_told(detail, known), width, first=f"{below}- ")
         if len(details) > _SHOWN:
             yield Line(f"{below}- and {len(details) - _SHOWN} more", Tone.FAINT)
 

@@ -8,11 +8,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from dreaming import DAY, NOW, World, codes, of_pass
+from dulwich.repo import Repo
 
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Trust
 from agentcore.domain.signals import RecallHit
-from agentcore.workspace.workspaces import Workspaces
+from agentcore.workspace.workspaces import GitUse, Workspaces
 from dream.domain.report import Outcome, PassReport, RunReport
+from dream.interfaces.cli.render.reports import passes_lines
 from dream.options import DocumentOptions, DreamOptions, PassMode, PromotionOptions
 from dream.options.promotion import ScorerName
 from dream.passes.promotion import PromotionPass
@@ -152,6 +154,40 @@ async def test_what_must_not_stand_in_memory_is_refused_with_a_reason_and_leaves
     written = b"".join(files_in(folder).values()).decode()
     assert "Bo sails" in written
     assert "hunter2" not in written + str(done.refused) + str(await shared.journal())
+
+
+SECRETS = (
+    "The deploy bot uses AKIAQ3EGRXW5L7PYTZ2M",
+    "CI runs with ghp_x7Kq2LmZ9vB4nR8tY1wE6uI3oP5aS0dFgHjK",
+    "Slack knows xoxb-2345678901-2345678901234-aBcDeFgHiJkLmNoPqRsTuVwX",
+    "Alerts go to https://hooks.slack.com/services/T02ABCD3E/B03FGHI4J/kLmN0pQrStUvWxYz",
+    "Payments use sk_live_51HqLyjWDarjtT1zdp7dcXvB2n",
+    "The key begins -----BEGIN RSA PRIVATE KEY----- MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn",
+    "The data lies in postgres://admin:Gr8tP4ss@db.internal:5432/app",
+    "The wifi password is Tr0mb0ne!Lake",
+    "Her card is 4539148803436467",
+    "Storage takes wJalrXUtnFEMI/K7MDENG/bPxRfiCYzE8mQpL2vTa",
+)
+
+
+async def test_no_kind_of_secret_reaches_a_file_a_commit_a_report_or_the_journal(
+    shared: World, folder: Path, caplog: pytest.LogCaptureFixture
+):
+    shared.workspaces = Workspaces(lambda _: folder, git=GitUse.INIT)
+    entries = await shared.add(*SECRETS, "Bo sails on Sundays")
+    await recalled(shared, *entries)
+    with caplog.at_level("DEBUG"):
+        report, done = await sweep(shared)
+    assert codes(done) == ["secret"] * len(SECRETS)
+    repository = Repo(str(folder))
+    stored = [repository.object_store[one].as_raw_string() for one in repository.object_store]
+    repository.close()
+    shown = [line.text for line in passes_lines(report, 200, {entry.id: entry for entry in entries})]
+    files = [(folder / name).read_bytes() for name in ("MEMORY.md", "DREAMS.md")]
+    left = b"".join([*files, *stored]).decode(errors="replace")
+    left += str(report.to_json()) + str(await shared.journal()) + caplog.text + "".join(shown)
+    assert "Bo sails on Sundays" in left
+    assert [text for text in SECRETS if max(text.split(), key=len) in left] == []
 
 
 async def test_what_memory_says_already_counts_as_promoted_and_a_detail_of_its_own_does_not(
