@@ -174,7 +174,8 @@ async def test_no_kind_of_secret_reaches_a_file_a_commit_a_report_or_the_journal
     shared: World, folder: Path, caplog: pytest.LogCaptureFixture
 ):
     shared.workspaces = Workspaces(lambda _: folder, git=GitUse.INIT)
-    entries = await shared.add(*SECRETS, "Bo sails on Sundays")
+    told = enumerate((*SECRETS, "Bo sails on Sundays"))
+    entries = await shared.add(*(shared.entry(text, id=f"{place:016x}") for place, text in told))
     await recalled(shared, *entries)
     with caplog.at_level("DEBUG"):
         report, done = await sweep(shared)
