@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
-from zoneinfo import ZoneInfo
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
 from agentcore.stores.protocols import ReadView
-from agentcore.workspace.differences import own_after
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from dream.domain.change import Change, ChangeSet
@@ -17,6 +15,7 @@ from dream.domain.promotion import Promotion
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.guards.protection import is_under
+from dream.passes.documents import moment, rewritten
 from dream.passes.promotion.blocks import Line, with_block, with_diary
 from dream.passes.promotion.room import fitted
 from dream.passes.promotion.sweep import PROMOTE, REINFORCE, Sweep, look, mark_of
@@ -49,7 +48,8 @@ class PromotionPass:
         reinforced = [_reinforced(context, line) for line in sweep.covered]
         written: list[ChangeSet] = []
         if after:
-            changes = [_change(context, name, texts.get(name), text, len(sweep.chosen)) for name, text in after.items()]
+            reason = f"{len(sweep.chosen)} promoted by what recall needed"
+            changes = [rewritten(context, name, texts.get(name), text, reason) for name, text in after.items()]
             written.append(_promoted(context, sweep, changes))
         full = Refusal(Refused.DOCUMENT_FULL, f"{MEMORY}: {len(sweep.chosen)} entries wait for room")
         return Proposal(
@@ -57,6 +57,7 @@ class PromotionPass:
             notes=_notes(sweep, is_full=after is None),
             refused=sweep.refused if after is not None else (*sweep.refused, full),
             promotions=tuple(promotion for one in reinforced if not one.changes for promotion in one.promotions),
+            phases=sweep.staged if after is not None else (),
             looked_at=tuple(context.reopened),
             backlog=sweep.left if after is not None else len(sweep.chosen),
         )
@@ -75,7 +76,7 @@ def _texts(view: ReadView) -> dict[str, StoredDocument]:
 
 def _written(context: DreamContext, sweep: Sweep, stored: dict[str, StoredDocument]) -> dict[str, Document] | None:
     """Return the documents that change, None if there is no room."""
-    heading = context.as_of.astimezone(ZoneInfo(context.options.promotion.zone)).strftime("%Y-%m-%d %H:%M %Z")
+    heading = moment(context)
     memory = Document(with_block(_text(stored, MEMORY), sweep.chosen, heading))
     cap, own = context.options.documents.size_cap, stored[MEMORY].own if MEMORY in stored else ()
     archive = Document(_text(stored, ARCHIVE))
@@ -95,15 +96,6 @@ def _written(context: DreamContext, sweep: Sweep, stored: dict[str, StoredDocume
 
 def _text(stored: dict[str, StoredDocument], name: str) -> str:
     return stored[name].content if name in stored else ""
-
-
-def _change(
-    context: DreamContext, name: str, before: StoredDocument | None, after: Document, promoted: int
-) -> Change[Record]:
-    known = before or StoredDocument(id=name, scope=context.scope, content="", updated_at=context.as_of)
-    own = own_after(known.own, Document(known.content), after)
-    record = replace(known, content=after.text, own=own, updated_at=context.as_of)
-    return Change[Record](before=before, after=record, reason=f"{promoted} promoted by what recall needed")
 
 
 def _promoted(context: DreamContext, sweep: Sweep, documents: Sequence[Change[Record]]) -> ChangeSet:

@@ -1,21 +1,26 @@
 """One sweep: who is promoted, who stands in MEMORY.md already, and who must not stand there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from zoneinfo import ZoneInfo
 
+import numpy as np
+
 from agentcore.domain.instants import from_micros
 from agentcore.domain.memory import MemoryEntry
+from agentcore.recall.concepts import concepts
 from agentcore.stores.protocols import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import MEMORY
 from dream.domain.change import fingerprint
+from dream.domain.phases import PhaseHit
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.passes.promotion.blocks import Line
 from dream.passes.promotion.fitness import Said, one_line, unfit
 from dream.passes.promotion.gates import Scored, scored
+from dream.passes.promotion.staging import staged
 from dream.passes.protocol import DreamContext
 
 PROMOTE: Final = "promote"
@@ -39,7 +44,8 @@ class Sweep:
         known: How many that met every gate were promoted before.
         refused: Those that must not stand there, and why.
         withheld: Those that a person declined or has yet to decide about, by id.
-        left: How many more met every gate, for the next sweep.
+        left: How many more may meet every gate, for the next sweep.
+        staged: Those that came newly among the candidates, where the scorer counts that.
     """
 
     scored: Scored
@@ -50,6 +56,7 @@ class Sweep:
     refused: tuple[Refusal, ...] = ()
     withheld: Mapping[str, Refused] = field(default_factory=dict[str, Refused])
     left: int = 0
+    staged: tuple[PhaseHit, ...] = ()
 
     @property
     def already_said(self) -> tuple[Line, ...]:
@@ -60,26 +67,29 @@ class Sweep:
 async def look(context: DreamContext) -> Sweep:
     """Score what was recalled and choose what is promoted; nothing is written."""
     options = context.options.promotion
-    recalls = await context.recalls(ZoneInfo(options.zone))
-    found = scored(recalls, options, context.as_of)
+    recalls, phases = await context.recalls(ZoneInfo(options.zone)), await context.phases()
+    found = scored(recalls, phases, options, context.as_of)
     promoted = await context.promoted()
-    ranked = found.ranked()
     room = options.max_per_sweep - sum(at > context.as_of - options.interval for at in promoted.values())
-    waiting = [row for row in ranked if recalls.ids[row] not in promoted]
+    waits = np.array([one not in promoted for one in recalls.ids], np.bool_)
+    await settle(context, found, lambda: found.undecided(~waits))
     choice = _Choice(context, found, await _items(context), room)
-    for start in range(0, len(waiting), _AT_ONCE):
-        if choice.is_full:
+    while not choice.is_full:
+        best = await settle(context, found, lambda end=choice.seen + _AT_ONCE: found.ranked(waits)[:end])
+        rows = best[choice.seen :]
+        if not rows:
             break
-        await choice.consider(waiting[start : start + _AT_ONCE])
+        await choice.consider(rows)
     return Sweep(
         scored=found,
         chosen=() if choice.is_held else tuple(choice.chosen),
         covered=tuple(choice.covered),
         joined=() if choice.is_held else tuple(choice.joined),
-        known=len(ranked) - len(waiting),
+        known=len(found.ranked(~waits)),
         refused=tuple(choice.refused),
         withheld=choice.withheld,
-        left=len(waiting) - choice.seen,
+        left=len(found.ranked(waits)) - choice.seen,
+        staged=staged(found, phases, context),
     )
 
 
@@ -139,6 +149,22 @@ class _Choice:
 def mark_of(entry: MemoryEntry, operation: str) -> str:
     """Return what a person declines by not wanting an entry promoted, or reinforced."""
     return fingerprint(operation, entry)
+
+
+async def settle(context: DreamContext, found: Scored, wanted: Callable[[], Sequence[int]]) -> Sequence[int]:
+    """Return the rows that *wanted* names once it names none whose concepts are not counted.
+
+    Counting can only lower a score, so rows that stand first once they are all counted stand first for good.
+    """
+    while True:
+        rows = wanted()
+        uncounted = [row for row in rows if found.is_open[row]][:_AT_ONCE]
+        if not uncounted:
+            return rows
+        ids = [found.recalls.ids[row] for row in uncounted]
+        glossary = context.options.promotion.glossary
+        texts = await context.read(lambda view, ids=ids: {one.id: one.content for one in view.entries.get_many(ids)})
+        found.count_tags(uncounted, [len(concepts(texts.get(one, ""), glossary)) for one in ids])
 
 
 async def _items(context: DreamContext) -> list[str]:
