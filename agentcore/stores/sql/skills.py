@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Select, delete, or_, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.memory import Status
@@ -12,11 +12,17 @@ from agentcore.errors import StaleVersionError, UnknownRecordError
 from agentcore.stores.protocols import FeedPage, FeedPosition, SkillRow
 from agentcore.stores.sql.conditions import is_active, starts_with
 from agentcore.stores.sql.feed import SKILLS, read_feed
+from agentcore.stores.sql.prepared import PreparedByKey
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import skills
-from agentcore.stores.sql.transaction import Transaction, chunks, encode
+from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, encode
 
 _ROWS = RecordRows(Skill, skills)
+_ACTIVE = is_active(skills.c.status)
+# The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
+_BY_KEY = PreparedByKey(
+    select(*_ROWS.columns, skills.c.pk).where(skills.c.scope_id + 0 == bindparam(MY_SCOPE)), skills.c.pk
+)
 
 
 class SqlSkillStore:
@@ -25,8 +31,10 @@ class SqlSkillStore:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._connection = transaction.connection
-        self._mine = skills.c.scope_id == transaction.scope_id
-        self._active = is_active(skills.c.status)
+
+    @property
+    def _mine(self) -> ColumnElement[bool]:
+        return skills.c.scope_id == self._transaction.scope_id
 
     def get(self, skill_id: str) -> Skill | None:
         """Return the skill in whatever state, or None."""
@@ -42,12 +50,8 @@ class SqlSkillStore:
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, Skill]:
         """Return skills by the keys that `changes_since` gave."""
-        found: dict[int, Skill] = {}
-        for chunk in chunks(keys):
-            statement = select(*_ROWS.columns, skills.c.pk).where(self._mine, skills.c.pk.in_(chunk))
-            for row in self._connection.execute(statement):
-                found[row.pk] = _ROWS.read(self._transaction, row)
-        return found
+        transaction = self._transaction
+        return {row[-1]: _ROWS.read(transaction, row) for row in transaction.by_key(_BY_KEY, keys)}
 
     def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[SkillRow]:
         """Return the next page of the feed of skills after *position*; the default position starts from nothing."""
@@ -55,7 +59,7 @@ class SqlSkillStore:
 
     def named(self, name: str) -> Skill | None:
         """Return the active skill of that name, or None."""
-        return self._one(select(*_ROWS.columns).where(self._mine, self._active, skills.c.name == name))
+        return self._one(select(*_ROWS.columns).where(self._mine, _ACTIVE, skills.c.name == name))
 
     def ever_named(self, name: str) -> list[Skill]:
         """Return the skills that have this name, in whatever state, in the order they were added."""
@@ -82,7 +86,7 @@ class SqlSkillStore:
 
     def names(self, among: Collection[str] | None = None) -> set[str]:
         """Return the names of active skills: of all, or those among *among*."""
-        active = select(skills.c.name).where(self._mine, self._active)
+        active = select(skills.c.name).where(self._mine, _ACTIVE)
         if among is None:
             return set(self._connection.execute(active).scalars().all())
         found: set[str] = set()
@@ -96,22 +100,22 @@ class SqlSkillStore:
         for chunk in chunks(sorted(set(names))):
             # The list is JSON text; that it holds the quoted name is no proof, but leaves few rows to be read.
             holds = or_(*(skills.c.see_also.contains(encode(name), autoescape=True) for name in chunk))
-            rows = self._connection.execute(select(*_ROWS.columns).where(self._mine, self._active, holds))
+            rows = self._connection.execute(select(*_ROWS.columns).where(self._mine, _ACTIVE, holds))
             held = (_ROWS.read(self._transaction, row) for row in rows.all())
             found |= {skill.name: skill for skill in held if not set(chunk).isdisjoint(skill.see_also)}
         return [found[name] for name in sorted(found)]
 
     def earlier(self) -> list[Skill]:
         """Return retired skills that have the name of an active one, by name, longest retired first."""
-        current = select(skills.c.name).where(self._mine, self._active)
-        retired = select(*_ROWS.columns).where(self._mine, ~self._active, skills.c.name.in_(current))
+        current = select(skills.c.name).where(self._mine, _ACTIVE)
+        retired = select(*_ROWS.columns).where(self._mine, ~_ACTIVE, skills.c.name.in_(current))
         statement = retired.order_by(skills.c.name, skills.c.status_at, skills.c.pk)
         return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
 
     def catalogue(self, *, prefix: str = "") -> list[Skill]:
         """Return active skills whose name starts with *prefix*, by name."""
         named = starts_with(skills.c.name, prefix)
-        statement = select(*_ROWS.columns).where(self._mine, self._active, named).order_by(skills.c.name)
+        statement = select(*_ROWS.columns).where(self._mine, _ACTIVE, named).order_by(skills.c.name)
         return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
 
     def add(self, skill: Skill) -> None:

@@ -120,7 +120,9 @@ def _reinforced(context: DreamContext, line: Line) -> ChangeSet:
     changes: list[Change[Record]] = []
     if is_open and line.needed_at > entry.last_seen_at:
         after = replace(entry, last_seen_at=line.needed_at)
-        changes.append(Change(before=entry, after=after, reason=f"{MEMORY} says it already; last needed then"))
+        changes.append(
+            Change(before=entry, after=after, reason=f"{MEMORY} says it already, or its archive; last needed then")
+        )
     return ChangeSet(
         operation=REINFORCE,
         changes=tuple(changes),

@@ -7,12 +7,13 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.instants import from_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.concepts import concepts
 from agentcore.stores.protocols import ReadView
 from agentcore.workspace.document import Document
-from agentcore.workspace.folder import MEMORY
+from agentcore.workspace.folder import ARCHIVE, MEMORY
 from dream.domain.change import fingerprint
 from dream.domain.phases import PhaseHit
 from dream.domain.proposal import Refusal
@@ -39,7 +40,7 @@ class Sweep:
     Args:
         scored: All candidates.
         chosen: Those to be promoted, the best first.
-        covered: Those that MEMORY.md says already, in other words or by another hand.
+        covered: Those that MEMORY.md or its archive says already, in other words or by another hand.
         joined: Those that what is chosen says already.
         known: How many that met every gate were promoted before.
         refused: Those that must not stand there, and why.
@@ -168,8 +169,13 @@ async def settle(context: DreamContext, found: Scored, wanted: Callable[[], Sequ
 
 
 async def _items(context: DreamContext) -> list[str]:
-    stored = await context.read(lambda view: view.documents.get(MEMORY))
-    return [item.text for item in Document("" if stored is None else stored.content).items]
+    """Return what MEMORY.md says, and what was taken out of it: that is not to come back by another entry."""
+
+    def look(view: ReadView) -> list[StoredDocument | None]:
+        return [view.documents.get(MEMORY), view.documents.get(ARCHIVE)]
+
+    found = await context.read(look)
+    return [item.text for stored in found if stored is not None for item in Document(stored.content).items]
 
 
 def _active(view: ReadView, ids: Sequence[str]) -> dict[str, MemoryEntry]:
