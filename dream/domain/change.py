@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 import orjson
 
 from agentcore.domain.records import Record, RecordKind, kind_of, to_image
+from dream.domain.promotion import Promotion
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 
@@ -58,11 +59,13 @@ class ChangeSet:
         operation: What it does, such as `fold`.
         changes: The records it touches.
         fingerprints: Per record id, what a person declines when the operation is undone (see `fingerprint`).
+        promotions: Entries that count as promoted once it is made.
     """
 
     operation: str
     changes: tuple[Change[Record], ...]
     fingerprints: Mapping[str, str] = field(default_factory=dict[str, str])
+    promotions: tuple[Promotion, ...] = ()
 
 
 def fingerprint(operation: str, *sources: Record) -> str:
