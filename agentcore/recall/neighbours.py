@@ -103,7 +103,9 @@ def alike(index: Bm25Index, keys: Sequence[int], threshold: float = 0.5) -> list
     holds = np.zeros((len(ordered), len(distinct)))
     holds[np.repeat(np.arange(len(ordered)), sizes), columns] = 1.0
     weighed = holds * _weights(postings, distinct)
-    shared, own = weighed @ holds.T, weighed.sum(axis=1)
+    own, told_twice = weighed.sum(axis=1), holds.sum(axis=0) > 1.0
+    # The product `@` would wake a thread of the numeric library per core, which then spin longer than this takes.
+    shared = np.einsum("it,jt->ij", weighed[:, told_twice], holds[:, told_twice])
     either = own[:, None] + own[None, :] - shared
     likeness = np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
     one, other = np.nonzero(np.triu(likeness >= threshold, k=1))
@@ -170,19 +172,22 @@ def _weights(postings: Postings, terms: Slots) -> Floats:
 
 
 def _candidates(index: Bm25Index, slot: int, terms: Slots, threshold: float) -> Slots:
-    """Every live document that can reach the threshold, and some that will not."""
+    """Every live document that shares enough with a document to reach the threshold, and some that are too long."""
     postings, sums = index.postings, index.sums
     weights = _weights(postings, terms)
     order = np.argsort(-weights, kind="stable")
-    ordered = weights[order]
-    left_out = ordered.sum() - np.cumsum(ordered)
-    total = float(ordered.sum())
+    terms, weights = terms[order], weights[order]
+    left_out = weights.sum() - np.cumsum(weights)
+    total = float(weights.sum())
+    least = (threshold - _ROUNDING) * total
     prefix = int(np.argmax(left_out <= _LEFT_TO_COMMON_TERMS * threshold * total)) + 1
+    rare = [postings.slots(term) for term in terms[:prefix].tolist()]
     sums.begin(postings.slot_count)
-    for term, weight in zip(terms[order[:prefix]].tolist(), ordered[:prefix].tolist(), strict=True):
-        sums.add(postings.slots(term), weight)
-    slots, shared = sums.drain()
-    slots = slots[shared >= threshold * total - float(left_out[prefix - 1]) - _ROUNDING * total]
+    sums.add_repeatedly(np.concatenate(rare), np.repeat(weights[:prefix], [len(slots) for slots in rare]))
+    slots, shared = sums.drain_from(least - float(left_out[prefix - 1]))
+    for term, weight in zip(terms[prefix:].tolist(), weights[prefix:].tolist(), strict=True):
+        shared[postings.found(term, slots)[0]] += weight
+    slots = slots[shared >= least]
     return slots[postings.alive(slots) & (slots != slot)]
 
 
@@ -191,7 +196,9 @@ def _verified(postings: Postings, slots: Slots, terms: Slots, threshold: float) 
     theirs, sizes = postings.terms_at(slots)
     weights = _weights(postings, theirs)
     starts = np.cumsum(sizes) - sizes
-    shared = np.add.reduceat(np.where(np.isin(theirs, terms), weights, 0.0), starts)
+    asked = np.zeros(postings.term_count, dtype=np.bool_)
+    asked[terms] = True
+    shared = np.add.reduceat(np.where(asked[theirs], weights, 0.0), starts)
     own = _weights(postings, terms).sum()
     likeness = shared / (np.add.reduceat(weights, starts) + own - shared)
     near = likeness >= threshold

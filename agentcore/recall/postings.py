@@ -69,6 +69,11 @@ class Postings:
         return len(self._lists.keys) - len(self._lists.slot_of)
 
     @property
+    def term_count(self) -> int:
+        """Terms that some document holds or held."""
+        return len(self._lists.frequencies)
+
+    @property
     def total_length(self) -> int:
         """Tokens of all live documents."""
         return self._lists.total_length

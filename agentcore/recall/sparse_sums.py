@@ -54,6 +54,11 @@ class SparseSums:
         self._sums[slots] = sums
         return sums
 
+    def add_repeatedly(self, slots: Slots, amounts: Floats) -> None:
+        """Add to places that may be named more than once; `drain_from` takes them out."""
+        np.add.at(self._sums, slots, amounts)
+        self._touched.append(slots)
+
     def raise_to(self, slots: Slots, sums: Floats) -> None:
         """Set places that were touched before."""
         self._sums[slots] = sums
@@ -79,3 +84,18 @@ class SparseSums:
         self._sums[slots] = 0.0
         self._touched.clear()
         return slots, sums
+
+    def drain_from(self, least: float) -> tuple[Slots, Floats]:
+        """Take out all places, and return those whose sum is *least* or more, each once and ascending.
+
+        Returns:
+            Places and sums, shape (so many,).
+        """
+        slots, sums = self.drain()
+        enough = sums >= least
+        slots, sums = slots[enough], sums[enough]
+        order = slots.argsort()
+        slots, sums = slots[order], sums[order]
+        first = np.ones(len(slots), dtype=np.bool_)
+        first[1:] = slots[1:] != slots[:-1]
+        return slots[first], sums[first]

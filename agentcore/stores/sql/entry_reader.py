@@ -42,7 +42,8 @@ _twin = exists().where(
 )
 _PAST = entries.c.position > bindparam("after")
 _UPTO = entries.c.position <= bindparam("upto")
-_REOPENED = (entries.c.position <= bindparam("after")) & entries.c.id.in_(_AMONG)
+# The sum keeps SQLite from walking all entries before that position instead of looking up the few that are named.
+_REOPENED = (entries.c.position + 0 <= bindparam("after")) & entries.c.id.in_(_AMONG)
 _repeated = select(entries.c.position, entries.c.id, entries.c.fold_key).where(_MINE, _ACTIVE, _twin)
 _REPEATED = _repeated.where(_PAST, _UPTO).order_by(entries.c.position).limit(bindparam("at_most"))
 _REPEATED_AGAIN = _repeated.where(_REOPENED)
@@ -217,7 +218,7 @@ class SqlEntryReader:
     def _in_chunks(self, statement: Select[*tuple[Any, ...]], values: Collection[str]) -> list[MemoryEntry]:
         found: list[MemoryEntry] = []
         for chunk in chunks(sorted(set(values))):
-            found += to_entries(self._transaction, self._transaction.execute(statement, among=chunk))
+            found += to_entries(self._transaction, self._transaction.execute(statement, among=chunk).all())
         return found
 
 

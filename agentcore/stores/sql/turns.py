@@ -23,7 +23,8 @@ _UNREAD = turns.c.consumed_at.is_(None)
 _MINE = of_my_scope(turns)
 _AMONG = turns.c.id.in_(bindparam("among", expanding=True))
 _PAST = turns.c.position > bindparam("after")
-_REOPENED = (turns.c.position <= bindparam("after")) & _AMONG
+# The sum keeps SQLite from walking all turns before that position instead of looking up the few that are named.
+_REOPENED = (turns.c.position + 0 <= bindparam("after")) & _AMONG
 _BY_ID = _ROWS.by_id.where(_AMONG)
 _material = select(turns.c.id, turns.c.position, turns.c.session_id).where(_MINE, _UNREAD)
 _MATERIAL = _material.where(_PAST).order_by(turns.c.position).limit(bindparam("at_most"))
