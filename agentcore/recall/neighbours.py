@@ -57,12 +57,13 @@ def similar(index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20)
     _check(threshold)
     postings = index.postings
     slot = postings.slot_of(key)
-    terms, _ = postings.terms_at(np.array([slot]))
+    terms = postings.terms_of(slot)
     if limit <= 0 or len(terms) == 0:
         return []
-    candidates = _candidates(index, slot, terms, threshold)
+    weights = _weights(postings, terms)
+    candidates = _candidates(index, slot, terms, weights, threshold)
     found = [
-        _verified(postings, candidates[start : start + _VERIFIED_AT_ONCE], terms, threshold)
+        _verified(postings, candidates[start : start + _VERIFIED_AT_ONCE], terms, weights, threshold)
         for start in range(0, len(candidates), _VERIFIED_AT_ONCE)
     ]
     pairs = [pair for slots, likeness in found for pair in _pairs(postings, slots, likeness)]
@@ -171,19 +172,19 @@ def _weights(postings: Postings, terms: Slots) -> Floats:
     return np.maximum(np.rint(weights / _QUANTUM), 1.0) * _QUANTUM
 
 
-def _candidates(index: Bm25Index, slot: int, terms: Slots, threshold: float) -> Slots:
+def _candidates(index: Bm25Index, slot: int, terms: Slots, weights: Floats, threshold: float) -> Slots:
     """Every live document that shares enough with a document to reach the threshold, and some that are too long."""
     postings, sums = index.postings, index.sums
-    weights = _weights(postings, terms)
-    order = np.argsort(-weights, kind="stable")
+    order = (-weights).argsort(kind="stable")
     terms, weights = terms[order], weights[order]
-    left_out = weights.sum() - np.cumsum(weights)
     total = float(weights.sum())
+    left_out = total - weights.cumsum()
     least = (threshold - _ROUNDING) * total
-    prefix = int(np.argmax(left_out <= _LEFT_TO_COMMON_TERMS * threshold * total)) + 1
-    rare = [postings.slots(term) for term in terms[:prefix].tolist()]
+    enough = int((left_out <= _LEFT_TO_COMMON_TERMS * threshold * total).argmax()) + 1
+    held = np.array([postings.posting_count(term) for term in terms.tolist()])
+    prefix = max(enough, int(held.cumsum().searchsorted(index.prune_from, side="right")))
     sums.begin(postings.slot_count)
-    sums.add_repeatedly(np.concatenate(rare), np.repeat(weights[:prefix], [len(slots) for slots in rare]))
+    sums.add_repeatedly(postings.slots_of(terms[:prefix].tolist()), weights[:prefix].repeat(held[:prefix]))
     slots, shared = sums.drain_from(least - float(left_out[prefix - 1]))
     for term, weight in zip(terms[prefix:].tolist(), weights[prefix:].tolist(), strict=True):
         shared[postings.found(term, slots)[0]] += weight
@@ -191,16 +192,17 @@ def _candidates(index: Bm25Index, slot: int, terms: Slots, threshold: float) -> 
     return slots[postings.alive(slots) & (slots != slot)]
 
 
-def _verified(postings: Postings, slots: Slots, terms: Slots, threshold: float) -> tuple[Slots, Floats]:
+def _verified(
+    postings: Postings, slots: Slots, terms: Slots, weights: Floats, threshold: float
+) -> tuple[Slots, Floats]:
     """Those of the candidates that reach the threshold, with their similarity."""
     theirs, sizes = postings.terms_at(slots)
-    weights = _weights(postings, theirs)
-    starts = np.cumsum(sizes) - sizes
+    told = _weights(postings, theirs)
+    starts = sizes.cumsum() - sizes
     asked = np.zeros(postings.term_count, dtype=np.bool_)
     asked[terms] = True
-    shared = np.add.reduceat(np.where(asked[theirs], weights, 0.0), starts)
-    own = _weights(postings, terms).sum()
-    likeness = shared / (np.add.reduceat(weights, starts) + own - shared)
+    shared = np.add.reduceat(np.where(asked[theirs], told, 0.0), starts)
+    likeness = shared / (np.add.reduceat(told, starts) + weights.sum() - shared)
     near = likeness >= threshold
     return slots[near], likeness[near]
 

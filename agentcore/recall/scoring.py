@@ -35,7 +35,7 @@ class Scoring:
         self._postings = postings
         self._formula = formula
         self._epsilon = epsilon
-        self._prune_from = prune_from
+        self.prune_from = prune_from
         self._average_idf = (-1, 0.0)
         self._saturations = (-1, np.zeros(0))
         self.sums = SparseSums()
@@ -45,7 +45,7 @@ class Scoring:
         """Documents and scores before factors: those of the k best and some others, tombstones among them."""
         postings = self._postings
         counts = [postings.posting_count(number) for number, _ in terms]
-        pruned = bool(terms) and sum(counts) >= self._prune_from and 0 < k <= _MOST_WORTH_PRUNING
+        pruned = bool(terms) and sum(counts) >= self.prune_from and 0 < k <= _MOST_WORTH_PRUNING
         if not pruned or (factors is not None and most == math.inf) or any(weight <= 0.0 for _, weight in terms):
             return self.sum(terms)
         bounded = [self._bounded(number, weight, count) for (number, weight), count in zip(terms, counts, strict=True)]
@@ -58,7 +58,7 @@ class Scoring:
             k=k,
             factors=factors,
             most=most,
-            look_from=self._prune_from,
+            look_from=self.prune_from,
         )
         slots, scores = search.run()
         if scores is None or rarest_first != bounded:

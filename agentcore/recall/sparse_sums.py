@@ -86,7 +86,7 @@ class SparseSums:
         return slots, sums
 
     def drain_from(self, least: float) -> tuple[Slots, Floats]:
-        """Take out all places, and return those whose sum is *least* or more, each once and ascending.
+        """Take out all places, and return those whose sum is *least* or more, each once and in no order.
 
         Returns:
             Places and sums, shape (so many,).
@@ -94,8 +94,9 @@ class SparseSums:
         slots, sums = self.drain()
         enough = sums >= least
         slots, sums = slots[enough], sums[enough]
-        order = slots.argsort()
-        slots, sums = slots[order], sums[order]
-        first = np.ones(len(slots), dtype=np.bool_)
-        first[1:] = slots[1:] != slots[:-1]
-        return slots[first], sums[first]
+        # Where a place is named more than once, the number that is written last stays.
+        numbers = np.arange(len(slots), dtype=np.float64)
+        self._sums[slots] = numbers
+        last = self._sums.take(slots) == numbers
+        self._sums[slots] = 0.0
+        return slots[last], sums[last]
