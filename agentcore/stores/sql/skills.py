@@ -17,6 +17,7 @@ from agentcore.stores.sql.schema import skills
 from agentcore.stores.sql.transaction import Transaction, chunks, encode
 
 _ROWS = RecordRows(Skill, skills)
+_NONE = encode([])
 
 
 class SqlSkillStore:
@@ -96,7 +97,8 @@ class SqlSkillStore:
         for chunk in chunks(sorted(set(names))):
             # The list is JSON text; that it holds the quoted name is no proof, but leaves few rows to be read.
             holds = or_(*(skills.c.see_also.contains(encode(name), autoescape=True) for name in chunk))
-            rows = self._connection.execute(select(*_ROWS.columns).where(self._mine, self._active, holds))
+            related = select(*_ROWS.columns).where(self._mine, self._active, skills.c.see_also != _NONE, holds)
+            rows = self._connection.execute(related)
             held = (_ROWS.read(self._transaction, row) for row in rows.all())
             found |= {skill.name: skill for skill in held if not set(chunk).isdisjoint(skill.see_also)}
         return [found[name] for name in sorted(found)]
