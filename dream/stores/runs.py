@@ -108,7 +108,6 @@ class RunStore:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._connection = transaction.connection
-        self._mine = runs.c.scope_id == transaction.scope_id
 
     def open(self, report: RunReport, frozen: dict[str, Any]) -> None:
         """Record that a run began, with what it froze."""
@@ -196,7 +195,8 @@ class RunStore:
 
     def resolve(self, prefix: str) -> str:
         """Return the one run id that starts with *prefix*; UnknownRunError if none or several do."""
-        statement = select(runs.c.id).where(self._mine, runs.c.id.startswith(prefix, autoescape=True))
+        mine = runs.c.scope_id == self._transaction.scope_id
+        statement = select(runs.c.id).where(mine, runs.c.id.startswith(prefix, autoescape=True))
         found = self._connection.execute(statement.order_by(runs.c.id).limit(2)).scalars().all()
         if prefix in found:
             return prefix

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Executable, Select, Text, and_, bindparam, cast, exists, false, func, or_, select
@@ -71,7 +71,10 @@ class SqlEntryReader:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._connection = transaction.connection
-        self._mine = entries.c.scope_id == transaction.scope_id
+
+    @cached_property
+    def _mine(self) -> ColumnElement[bool]:
+        return entries.c.scope_id == self._transaction.scope_id
 
     def get(self, entry_id: str) -> MemoryEntry | None:
         """Return the entry in whatever state, or None."""

@@ -1,9 +1,9 @@
 """Skills."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from functools import cached_property
 
-from sqlalchemy import Select, delete, or_, select, update
+from sqlalchemy import ColumnElement, Text, bindparam, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.memory import Status
@@ -14,10 +14,17 @@ from agentcore.stores.sql.conditions import is_active, starts_with
 from agentcore.stores.sql.feed import SKILLS, read_feed
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import skills
-from agentcore.stores.sql.transaction import Transaction, chunks, encode
+from agentcore.stores.sql.transaction import Transaction, chunks, encode, of_my_scope
 
 _ROWS = RecordRows(Skill, skills)
 _NONE = encode([])
+_ACTIVE = is_active(skills.c.status)
+_AMONG = bindparam("among", expanding=True, type_=Text())
+_BY_ID = _ROWS.by_id.where(skills.c.id.in_(_AMONG))
+_NAMED = _ROWS.mine.where(_ACTIVE, skills.c.name == bindparam("of_name"))
+_EVER_NAMED = select(skills.c.name).where(of_my_scope(skills), skills.c.name.in_(_AMONG))
+_NAMES = select(skills.c.name).where(of_my_scope(skills), _ACTIVE)
+_NAMES_AMONG = _NAMES.where(skills.c.name.in_(_AMONG))
 
 
 class SqlSkillStore:
@@ -26,19 +33,22 @@ class SqlSkillStore:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._connection = transaction.connection
-        self._mine = skills.c.scope_id == transaction.scope_id
-        self._active = is_active(skills.c.status)
+
+    @cached_property
+    def _mine(self) -> ColumnElement[bool]:
+        return skills.c.scope_id == self._transaction.scope_id
 
     def get(self, skill_id: str) -> Skill | None:
         """Return the skill in whatever state, or None."""
-        return self._one(select(*_ROWS.columns).where(self._mine, skills.c.id == skill_id))
+        found = self.get_many((skill_id,))
+        return found[0] if found else None
 
     def get_many(self, skill_ids: Collection[str]) -> list[Skill]:
         """Return those that exist, in whatever state, sorted by id."""
         found: list[Skill] = []
         for chunk in chunks(sorted(set(skill_ids))):
-            statement = select(*_ROWS.columns).where(self._mine, skills.c.id.in_(chunk)).order_by(skills.c.id)
-            found += [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
+            rows = self._transaction.execute(_BY_ID, among=chunk).all()
+            found += [_ROWS.read(self._transaction, row) for row in rows]
         return found
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, Skill]:
@@ -56,7 +66,8 @@ class SqlSkillStore:
 
     def named(self, name: str) -> Skill | None:
         """Return the active skill of that name, or None."""
-        return self._one(select(*_ROWS.columns).where(self._mine, self._active, skills.c.name == name))
+        row = self._transaction.execute(_NAMED, of_name=name).one_or_none()
+        return None if row is None else _ROWS.read(self._transaction, row)
 
     def ever_named(self, name: str) -> list[Skill]:
         """Return the skills that have this name, in whatever state, in the order they were added."""
@@ -77,18 +88,16 @@ class SqlSkillStore:
         """Return those of *names* that a skill has or once had, in whatever state it is."""
         found: set[str] = set()
         for chunk in chunks(sorted(set(names))):
-            statement = select(skills.c.name).where(self._mine, skills.c.name.in_(chunk))
-            found.update(self._connection.execute(statement).scalars())
+            found.update(self._transaction.execute(_EVER_NAMED, among=chunk).scalars())
         return found
 
     def names(self, among: Collection[str] | None = None) -> set[str]:
         """Return the names of active skills: of all, or those among *among*."""
-        active = select(skills.c.name).where(self._mine, self._active)
         if among is None:
-            return set(self._connection.execute(active).scalars().all())
+            return set(self._transaction.execute(_NAMES).scalars().all())
         found: set[str] = set()
         for chunk in chunks(sorted(set(among))):
-            found.update(self._connection.execute(active.where(skills.c.name.in_(chunk))).scalars())
+            found.update(self._transaction.execute(_NAMES_AMONG, among=chunk).scalars())
         return found
 
     def leading_to(self, names: Collection[str]) -> list[Skill]:
@@ -97,7 +106,7 @@ class SqlSkillStore:
         for chunk in chunks(sorted(set(names))):
             # The list is JSON text; that it holds the quoted name is no proof, but leaves few rows to be read.
             holds = or_(*(skills.c.see_also.contains(encode(name), autoescape=True) for name in chunk))
-            related = select(*_ROWS.columns).where(self._mine, self._active, skills.c.see_also != _NONE, holds)
+            related = select(*_ROWS.columns).where(self._mine, _ACTIVE, skills.c.see_also != _NONE, holds)
             rows = self._connection.execute(related)
             held = (_ROWS.read(self._transaction, row) for row in rows.all())
             found |= {skill.name: skill for skill in held if not set(chunk).isdisjoint(skill.see_also)}
@@ -105,15 +114,15 @@ class SqlSkillStore:
 
     def earlier(self) -> list[Skill]:
         """Return retired skills that have the name of an active one, by name, longest retired first."""
-        current = select(skills.c.name).where(self._mine, self._active)
-        retired = select(*_ROWS.columns).where(self._mine, ~self._active, skills.c.name.in_(current))
+        current = select(skills.c.name).where(self._mine, _ACTIVE)
+        retired = select(*_ROWS.columns).where(self._mine, ~_ACTIVE, skills.c.name.in_(current))
         statement = retired.order_by(skills.c.name, skills.c.status_at, skills.c.pk)
         return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
 
     def catalogue(self, *, prefix: str = "") -> list[Skill]:
         """Return active skills whose name starts with *prefix*, by name."""
         named = starts_with(skills.c.name, prefix)
-        statement = select(*_ROWS.columns).where(self._mine, self._active, named).order_by(skills.c.name)
+        statement = select(*_ROWS.columns).where(self._mine, _ACTIVE, named).order_by(skills.c.name)
         return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
 
     def add(self, skill: Skill) -> None:
@@ -157,7 +166,3 @@ class SqlSkillStore:
 
     def _counters(self, *, version: int) -> dict[str, int]:
         return {"version": version, "revision": self._transaction.change()}
-
-    def _one(self, statement: Select[Any]) -> Skill | None:
-        row = self._connection.execute(statement).one_or_none()
-        return None if row is None else _ROWS.read(self._transaction, row)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, or_, select, update
@@ -42,9 +43,15 @@ class SqlTurnStore:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._connection = transaction.connection
-        self._mine = turns.c.scope_id == transaction.scope_id
         self._learnable = learnable(transaction, turns)
-        self._readable = and_(self._mine, self._learnable)
+
+    @cached_property
+    def _mine(self) -> ColumnElement[bool]:
+        return turns.c.scope_id == self._transaction.scope_id
+
+    @property
+    def _readable(self) -> ColumnElement[bool]:
+        return and_(self._mine, self._learnable)
 
     def get(self, turn_id: str) -> Turn | None:
         """Return the turn, or None."""
