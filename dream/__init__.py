@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from dream.domain.alarm import Alarm
     from dream.domain.forecast import PassForecast
     from dream.domain.report import PassReport, RunReport
+    from dream.domain.session import DreamSession, ModelCall
     from dream.domain.usage import UsageKey, UsageRow
     from dream.domain.waiting import WaitingProposal
     from dream.errors import DreamError
@@ -16,7 +17,9 @@ __all__ = [
     "Alarm",
     "DreamError",
     "DreamOptions",
+    "DreamSession",
     "Dreams",
+    "ModelCall",
     "PassForecast",
     "PassReport",
     "RunReport",
@@ -29,7 +32,9 @@ _HOMES = {
     "Alarm": "dream.domain.alarm",
     "DreamError": "dream.errors",
     "DreamOptions": "dream.options",
+    "DreamSession": "dream.domain.session",
     "Dreams": "dream.cycle.dreams",
+    "ModelCall": "dream.domain.session",
     "PassForecast": "dream.domain.forecast",
     "PassReport": "dream.domain.report",
     "RunReport": "dream.domain.report",

@@ -10,6 +10,7 @@ AgentcoreError
     ├── InvalidPassError            (also InvalidInputError)
     ├── InvalidEntryPointError      (also InvalidInputError)
     ├── UnknownRunError             (also InvalidInputError)
+    ├── UnknownSessionError         (also InvalidInputError)
     ├── UnknownPlanError            (also InvalidInputError)
     ├── UnknownChangeError          (also InvalidInputError)
     ├── UnknownProposalError        (also InvalidInputError)
@@ -82,6 +83,16 @@ class UnknownRunError(DreamError, InvalidInputError):
     def __init__(self, *, value: str, matches: int = 0) -> None:
         what = "several: give more characters" if matches > 1 else "none in this scope: `dream runs` lists them"
         super().__init__(f"The run id {value[:80]!r} fits {what}.")
+
+
+class UnknownSessionError(DreamError, InvalidInputError):
+    """A key names no dream session of the scope, or more than one."""
+
+    def __init__(self, *, value: str, matches: int = 0) -> None:
+        what = "several: give more characters, or the run's id"
+        if matches < 2:
+            what = "none in this scope: `dream sessions --prefix dream:` lists them"
+        super().__init__(f"The dream session {value[:120]!r} fits {what}.")
 
 
 class UnknownPlanError(DreamError, InvalidInputError):

@@ -1,4 +1,4 @@
-"""Turn: one message of a conversation."""
+"""Turn: one message of a conversation; and conversations as a whole."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -44,6 +44,23 @@ class Turn:
     trust: Trust = Trust.STATED
     generated: bool = False
     version: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationSession:
+    """A conversation as a list of conversations shows it.
+
+    Args:
+        session_id: Its id, as the host gave it.
+        turns: How many turns of it are stored.
+        first_at: When the first of them was said.
+        last_at: When the last of them was said.
+    """
+
+    session_id: str
+    turns: int
+    first_at: datetime
+    last_at: datetime
 
 
 def spoken_line(speaker: str | None, content: str, said: datetime) -> str:

@@ -5,11 +5,12 @@ from enum import StrEnum
 from textwrap import shorten
 from typing import Final, TypeAlias
 
-from agentcore.domain.conversation import Turn
+from agentcore.domain.conversation import ConversationSession, Turn
 from agentcore.domain.filters import TurnFilter
 from agentcore.domain.memory import Trust
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, FeedbackKind
+from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import (
     clean_instant,
     clean_member,
@@ -28,6 +29,7 @@ from agentcore.stores.protocols import Storage, UnitOfWork
 
 Turns: TypeAlias = list[Turn]
 TurnHits: TypeAlias = list[TurnHit]
+Sessions: TypeAlias = list[ConversationSession]
 
 _BEFORE: Final = 4
 """Turns before a correction among which the assistant has spoken."""
@@ -177,6 +179,22 @@ class Conversation:
         """Return a conversation's turns in the order they were said; with *limit*, its newest."""
         session = clean_name("session id", session_id)
         return await self._storage.read(self._scope, lambda view: view.turns.session(session, limit=limit))
+
+    async def sessions(self, *, prefix: str = "", limit: int = 20) -> Sessions:
+        """Return the conversations that were spoken in last, the newest first.
+
+        A dream is none, however it is called: dreams have sessions of their own (`Dreams.sessions`).
+
+        Args:
+            prefix: Only those whose id begins so, letter by letter.
+            limit: How many at most, 1 or more.
+
+        Raises:
+            InvalidOptionsError: *limit* is below 1.
+        """
+        if limit < 1:
+            raise InvalidOptionsError(field="limit", value=limit, allowed="give 1 or more")
+        return await self._storage.read(self._scope, lambda view: view.turns.sessions(prefix=prefix, limit=limit))
 
     async def get(self, turn_id: str) -> Turn | None:
         """Return the turn, or None."""

@@ -111,7 +111,7 @@ keep everything in memory.
         refused = len(self._refusals)
         options = given or self.attempt(lambda: from_environment(folder))
         if options is not None:
-            return OpenAIChatClient(options.for_dreams(), clock=clock)
+            return OpenAIChatClient(options, clock=clock)
         if len(self._refusals) == refused:
             self._refusals.append(ChatNotConfiguredError(settings_file=str(folder / FILE_NAME) if folder else None))
         return None

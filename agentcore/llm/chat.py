@@ -16,6 +16,15 @@ class ChatRole(StrEnum):
     ASSISTANT = "assistant"
 
 
+class ModelTier(StrEnum):
+    """What kind of work a call is, by which a client that serves several models chooses one."""
+
+    DEFAULT = "default"
+    """What the agent asks for itself."""
+    DREAMING = "dreaming"
+    """Housekeeping in idle time, for which a cheaper model may do."""
+
+
 class FinishReason(StrEnum):
     """Why a model stopped; only `STOP` means that the text is whole."""
 
@@ -65,7 +74,8 @@ class ChatRequest:
         purpose: What the call is for, such as a pass's name; recorded with its usage, never sent.
         response_format: The JSON to answer with; None for plain text.
         temperature: Randomness from 0; None leaves it to the server.
-        model: The model's name; None for the client's own.
+        model: The model's name; None for the client's own of the tier.
+        tier: What kind of work it is; every call of a dream is of the tier `dreaming`.
 
     Raises:
         InvalidOptionsError: no message, no room for an answer, or a negative temperature.
@@ -77,6 +87,7 @@ class ChatRequest:
     response_format: ResponseFormat | None = None
     temperature: float | None = None
     model: str | None = None
+    tier: ModelTier = ModelTier.DEFAULT
 
     def __post_init__(self) -> None:
         """Refuse what no server could answer."""

@@ -138,7 +138,7 @@ class OpenAIChatClient(Connected):
     def _asked(self, request: ChatRequest) -> Asked:
         bound = self._options.max_output_tokens
         return Asked(
-            model=request.model or self._options.model,
+            model=request.model or self._options.model_of(request.tier),
             input_tokens=sum(estimate_tokens(one.content) + _MESSAGE_OVERHEAD for one in request.messages),
             output_tokens=min(request.max_output_tokens, bound or request.max_output_tokens),
             tries=0,

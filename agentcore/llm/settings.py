@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agentcore.errors import InvalidOptionsError
+from agentcore.llm.chat import ModelTier
 from agentcore.llm.settings_file import FILE_NAME, read_section
 
 SECTION = "llm"
@@ -65,7 +66,7 @@ class ChatOptions(BaseModel):
     model: str = Field(min_length=1, max_length=256)
     """The model's name, as its server spells it. Environment: AGENTCORE_MODEL."""
     dream_model: str | None = Field(default=None, min_length=1, max_length=256)
-    """The model dreams ask; None for the same. Environment: AGENTCORE_DREAM_MODEL."""
+    """The model of the tier `dreaming`, which dreams ask; None for the same. Environment: AGENTCORE_DREAM_MODEL."""
     base_url: str = OPENAI_URL
     """Address of an OpenAI-compatible server, usually up to `/v1`. Environment: OPENAI_BASE_URL."""
     api_key: SecretStr | None = None
@@ -114,9 +115,14 @@ class ChatOptions(BaseModel):
             raise ValueError("give a key of printable ASCII characters")
         return SecretStr(key) if key else None
 
-    def for_dreams(self) -> Self:
-        """Return the same options with the model that dreams ask."""
-        return self.model_copy(update={"model": self.dream_model or self.model})
+    def model_of(self, tier: ModelTier) -> str:
+        """Return which model a call of that tier asks.
+
+        Example:
+            >>> ChatOptions(model="large", dream_model="small").model_of(ModelTier.DREAMING)
+            'small'
+        """
+        return self.dream_model or self.model if tier is ModelTier.DREAMING else self.model
 
     def without_key(self, text: str) -> str:
         """Return *text* with the key blotted out, should a server have echoed it."""

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.llm.chat import ChatClient, ChatRequest, Completion, Usage
+from agentcore.llm.chat import ChatClient, ChatRequest, Completion, ModelTier, Usage
 from agentcore.llm.errors import (
     ChatAnswerUnreadableError,
     ChatContextTooLongError,
@@ -129,7 +129,7 @@ class Asking:
 
 async def _attempted(chat: ChatClient, request: ChatRequest) -> Completion | Exception:
     try:
-        return await chat.complete(request)
+        return await chat.complete(replace(request, tier=ModelTier.DREAMING))
     except Exception as error:  # noqa: BLE001 - what a client raises is judged and reported by the pass that asked
         return error
 

@@ -7,12 +7,14 @@ from hashlib import blake2b
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
+from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.recall.neighbour import Neighbour
 from agentcore.stores.protocols import ReadView
 from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogReading, LogStanding
+from dream.domain.phases import PhaseStanding
 from dream.domain.proposal import History
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
@@ -72,11 +74,12 @@ class Contexts:
             read_log=self._read_log,
             recalls=self._recalls,
             promoted=views.promoted,
+            phases=views.phases,
         )
 
-    async def _recalls(self, zone: ZoneInfo) -> RecallColumns:
+    async def _recalls(self, zone: ZoneInfo, *, since: datetime | None = None) -> RecallColumns:
         return await self.parts.storage.read(
-            self.scope, lambda view: bookkeeping(view).recalls.columns(zone, until=self.as_of)
+            self.scope, lambda view: bookkeeping(view).recalls.columns(zone, until=self.as_of, since=since)
         )
 
     async def _read_log(self) -> LogStanding:
@@ -120,6 +123,7 @@ class Contexts:
             side_cursors=await views.side_cursors(),
             settled=views.settled,
             withheld=views.withheld,
+            has_model=Capability.LLM in self.parts.capabilities,
         )
 
 
@@ -191,6 +195,9 @@ class _Views:
 
     async def promoted(self) -> Mapping[str, datetime]:
         return await self.read(lambda view: bookkeeping(view).promotions.known())
+
+    async def phases(self) -> Mapping[str, PhaseStanding]:
+        return await self.read(lambda view: bookkeeping(view).phases.standing())
 
     async def settled(self) -> list[SettledCluster]:
         return await self.read(lambda view: bookkeeping(view).clusters.all(self.pass_name))

@@ -4,15 +4,18 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
 from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
 from dream.cycle.history import History, read_history
 from dream.cycle.promotions import promotion_standing
+from dream.cycle.session_records import read_session, read_sessions
 from dream.cycle.skill_history import SkillHistory, read_skill_history
 from dream.domain.candidate import PromotionStanding
 from dream.domain.journal import JournalRow
 from dream.domain.report import RunReport
+from dream.domain.session import DreamSession, ModelCall
 from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
 from dream.domain.waiting import WaitingProposal
 from dream.errors import UnknownPassError, UnknownRunError
@@ -73,8 +76,51 @@ class DreamRecords:
         """Return the newest runs, newest first; one that is under way or interrupted has no `finished_at`."""
         return await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).runs.newest(limit=limit))
 
+    async def sessions(self, *, prefix: str = "", limit: int = 20) -> list[DreamSession]:
+        """Return the dreams as sessions, the newest first: when they were, what they asked, whether they wrote.
+
+        No conversation is among them, however it is called, and no dream among the conversations.
+
+        Args:
+            prefix: Only those whose key begins so; `dream:<scope>:2025-06` are those of a month.
+            limit: How many at most, 1 or more.
+
+        Raises:
+            InvalidOptionsError: *limit* is below 1.
+        """
+        if limit < 1:
+            raise InvalidOptionsError(field="limit", value=limit, allowed="give 1 or more")
+        return await self._parts.storage.read(self._scope, lambda view: read_sessions(view, prefix=prefix, limit=limit))
+
+    async def session(self, name: str) -> DreamSession | None:
+        """Return the session that a run is, by its key, the run's id, or the beginning of either.
+
+        Returns:
+            The session; None if the run is none, as an undo.
+
+        Raises:
+            UnknownSessionError: no session's key begins so, or several do.
+            UnknownRunError: no run's id begins so, or several do.
+        """
+        return await self._parts.storage.read(
+            self._scope, lambda view: read_session(view, bookkeeping(view).runs.resolve(name))
+        )
+
+    async def calls(self, name: str) -> list[ModelCall]:
+        """Return every request of a run to a model, failed ones included, in the order they were over.
+
+        Args:
+            name: The key of its session, its id, or the beginning of either; errors as of `session`.
+        """
+
+        def find(view: ReadView) -> list[ModelCall]:
+            books = bookkeeping(view)
+            return books.sessions.calls(books.runs.resolve(name))
+
+        return await self._parts.storage.read(self._scope, find)
+
     async def report(self, run_id: str) -> RunReport:
-        """Return the report of a run, by its id or the beginning of it."""
+        """Return the report of a run, by its id, the key of its session, or the beginning of either."""
 
         def find(view: ReadView) -> RunReport:
             runs = bookkeeping(view).runs

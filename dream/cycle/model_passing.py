@@ -121,6 +121,7 @@ class ModelPassRun(PassRun):
                 cursor=packing.cursor,
                 looked_at=(*packing.looked_at, *_own_ids(packing.batches)),
                 backlog=packing.backlog,
+                phases=packing.phases,
                 fingerprint=directives_mark(self._sent()),
                 done=False,
             )

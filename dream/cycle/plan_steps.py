@@ -10,6 +10,7 @@ from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.steps import apply_changes
 from dream.domain.change import Change, ChangeSet
 from dream.domain.journal import JournalRow, image_text
+from dream.domain.phases import Phase, PhaseHit
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Skip
@@ -81,6 +82,13 @@ class PlanWriter:
                 for entry_id, score, hits in found
             ]
         )
+
+    def tell(self, unit: UnitOfWork, planned: PassReport) -> None:
+        """Remember which entries the planned summary rests on, once the diary is changed."""
+        unit.leases.assert_held(self.lease)
+        found = {entry_id for theme in planned.notes.get("themes", ()) for entry_id in theme}
+        found.update(planned.notes.get("truths", ()))
+        bookkeeping(unit).phases.record([PhaseHit(entry_id, Phase.REM, unit.now) for entry_id in sorted(found)])
 
     def settle(self, unit: UnitOfWork, position: int | None, settled: Sequence[str], applied: Applied) -> None:
         """Bring the pass's cursor to where the plan left it, unless it is further; have what moved looked at again."""

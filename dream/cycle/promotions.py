@@ -2,8 +2,6 @@
 
 from datetime import datetime
 
-import numpy as np
-
 from agentcore.domain.scope import Scope
 from agentcore.errors import UnknownRecordError
 from agentcore.hosting.parts import HostParts
@@ -14,8 +12,8 @@ from dream.options import DreamOptions
 from dream.options.promotion import PromotionOptions
 from dream.passes.promotion import PromotionPass
 from dream.passes.promotion.fitness import unfit
-from dream.passes.promotion.gates import GATES, Scored, scorer_of
-from dream.passes.promotion.sweep import Sweep, look
+from dream.passes.promotion.gates import GATES
+from dream.passes.promotion.sweep import Sweep, look, settle
 from dream.stores import bookkeeping
 
 
@@ -38,15 +36,15 @@ async def promotion_standing(
     contexts = Contexts(
         parts=parts, scope=scope, options=options, pass_name=PromotionPass.name, run_id="explain", as_of=now
     )
-    sweep = await look(await contexts.plain(0))
-    ids = _best(sweep.scored, limit) if entry_id is None else [entry_id]
+    context = await contexts.plain(0)
+    sweep = await look(context)
+    found, row = sweep.scored, None if entry_id is None else sweep.scored.row(entry_id)
+    # The one best is told of in any case: what the most is that an entry has.
+    best = await settle(context, found, lambda: found.best(max(limit, 1)))
+    await settle(context, found, lambda: [] if row is None else [row])
+    ids = [found.recalls.ids[one] for one in best[:limit]] if entry_id is None else [entry_id]
     teller = _Teller(sweep, options.promotion)
     return await parts.storage.read(scope, lambda view: teller.standing(view, ids))
-
-
-def _best(found: Scored, limit: int) -> list[str]:
-    order = np.lexsort((-found.recalls.count, -found.score))[:limit]
-    return [found.recalls.ids[int(row)] for row in order]
 
 
 class _Teller:
@@ -54,7 +52,7 @@ class _Teller:
         self._sweep = sweep
         self._options = options
         self._needs = {name: float(getattr(options, name)) for name in GATES}
-        self._weights = scorer_of(options).weights
+        self._weights = sweep.scored.scorer.weights
 
     def standing(self, view: ReadView, ids: list[str]) -> PromotionStanding:
         recalls = self._sweep.scored.recalls

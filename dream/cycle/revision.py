@@ -27,6 +27,7 @@ from dream.errors import UnknownChangeError
 from dream.options import DreamOptions
 from dream.passes.exact_fold import FOLD
 from dream.passes.promotion import PromotionPass
+from dream.passes.rem import Rem
 from dream.stores import bookkeeping
 from dream.stores.runs import StepRow
 
@@ -158,6 +159,8 @@ class Reviser:
             await self._parts.storage.write(scope, work, origin=Origin.DREAM)
         if planned.name == PromotionPass.name and not applied.stale:
             await self._parts.storage.write(scope, partial(writer.promote, planned=planned), origin=Origin.DREAM)
+        if planned.name == Rem.name and applied.accepted:
+            await self._parts.storage.write(scope, partial(writer.tell, planned=planned), origin=Origin.DREAM)
         position, settled = plan.cursors.get(planned.name), plan.settled.get(planned.name, ())
         if rows or position is not None:
             work = partial(writer.settle, position=position, settled=settled, applied=applied)

@@ -62,6 +62,8 @@ class StepWriter:
         books.outbox.post(self.run_id, self.pass_name, _changes_of(judged.accepted))
         if len(judged.accepted) == len(proposal.change_sets):
             books.promotions.record(proposal.promotions)
+        if len(judged.accepted) + proposed == len(proposal.change_sets):
+            books.phases.record(proposal.phases)
         books.deferred.remove(draft.waited)
         again = self._defer(books, judged)
         books.clusters.remove(proposal.unsettled, pass_name=self.pass_name)

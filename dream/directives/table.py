@@ -71,6 +71,11 @@ KNOWN: Final[Mapping[str, Known]] = MappingProxyType(
             ("wisp-failures",),
             ("patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"),
         ),
+        "rem": Known(
+            "What entries that were recalled lately have in common, for the diary.",
+            ("rem",),
+            ("themes", "text", "sourceIds"),
+        ),
         "session-evaluator": Known(
             "How a conversation that has come to rest is summed up and rated.",
             ("session-evaluator",),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dream.domain.change import ChangeSet
+from dream.domain.phases import PhaseHit
 from dream.domain.proposal import Notes, Refusal
 
 Version = tuple[str, int]
@@ -90,6 +91,7 @@ class Packing:
         refused: What was left out, and why.
         backlog: Items left for later runs, those of `batches` aside.
         notes: Findings for the report.
+        phases: Entries that a phase met; kept unless one of *change_sets* is refused.
     """
 
     batches: tuple[Batch, ...] = ()
@@ -99,6 +101,7 @@ class Packing:
     refused: tuple[Refusal, ...] = ()
     backlog: int = 0
     notes: Notes = field(default_factory=dict[str, Any])
+    phases: tuple[PhaseHit, ...] = ()
 
 
 Answer = Mapping[str, Any]

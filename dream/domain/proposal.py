@@ -9,6 +9,7 @@ from typing import Any
 from agentcore.domain.records import Record, RecordKind
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
+from dream.domain.phases import PhaseHit
 from dream.domain.promotion import Promotion
 
 
@@ -88,6 +89,7 @@ class Proposal:
         settled: Clusters that were left as they are.
         unsettled: Fingerprints of clusters that are no more.
         promotions: Entries that its documents now hold; kept only if its changes are made.
+        phases: Entries that a phase met; kept unless a change of the step is refused.
         done: Whether the pass has no further step in this run.
     """
 
@@ -103,6 +105,7 @@ class Proposal:
     settled: tuple[SettledCluster, ...] = ()
     unsettled: tuple[str, ...] = ()
     promotions: tuple[Promotion, ...] = ()
+    phases: tuple[PhaseHit, ...] = ()
     done: bool = True
 
 

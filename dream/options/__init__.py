@@ -23,6 +23,7 @@ from dream.options.memories import (
 from dream.options.own_passes import Insertion, OwnPass, OwnPasses, Side
 from dream.options.presets import Preset, preset_choice
 from dream.options.promotion import DocumentOptions, PromotionOptions, ScorerName
+from dream.options.rem import Narrator, RemOptions
 from dream.options.reviewing import OTHERS, PassMode, ReviewOptions
 from dream.options.scheduling import CatchUp, SchedulingOptions
 from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, SkillOptimizationOptions
@@ -48,6 +49,7 @@ __all__ = [
     "LogOptions",
     "MiningOptions",
     "ModelOptions",
+    "Narrator",
     "NearDuplicateOptions",
     "OwnPass",
     "OwnPasses",
@@ -56,6 +58,7 @@ __all__ = [
     "Preset",
     "PromotionOptions",
     "PromotionPolicy",
+    "RemOptions",
     "RetentionOptions",
     "ReviewOptions",
     "SchedulingOptions",
@@ -135,6 +138,8 @@ class DreamOptions(Options):
     """When turns are consumed."""
     promotion: PromotionOptions = Field(default_factory=PromotionOptions)
     """Which entries go to MEMORY.md."""
+    rem: RemOptions = Field(default_factory=RemOptions)
+    """How the diary tells what recall keeps coming back to."""
     documents: DocumentOptions = Field(default_factory=DocumentOptions)
     """How the documents of the workspace are kept."""
     directives: Mapping[str, str] = Field(default_factory=dict)

@@ -17,7 +17,10 @@ _MODEL_PASSES = _SKILL_PASSES | {
     "preferences",
     "session-evaluator",
 }
-_MEMORIES_ALONE = _SKILL_PASSES | {"episodes", "session-evaluator"}
+_FOLDS = frozenset({"exact-fold", "near-duplicates"})
+_DOCUMENT_PASSES = frozenset({"promotion", "rem"})
+"""Those on the documents of a workspace."""
+_MEMORIES_ALONE = _SKILL_PASSES | _DOCUMENT_PASSES | {"episodes", "session-evaluator"}
 
 
 class Preset(StrEnum):
@@ -32,7 +35,7 @@ class Preset(StrEnum):
     PROMOTION = "promotion"
     """nexo-rs: on its heartbeat, a day after the last; without a model, and nothing is merged."""
     IDLE = "idle"
-    """Ethos: after two hours of silence, three times a day at most; memories alone, no skills."""
+    """Ethos: after two hours of silence, three times a day at most; memories and MEMORY.md, no skills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,12 @@ def preset_choice(preset: Preset) -> PresetChoice:
             return PresetChoice(SchedulingOptions(trigger=DailyAt(at="03:00")), modes, max_outputs=5)
         case Preset.PROMOTION:
             trigger = Heartbeat(beat=timedelta(seconds=30), every=timedelta(hours=24))
-            without = _MODEL_PASSES | {"exact-fold", "near-duplicates"}
+            without = (_MODEL_PASSES | _FOLDS | _DOCUMENT_PASSES) - {"promotion"}
             return PresetChoice(SchedulingOptions(trigger=trigger, zone="UTC"), _off(without))
         case Preset.IDLE:
             trigger = Idle(after=timedelta(minutes=120), max_per_day=3, window=CapWindow.CALENDAR)
-            return PresetChoice(SchedulingOptions(trigger=trigger), _off(_MEMORIES_ALONE))
+            # Lines come to MEMORY.md from the agent, as in its document; a dream only tidies what stands there.
+            return PresetChoice(SchedulingOptions(trigger=trigger), _off(_MEMORIES_ALONE - {"document-consolidation"}))
 
 
 def _off(passes: Collection[str]) -> dict[str, PassMode]:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from agentcore.domain.memory import Trust
 from agentcore.errors import InvalidOptionsError
@@ -57,6 +57,8 @@ class PromotionOptions(Options):
     """An entry that shares so much of its words with an item of MEMORY.md, and says no more, stands there already."""
     zone: str = "UTC"
     """Whose days count, and whose time stands in headings: a name of the IANA time zone database."""
+    glossary: tuple[str, ...] = ()
+    """Terms that count before all others among an entry's concepts, of one word or more (`openclaw` and `rem`)."""
 
     @field_validator("weights")
     @classmethod
@@ -66,6 +68,13 @@ class PromotionOptions(Options):
                 allowed = f"give numbers from 0 to 1 for any of {', '.join(sorted(_COMPONENTS))}"
                 raise InvalidOptionsError(field=f"{cls.section}.weights[{name!r}]", value=weight, allowed=allowed)
         return weights
+
+    @model_validator(mode="after")
+    def _weigh_what_the_scorer_has(self) -> Self:
+        if self.scorer is ScorerName.NEXO and "concepts" in self.weights:
+            allowed = "nexo counts no concepts; leave that weight out, or take the scorer openclaw"
+            raise InvalidOptionsError(field=f"{self.section}.weights", value=dict(self.weights), allowed=allowed)
+        return self
 
     @field_validator("zone")
     @classmethod

@@ -12,6 +12,7 @@ from dream.passes.near_duplicates import NearDuplicates
 from dream.passes.preferences import PreferenceInference
 from dream.passes.promotion import PromotionPass
 from dream.passes.protocol import DreamContext, DreamPass, ModelContext, ModelPass
+from dream.passes.rem import Rem
 from dream.passes.retention import Retention
 from dream.passes.skill_consolidation import SkillConsolidation
 from dream.passes.skill_gaps import SkillGaps
@@ -45,6 +46,7 @@ ORDER: tuple[Place, ...] = (
     Place(WispFailures(), "after the passes that rewrite skills, so that it annotates what stays"),
     Place(LogConsumption(), "after every pass that reads the log, so that it sees what each of them has read"),
     Place(PromotionPass(), "after all that changes entries, so that what it writes down is as they now are"),
+    Place(Rem(), "after promotion, so that the diary tells the day in its order"),
 )
 """The order of a run; adding a pass is one line here."""
 

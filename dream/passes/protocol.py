@@ -14,6 +14,7 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogStanding
+from dream.domain.phases import PhaseStanding
 from dream.domain.proposal import History, Notes, Proposal, Work
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
@@ -82,8 +83,8 @@ class ReadLog(Protocol):
 class Recalls(Protocol):
     """Look up what needs recalled."""
 
-    async def __call__(self, zone: ZoneInfo) -> RecallColumns:
-        """Return how often each entry was recalled up to `as_of`, days being those of *zone*."""
+    async def __call__(self, zone: ZoneInfo, *, since: datetime | None = None) -> RecallColumns:
+        """Return how often each entry was recalled after *since* up to `as_of`, days being those of *zone*."""
         ...
 
 
@@ -92,6 +93,14 @@ class Promoted(Protocol):
 
     async def __call__(self) -> Mapping[str, datetime]:
         """Return the ids of all entries that ever were, and when."""
+        ...
+
+
+class Phases(Protocol):
+    """Look up what earlier sweeps and thematic summaries met."""
+
+    async def __call__(self) -> Mapping[str, PhaseStanding]:
+        """Return, by id, how often they met each entry; those they never met are left out."""
         ...
 
 
@@ -122,6 +131,7 @@ class DreamContext:
         read_log: Looks up how far the conversation log was read.
         recalls: Looks up what needs recalled.
         promoted: Looks up what was promoted to MEMORY.md.
+        phases: Looks up what earlier sweeps and thematic summaries met.
     """
 
     scope: Scope
@@ -138,6 +148,7 @@ class DreamContext:
     read_log: ReadLog
     recalls: Recalls
     promoted: Promoted
+    phases: Phases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +165,7 @@ class ModelContext(DreamContext):
         side_cursors: Positions of the pass's own other readers by name (`Batch.reader`); 0 where one never looked.
         settled: Returns the clusters it left as they are, longest ago first.
         withheld: Looks up what people took back or have yet to decide: for changes that need no answer.
+        has_model: Whether there is a model to ask, for a pass that does not require one.
     """
 
     alike: Alike
@@ -165,6 +177,7 @@ class ModelContext(DreamContext):
     side_cursors: Mapping[str, int]
     settled: Settled
     withheld: Declined
+    has_model: bool
 
 
 class DreamPass(Protocol):

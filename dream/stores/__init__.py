@@ -22,6 +22,7 @@ from dream.stores.fleet import Fleet
 from dream.stores.journal import JournalStore
 from dream.stores.ledger import LedgerStore
 from dream.stores.outbox import OutboxStore
+from dream.stores.phases import PhaseStore
 from dream.stores.plans import PlanStore
 from dream.stores.promotions import PromotionStore
 from dream.stores.proposals import ProposalStore
@@ -29,6 +30,7 @@ from dream.stores.recalls import RecallStore
 from dream.stores.run_history import RunHistory
 from dream.stores.runs import RunStore
 from dream.stores.schedules import ScheduleStore
+from dream.stores.sessions import SessionStore
 from dream.stores.usage import UsageStore
 
 
@@ -108,6 +110,11 @@ class Books:
         return UsageStore(self.transaction)
 
     @property
+    def sessions(self) -> SessionStore:
+        """Dreams as sessions: their keys, calls, and what they wrote."""
+        return SessionStore(self.transaction)
+
+    @property
     def attempts(self) -> AttemptStore:
         """In how many runs a pass failed on a record."""
         return AttemptStore(self.transaction)
@@ -136,6 +143,11 @@ class Books:
     def promotions(self) -> PromotionStore:
         """What was promoted to MEMORY.md."""
         return PromotionStore(self.transaction)
+
+    @property
+    def phases(self) -> PhaseStore:
+        """Which entries earlier phases met."""
+        return PhaseStore(self.transaction)
 
 
 def on_scope(unit: UnitOfWork, scope: Scope, key: int) -> UnitOfWork:

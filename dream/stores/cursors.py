@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import Column, ColumnElement, Table, bindparam, delete, insert, select
+from sqlalchemy import Column, ColumnElement, Table, bindparam, delete, false, insert, select
 
 from agentcore.domain.memory import Status
-from agentcore.stores.sql.schema import cursors, entries, feedback, reopened, skills, turns
+from agentcore.stores.sql.schema import cursors, documents, entries, feedback, reopened, skills, turns
 from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
 
 
@@ -26,6 +26,8 @@ _UNCONSUMED = _Reading(turns, turns.c.position, turns.c.consumed_at.is_(None))
 """What the reader that waits for all other readers of turns looks at: it is itself none."""
 _FEEDBACK = _Reading(feedback, feedback.c.recorded_at, feedback.c.id.is_not(None))
 _SKILLS = _Reading(skills, skills.c.position, skills.c.status == Status.ACTIVE.value)
+_RECALLS = _Reading(documents, documents.c.updated_at, false())
+"""What the reader of recalls looks at, up to an instant: rows that no export holds, so that none is ever pending."""
 
 _READINGS = {
     "fact-mining": _TURNS,
@@ -36,6 +38,7 @@ _READINGS = {
     "skill-consolidation": _SKILLS,
     "skill-optimization": _SKILLS,
     "log-consumption": _UNCONSUMED,
+    "rem": _RECALLS,
 }
 """Readers of something else than entries."""
 

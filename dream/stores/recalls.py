@@ -27,14 +27,17 @@ class RecallStore:
         self._connection = transaction.connection
         self._mine = _HITS.scope_id == transaction.scope_id
 
-    def columns(self, zone: ZoneInfo, *, until: datetime) -> RecallColumns:
+    def columns(self, zone: ZoneInfo, *, until: datetime, since: datetime | None = None) -> RecallColumns:
         """Return what was recalled up to an instant.
 
         Args:
             zone: Whose days count.
             until: Later hits are left out.
+            since: Hits up to then are left out, too; None: none are.
         """
         mine = self._mine & (_HITS.recalled_at <= to_micros(until))
+        if since is not None:
+            mine &= _HITS.recalled_at > to_micros(since)
         bounds = self._connection.execute(
             select(func.min(_HITS.recalled_at), func.max(_HITS.recalled_at)).where(mine)
         ).one()

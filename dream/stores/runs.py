@@ -24,7 +24,9 @@ from agentcore.stores.sql.schema import runs, steps
 from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
 from dream.domain.frozen import FrozenDirectives
 from dream.domain.report import Outcome, RunKind, RunReport
+from dream.domain.session import PREFIX
 from dream.errors import UnknownRunError
+from dream.stores.sessions import SessionStore
 
 _JSON_TEXT = JSON().with_variant(Text(), "sqlite")
 """Text that is read as JSON: SQLite reads any text so, PostgreSQL wants to be told."""
@@ -194,7 +196,14 @@ class RunStore:
         return [_to_report(self._transaction.scope, row) for row in rows]
 
     def resolve(self, prefix: str) -> str:
-        """Return the one run id that starts with *prefix*; UnknownRunError if none or several do."""
+        """Return the one run id that starts with *prefix*; the beginning of a session's key names its run.
+
+        Raises:
+            UnknownRunError: none or several do.
+            UnknownSessionError: no session's key does, or several.
+        """
+        if prefix.startswith(PREFIX):
+            return SessionStore(self._transaction).resolve(prefix)
         mine = runs.c.scope_id == self._transaction.scope_id
         statement = select(runs.c.id).where(mine, runs.c.id.startswith(prefix, autoescape=True))
         found = self._connection.execute(statement.order_by(runs.c.id).limit(2)).scalars().all()

@@ -39,18 +39,21 @@ from agentcore.hosting.wisps import WispLog
 from agentcore.llm.gate import BusyGate
 from dream.cycle.dreams import Dreams
 from dream.cycle.history import History, Status
+from dream.cycle.session_evaluator import SESSION_EVALUATOR
 from dream.cycle.skill_history import SkillHistory
 from dream.domain.alarm import Alarm, AlarmKind
 from dream.domain.forecast import PassForecast
 from dream.domain.plan import Plan
 from dream.domain.reasons import Deferral, NotUndone, Refused, Skip, Stop
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.domain.session import DreamSession, ModelCall
 from dream.domain.usage import UsageRow
 from dream.interfaces.cli.app import COMMANDS, build_app
 from dream.interfaces.cli.faults import exit_code
 from dream.interfaces.exchange import export, items
 from dream.interfaces.exchange.formats import Format
-from dream.options import AllOf, AnyOf, Cron, DailyAt, DreamOptions, Heartbeat, Idle, Threshold
+from dream.options import AllOf, AnyOf, Cron, DailyAt, DreamOptions, Heartbeat, Idle, Preset, Threshold
+from dream.passes import ORDER
 from dream.triggers import GateName, Reason, Source
 
 _REFERENCE = DOCS / "reference"
@@ -125,6 +128,16 @@ def test_each_trigger_has_a_section_with_its_options(trigger: type[Options]):
     for name, field in trigger.model_fields.items():
         shown = "given" if field.is_required() else _shown(field.get_default())
         assert f"| {shown} |" in found[name]
+
+
+@pytest.mark.parametrize("preset", Preset)
+def test_the_table_of_presets_says_what_becomes_of_each_pass(preset: Preset):
+    text = sections(DOCS / "explanation" / "when-to-dream.md")["Passes of a preset"]
+    heads = [cell.strip(" `") for cell in text[text.index("| pass |") :].splitlines()[0].split("|")]
+    told = {name: row.split("|")[heads.index(preset)].strip() for name, row in rows(text).items()}
+    options = DreamOptions.preset(preset)
+    names = [*(place.dream_pass.name for place in ORDER), SESSION_EVALUATOR]
+    assert told == {name: options.mode(name).value for name in names}
 
 
 def _sections_of(options: type[Options]) -> Iterator[tuple[str, type[Options]]]:
@@ -207,11 +220,17 @@ def test_each_field_of_a_report_has_a_row(record: type, heading: str):
         (Status, "The status of a scope", {"lease": "dreaming"}),
         (UsageRow, "Usage", {"pass_name": "pass"}),
         (PassForecast, "A forecast", {}),
+        (ModelCall, "A model call", {"pass_name": "pass"}),
     ],
 )
 def test_each_field_of_a_document_has_a_row(record: type, heading: str, renamed: dict[str, str]):
     fields = {renamed.get(field.name, field.name) for field in dataclasses.fields(record)} - {""}
     assert _undocumented(fields, _documented("reports-and-reason-codes.md", heading)) == set()
+
+
+def test_each_field_of_a_dream_session_has_a_row():
+    fields = {field.name for field in dataclasses.fields(DreamSession)} | {"wrote"}
+    assert _undocumented(fields, _documented("reports-and-reason-codes.md", "A dream session")) == set()
 
 
 def test_each_field_of_an_alarm_has_a_row():

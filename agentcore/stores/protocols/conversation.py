@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from agentcore.domain.conversation import Turn
+from agentcore.domain.conversation import ConversationSession, Turn
 from agentcore.stores.protocols.feed import FeedPage, FeedPosition, TurnRow
 
 
@@ -43,6 +43,15 @@ class TurnReader(Protocol):
 
     def session(self, session_id: str, *, limit: int | None = None) -> list[Turn]:
         """Return the newest *limit* turns of a session, in the order they were said."""
+        ...
+
+    def sessions(self, *, prefix: str, limit: int) -> list[ConversationSession]:
+        """Return the *limit* sessions that were spoken in last, the newest first, whoever spoke.
+
+        Args:
+            prefix: Only those whose id begins so, letter by letter; empty for all.
+            limit: How many at most.
+        """
         ...
 
     def preceding(self, turn_id: str, *, limit: int) -> list[Turn]:

@@ -1,7 +1,8 @@
 """Scrubbing of documents: no line of them says what a person asked to forget."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from sqlalchemy import insert, or_, select, update
@@ -17,21 +18,23 @@ FORGET: Final = "forget"
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _MARK: Final = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_FIGURES: Final = re.compile(r"[ \t]*(?:_\([^()]*\)_|— score [\d.]+, hits \d+)[ \t]*$")
+_FIGURES: Final = re.compile(r"[ \t]*(?:_\([^()]*\)_|— (?:score|confidence) [\d.]+, hits \d+)[ \t]*$")
+_SOURCE: Final = re.compile(r"(?<= )entry:(\S+) ")
 
 
-def scrub_documents(transaction: Transaction, texts: Collection[str], telling: Collection[str]) -> None:
+def scrub_documents(transaction: Transaction, gone: Mapping[str, str], telling: Collection[str]) -> None:
     """Take forgotten texts out of stored documents and of what waits to be written; their files follow.
 
     Args:
         transaction: The forget's own.
-        texts: What is forgotten; an item that says just that goes.
-        telling: Those long enough to be searched for; a line that holds one goes.
+        gone: What is forgotten, by entry id; an item that says just that goes, and a line that names the entry as one
+            that it was made from.
+        telling: Texts long enough to be searched for; a line that holds one goes.
     """
-    keys = {fold_key(text) for text in texts}
+    keys = {fold_key(text) for text in gone.values()}
     mine = documents.c.scope_id == transaction.scope_id
     for row in transaction.connection.execute(select(documents).where(mine)).all():
-        kept = _without(row.content, keys, telling)
+        kept = _without(row.content, gone.keys(), keys, telling)
         if kept == row.content:
             continue
         changed = {"content": kept, "version": row.version + 1, "updated_at": to_micros(transaction.now)}
@@ -39,7 +42,7 @@ def scrub_documents(transaction: Transaction, texts: Collection[str], telling: C
         transaction.change()
         waiting = select(outbox).where(outbox.c.scope_id == transaction.scope_id, outbox.c.document == row.id)
         for other in transaction.connection.execute(waiting).all():
-            after = None if other.after is None else _without(other.after, keys, telling)
+            after = None if other.after is None else _without(other.after, gone.keys(), keys, telling)
             transaction.connection.execute(update(outbox).where(outbox.c.pk == other.pk).values(after=after))
         _post(transaction, row.id, before=row.content, after=kept)
 
@@ -75,10 +78,20 @@ def _post(transaction: Transaction, name: str, *, before: str, after: str) -> No
     )
 
 
-def _without(content: str, keys: Collection[str], telling: Collection[str]) -> str:
-    return "".join(line for line in _LINE.findall(content) if not _says(line, keys, telling))
+def cited(entry_id: str) -> str:
+    """Return how a line of a document names an entry among those that it was made from.
+
+    Example:
+        >>> cited("4f00c2") in "- Bees and honey <!-- from entry:77c0de entry:4f00c2 -->"
+        True
+    """
+    return f"entry:{entry_id} "
 
 
-def _says(line: str, keys: Collection[str], telling: Collection[str]) -> bool:
+def _without(content: str, gone: AbstractSet[str], keys: Collection[str], telling: Collection[str]) -> str:
+    return "".join(line for line in _LINE.findall(content) if not _says(line, gone, keys, telling))
+
+
+def _says(line: str, gone: AbstractSet[str], keys: Collection[str], telling: Collection[str]) -> bool:
     said = _FIGURES.sub("", _MARK.sub("", line.rstrip("\r\n")))
-    return fold_key(said) in keys or any(text in line for text in telling)
+    return fold_key(said) in keys or not gone.isdisjoint(_SOURCE.findall(line)) or any(text in line for text in telling)

@@ -9,7 +9,7 @@ from agentcore.domain.memory import Level, MemoryEntry
 from agentcore.errors import StaleVersionError
 from agentcore.stores.sql.entry_reader import SqlEntryReader
 from agentcore.stores.sql.entry_rows import to_values
-from agentcore.stores.sql.schema import entries, entry_sources, recall_hits
+from agentcore.stores.sql.schema import entries, entry_sources, phase_hits, recall_hits
 from agentcore.stores.sql.transaction import MY_SCOPE, NEVER_MATERIAL, chunks, of_my_scope
 from agentcore.stores.sql.vectors import drop_vectors
 
@@ -80,8 +80,9 @@ class SqlEntryStore(SqlEntryReader):
             self._connection.execute(delete(entry_sources).where(entry_sources.c.entry_pk.in_(chunk)))
             self._connection.execute(delete(entries).where(entries.c.pk.in_(chunk)))
         for chunk in chunks(sorted(set(entry_ids)) if keys else ()):
-            mine = recall_hits.c.scope_id == self._transaction.scope_id
-            self._connection.execute(delete(recall_hits).where(mine, recall_hits.c.entry_id.in_(chunk)))
+            for table in (recall_hits, phase_hits):
+                mine = table.c.scope_id == self._transaction.scope_id
+                self._connection.execute(delete(table).where(mine, table.c.entry_id.in_(chunk)))
         if keys:
             self._transaction.removed(keys)
         return len(keys)

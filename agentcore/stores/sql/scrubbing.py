@@ -11,7 +11,7 @@ import orjson
 from sqlalchemy import Column, ColumnElement, Table, delete, func, or_, select, update
 
 from agentcore.stores.sql.conditions import contains
-from agentcore.stores.sql.document_scrubbing import document_rows, forget_promotions, scrub_documents
+from agentcore.stores.sql.document_scrubbing import cited, document_rows, forget_promotions, scrub_documents
 from agentcore.stores.sql.schema import (
     decisions,
     deferred,
@@ -57,15 +57,17 @@ def scrub(transaction: Transaction, gone: Mapping[str, str]) -> None:
     for chunk in chunks(sorted(gone), _MENTIONS):
         ids = [_json(entry_id) for entry_id in chunk]
         _forget_answers(transaction, _mentions((model_calls.c.record_ids,), ids))
-        _delete(transaction, plans, _mentions(_PLANS, [*ids, *map(_reference, chunk)]))
-        _delete(transaction, deferred, _mentions(_DEFERRED, [*ids, *map(_reference, chunk)]))
-        _forget_proposals(transaction, _mentions(_PROPOSALS, [*ids, *map(_reference, chunk)]))
+        named = [*ids, *map(_reference, chunk), *map(cited, chunk)]
+        _delete(transaction, plans, _mentions(_PLANS, named))
+        _delete(transaction, deferred, _mentions(_DEFERRED, named))
+        _forget_proposals(transaction, _mentions(_PROPOSALS, named))
         _delete(transaction, settled_clusters, _mentions((settled_clusters.c.record_ids,), ids))
         _delete(transaction, reopened, reopened.c.record_id.in_(chunk))
     telling = sorted({text for text in gone.values() if _is_telling(text)})
-    scrub_documents(transaction, set(gone.values()), telling)
+    scrub_documents(transaction, gone, telling)
     forget_promotions(transaction, gone)
-    _scrub_rows(transaction, document_rows(transaction, [_json(text)[1:-1] for text in telling]))
+    told = [*(_json(text)[1:-1] for text in telling), *map(cited, gone)]
+    _scrub_rows(transaction, document_rows(transaction, told))
     for text in telling:
         forms = {text, _json(text)[1:-1]}
         _forget_answers(transaction, _mentions(_ANSWERS, forms))

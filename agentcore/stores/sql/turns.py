@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, or_, select, update
 
-from agentcore.domain.conversation import Turn
+from agentcore.domain.conversation import ConversationSession, Turn
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.protocols import FeedPage, FeedPosition, TurnMaterial, TurnRow
 from agentcore.stores.sql.feed import TURNS, read_feed
@@ -93,6 +93,19 @@ class SqlTurnStore:
         newest = self._of(_ROWS.mine).where(turns.c.session_id == session_id)
         newest = newest.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit)
         return self._read(newest)[::-1]
+
+    def sessions(self, *, prefix: str, limit: int) -> list[ConversationSession]:
+        """Return the *limit* sessions that were spoken in last, the newest first, whoever spoke."""
+        last = func.max(turns.c.occurred_at)
+        told = select(turns.c.session_id, func.count(), func.min(turns.c.occurred_at), last).where(self._mine)
+        if prefix:
+            # Not LIKE, which takes capital and small letters for the same in SQLite.
+            told = told.where(func.substr(turns.c.session_id, 1, len(prefix)) == prefix)
+        newest = told.group_by(turns.c.session_id).order_by(last.desc(), turns.c.session_id).limit(limit)
+        return [
+            ConversationSession(session_id=name, turns=count, first_at=from_micros(first), last_at=from_micros(end))
+            for name, count, first, end in self._connection.execute(newest)
+        ]
 
     def preceding(self, turn_id: str, *, limit: int) -> list[Turn]:
         """Return the last *limit* turns said before a turn in its session, in the order they were said."""

@@ -43,6 +43,30 @@ class TurnContract:
         expect_equal(await _session(storage, 2), ["a", "late"])
         expect_equal(await storage.read(SCOPE, lambda view: view.turns.session("unknown")), [])
 
+    async def test_sessions_are_listed_by_their_last_words(self, storage: Storage) -> None:
+        """The newest first, with all their turns; a prefix is taken letter by letter."""
+        turns = [
+            a_turn("a", session_id="dream:of mine"),
+            a_turn("b", session_id="Dream:aloud", occurred_at=START + DAY, generated=True),
+            a_turn("c", session_id="dream:of mine", occurred_at=START - DAY, consumed_at=START),
+            a_turn("d", session_id="d%", occurred_at=START + 2 * DAY),
+            a_turn("e", session_id="dx", occurred_at=START),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.turns.add(turns))
+        for prefix, limit, expected in (
+            ("", 9, ["d%", "Dream:aloud", "dream:of mine", "dx"]),
+            ("", 2, ["d%", "Dream:aloud"]),
+            ("dream:", 9, ["dream:of mine"]),
+            ("d%", 9, ["d%"]),
+            ("unknown", 9, []),
+        ):
+            found = await storage.read(
+                SCOPE, lambda view, prefix=prefix, limit=limit: view.turns.sessions(prefix=prefix, limit=limit)
+            )
+            expect_equal([one.session_id for one in found], expected)
+        (one,) = await storage.read(SCOPE, lambda view: view.turns.sessions(prefix="dream:", limit=1))
+        expect_equal((one.turns, one.first_at, one.last_at), (2, START - DAY, START))
+
     async def test_a_session_opens_with_the_first_words_of_a_user(self, storage: Storage) -> None:
         """Of the sessions begun last; consumed turns count, generated ones and other roles do not."""
         turns = [

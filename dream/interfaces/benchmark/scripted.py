@@ -27,6 +27,8 @@ _OF_SKILLS = '"summary"'
 """What only the contracts of the passes on skills name: the rules leave skills alone."""
 _OF_SESSIONS = '"rating"'
 """What only the contract of the session evaluator names."""
+_OF_THEMES = '"themes"'
+"""What only the contract of the diary names."""
 _NOT_TO_CHANGE = "context-only"
 _READ_BEFORE = "read-before"
 
@@ -62,8 +64,8 @@ def scripted_answer(prompt: str) -> str:
     Of turns (handles `t1`, `t2`, ...), each user's first statement about themselves becomes a fact that quotes it word
     for word; no episode and no preference is found in them. Of entries (`e1`, ...), two of one category that share half
     of their words are merged by joining both texts. Failures of wisps (`w1`, ...) come from outside, and no skill is
-    told of them; of a conversation at rest nothing can be said but that it is `fair`. Nothing is ever superseded or
-    dropped, and other records are left alone.
+    told of them; of a conversation at rest nothing can be said but that it is `fair`, and a diary gets no theme.
+    Nothing is ever superseded or dropped, and other records are left alone.
 
     Args:
         prompt: All messages, as `agentcore.testing.ServedRequest.prompt` gives them.
@@ -75,6 +77,8 @@ def scripted_answer(prompt: str) -> str:
     """
     if _OF_SESSIONS in prompt:
         return _written({"rating": "fair", "summary": "Something was said."})
+    if _OF_THEMES in prompt:
+        return _written({"themes": []})
     if _OF_SKILLS in prompt:
         return _written({"toSave": [], "toDelete": []})
     records = list(records_in(prompt))

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentcore.workspace.reading import lines_of
+from dream.passes.documents import NEW_DIARY, appended
 
 _FIGURES: Final = re.compile(r"\s*_\(score=[\d.]+, hits=\d+, days=\d+\)_\s*$")
 _NEW_MEMORY: Final = "# MEMORY.md\n"
-_NEW_DIARY: Final = "# DREAMS.md — Dream Diary\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +47,7 @@ def said_by(item: str) -> str:
 
 def with_block(text: str, lines: Sequence[Line], heading: str) -> str:
     """Return MEMORY.md with a block at its end; whatever stood there stays as it is, byte for byte."""
-    return _appended(text or _NEW_MEMORY, [f"## Dreamed {heading}", "", *(f"- {line.written}" for line in lines)])
+    return appended(text or _NEW_MEMORY, [f"## Dreamed {heading}", "", *(f"- {line.written}" for line in lines)])
 
 
 def with_diary(text: str, lines: Sequence[Line], heading: str, *, scanned: int, skipped: int) -> str:
@@ -72,14 +71,4 @@ def with_diary(text: str, lines: Sequence[Line], heading: str, *, scanned: int, 
         "",
         *(f"- {line.text} — score {line.score:.2f}, hits {line.hits}" for line in lines),
     ]
-    return _appended(text or _NEW_DIARY, told)
-
-
-def _appended(text: str, lines: Sequence[str]) -> str:
-    """Put *lines* at the end, an empty line before them, with the line ends of the text."""
-    there = lines_of(text)
-    end = next((line[len(line.rstrip("\r\n")) :] for line in there if line != line.rstrip("\r\n")), "\n")
-    last = there[-1] if there else ""
-    gap = "" if last and not last.strip() else end
-    broken = "" if not last or last != last.rstrip("\r\n") else end
-    return f"{text}{broken}{gap}{end.join(lines)}{end}"
+    return appended(text or NEW_DIARY, told)

@@ -1,21 +1,18 @@
 """Promotion: the entries that recall proved useful go to MEMORY.md, with an entry in the diary; no model is asked."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar, Final
-from zoneinfo import ZoneInfo
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.records import Record
 from agentcore.stores.protocols import ReadView
-from agentcore.workspace.differences import own_after
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
-from dream.domain.change import Change, ChangeSet
+from dream.domain.change import ChangeSet
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
+from dream.passes.documents import moment, rewritten
 from dream.passes.promotion.blocks import Line, with_block, with_diary
 from dream.passes.promotion.room import fitted
 from dream.passes.promotion.sweep import Sweep, look
@@ -45,7 +42,7 @@ class PromotionPass:
         notes = _notes(sweep)
         promoted = [_promotion(context, line) for line in (*sweep.chosen, *sweep.covered)]
         if not sweep.chosen:
-            return Proposal(notes=notes, refused=sweep.refused, promotions=tuple(promoted))
+            return Proposal(notes=notes, refused=sweep.refused, promotions=tuple(promoted), phases=sweep.staged)
         texts = await context.read(_texts)
         after = _written(context, sweep, texts)
         if after is None:
@@ -53,14 +50,14 @@ class PromotionPass:
             return Proposal(
                 notes={**notes, "promoted": list[str]()}, refused=(*sweep.refused, full), backlog=len(sweep.chosen)
             )
-        changes = tuple(
-            _change(context, name, texts.get(name), text, len(sweep.chosen)) for name, text in after.items()
-        )
+        reason = f"{len(sweep.chosen)} promoted by what recall needed"
+        changes = tuple(rewritten(context, name, texts.get(name), text, reason) for name, text in after.items())
         return Proposal(
             change_sets=(ChangeSet(operation=PROMOTE, changes=changes),),
             notes=notes,
             refused=sweep.refused,
             promotions=tuple(promoted),
+            phases=sweep.staged,
             backlog=sweep.left,
         )
 
@@ -78,7 +75,7 @@ def _texts(view: ReadView) -> dict[str, StoredDocument]:
 
 def _written(context: DreamContext, sweep: Sweep, stored: dict[str, StoredDocument]) -> dict[str, Document] | None:
     """Return the documents that change, None if there is no room."""
-    heading = context.as_of.astimezone(ZoneInfo(context.options.promotion.zone)).strftime("%Y-%m-%d %H:%M %Z")
+    heading = moment(context)
     memory = Document(with_block(_text(stored, MEMORY), sweep.chosen, heading))
     cap, own = context.options.documents.size_cap, stored[MEMORY].own if MEMORY in stored else ()
     archive = Document(_text(stored, ARCHIVE))
@@ -98,15 +95,6 @@ def _written(context: DreamContext, sweep: Sweep, stored: dict[str, StoredDocume
 
 def _text(stored: dict[str, StoredDocument], name: str) -> str:
     return stored[name].content if name in stored else ""
-
-
-def _change(
-    context: DreamContext, name: str, before: StoredDocument | None, after: Document, promoted: int
-) -> Change[Record]:
-    known = before or StoredDocument(id=name, scope=context.scope, content="", updated_at=context.as_of)
-    own = own_after(known.own, Document(known.content), after)
-    record = replace(known, content=after.text, own=own, updated_at=context.as_of)
-    return Change[Record](before=before, after=record, reason=f"{promoted} promoted by what recall needed")
 
 
 def _promotion(context: DreamContext, line: Line) -> Promotion:

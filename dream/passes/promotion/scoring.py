@@ -15,6 +15,11 @@ from dream.passes.promotion.signals import MICROS_PER_DAY, Floats, Integers, Rec
 
 Component = Callable[[RecallSignals, int], Floats]
 
+CONCEPTS: Final = "concepts"
+"""The component that takes a look at texts."""
+MOST_TAGS: Final = 6
+"""Concepts of an entry with which that component is full."""
+
 _LIGHT_BOOST: Final = 0.06
 _REM_BOOST: Final = 0.09
 _BOOST_HALF_LIFE: Final = 14.0
@@ -106,7 +111,7 @@ def _spacing(signals: RecallSignals, _: int) -> Floats:
 
 
 def _concepts(signals: RecallSignals, _: int) -> Floats:
-    return np.minimum(1.0, signals.tags / 6)
+    return np.minimum(1.0, signals.tags / MOST_TAGS)
 
 
 def _phase_boost(signals: RecallSignals, now: int) -> Floats:
@@ -137,7 +142,7 @@ OPENCLAW: Final = Scorer(
         "diversity": _diversity_of_queries,
         "recency": _recency_of_two_weeks,
         "consolidation": _spacing,
-        "concepts": _concepts,
+        CONCEPTS: _concepts,
     },
     weights={
         "frequency": 0.24,
@@ -145,7 +150,7 @@ OPENCLAW: Final = Scorer(
         "diversity": 0.15,
         "recency": 0.15,
         "consolidation": 0.10,
-        "concepts": 0.06,
+        CONCEPTS: 0.06,
     },
     boost=_phase_boost,
 )

@@ -1,6 +1,7 @@
 """What recall tells of entries, in columns."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import TypeAlias
 
 import numpy as np
@@ -46,3 +47,7 @@ class RecallSignals:
 
     def __len__(self) -> int:
         return len(self.count)
+
+    def of(self, rows: Sequence[int]) -> "RecallSignals":
+        """Return those of some rows."""
+        return RecallSignals(**{one.name: getattr(self, one.name)[rows] for one in fields(self)})

@@ -54,11 +54,11 @@ async def test_a_client_that_is_also_a_service_of_the_host_starts_once():
     assert client.log == ["start", "stop"]
 
 
-async def test_options_make_a_client_for_the_dream_model():
-    options = ChatOptions(model="tiny", dream_model="large", base_url="http://127.0.0.1:9/v1")
+async def test_options_make_a_client_that_has_a_model_for_dreams():
+    options = ChatOptions(model="large", dream_model="tiny", base_url="http://127.0.0.1:9/v1")
     client = chat_of(AgentHostBuilder(None).with_llm(options))
     assert isinstance(client, OpenAIChatClient)
-    assert client.options.model == "large"
+    assert client.options == options
 
 
 def test_nothing_means_the_environment_and_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,7 @@ import pytest
 from pydantic import SecretStr
 
 from agentcore.errors import InvalidOptionsError
-from agentcore.llm import ChatOptions, EndpointUse, from_environment
+from agentcore.llm import ChatOptions, EndpointUse, ModelTier, from_environment
 
 KEY = "sk-test-0123456789abcdef"
 
@@ -75,8 +75,9 @@ def test_an_argument_wins_over_the_environment_and_that_over_the_file(tmp_path: 
 
 
 def test_dreams_ask_the_dream_model_and_without_one_the_model():
-    assert ChatOptions(model="a", dream_model="b").for_dreams().model == "b"
-    assert ChatOptions(model="a").for_dreams().model == "a"
+    both, one = ChatOptions(model="a", dream_model="b"), ChatOptions(model="a")
+    assert [both.model_of(tier) for tier in (ModelTier.DREAMING, ModelTier.DEFAULT)] == ["b", "a"]
+    assert {one.model_of(tier) for tier in ModelTier} == {"a"}
 
 
 def test_a_dream_model_alone_is_enough(monkeypatch: pytest.MonkeyPatch):
@@ -166,5 +167,5 @@ def test_the_key_is_in_no_repr_and_no_dump():
     assert options.api_key is not None
     assert options.api_key.get_secret_value() == KEY
     assert (
-        KEY not in f"{options!r} {options} {options.model_dump()} {options.model_dump_json()} {options.for_dreams()!r}"
+        KEY not in f"{options!r} {options} {options.model_dump()} {options.model_dump_json()} {options.model_copy()!r}"
     )

@@ -99,3 +99,4 @@ def test_failed_wisps_are_nobodys_fault_and_a_conversation_is_fair():
     told = reply('[w1] failures=4 runs=6 skills=s1 "fetch the invoices"', '[s1] name="fetch" "1. Fetch."')
     assert told == {"patterns": [{"pattern": "w1", "classification": "external"}], "skillUpdates": []}
     assert reply('[t1] role=user "Hello."', before='Answer with {"rating": ...}')["rating"] == "fair"
+    assert reply('[e1] "Hello."', before='Answer with {"themes": [...]}') == {"themes": []}

@@ -34,6 +34,7 @@ _CONTRACT = {
     "episode-dream": {"toSave", "existing", *_EPISODE},
     "pref-dream": {"toSave", "existing", "supersedes", *_PREFERENCE},
     "wisp-failure-dream": {"patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"},
+    "rem": {"themes", "text", "sourceIds"},
     "session-evaluator": {"rating", "summary"},
     "memory-rules": {"category", "tags", "importance", "subjectTime"},
     "skill-gap": {"toSave", "name", "summary", "content", "sourceTurns"},
@@ -88,6 +89,14 @@ def test_the_example_of_a_merge_passes_the_guard_of_merges():
     found = coverage(sources, saved["content"], builtin())
     assert len(sources) == 2
     assert (found.lost, found.invented) == ((), ())
+
+
+def test_the_example_of_a_theme_says_nothing_that_its_entries_do_not_say():
+    records, answer = _records("rem"), _answer("rem")
+    (theme,) = answer["themes"]
+    sources = [records[handle] for handle in theme["sourceIds"]]
+    assert len(sources) == 3
+    assert coverage(sources, theme["text"], builtin()).invented == ()
 
 
 def test_the_example_of_a_supersession_names_records_it_was_shown():

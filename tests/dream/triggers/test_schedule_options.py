@@ -20,7 +20,7 @@ from dream.options import (
     SchedulingOptions,
     Threshold,
 )
-from dream.passes import ORDER
+from dream.passes import ORDER, ModelPass
 from dream.triggers.machine import machine_zone
 
 _HOUR = timedelta(hours=1)
@@ -93,6 +93,8 @@ def test_the_presets_have_the_documented_defaults_and_name_passes_that_exist():
         False,
         5,
     )
+    asking = {place.dream_pass.name for place in ORDER if isinstance(place.dream_pass, ModelPass)}
+    assert {name for name in (*asking, "promotion") if choices["promotion"].is_on(name)} == {"promotion"}
     for one in choices.values():
         install_dreaming(one)
         assert any(one.is_on(place.dream_pass.name) for place in ORDER)

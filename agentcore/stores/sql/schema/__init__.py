@@ -43,12 +43,12 @@ from agentcore.stores.sql.schema.records import (
     vectors,
     wisp_runs,
 )
-from agentcore.stores.sql.schema.workspace import documents, outbox, promotions
+from agentcore.stores.sql.schema.workspace import documents, outbox, phase_hits, promotions
 
-REVISION = "0008"
+REVISION = "0010"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0010")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -74,6 +74,7 @@ __all__ = [
     "outbox",
     "pass_ledger",
     "peers",
+    "phase_hits",
     "plans",
     "promotions",
     "proposals",

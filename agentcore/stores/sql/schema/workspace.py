@@ -1,4 +1,4 @@
-"""Tables of the workspace: its documents, what is still to be written to their files, and what was promoted."""
+"""Tables of the workspace: its documents, what is still to be written to their files, what was promoted and told."""
 
 from sqlalchemy import BigInteger, Column, Float, Index, Integer, String, Table, Text, UniqueConstraint
 
@@ -40,4 +40,14 @@ promotions = Table(
     Column("hits", BigInteger, nullable=False),
     Column("run_id", String(64), nullable=False),
     instant("promoted_at"),
+)
+
+phase_hits = Table(
+    "phase_hits",
+    metadata,
+    scope_key(primary_key=True),
+    Column("entry_id", String(64), primary_key=True),
+    Column("phase", String(16), primary_key=True),
+    Column("times", Integer, nullable=False),
+    instant("last_at"),
 )

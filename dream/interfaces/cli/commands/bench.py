@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 from cyclopts import Parameter
 
 from agentcore.errors import InvalidOptionsError
+from agentcore.llm.chat import ModelTier
 from agentcore.llm.settings import ChatOptions, from_environment
 from dream.domain.report import Outcome
 from dream.interfaces.benchmark.recalling import STORES, RecallResult, measure_recall
@@ -79,7 +80,7 @@ async def _dream(
     with session.screen.progress("Asking") as progress:
         asked = _counter(progress, questions)
         results = [await measure(sample, model=chat, asked=asked) for sample in found]
-    name = None if chat is None else chat.for_dreams().model
+    name = None if chat is None else chat.model_of(ModelTier.DREAMING)
     head = _head(Benchmark.DREAM, file_format, session.data_dir)
     session.screen.show(
         lambda: head | {"model": name} | _figures(results, total(results)),

@@ -10,6 +10,7 @@ from pathlib import Path
 from agentcore.clock import Clock
 from agentcore.domain.signals import Purpose
 from agentcore.hosting.host import Host
+from agentcore.llm.chat import ModelTier
 from agentcore.llm.settings import ChatOptions
 from dream.domain.forecast import PassForecast
 from dream.interfaces.cli.commands.dreaming import named_entries
@@ -73,7 +74,7 @@ async def _arrive(session: Session, host: Host, files: Sequence[Path], chat: Cha
         question=_QUESTION if chat is None else _QUESTION_OF_A_MODEL,
         imports=imports,
         before=await _look(session, host, _QUESTION if chat is None else _QUESTION_OF_A_MODEL),
-        model=None if chat is None else chat.for_dreams().model,
+        model=None if chat is None else chat.model_of(ModelTier.DREAMING),
         forecast=forecast,
         tokens_left=await dreams.tokens_left(),
     )

@@ -11,9 +11,11 @@ from dream.errors import UnknownPassError, UnknownRunError
 from dream.interfaces.cli.commands.dreaming import named_entries
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import ConflictingOptionsError
+from dream.interfaces.cli.render.line import Line, Lines
 from dream.interfaces.cli.render.plans import diff_lines
 from dream.interfaces.cli.render.reports import run_lines, undo_lines
 from dream.interfaces.cli.render.runs import run_list_lines
+from dream.interfaces.cli.render.sessions import session_lines
 from dream.interfaces.cli.session import Access, CliSession
 
 _LOOK_BACK = 1_000
@@ -38,23 +40,38 @@ async def runs(*, limit: int = 20, session: CliSession) -> None:
 
 
 async def show(run: str, /, *, session: CliSession) -> None:
-    """Show the report of a run.
+    """Show the report of a run, and of a dream what it asked and wrote.
 
     Args:
-        run: Its id, or the beginning of it.
+        run: Its id, the key of its session, or the beginning of either.
         session: Whose memory.
     """
     async with session.host(Access.LOOK) as host:
-        report = await _report(host.for_scope(session.scope).dreams, run)
+        dreams = host.for_scope(session.scope).dreams
+        report = await _report(dreams, run)
         entries = await named_entries(host, session, report)
-    session.screen.show(report.to_json, lambda: run_lines(session, report, entries))
+        dreamt, calls = await dreams.session(report.run_id), await dreams.calls(report.run_id)
+
+    def lines() -> Lines:
+        yield from run_lines(session, report, entries)
+        if dreamt is not None:
+            yield Line()
+            yield from session_lines(session, dreamt, calls)
+
+    session.screen.show(
+        lambda: (
+            report.to_json()
+            | {"session": None if dreamt is None else dreamt.to_json(), "calls": [call.to_json() for call in calls]}
+        ),
+        lines,
+    )
 
 
 async def diff(run: str, /, *, session: CliSession) -> None:
     """Show what a run changed, record by record.
 
     Args:
-        run: Its id, or the beginning of it.
+        run: Its id, the key of its session, or the beginning of either.
         session: Whose memory.
     """
     async with session.host(Access.LOOK) as host:
@@ -79,7 +96,7 @@ async def undo(
     """Take back a run, one of its passes, or one change; undoing an undo brings the changes back.
 
     Args:
-        run: Its id, or the beginning of it.
+        run: Its id, the key of its session, or the beginning of either.
         pass_name: Only what this pass changed.
         change: Only the change of this number, as `dream diff` shows it.
         session: Whose memory.

@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
 from dreaming import DAY, NOW, World, codes, of_pass
 
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Trust
 from agentcore.domain.signals import RecallHit
+from agentcore.errors import InvalidOptionsError
 from agentcore.workspace.workspaces import Workspaces
 from dream.domain.report import Outcome, PassReport, RunReport
 from dream.options import DocumentOptions, DreamOptions, PromotionOptions
@@ -272,3 +274,72 @@ async def test_what_is_set_aside_or_forgotten_is_not_promoted(shared: World, fol
 async def test_without_a_workspace_the_pass_says_what_is_missing(world: World):
     _, done = await sweep(replace(world, workspaces=None))
     assert done.reason == "missing: workspace"
+
+
+_STRICT = PromotionOptions(scorer=ScorerName.OPENCLAW, min_recall_count=1, min_unique_queries=1, min_score=0.0)
+
+
+async def test_concepts_decide_among_equals_and_are_counted_for_as_few_as_it_takes(shared: World):
+    plain = await shared.add(*(f"it was so: {n}" for n in range(300)))
+    (rich,) = await shared.add("harbour mast sailing regatta Lisbon compass")
+    await recalled(shared, *plain, rich, queries=("a",))
+    shared.options = DreamOptions(promotion=_STRICT.replace(max_per_sweep=1, min_score=0.6))
+    told = await shared.dreams.promotion(entry_id=rich.id, limit=1)
+    (candidate,) = told.candidates
+    assert candidate.components["concepts"] == (1.0, 0.06)
+    assert candidate.is_chosen
+    (other,) = (await shared.dreams.promotion(entry_id=plain[0].id, limit=1)).candidates
+    assert other.components["concepts"] == (0.0, 0.06)
+    assert candidate.score == pytest.approx(other.score + 0.06)
+    (best,) = (await shared.dreams.promotion(limit=1)).candidates
+    assert best.entry_id == rich.id
+    # With a gate between the two scores, none of the plain ones is taken for one that meets it.
+    shared.options = DreamOptions(promotion=_STRICT.replace(min_score=other.score + 0.03))
+    _, done = await sweep(shared)
+    assert [one[0] for one in done.notes["promoted"]] == [rich.id]
+
+
+async def test_sweeps_that_an_entry_came_newly_to_raise_its_score_once_a_day_and_fade(shared: World):
+    shared.options = DreamOptions(promotion=_STRICT.replace(max_per_sweep=0))
+    (ana,) = await shared.add("Ana keeps bees")
+
+    async def boost() -> float:
+        (told,) = (await shared.dreams.promotion(entry_id=ana.id, limit=1)).candidates
+        return told.components["boost"][0]
+
+    await recalled(shared, ana, queries=("a",))
+    assert await boost() == 0
+    await sweep(shared)
+    once = await boost()
+    assert once == pytest.approx(0.06 * np.log(2) / np.log(7))
+    await recalled(shared, ana, queries=("b",), at=NOW + timedelta(hours=1))
+    shared.clock.set(NOW + timedelta(hours=2))
+    await sweep(shared)  # the same day
+    shared.clock.set(NOW + timedelta(days=3))
+    await sweep(shared)  # not recalled in the last two days
+    assert await boost() == pytest.approx(once * 2 ** (-3 / 14))
+    await recalled(shared, ana, queries=("c",), at=NOW + timedelta(days=3))
+    await sweep(shared)
+    assert await boost() == pytest.approx(0.06 * np.log(3) / np.log(7))
+    await shared.memory.forget(ana.id)
+    assert await shared.storage.read(shared.scope, lambda view: bookkeeping(view).phases.standing()) == {}
+
+
+async def test_the_scorer_without_boosts_keeps_no_account_of_sweeps(shared: World):
+    (ana,) = await shared.add("Ana keeps bees")
+    await recalled(shared, ana)
+    await sweep(shared)
+    assert await shared.storage.read(shared.scope, lambda view: bookkeeping(view).phases.standing()) == {}
+
+
+def test_a_weight_for_concepts_is_refused_where_none_are_counted():
+    with pytest.raises(InvalidOptionsError, match="counts no concepts"):
+        PromotionOptions(weights={"concepts": 0.1})
+
+
+async def test_what_needs_no_model_leaves_every_entry_as_it_was(shared: World):
+    entries = await shared.add("Ana keeps bees", "Bo looks after the bees")
+    await recalled(shared, *entries)
+    report = await shared.dreams.run(passes=["promotion", "rem"])
+    assert report.changes == 3  # MEMORY.md once, the diary by each of them
+    assert await shared.by_id(entry.id for entry in entries) == entries

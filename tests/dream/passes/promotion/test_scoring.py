@@ -107,3 +107,36 @@ def test_time_lowers_a_score_and_nobody_elses_row_matters(scorer: Scorer, rows: 
 def test_weights_can_be_others():
     row = _signals([{"count": 6, "queries": 5, "days": 5}])
     assert NEXO.weighted({"relevance": 0.0}).score(row, _NOW)[0] == pytest.approx(0.64)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "component", "row", "value"),
+    [
+        (NEXO, "frequency", {"count": 0}, 0.0),
+        (NEXO, "frequency", {"count": 3}, 0.7124),  # ln 4 / ln 7
+        (NEXO, "frequency", {"count": 6}, 1.0),
+        (OPENCLAW, "frequency", {"count": 3}, 0.5781),  # ln 4 / ln 11
+        (OPENCLAW, "frequency", {"count": 10}, 1.0),
+        (NEXO, "relevance", {"count": 4, "total": 1.0}, 0.25),
+        (NEXO, "recency", {"age": 90}, 0.5),
+        (NEXO, "recency", {"age": 90, "half_life": 180.0}, 0.7071),
+        (NEXO, "recency", {"age": 1, "half_life": 0.0}, 0.0),
+        (NEXO, "recency", {"age": -3}, 1.0),  # a clock that was ahead
+        (OPENCLAW, "recency", {"age": 14}, 0.5),
+        (OPENCLAW, "recency", {"age": 28}, 0.25),
+        (NEXO, "diversity", {"queries": 2, "days": 1}, 0.4),
+        (NEXO, "diversity", {"queries": 1, "days": 4}, 0.8),
+        (OPENCLAW, "diversity", {"queries": 1, "days": 4}, 0.2),
+        (NEXO, "consolidation", {"days": 2}, 0.4),
+        (OPENCLAW, "consolidation", {"days": 1, "span": 0}, 0.2),
+        (OPENCLAW, "consolidation", {"days": 3, "span": 6}, 0.7611),  # .55 x ln 3 / ln 5 + .45 x 6 / 7
+        (OPENCLAW, "concepts", {"tags": 3}, 0.5),
+        (OPENCLAW, "boost", {"light": 6, "rem": 6}, 0.15),
+        (OPENCLAW, "boost", {"light": 1}, 0.0214),  # .06 x ln 2 / ln 7
+        (OPENCLAW, "boost", {"rem": 6, "phase_age": 28}, 0.0225),  # .09 / 4
+    ],
+)
+def test_each_component_has_the_figure_of_its_formula(
+    scorer: Scorer, component: str, row: dict[str, float], value: float
+):
+    assert scorer.parts(_signals([row]), _NOW)[component][0] == pytest.approx(value, abs=5e-5)

@@ -1,0 +1,46 @@
+"""Phases: how often sweeps and thematic summaries met an entry."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    """What met an entry."""
+
+    LIGHT = "light"
+    """A sweep that had it among its candidates, recalled since the sweep before."""
+    REM = "rem"
+    """A thematic summary that it stands behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseHit:
+    """That a phase met an entry.
+
+    Args:
+        entry_id: The entry.
+        phase: The phase.
+        at: When.
+    """
+
+    entry_id: str
+    phase: Phase
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseStanding:
+    """How often the phases met an entry.
+
+    Args:
+        light: In how many sweeps.
+        light_last: The latest of these, in microseconds since 1970.
+        rem: In how many thematic summaries.
+        rem_last: The latest of these, in microseconds since 1970.
+    """
+
+    light: int = 0
+    light_last: int = 0
+    rem: int = 0
+    rem_last: int = 0

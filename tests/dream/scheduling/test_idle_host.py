@@ -1,0 +1,102 @@
+"""The whole way of an idle dream: a host left alone, its clock, its files, and nobody who hears of it."""
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from dreaming import NOW
+from watching_over import HOUR, MINUTE
+
+from agentcore import AgentHostBuilder, Host
+from agentcore.testing import ManualClock
+from dream.domain.report import RunReport
+from dream.options import DreamOptions
+
+USER = b"# User\r\n\r\n- Keeps bees. Keeps bees.\r\n"
+IDLE = DreamOptions.preset("idle")
+ALSO_PROMOTING = IDLE.replace(modes={**IDLE.modes, "promotion": "apply"})
+
+
+class WatchedClock(ManualClock):
+    """A clock that tells when the service of dreams has done all there is to do and sleeps."""
+
+    def __init__(self, start: datetime) -> None:
+        super().__init__(start)
+        self.resting = asyncio.Event()
+
+    async def sleep(self, duration: timedelta) -> None:
+        task = asyncio.current_task()
+        if task is not None and task.get_name() == "dreams-due":
+            self.resting.set()
+        await super().sleep(duration)
+
+    async def go_on(self, duration: timedelta) -> None:
+        """Let at least a minute pass, in one leap."""
+        await asyncio.wait_for(self.resting.wait(), 10)
+        self.resting.clear()
+        self.advance(duration)
+        await asyncio.wait_for(self.resting.wait(), 10)
+
+
+def a_host(tmp_path: Path, clock: WatchedClock, options: DreamOptions) -> Host:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "USER.md").write_bytes(USER)
+    builder = AgentHostBuilder(tmp_path / "data", clock=clock).with_memory().with_conversation_log()
+    return builder.with_workspace(folder).with_dreaming(options).build()
+
+
+async def needed(host: Host, text: str) -> None:
+    """Remember a text that three questions ask for."""
+    await host.memory.remember(text)
+    for query in ("who keeps bees", "what does Ana keep", "who keeps bees"):
+        assert await host.memory.recall(query)
+
+
+async def test_a_host_left_alone_dreams_once_in_silence_and_only_memory_md_shows_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.WARNING)
+    clock = WatchedClock(NOW)
+    reports: list[RunReport] = []
+    async with a_host(tmp_path, clock, ALSO_PROMOTING) as host:
+        host.dreams.on_report(reports.append)
+        await needed(host, "Ana keeps bees in Sintra")
+        await host.workspace.append("Bo sails on Sundays")
+        await host.conversation.append(session_id="s1", role="user", content="Good morning.")
+        await clock.go_on(119 * MINUTE)
+        # A message begins the silence anew.
+        await host.conversation.append(session_id="s1", role="user", content="One more thing.")
+        await clock.go_on(MINUTE)
+        await clock.go_on(118 * MINUTE)
+        assert reports == []
+        said = await host.conversation.sessions()
+        await clock.go_on(MINUTE)
+        (report,) = reports
+        assert (report.trigger, report.started_at) == ("idle", NOW + 239 * MINUTE)
+        text = (tmp_path / "workspace" / "MEMORY.md").read_text()
+        assert text.startswith("- Bo sails on Sundays\n")
+        assert "Ana keeps bees in Sintra" in text
+        (session,) = await host.dreams.sessions()
+        assert (session.run_id, session.trigger) == (report.run_id, "idle")
+        assert (session.wrote, session.documents[-1]) == (True, "MEMORY.md")
+        assert "MEMORY.md" in {row.record_id for row in await host.dreams.diff(session.session)}
+        # It said nothing to anybody, left the file about the user alone, and with nothing new does not come back.
+        assert await host.conversation.sessions() == said
+        assert (tmp_path / "workspace" / "USER.md").read_bytes() == USER
+        await clock.go_on(30 * HOUR)
+        assert reports == [report]
+    assert capfd.readouterr() == ("", "")
+    assert caplog.records == []
+
+
+async def test_a_host_whose_dreams_are_off_never_dreams(tmp_path: Path):
+    clock = WatchedClock(NOW)
+    async with a_host(tmp_path, clock, ALSO_PROMOTING.replace(enabled=False)) as host:
+        await needed(host, "Ana keeps bees in Sintra")
+        for _ in range(3):
+            await clock.go_on(24 * HOUR)
+        assert await host.dreams.sessions() == []
+        assert not (tmp_path / "workspace" / "MEMORY.md").exists()
