@@ -20,7 +20,6 @@ from agentcore.recall.finding import Finding, Told
 from agentcore.recall.hit import Hit
 from agentcore.recall.recall import Recall
 from agentcore.recall.skill_recall import SkillHit
-from agentcore.recall.together import Together
 from agentcore.stores.protocols import ReadView, Storage
 
 Findings: TypeAlias = list[Finding]
@@ -72,7 +71,6 @@ class Context:
     def __init__(self, scope: Scope, *, parts: ContextParts) -> None:
         self._scope = scope
         self._parts = parts
-        self._together = Together(parts.storage, parts.recall)
 
     @property
     def scope(self) -> Scope:
@@ -137,7 +135,7 @@ class Context:
             InvalidOptionsError: *k* is below 1, or the query is no text.
         """
         turns = None if besides is None else TurnFilter(besides=clean_name("session id", besides))
-        return await self._together.search(self._scope, clean_query(query), k=k, turns=turns)
+        return (await self._parts.recall.together.search(self._scope, clean_query(query), k=k, turns=turns)).findings
 
     def _at_hand(self, view: ReadView, *, session: str) -> tuple[list[Turn], list[MemoryEntry]]:
         """Return the turns that the agent still sees, and what is always loaded, the most important first."""
@@ -157,14 +155,13 @@ class Context:
     ) -> _Material:
         k, most_skills = _LEAST_FINDINGS + budget // _TOKENS_PER_LINE, self._parts.options.most_skills
         visible, loaded = {turn.id for turn in recent}, {entry.id for entry in always}
+        found = await self._parts.recall.together.search(
+            self._scope, query, k=k + len(loaded) + len(visible), skills=most_skills
+        )
         findings = [
-            one
-            for one in await self._together.search(self._scope, query, k=k + len(loaded) + len(visible))
-            if one.record.id not in (visible if isinstance(one.record, Turn) else loaded)
+            one for one in found.findings if one.record.id not in (visible if isinstance(one.record, Turn) else loaded)
         ]
-        skills = self._parts.recall.skills
-        found = await skills.search(self._scope, query, k=most_skills) if most_skills else []
-        return _Material(always, findings, found)
+        return _Material(always, findings, found.skills)
 
     def _packed(self, material: _Material, window: SessionWindow, budget: int) -> tuple[list[Item], str]:
         """Return the lines that are given and the block that shows them."""

@@ -99,7 +99,8 @@ class MemoryOptions(Options):
     index_bytes: int = _RECALL.index_bytes
     """Memory that the recall indexes of all scopes may take, in bytes; the one unused for longest makes room."""
     snapshot_from: int | None = _RECALL.snapshot_from
-    """Entries from which a scope's recall index is kept in a file beside the database; None keeps none."""
+    """Entries, or turns, from which a scope's recall index of them is kept in a file beside the database; None keeps
+    none."""
 
     @model_validator(mode="after")
     def _have_meaning(self) -> Self:

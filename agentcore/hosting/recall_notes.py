@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from datetime import timedelta
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -25,6 +27,36 @@ _DROPPED_AT_ONCE: Final = 1_000
 _log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class _Need:
+    """What one need found, kept small until it is written: a turn should not wait for it to be made into hits."""
+
+    scope: Scope
+    query: str
+    recalled_at: datetime
+    session_id: str | None
+    found: list[tuple[str, float]]
+    _first_rank: int = 1
+
+    def drop(self, most: int) -> int:
+        """Leave out the first *most* hits; return how many there were."""
+        dropped = len(self.found[:most])
+        del self.found[:most]
+        self._first_rank += dropped
+        return dropped
+
+    def hits(self) -> Iterator[RecallHit]:
+        for rank, (entry_id, score) in enumerate(self.found, start=self._first_rank):
+            yield RecallHit(
+                entry_id=entry_id,
+                query=self.query,
+                score=score,
+                rank=rank,
+                recalled_at=self.recalled_at,
+                session_id=self.session_id,
+            )
+
+
 class RecallNotes(BackgroundService):
     """Records which entries needs recalled, for promotion to build on; lives as long as the host.
 
@@ -42,29 +74,18 @@ class RecallNotes(BackgroundService):
         self._storage = storage
         self._clock = clock
         self._keep = keep
-        self._waiting: list[tuple[Scope, RecallHit]] = []
+        self._waiting: deque[_Need] = deque()
+        self._hits_waiting = 0
         self._noted = asyncio.Event()
 
     def note(self, scope: Scope, query: str, hits: Sequence[Hit], *, session_id: str | None) -> None:
         """Have *hits* recorded, the best first."""
         if self._keep <= timedelta() or not hits:
             return
-        key, now = query_key(query), self._clock.now()
-        self._waiting += [
-            (
-                scope,
-                RecallHit(
-                    entry_id=hit.entry.id,
-                    query=key,
-                    score=hit.score,
-                    rank=rank,
-                    recalled_at=now,
-                    session_id=session_id,
-                ),
-            )
-            for rank, hit in enumerate(hits, start=1)
-        ]
-        del self._waiting[:-MOST_WAITING]
+        found = [(hit.entry.id, hit.score) for hit in hits]
+        self._waiting.append(_Need(scope, query_key(query), self._clock.now(), session_id, found))
+        self._hits_waiting += len(found)
+        self._bound()
         self._noted.set()
 
     async def run(self) -> None:
@@ -80,21 +101,33 @@ class RecallNotes(BackgroundService):
     async def flush(self) -> None:
         """Write what waits now."""
         self._noted.clear()
-        refused: list[tuple[Scope, RecallHit]] = []
+        refused: list[_Need] = []
         # Taken out scope by scope: what a cancellation cuts off is still there for the last flush.
         while self._waiting:
-            scope = self._waiting[0][0]
-            hits = [hit for one, hit in self._waiting if one == scope]
-            self._waiting = [one for one in self._waiting if one[0] != scope]
+            scope = self._waiting[0].scope
+            needs = [need for need in self._waiting if need.scope == scope]
+            self._waiting = deque(need for need in self._waiting if need.scope != scope)
+            count = sum(len(need.found) for need in needs)
+            self._hits_waiting -= count
             try:
-                await self._storage.write(scope, partial(self._write, hits=hits))
+                await self._storage.write(scope, partial(self._write, needs=needs))
             except StorageError as error:
-                _log.warning("recall_hits_not_written", extra={"error": type(error).__name__, "hits": len(hits)})
-                refused += ((scope, hit) for hit in hits)
+                _log.warning("recall_hits_not_written", extra={"error": type(error).__name__, "hits": count})
+                refused += needs
         if refused:
-            self._waiting = [*refused, *self._waiting][-MOST_WAITING:]
+            self._waiting.extendleft(reversed(refused))
+            self._hits_waiting += sum(len(need.found) for need in refused)
+            self._bound()
             self._noted.set()
 
-    def _write(self, unit: UnitOfWork, *, hits: Sequence[RecallHit]) -> None:
-        unit.recall_hits.append(hits)
+    def _bound(self) -> None:
+        """Let the oldest hits go if more wait than may."""
+        while self._hits_waiting > MOST_WAITING:
+            oldest = self._waiting[0]
+            self._hits_waiting -= oldest.drop(self._hits_waiting - MOST_WAITING)
+            if not oldest.found:
+                self._waiting.popleft()
+
+    def _write(self, unit: UnitOfWork, *, needs: Sequence[_Need]) -> None:
+        unit.recall_hits.append([hit for need in needs for hit in need.hits()])
         unit.recall_hits.drop_expired(recalled_before=unit.now - self._keep, limit=_DROPPED_AT_ONCE)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, InvalidOptionsError
 from agentcore.recall.budget import IndexBudget
+from agentcore.recall.follower import Source
 from agentcore.recall.shelf import Shelf
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, ReadView, Storage, TextVector, UnitOfWork
@@ -94,7 +95,7 @@ class DenseRecall:
         self._thread = thread
         self._embedder = embedder
         self._options = options
-        self._shelf: Shelf[DenseIndex, IndexRow] = Shelf(storage, thread, make=_new_index, feed=_feed, budget=budget)
+        self._shelf: Shelf[DenseIndex, IndexRow] = Shelf(Source(storage, thread, _new_index, _feed), budget=budget)
         self._waiting: dict[Scope, None] = {}
         self._asked = asyncio.Event()
         self._rests_until = 0.0

@@ -33,15 +33,35 @@ _DEEPER: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
+class Question:
+    """What is asked of entries.
+
+    Args:
+        scope: Whose memory to search.
+        query: What is asked, of any length.
+        k: How many at most, 1 or more.
+        where: Conditions that entries must meet besides.
+        phrase_weight: How much neighbouring words of the query count that stand next to each other.
+        is_explained: Whether to say how scores came about.
+        vector: The query's vector, where meaning counts too.
+        near: How near the entries are to it.
+        weight: Share of the vectors.
+    """
+
     scope: Scope
     query: str
     k: int
-    where: RecallFilter | None
-    is_explained: bool
+    where: RecallFilter | None = None
+    phrase_weight: float = 0.0
+    is_explained: bool = False
     vector: Sequence[float] | None = None
     near: "Similarities | None" = None
     weight: float = 0.0
+
+    @property
+    def first_limit(self) -> int:
+        """How many to look at first."""
+        return self.k if self.phrase_weight == 0.0 else 2 * self.k
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +99,49 @@ class EntrySearch:
     ) -> None:
         self._storage = storage
         self._thread = thread
-        self._entries = entries
+        self.shelf: Final = entries
+        """The indexes."""
         self._facets = facets
         self._phrase_weight = options.phrase_weight
         self._dense = dense
 
     async def search(self, scope: Scope, query: str, *, k: int, where: RecallFilter | None) -> list[Hit]:
         """Return the *k* best active entries for *query*, best first; see `Recall.search`."""
-        question = _Question(scope=scope, query=query, k=k, where=where, is_explained=False)
-        return [hit for hit, _ in await self._ask(question)]
+        question = await self.question(scope, query, k=k)
+        return [hit for hit, _ in await self._ask(replace(question, where=where))]
 
     async def explain(
         self, scope: Scope, query: str, *, k: int, where: RecallFilter | None
     ) -> list[tuple[Hit, Explanation]]:
         """Return the same hits, each with how its score came about."""
-        question = _Question(scope=scope, query=query, k=k, where=where, is_explained=True)
-        return [(hit, why) for hit, why in await self._ask(question) if why is not None]
+        question = await self.question(scope, query, k=k)
+        asked = await self._ask(replace(question, where=where, is_explained=True))
+        return [(hit, why) for hit, why in asked if why is not None]
 
-    async def _ask(self, question: _Question) -> list[tuple[Hit, Explanation | None]]:
-        if question.k < 1:
-            raise InvalidOptionsError(field="k", value=question.k, allowed="give 1 or more")
+    async def question(self, scope: Scope, query: str, *, k: int) -> Question:
+        """Return what is to be asked, with the vector of the query where there is a model.
+
+        Raises:
+            InvalidOptionsError: *k* is below 1.
+            HostNotStartedError: recall is not open.
+        """
+        if k < 1:
+            raise InvalidOptionsError(field="k", value=k, allowed="give 1 or more")
         self._thread.require_open()
+        is_asked = self._dense is not None and bool(query.strip())
+        vector = await self._dense.query_vector(query) if self._dense is not None and is_asked else None
+        return Question(scope=scope, query=query, k=k, phrase_weight=self._phrase_weight, vector=vector)
+
+    async def compared(self, question: Question) -> Question:
+        """Return the question with how near the entries are to its vector, if it has one."""
+        if self._dense is None or question.vector is None:
+            return question
+        near = await self._dense.near(question.scope, question.vector)
+        return replace(question, near=near, weight=self._dense.weight)
+
+    async def _ask(self, question: Question) -> list[tuple[Hit, Explanation | None]]:
         if not question.query.strip():
             return []
-        if self._dense is not None:
-            question = replace(question, vector=await self._dense.query_vector(question.query))
         for _ in range(_RETRIES):
             hits = await self._attempt(question)
             if hits is not None:
@@ -111,11 +149,10 @@ class EntrySearch:
         return await self._attempt(question, is_last=True) or []
 
     async def _attempt(
-        self, question: _Question, *, is_last: bool = False
+        self, question: Question, *, is_last: bool = False
     ) -> list[tuple[Hit, Explanation | None]] | None:
         """Rank and fetch; None if a writer came between the reads of it and there is another attempt."""
-        k, weight = question.k, self._phrase_weight
-        limit = k if weight == 0.0 else 2 * k
+        limit = question.first_limit
         while True:
             look = await self._look(question, limit, is_last=is_last)
             if look is None:
@@ -124,24 +161,24 @@ class EntrySearch:
             fetched = await self._fetch(question.scope, rest, None if is_last else look.revision)
             if fetched is None:
                 return None
-            hits = await self._scored(question, look, {**look.found, **fetched})
-            # What was not looked at cannot get above the k best: its words next to each other are worth that much.
-            bound = look.ranking.scores[-1] * (1.0 + weight) if look.ranking.scores else 0.0
-            if weight == 0.0 or len(look.ranking.keys) < limit or (len(hits) >= k and bound < hits[k - 1][0].score):
-                return hits[:k]
+            found = {**look.found, **fetched} if fetched else look.found
+            if question.phrase_weight == 0.0:
+                hits = _scored(look, found, question)
+            else:
+                hits = await self._thread.run(_scored, look, found, question)
+            if _is_enough(hits, look.ranking, question, limit):
+                return hits[: question.k]
             limit *= _DEEPER
 
-    async def _look(self, question: _Question, limit: int, *, is_last: bool) -> _Look | None:
+    async def _look(self, question: Question, limit: int, *, is_last: bool) -> _Look | None:
         """Rank and fetch in one transaction; None if the filter's facets are behind it and there is another attempt."""
-        if self._dense is not None and question.vector is not None:
-            near = await self._dense.near(question.scope, question.vector)
-            question = replace(question, near=near, weight=self._dense.weight)
+        question = await self.compared(question)
+        looked = partial(_looked, question=question, limit=limit, fetched=_FETCHED_WITH_RANKING)
         if question.where is None:
-            return await self._entries.ask(question.scope, partial(_looked, question=question, limit=limit))
+            return await self.shelf.ask(question.scope, looked)
         async with self._facets.current(question.scope) as facets:
             admitted = facets.index.admitting(question.where)
-            looked = partial(_looked, question=question, limit=limit, admitted=admitted)
-            look = await self._entries.ask(question.scope, looked)
+            look = await self.shelf.ask(question.scope, partial(looked, admitted=admitted))
             return look if is_last or look.revision == facets.index.position.revision else None
 
     async def _fetch(self, scope: Scope, keys: Sequence[int], revision: int | None) -> dict[int, MemoryEntry] | None:
@@ -155,36 +192,56 @@ class EntrySearch:
             found |= read
         return found
 
-    async def _scored(
-        self, question: _Question, look: _Look, found: Mapping[int, MemoryEntry]
-    ) -> list[tuple[Hit, Explanation | None]]:
-        where, ranking = question.where, look.ranking
-        pairs = [
-            (key, score, found[key])
-            for key, score in zip(ranking.keys, ranking.scores, strict=True)
-            if key in found and found[key].is_active and (where is None or admits(where, found[key]))
-        ]
-        if self._phrase_weight == 0.0:
-            return [(Hit(entry, score), look.explanations.get(key)) for key, score, entry in pairs]
-        texts = [entry.content for _, _, entry in pairs]
-        shares = await self._thread.run(look.index.adjacencies, question.query, texts)
-        factors = [1.0 + self._phrase_weight * share for share in shares]
-        scored = sorted(
-            ((-score * factor, key, factor, entry) for (key, score, entry), factor in zip(pairs, factors, strict=True)),
-            key=lambda one: one[:2],
-        )
-        return [
-            (Hit(entry, -negative), replace(why, phrase=factor) if (why := look.explanations.get(key)) else None)
-            for negative, key, factor, entry in scored
-        ]
+
+def entries_found(view: ReadView, index: "ScopeIndex", *, question: Question) -> list[Hit]:
+    """Rank and fetch all in one view, on the recall thread, with an index that holds what the view holds."""
+    limit = question.first_limit
+    while True:
+        look = _looked(view, index, question=question, limit=limit, fetched=limit)
+        hits = _scored(look, look.found, question)
+        if _is_enough(hits, look.ranking, question, limit):
+            return [hit for hit, _ in hits[: question.k]]
+        limit *= _DEEPER
+
+
+def _scored(look: _Look, found: Mapping[int, MemoryEntry], question: Question) -> list[tuple[Hit, Explanation | None]]:
+    where, ranking, weight = question.where, look.ranking, question.phrase_weight
+    pairs = [
+        (key, score, found[key])
+        for key, score in zip(ranking.keys, ranking.scores, strict=True)
+        if key in found and found[key].is_active and (where is None or admits(where, found[key]))
+    ]
+    if weight == 0.0:
+        return [(Hit(entry, score), look.explanations.get(key)) for key, score, entry in pairs]
+    shares = look.index.adjacencies(question.query, [entry.content for _, _, entry in pairs])
+    factors = [1.0 + weight * share for share in shares]
+    scored = sorted(
+        ((-score * factor, key, factor, entry) for (key, score, entry), factor in zip(pairs, factors, strict=True)),
+        key=lambda one: one[:2],
+    )
+    return [
+        (Hit(entry, -negative), replace(why, phrase=factor) if (why := look.explanations.get(key)) else None)
+        for negative, key, factor, entry in scored
+    ]
+
+
+def _is_enough(
+    hits: Sequence[tuple[Hit, Explanation | None]], ranking: "Ranking", question: Question, limit: int
+) -> bool:
+    """Tell whether nothing that was not looked at can be among the k best: its words next to each other count most."""
+    weight, k = question.phrase_weight, question.k
+    if weight == 0.0 or len(ranking.keys) < limit:
+        return True
+    return len(hits) >= k and ranking.scores[-1] * (1.0 + weight) < hits[k - 1][0].score
 
 
 def _looked(
     view: ReadView,
     index: "ScopeIndex",
     *,
-    question: _Question,
+    question: Question,
     limit: int,
+    fetched: int,
     admitted: "Admitted | None" = None,
 ) -> _Look:
     decay, now_us = view.decay, to_micros(view.now)
@@ -198,7 +255,7 @@ def _looked(
     if question.is_explained:
         plain = index.explain(query, ranking.keys, decay=decay, now_us=now_us)
         explained = {key: replace(why, dense=parts.get(key)) for key, why in plain.items()}
-    found = view.entries.by_keys(ranking.keys[:_FETCHED_WITH_RANKING])
+    found = view.entries.by_keys(ranking.keys[:fetched])
     return _Look(index, ranking, index.position.revision, explained, found)
 
 

@@ -1,7 +1,7 @@
 """Finding: an entry or a turn in one ranking, and what it repeats."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agentcore.domain.conversation import Turn, spoken_line
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef
@@ -20,12 +20,13 @@ class Finding:
     record: MemoryEntry | Turn
     score: float
     goes_back_to: frozenset[SourceRef] = frozenset()
+    reference: SourceRef = field(init=False)
+    """The record itself."""
 
-    @property
-    def reference(self) -> SourceRef:
-        """The record itself."""
+    def __post_init__(self) -> None:
+        """Name the record, once for the many who ask."""
         kind = SourceKind.TURN if isinstance(self.record, Turn) else SourceKind.ENTRY
-        return SourceRef(kind, self.record.id)
+        object.__setattr__(self, "reference", SourceRef(kind, self.record.id))
 
     @property
     def text(self) -> str:
@@ -61,12 +62,14 @@ class Told:
     def add(self, finding: Finding) -> None:
         """Note that the reader gets *finding*, and with it what it goes back to."""
         self._known.add(finding.reference)
-        self._known |= finding.goes_back_to
+        self._known.update(finding.goes_back_to)
 
     def repeats(self, finding: Finding) -> bool:
         """Tell whether the reader has the finding already, or something made of it, or all that it was made of."""
         if finding.reference in self._known:
             return True
+        if not finding.goes_back_to:
+            return False
         turns = {ref for ref in finding.goes_back_to if ref.kind is SourceKind.TURN}
         return bool(turns) and turns <= self._known
 

@@ -19,7 +19,16 @@ def lineages(view: ReadView, entries: Sequence[MemoryEntry]) -> dict[str, frozen
     known = {entry.id: entry for entry in entries}
     seen = set(known)
     found = list(entries)
-    while ahead := {ref.id for entry in found for ref in _parents(entry) if ref.kind is SourceKind.ENTRY} - seen:
+    while (
+        ahead := {
+            ref.id
+            for entry in found
+            if entry.sources or entry.absorbed
+            for ref in _parents(entry)
+            if ref.kind is SourceKind.ENTRY
+        }
+        - seen
+    ):
         seen |= ahead
         found = view.entries.get_many(ahead)
         known.update((entry.id, entry) for entry in found)
@@ -31,6 +40,8 @@ def _parents(entry: MemoryEntry) -> set[SourceRef]:
 
 
 def _followed(entry: MemoryEntry, known: dict[str, MemoryEntry]) -> frozenset[SourceRef]:
+    if not entry.sources and not entry.absorbed:
+        return frozenset()
     itself = SourceRef(SourceKind.ENTRY, entry.id)
     found: set[SourceRef] = set()
     ahead = [entry]

@@ -77,8 +77,8 @@ class RecallOptions:
     """Memory that the indexes of all scopes may take; the one unused for longest makes room, and is built again when
     asked."""
     snapshot_from: int | None = 20_000
-    """Entries from which the index of a scope is kept in a file beside the database, so that the next start need not
-    cut every text into words again; None keeps none."""
+    """Entries, or turns, from which a scope's index of them is kept in a file beside the database, so that the next
+    start need not cut every text into words again; None keeps none."""
 
     def __post_init__(self) -> None:
         """Refuse values that have no meaning."""

@@ -11,14 +11,16 @@ from agentcore.recall.budget import IndexBudget
 from agentcore.recall.dense import DenseOptions, DenseRecall, Embedder
 from agentcore.recall.entry_search import EntrySearch
 from agentcore.recall.explanation import Explanation
+from agentcore.recall.follower import Source
 from agentcore.recall.hit import Hit
-from agentcore.recall.index_keeper import IndexKeeper
+from agentcore.recall.index_keeper import IndexKeeper, Kind
 from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.shelf import Shelf
 from agentcore.recall.skill_recall import SkillRecall
 from agentcore.recall.thread import RecallThread
-from agentcore.recall.turn_recall import TurnRecall
+from agentcore.recall.together import Together
+from agentcore.recall.turn_recall import TURNS, TurnRecall
 from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, ReadView, Storage
 
 if TYPE_CHECKING:
@@ -68,15 +70,10 @@ class Recall:
         self._thread = RecallThread()
         self._budget = IndexBudget(self._options.index_bytes)
         self._entries: Shelf[ScopeIndex, IndexRow] = Shelf(
-            storage,
-            self._thread,
-            make=self._new_index,
-            feed=_feed,
-            budget=self._budget,
-            keeper=self._keeper(folder),
+            Source(storage, self._thread, self._new_index, _feed, self._keeper(folder, _ENTRIES)), budget=self._budget
         )
         self._facets: Shelf[Facets, FacetRow] = Shelf(
-            storage, self._thread, make=self._new_facets, feed=_facets, budget=self._budget
+            Source(storage, self._thread, self._new_facets, _facets), budget=self._budget
         )
         self.dense: Final = self._new_dense(embedder, dense or DenseOptions())
         """What vectors say of entries; None without an embedder."""
@@ -88,10 +85,14 @@ class Recall:
             options=self._options,
             dense=self.dense,
         )
-        self.turns: Final = TurnRecall(storage, self._thread, options=self._options.turns, budget=self._budget)
+        self.turns: Final = self._new_turns(folder)
         """Finds turns of the conversation log."""
         self.skills: Final = SkillRecall(storage, self._thread, budget=self._budget)
         """Finds skills."""
+        self.together: Final = Together(
+            storage, self._thread, entries=self._search, turns=self.turns, skills=self.skills
+        )
+        """Finds entries and turns in one ranking."""
 
     def on(self, storage: Storage) -> "Recall":
         """Return an unopened recall by words, with the same settings, on another storage."""
@@ -212,10 +213,14 @@ class Recall:
             return None
         return DenseRecall(self._storage, self._thread, budget=self._budget, embedder=embedder, options=options)
 
-    def _keeper(self, folder: Path | None) -> IndexKeeper | None:
+    def _new_turns(self, folder: Path | None) -> TurnRecall:
+        options, keeper = self._options.turns, self._keeper(folder, TURNS)
+        return TurnRecall(self._storage, self._thread, options=options, budget=self._budget, keeper=keeper)
+
+    def _keeper(self, folder: Path | None, kind: Kind) -> IndexKeeper | None:
         if folder is None or self._options.snapshot_from is None:
             return None
-        return IndexKeeper(folder, self._storage, self._thread, least=self._options.snapshot_from)
+        return IndexKeeper(folder, self._storage, self._thread, kind, least=self._options.snapshot_from)
 
     def _new_index(self) -> "ScopeIndex":
         # Opening a host must not pay for NumPy: the first query does, on the recall thread.
@@ -235,3 +240,6 @@ def _feed(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[IndexR
 
 def _facets(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[FacetRow]:
     return view.entries.facets_since(position, limit=limit)
+
+
+_ENTRIES: Final = Kind("index", "recall.snapshot", _feed)

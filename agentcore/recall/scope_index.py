@@ -12,13 +12,13 @@ from agentcore.recall.dense_index import Similarities
 from agentcore.recall.explanation import DenseScore, Explanation, TermScore
 from agentcore.recall.facets import Admitted
 from agentcore.recall.fusion import fuse
-from agentcore.recall.index import Bm25Index, best
-from agentcore.recall.lists import Floats, Keys, Lists
+from agentcore.recall.index import FEW, Bm25Index, best
+from agentcore.recall.lists import Floats, Keys
 from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.neighbours import alike, similar
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.ranking import Ranking
-from agentcore.recall.snapshot import Snapshot
+from agentcore.recall.snapshot import Kept, Snapshot
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.recall.weighting import lucene_idf
 from agentcore.stores.protocols import FeedPosition, IndexRow
@@ -72,7 +72,12 @@ class ScopeIndex:
         live = [row for row in latest.values() if row.live]
         self.drop(latest.keys() - {row.key for row in live})
         terms = [self._terms(row.text) for row in live]
-        self._index.update_many([row.key for row in live], terms, [(row.base, row.last_seen_us) for row in live])
+        values = [(row.base, row.last_seen_us) for row in live]
+        if len(live) < FEW:
+            for row, its_terms, its_values in zip(live, terms, values, strict=True):
+                self._index.update(row.key, its_terms, its_values)
+        else:
+            self._index.update_many([row.key for row in live], terms, values)
 
     def reach(self, position: FeedPosition) -> None:
         """Note that everything up to *position* has been taken over."""
@@ -93,14 +98,14 @@ class ScopeIndex:
     def adopt(self, snapshot: Snapshot) -> None:
         """Take what was kept of the index in place of what is here."""
         self._index = self._empty()
-        self._index.postings.lists = snapshot.lists
+        self._index.postings.lists = snapshot.kept.lists
         self.position = snapshot.position
         self.unkept = 0
 
-    def kept(self) -> Lists:
-        """Return the lists without tombstones, to be kept."""
+    def kept(self) -> Kept:
+        """Return what the index is made of, without tombstones."""
         self._index.compact()
-        return self._index.postings.lists
+        return Kept(self._index.postings.lists)
 
     def rank(
         self, query: str, *, decay: Decay, now_us: int, limit: int | None, admitted: Admitted | None = None

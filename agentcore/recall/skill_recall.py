@@ -2,19 +2,19 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.memory import Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.budget import IndexBudget
+from agentcore.recall.follower import Source
 from agentcore.recall.shelf import Shelf
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, SkillRow, Storage
 
 if TYPE_CHECKING:
-    from agentcore.recall.ranking import Ranking
     from agentcore.recall.skill_index import SkillIndex
 
 
@@ -41,19 +41,15 @@ class SkillRecall:
     """
 
     def __init__(self, storage: Storage, thread: RecallThread, *, budget: IndexBudget) -> None:
-        self._storage = storage
         self._thread = thread
-        self._skills: Shelf[SkillIndex, SkillRow] = Shelf(
-            storage,
-            thread,
-            make=self._new_index,
-            feed=_feed,
-            budget=budget,
+        self.shelf: Final[Shelf[SkillIndex, SkillRow]] = Shelf(
+            Source(storage, thread, self._new_index, _feed), budget=budget
         )
+        """The indexes."""
 
     async def close(self) -> None:
         """Drop every index."""
-        await self._skills.close()
+        await self.shelf.close()
 
     async def search(self, scope: Scope, query: str, *, k: int = 10) -> list[SkillHit]:
         """Return the *k* best active skills for *query*, best first; equal scores in the order of arrival.
@@ -72,9 +68,7 @@ class SkillRecall:
         self._thread.require_open()
         if not query.strip():
             return []
-        async with self._skills.current(scope) as current:
-            ranking = await self._thread.run(partial(current.index.rank, query, limit=k))
-        return await self._storage.read(scope, partial(_fetched, ranking=ranking)) if ranking.keys else []
+        return await self.shelf.ask(scope, partial(skills_found, query=query, k=k))
 
     def _new_index(self) -> "SkillIndex":
         # Opening a host must not pay for NumPy: the first query does, on the recall thread.
@@ -87,7 +81,9 @@ def _feed(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[SkillR
     return view.skills.changes_since(position, limit=limit)
 
 
-def _fetched(view: ReadView, *, ranking: "Ranking") -> list[SkillHit]:
+def skills_found(view: ReadView, index: "SkillIndex", *, query: str, k: int) -> list[SkillHit]:
+    """Rank and fetch, on the recall thread, with an index that holds what the view holds."""
+    ranking = index.rank(query, limit=k)
     found = view.skills.by_keys(ranking.keys)
     return [
         SkillHit(found[key], score)

@@ -1,7 +1,7 @@
 """A scope's index as a file: raw arrays behind a header, sealed by a checksum; nothing in it is ever executed."""
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from importlib.metadata import version
@@ -15,7 +15,7 @@ import orjson
 from agentcore.recall.lists import Lists, Shapes, TermIds
 from agentcore.stores.protocols import FeedPosition
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Grows with every change of the layout, of our tokenizer or of the text that is indexed."""
 
 _MAGIC: Final = b"agentcore recall index\n"
@@ -28,26 +28,41 @@ class UnusableSnapshotError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What an index is made of.
+
+    Args:
+        lists: Its postings, without tombstones.
+        names: Texts that the index has beside them.
+        beside: Whole numbers that it has beside them, of 8 bytes.
+    """
+
+    lists: Lists
+    names: Sequence[str] = ()
+    beside: "Sequence[array[int]]" = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """What is in the file.
 
     Args:
-        lists: The index, without tombstones.
+        kept: The index.
         position: How far it had followed the change feed.
         seal: The file's checksum, in hexadecimal digits.
     """
 
-    lists: Lists
+    kept: Kept
     position: FeedPosition
     seal: str
 
 
-def write_snapshot(path: Path, lists: Lists, position: FeedPosition, *, scope: str) -> str:
+def write_snapshot(path: Path, kept: Kept, position: FeedPosition, *, scope: str) -> str:
     """Write a file that must not exist; return its seal.
 
     Args:
         path: Where.
-        lists: The index, without tombstones.
+        kept: The index.
         position: How far it has followed the change feed.
         scope: Whose index it is.
 
@@ -56,7 +71,7 @@ def write_snapshot(path: Path, lists: Lists, position: FeedPosition, *, scope: s
     """
     seal = blake2b(digest_size=_SEAL_BYTES)
     with path.open("xb") as file:
-        for part in _parts(lists, position, scope):
+        for part in _parts(kept, position, scope):
             seal.update(part)
             file.write(part)
         file.write(seal.digest())
@@ -87,9 +102,10 @@ def read_snapshot(path: Path, *, scope: str) -> Snapshot:
         raise UnusableSnapshotError("its parts do not fit together") from error
 
 
-def _parts(lists: Lists, position: FeedPosition, scope: str) -> Iterator[bytes | memoryview]:
+def _parts(kept: Kept, position: FeedPosition, scope: str) -> Iterator[bytes | memoryview]:
+    lists, names = kept.lists, orjson.dumps(list(kept.names))
     terms = "\n".join(lists.terms).encode("utf-8", "surrogatepass")
-    arrays = _arrays(lists)
+    arrays = [*_arrays(lists), *kept.beside]
     header = orjson.dumps(
         {
             "format": FORMAT,
@@ -99,6 +115,8 @@ def _parts(lists: Lists, position: FeedPosition, scope: str) -> Iterator[bytes |
             "widths": [one.itemsize for one in arrays],
             "sizes": [len(one) for one in arrays],
             "columns": len(lists.columns),
+            "beside": len(kept.beside),
+            "names_size": len(names),
             "terms": len(lists.terms),
             "terms_size": len(terms),
         },
@@ -106,6 +124,7 @@ def _parts(lists: Lists, position: FeedPosition, scope: str) -> Iterator[bytes |
     yield _MAGIC
     yield len(header).to_bytes(_LENGTH_BYTES, "little")
     yield header
+    yield names
     yield terms
     for one in chain(arrays, lists.postings):
         yield memoryview(one).cast("B")
@@ -127,9 +146,11 @@ def _decoded(content: memoryview, scope: str, seal: str) -> Snapshot:
     rest = content[start + length :]
     take = _taker(rest)
     lists = Lists(columns=tuple(array("d") for _ in range(header["columns"])), shapes=Shapes())
+    names: list[str] = orjson.loads(take(header["names_size"]))
     terms = bytes(take(header["terms_size"])).decode("utf-8", "surrogatepass")
     lists.terms = terms.split("\n") if header["terms"] else []
-    arrays = _arrays(lists)
+    beside: list[array[int]] = [array("q") for _ in range(header["beside"])]
+    arrays = [*_arrays(lists), *beside]
     for one, width, size in zip(arrays, header["widths"], header["sizes"], strict=True):
         if one.itemsize != width:
             raise UnusableSnapshotError("it is of another kind of machine")
@@ -142,7 +163,7 @@ def _decoded(content: memoryview, scope: str, seal: str) -> Snapshot:
     if len(take(1)) or len({len(lists.terms), len(lists.frequencies), header["terms"]}) != 1:
         raise UnusableSnapshotError("its parts do not fit together")
     _complete(lists)
-    return Snapshot(lists, FeedPosition(**header["position"]), seal)
+    return Snapshot(Kept(lists, names, beside), FeedPosition(**header["position"]), seal)
 
 
 def _tokenizer() -> str:

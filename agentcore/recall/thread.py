@@ -3,9 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeAlias, TypeVar
 
 from agentcore.errors import HostNotStartedError
 
@@ -17,40 +19,48 @@ _log = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_Queue: TypeAlias = "SimpleQueue[Callable[[], None] | None]"
+
 
 class RecallThread:
-    """Runs whatever touches an index, one thing after the other; lives as long as recall is open."""
+    """Runs whatever touches an index, one thing after the other; lives as long as recall is open.
+
+    A thread of its own instead of an executor: an executor's future and asyncio's around it take longer than waking the
+    thread does, and a query waits for that every time.
+    """
 
     def __init__(self) -> None:
-        self._pool: ThreadPoolExecutor | None = None
+        self._queue: _Queue | None = None
+        self._thread: Thread | None = None
         self._tokenizer: Tokenizer | None = None
         self._leisurely: set[Callable[[], bool]] = set()
 
     def start(self) -> None:
         """Open; the thread itself begins with the first work."""
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="agentcore-recall")
+        self._queue = SimpleQueue()
 
     async def stop(self) -> None:
-        """Finish the slice under way and close."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            await asyncio.to_thread(pool.shutdown)
+        """Finish what is under way and close."""
+        queue, self._queue = self._queue, None
+        thread, self._thread = self._thread, None
+        if queue is not None and thread is not None:
+            queue.put(None)
+            await asyncio.to_thread(thread.join)
         self._leisurely.clear()
 
     @property
     def is_open(self) -> bool:
         """Whether it takes work."""
-        return self._pool is not None
+        return self._queue is not None
 
-    def require_open(self) -> ThreadPoolExecutor:
-        """Return the thread.
+    def require_open(self) -> None:
+        """Refuse to go on.
 
         Raises:
             HostNotStartedError: recall is not open.
         """
-        if self._pool is None:
+        if self._queue is None:
             raise HostNotStartedError(service="recall")
-        return self._pool
 
     def tokenizer(self) -> "Tokenizer":
         """Return what cuts texts for every index; to be called on the thread alone."""
@@ -69,14 +79,12 @@ class RecallThread:
         Raises:
             HostNotStartedError: recall is not open.
         """
-        job = self.require_open().submit(partial(call, *args, **kwargs))
+        job: _Job[T] = _Job(partial(call, *args, **kwargs), asyncio.get_running_loop())
+        self._put(job.run)
         try:
-            return await asyncio.wrap_future(job)
+            return await job.answer
         except asyncio.CancelledError:
-            if not job.cancel():
-                under_way = asyncio.wrap_future(job)
-                await asyncio.wait([under_way])
-                under_way.exception()
+            await job.withdrawn()
             raise
 
     def at_leisure(self, work: Callable[[], bool]) -> None:
@@ -85,25 +93,100 @@ class RecallThread:
         Args:
             work: Does a few milliseconds of something and tells whether there is more; the same is not begun twice.
         """
-        if self._pool is not None and work not in self._leisurely:
+        if self._queue is not None and work not in self._leisurely:
             self._leisurely.add(work)
-            self._submit(work)
+            self._put(partial(self._continue, work))
 
-    def _submit(self, work: Callable[[], bool]) -> None:
-        self.require_open().submit(self._continue, work).add_done_callback(_tell_of_failure)
+    def _put(self, call: Callable[[], None]) -> None:
+        if self._queue is None:
+            raise HostNotStartedError(service="recall")
+        self._queue.put(call)
+        if self._thread is None:
+            # A process that ends without stopping its host does not wait for it.
+            self._thread = Thread(target=_work, args=(self._queue,), name="agentcore-recall", daemon=True)
+            self._thread.start()
 
     def _continue(self, work: Callable[[], bool]) -> None:
+        more = False
         try:
             more = work()
-        except BaseException:
-            self._leisurely.discard(work)
-            raise
-        if more and self._pool is not None:
-            self._submit(work)
+        except Exception:  # noqa: BLE001 - queries go on, whatever becomes of tidying
+            _log.exception("recall_tidying_failed")
+        queue = self._queue
+        if more and queue is not None:
+            queue.put(partial(self._continue, work))
         else:
             self._leisurely.discard(work)
 
 
-def _tell_of_failure(future: "Future[None]") -> None:
-    if not future.cancelled() and (error := future.exception()) is not None:
-        _log.error("recall_tidying_failed", exc_info=error)
+class _Job(Generic[T]):
+    """One call: from who asks for it on the event loop to the thread, and back.
+
+    Args:
+        call: What to run.
+        loop: Where it is waited for.
+    """
+
+    __slots__ = ("_call", "_ended", "_is_over", "_loop", "_turn", "answer")
+
+    def __init__(self, call: Callable[[], T], loop: asyncio.AbstractEventLoop) -> None:
+        self._call = call
+        self._loop = loop
+        self.answer: asyncio.Future[T] = loop.create_future()
+        # Whoever takes the one thing out of it decides, in one step, whether the call runs.
+        self._turn = [True]
+        self._is_over = False
+        self._ended: asyncio.Future[None] | None = None
+
+    def run(self) -> None:
+        """Run the call on the thread, if it is still wanted, and have the loop told."""
+        if not self._taken():
+            return
+        tell: Callable[[], None]
+        try:
+            tell = partial(self._succeed, self._call())
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to who asked
+            tell = partial(self._fail, error)
+        # A loop that was closed meanwhile has nobody who waits.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(tell)
+
+    async def withdrawn(self) -> None:
+        """Have the call not run, or wait until it has ended."""
+        if self._taken() or self._is_over:
+            return
+        self._ended = self._loop.create_future()
+        while not self._ended.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait((self._ended,))
+
+    def _taken(self) -> bool:
+        try:
+            return self._turn.pop()
+        except IndexError:
+            return False
+
+    def _succeed(self, answer: T) -> None:
+        self._end()
+        if not self.answer.done():
+            self.answer.set_result(answer)
+
+    def _fail(self, error: BaseException) -> None:
+        self._end()
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+    def _end(self) -> None:
+        self._is_over = True
+        if self._ended is not None:
+            self._ended.set_result(None)
+
+
+def _work(queue: _Queue) -> None:
+    while True:
+        call = queue.get()
+        if call is None:
+            return
+        call()
+        # The last answer does not stay until the next question.
+        del call

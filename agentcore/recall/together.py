@@ -1,19 +1,27 @@
 """Entries and turns in one ranking, each backed by the other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Final
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from agentcore.domain.filters import TurnFilter
 from agentcore.domain.memory import SourceKind, SourceRef
 from agentcore.domain.scope import Scope
+from agentcore.recall.asking import ask
+from agentcore.recall.entry_search import EntrySearch, Question, entries_found
 from agentcore.recall.finding import Finding, without_repeats_first
+from agentcore.recall.follower import Follower
 from agentcore.recall.hit import Hit
 from agentcore.recall.lineage import lineages
-from agentcore.recall.recall import Recall
-from agentcore.recall.turn_recall import TurnHit
+from agentcore.recall.skill_recall import SkillHit, SkillRecall, skills_found
+from agentcore.recall.thread import RecallThread
+from agentcore.recall.turn_recall import TurnHit, TurnRecall, turns_found
 from agentcore.stores.protocols import ReadView, Storage
+
+if TYPE_CHECKING:
+    from agentcore.recall.scope_index import ScopeIndex
+    from agentcore.recall.turn_index import TurnIndex
 
 _LEAST: Final = 50
 """Candidates of each kind: an entry with few of the words may have the best evidence."""
@@ -25,8 +33,20 @@ TURN_WEIGHT: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """What answers a query.
+
+    Args:
+        findings: Entries and turns, best first.
+        skills: Skills, best first.
+    """
+
+    findings: list[Finding]
+    skills: list[SkillHit]
+
+
 class Together:
-    """Finds entries and turns at once; lives as long as recall.
+    """Finds entries and turns at once; lives as long as `Recall`, which opens and closes it.
 
     An entry scores `(own + 2 * evidence) / 3`: its recall score as a share of the best entry's, and that of the best
     turn it goes back to as a share of the best turn's. A turn scores 0.7 of its share. An entry that was not made of
@@ -34,35 +54,79 @@ class Together:
 
     Args:
         storage: Where the records are.
-        recall: Finds each kind.
+        thread: What owns the indexes.
+        entries: Finds entries.
+        turns: Finds turns.
+        skills: Finds skills.
     """
 
-    storage: Storage
-    recall: Recall
+    def __init__(
+        self,
+        storage: Storage,
+        thread: RecallThread,
+        *,
+        entries: EntrySearch,
+        turns: TurnRecall,
+        skills: SkillRecall,
+    ) -> None:
+        self._storage = storage
+        self._thread = thread
+        self._entries = entries
+        self._turns = turns
+        self._skills = skills
 
-    async def search(self, scope: Scope, query: str, *, k: int, turns: TurnFilter | None = None) -> list[Finding]:
+    async def search(
+        self, scope: Scope, query: str, *, k: int, turns: TurnFilter | None = None, skills: int = 0
+    ) -> Found:
         """Return the *k* best entries and turns for *query*, best first, repeats behind everything else.
+
+        All of it is found in one view of the scope, on the recall thread.
 
         Args:
             scope: Whose records to search.
             query: What is asked, of any length; one without a word finds nothing.
             k: How many at most, 1 or more.
             turns: Conditions that turns must meet.
+            skills: How many skills are sought beside them.
 
         Raises:
             InvalidOptionsError: *k* is below 1.
             HostNotStartedError: recall is not open.
         """
-        hits = await self.recall.search(scope, query, k=max(k, _LEAST))
-        made_of = await self.storage.read(scope, partial(_lineages, hits=hits)) if hits else {}
-        named = {ref.id for refs in made_of.values() for ref in refs if ref.kind is SourceKind.TURN}
-        said, evidence = await self.recall.turns.search_and_score(scope, query, named, k=max(k, _LEAST), where=turns)
-        evidence |= {hit.turn.id: hit.score for hit in said}
-        return without_repeats_first(_merged(hits, made_of, said, evidence))[:k]
+        question = await self._entries.question(scope, query, k=k)
+        if not query.strip():
+            return Found([], [])
+        question = await self._entries.compared(question)
+        async with AsyncExitStack() as stack:
+            entry_index, of_entries = await stack.enter_async_context(self._entries.shelf.held(scope))
+            turn_index, of_turns = await stack.enter_async_context(self._turns.shelf.held(scope))
+            followers: list[Follower[Any, Any]] = [of_entries, of_turns]
+            skill_index = None
+            if skills:
+                skill_index, of_skills = await stack.enter_async_context(self._skills.shelf.held(scope))
+                followers.append(of_skills)
+
+            def look(view: ReadView) -> Found:
+                findings = _findings(view, entry_index, turn_index, question, turns)
+                return Found(findings, skills_found(view, skill_index, query=query, k=skills) if skill_index else [])
+
+            return await ask(self._storage, self._thread, scope, followers, look)
 
 
-def _lineages(view: ReadView, *, hits: Sequence[Hit]) -> dict[str, frozenset[SourceRef]]:
-    return lineages(view, [hit.entry for hit in hits])
+def _findings(
+    view: ReadView,
+    entry_index: "ScopeIndex",
+    turn_index: "TurnIndex",
+    question: Question,
+    where: TurnFilter | None,
+) -> list[Finding]:
+    wanted = max(question.k, _LEAST)
+    hits = entries_found(view, entry_index, question=replace(question, k=wanted))
+    made_of = lineages(view, [hit.entry for hit in hits])
+    named = {ref.id for refs in made_of.values() for ref in refs if ref.kind is SourceKind.TURN}
+    said, evidence = turns_found(view, turn_index, query=question.query, k=wanted, where=where, named=named)
+    evidence |= {hit.turn.id: hit.score for hit in said}
+    return without_repeats_first(_merged(hits, made_of, said, evidence))[: question.k]
 
 
 def _merged(

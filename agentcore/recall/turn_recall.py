@@ -10,13 +10,14 @@ from agentcore.domain.filters import TurnFilter
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.budget import IndexBudget
+from agentcore.recall.follower import Source
+from agentcore.recall.index_keeper import IndexKeeper, Kind
 from agentcore.recall.options import TurnOptions
 from agentcore.recall.shelf import Shelf
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, Storage, TurnRow
 
 if TYPE_CHECKING:
-    from agentcore.recall.ranking import Ranking
     from agentcore.recall.turn_index import TurnIndex
 
 _MOST: Final = 10_000
@@ -43,17 +44,28 @@ class TurnRecall:
         thread: What owns the indexes.
         options: How to rank.
         budget: Makes room when all indexes together take too much memory.
+        keeper: Keeps large indexes over restarts; None keeps none.
     """
 
-    def __init__(self, storage: Storage, thread: RecallThread, *, options: TurnOptions, budget: IndexBudget) -> None:
-        self._storage = storage
+    def __init__(
+        self,
+        storage: Storage,
+        thread: RecallThread,
+        *,
+        options: TurnOptions,
+        budget: IndexBudget,
+        keeper: IndexKeeper | None = None,
+    ) -> None:
         self._thread = thread
         self._options = options
-        self._turns: Shelf[TurnIndex, TurnRow] = Shelf(storage, thread, make=self._new_index, feed=_feed, budget=budget)
+        self.shelf: Final[Shelf[TurnIndex, TurnRow]] = Shelf(
+            Source(storage, thread, self._new_index, _feed, keeper), budget=budget
+        )
+        """The indexes."""
 
     async def close(self) -> None:
         """Drop every index."""
-        await self._turns.close()
+        await self.shelf.close()
 
     async def search(self, scope: Scope, query: str, *, k: int = 10, where: TurnFilter | None = None) -> list[TurnHit]:
         """Return the *k* best turns for *query*, best first; equal scores in the order of arrival.
@@ -70,23 +82,12 @@ class TurnRecall:
             InvalidOptionsError: *k* is below 1.
             HostNotStartedError: recall is not open.
         """
-        return (await self.search_and_score(scope, query, (), k=k, where=where))[0]
-
-    async def search_and_score(
-        self, scope: Scope, query: str, turn_ids: Collection[str], *, k: int, where: TurnFilter | None = None
-    ) -> tuple[list[TurnHit], dict[str, float]]:
-        """Return the same, and by id what the turns of *turn_ids* score that match at all, admitted or not."""
         if k < 1:
             raise InvalidOptionsError(field="k", value=k, allowed="give 1 or more")
         self._thread.require_open()
         if not query.strip():
-            return [], {}
-        named = await self._storage.read(scope, lambda view: view.turns.keys_of(turn_ids)) if turn_ids else {}
-        async with self._turns.current(scope) as current:
-            rank = partial(current.index.rank_and_score, query, named.values(), limit=min(k, _MOST), where=where)
-            ranking, scores = await self._thread.run(rank)
-        hits = await self._storage.read(scope, partial(_fetched, ranking=ranking)) if ranking.keys else []
-        return hits, {turn_id: scores[key] for turn_id, key in named.items() if key in scores}
+            return []
+        return (await self.shelf.ask(scope, partial(turns_found, query=query, k=k, where=where)))[0]
 
     def _new_index(self) -> "TurnIndex":
         # Opening a host must not pay for NumPy: the first query does, on the recall thread.
@@ -99,7 +100,27 @@ def _feed(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[TurnRo
     return view.turns.changes_since(position, limit=limit)
 
 
-def _fetched(view: ReadView, *, ranking: "Ranking") -> list[TurnHit]:
+def turns_found(
+    view: ReadView,
+    index: "TurnIndex",
+    *,
+    query: str,
+    k: int,
+    where: TurnFilter | None = None,
+    named: Collection[str] = (),
+) -> tuple[list[TurnHit], dict[str, float]]:
+    """Rank and fetch, on the recall thread, with an index that holds what the view holds.
+
+    Returns:
+        The hits, and by id what the turns of *named* score that match at all, admitted or not.
+    """
+    keys = view.turns.keys_of(named) if named else {}
+    ranking, scores = index.rank_and_score(query, keys.values(), limit=min(k, _MOST), where=where)
     found = view.turns.by_keys(ranking.keys)
     pairs = zip(ranking.keys, ranking.scores, strict=True)
-    return [TurnHit(found[key], score) for key, score in pairs if key in found]
+    hits = [TurnHit(found[key], score) for key, score in pairs if key in found]
+    return hits, {turn_id: scores[key] for turn_id, key in keys.items() if key in scores}
+
+
+TURNS: Final = Kind("turns", "recall.snapshot.turns", _feed)
+"""What is kept of turns."""

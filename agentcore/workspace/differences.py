@@ -1,14 +1,13 @@
 """What two texts of a document differ in, item by item, and the same done to a third."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from agentcore.domain.text import fold_key
-from agentcore.workspace.document import Document
-from agentcore.workspace.edit import Append, Edit, EditRefusal, Refused, Remove
+from agentcore.workspace.document import Document, Said
+from agentcore.workspace.edit import Append, Edit, EditRefusal, Refused, Remove, Replace
 from agentcore.workspace.item import Item, ItemKind, SectionPath
-
-Said = tuple[SectionPath, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,29 +17,39 @@ class Difference:
     Attributes:
         gone: Items that are no more.
         come: Items that are new.
+        heirs: Those of the new ones that stand where one stood that is no more, by its id.
     """
 
     gone: tuple[Item, ...]
     come: tuple[Item, ...]
+    heirs: Mapping[str, Item] = field(default_factory=dict[str, Item])
 
     def done_to(self, document: Document) -> "Redone":
         """Take out of *document* what is gone and add what is new; whatever else it says stays.
 
         What it says already counts as added, and what it does not say counts as taken out: done twice, it is done once.
+        What stands between marks to be kept, and did not before, is not taken out.
         """
-        missing = [item for item in self.gone if document.item(item.id) is None]
-        edits: list[Edit] = [Remove(item.id) for item in self.gone if document.item(item.id) is not None]
         there = {(item.section, item.text) for item in document.items}
+        edits, refused, placed = list[Edit](), list[Refused](), set[str]()
+        for item in self.gone:
+            now, heir = document.item(item.id), self.heirs.get(item.id)
+            if now is None or (now.is_kept and not item.is_kept):
+                reason = EditRefusal.NOT_FOUND if now is None else EditRefusal.NOT_EDITABLE
+                refused.append(Refused(Remove(item.id), reason))
+            elif heir is not None and heir.kind is not ItemKind.BLOCK and (heir.section, heir.text) not in there:
+                edits.append(Replace(item.id, heir.text))
+                placed.add(heir.id)
+            else:
+                edits.append(Remove(item.id))
         new: dict[SectionPath, list[str]] = {}
-        refused = list[Refused]()
         for item in self.come:
             if item.kind is ItemKind.BLOCK:
                 refused.append(Refused(Append(item.section, (item.text,)), EditRefusal.NOT_EDITABLE))
-            elif (item.section, item.text) not in there:
+            elif item.id not in placed and (item.section, item.text) not in there:
                 new.setdefault(item.section, []).append(item.text)
         edits += [Append(section, tuple(texts)) for section, texts in new.items()]
         edited = document.edited(edits)
-        refused += [Refused(Remove(item.id), EditRefusal.NOT_FOUND) for item in missing]
         return Redone(edited.document, (*refused, *edited.refused))
 
 
@@ -64,8 +73,12 @@ def difference(before: Document, after: Document) -> Difference:
         >>> told = difference(Document("- Ana\n- Bo\n"), Document("- Bo\n- Cy\n"))
         >>> [item.text for item in told.gone], [item.text for item in told.come]
         (['Ana'], ['Cy'])
+        >>> renamed = difference(Document("- Ana\n- Bo\n"), Document("- Eva\n- Bo\n"))
+        >>> renamed.done_to(Document("- Ana\n- Cy\n")).document.text
+        '- Eva\n- Cy\n'
     """
-    return Difference(_beyond(before, after), _beyond(after, before))
+    gone, come = _beyond(before, after), _beyond(after, before)
+    return Difference(gone, come, _heirs(_runs(before, gone), _runs(after, come)))
 
 
 def own_after(own: tuple[str, ...], before: Document, after: Document) -> tuple[str, ...]:
@@ -78,6 +91,27 @@ def own_after(own: tuple[str, ...], before: Document, after: Document) -> tuple[
 def own_left(own: tuple[str, ...], document: Document) -> tuple[str, ...]:
     """Return which of *own* the document still holds."""
     return tuple(sorted(set(own) & {fold_key(item.text) for item in document.items}))
+
+
+_Run = tuple[SectionPath, Said | None]
+"""Where items stand that only one of two texts has: the section, and the last item before them that both have."""
+
+
+def _runs(document: Document, changed: Iterable[Item]) -> dict[_Run, list[Item]]:
+    """Return the changed items of a document by where they stand."""
+    ids, runs, last = {item.id for item in changed}, dict[_Run, list[Item]](), dict[SectionPath, Said]()
+    for item in document.items:
+        if item.id in ids:
+            runs.setdefault((item.section, last.get(item.section)), []).append(item)
+        else:
+            last[item.section] = (item.section, item.text)
+    return runs
+
+
+def _heirs(gone: Mapping[_Run, list[Item]], come: Mapping[_Run, list[Item]]) -> dict[str, Item]:
+    """Return which item took the place of which, by the id of the one that is no more."""
+    pairs = (zip(items, come.get(run, ()), strict=False) for run, items in gone.items())
+    return {one.id: other for run in pairs for one, other in run if one.kind is other.kind}
 
 
 def _beyond(one: Document, other: Document) -> tuple[Item, ...]:

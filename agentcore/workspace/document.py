@@ -10,6 +10,8 @@ from agentcore.workspace.item import Item, ItemKind, Section, SectionPath
 from agentcore.workspace.reading import Reading, read
 
 _BOM = "\ufeff"
+Said = tuple[SectionPath, str]
+"""Where something stands, and what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,9 @@ class Document:
 
         Ids are those of this document. Additions come last.
         """
+        together = self._at_once(edits)
+        if together is not None:
+            return Edited(together, ())
         document, refused = self, list[Refused]()
         named = Counter(edit.item_id for edit in edits if not isinstance(edit, Append))
         place = {item.id: number for number, item in enumerate(self.items)}
@@ -92,6 +97,28 @@ class Document:
             else:
                 refused.append(Refused(edit, outcome))
         return Edited(document, tuple(refused))
+
+    def _at_once(self, edits: Sequence[Edit]) -> "Document | None":
+        """Return the document after *edits* of items alone, read again but once; None if one of them may be refused."""
+        if len(edits) < 2:
+            return None
+        lines, gone, come = list(self._reading.lines), set[str](), list[Said]()
+        for edit in edits:
+            item = None if isinstance(edit, Append) or edit.item_id in gone else self.item(edit.item_id)
+            if item is None or isinstance(edit, Append) or item.kind is ItemKind.BLOCK or item.prefix is None:
+                return None
+            if isinstance(edit, Remove) and item.nested:
+                return None
+            gone.add(item.id)
+            written = ""
+            if isinstance(edit, Replace):
+                text = " ".join(edit.text.split())
+                come.append((item.section, text))
+                written = f"{item.prefix}{text}{_end_of(lines[item.end_line - 1])}"
+            lines[item.first_line : item.end_line] = [written, *("" for _ in range(item.first_line + 1, item.end_line))]
+        after = Document(self._bom + "".join(lines))
+        kept = [(item.section, item.text) for item in self.items if item.id not in gone]
+        return after if Counter((item.section, item.text) for item in after.items) == Counter([*kept, *come]) else None
 
     def _after(self, edit: Edit) -> "Document | EditRefusal":
         if isinstance(edit, Append):

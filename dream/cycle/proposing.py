@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from agentcore.stores.protocols import ReadView
+from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from dream.cycle.draft import Judgement
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.options import ReviewOptions
 from dream.stores import Books
+
+_DOCUMENTS: Final = (MEMORY, DREAMS, ARCHIVE)
 
 
 @dataclass(slots=True)
@@ -38,7 +42,8 @@ class Queue:
             else options.per_day - books.runs.proposed_since(midnight),
         }
         marks = books.proposals.marks()
-        return cls(left, {record for record, _ in marks}, {mark for _, mark in marks if mark is not None})
+        records = {record for record, mark in marks if not _is_edit(record, mark)}
+        return cls(left, records, {mark for _, mark in marks if mark is not None})
 
     @property
     def full(self) -> Refused | None:
@@ -60,7 +65,12 @@ class Queue:
 
     def _admit(self, change_set: ChangeSet) -> Refusal | None:
         """Take the place that *change_set* needs; where there is none, return why."""
-        touched = [change.record_id for change in change_set.changes if change.before is not None]
+        touched = [
+            change.record_id
+            for change in change_set.changes
+            if change.before is not None
+            and not _is_edit(change.record_id, change_set.fingerprints.get(change.record_id))
+        ]
         held = sorted(self.records.intersection(touched)) or self._same(change_set)
         if held:
             return Refusal.of(Refused.AWAITS_REVIEW, held)
@@ -75,3 +85,8 @@ class Queue:
         """Return the records of an operation that waits already, if by other ids: all its marks are there."""
         marks = set(change_set.fingerprints.values())
         return sorted(change_set.fingerprints) if marks and marks <= self.marks else ()
+
+
+def _is_edit(record_id: str, mark: str | None) -> bool:
+    """Tell whether a change is an edit of some items of a document, beside which others may wait."""
+    return record_id in _DOCUMENTS and mark is not None

@@ -17,6 +17,7 @@ from dream.cycle.consuming import mark_turns
 from dream.cycle.draft import Draft, Judgement
 from dream.cycle.proposing import Queue
 from dream.cycle.purging import Purging
+from dream.cycle.rebasing import as_stored, rebased
 from dream.cycle.skill_names import after_change, with_skill_names
 from dream.cycle.touched import cited_turns, moved_since, sources_of, stored_records
 from dream.domain.change import Change, ChangeSet
@@ -171,22 +172,25 @@ class StepWriter:
         judged = Judgement()
         waits = self._only_proposes and not is_approved
         caps = Caps.of(unit, books, self.options, self.run_id, change_sets, only_proposes=waits)
-        for change_set in change_sets:
+        for proposed in change_sets:
+            change_set = rebased(proposed, present)
             refusal = first_refusal(change_set, knowledge)
             moved = [] if refusal else moved_since(change_set, present)
             if moved:
                 refusal = Refusal.of(Refused.STALE_SOURCE, moved)
                 judged.stale += [change.record_id for change in change_set.changes if change.before is not None]
             if refusal is None and (refusal := caps.refusal(change_set)) is not None:
-                judged.deferred.append(change_set)
+                judged.deferred.append(proposed)
             if refusal is not None:
                 judged.refused.append(refusal)
                 continue
             judged.accepted.append(change_set)
             knowledge = after_change(change_set, knowledge)
-            # A later operation on the same record was proposed on a state that is no more.
             for change in change_set.changes:
+                # A later operation on the same record was proposed on a state that is no more; a document goes on.
                 present.pop((change.kind, change.record_id), None)
+                if change.kind is RecordKind.DOCUMENT:
+                    present[change.kind, change.record_id] = as_stored(change)
         judged.retired, judged.written = caps.retired, caps.written
         return judged
 

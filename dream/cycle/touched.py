@@ -56,11 +56,12 @@ def moved_since(change_set: ChangeSet, present: Mapping[Key, Record | None]) -> 
         change.record_id
         for change in change_set.changes
         if (change.kind, change.record_id) not in present
-        or not _is_as_read(present[change.kind, change.record_id], change.before)
+        or not is_as_read(present[change.kind, change.record_id], change.before)
     ]
 
 
-def _is_as_read(stored: Record | None, before: Record | None) -> bool:
+def is_as_read(stored: Record | None, before: Record | None) -> bool:
+    """Tell whether a stored record is the one that a pass read."""
     # The journal's image is what an undo brings back, so the pass's word for it is not enough.
     kept = (MemoryEntry, Skill, Turn, StoredDocument)
     if isinstance(stored, kept) and isinstance(before, kept):

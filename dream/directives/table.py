@@ -76,6 +76,11 @@ KNOWN: Final[Mapping[str, Known]] = MappingProxyType(
             ("rem",),
             ("themes", "text", "sourceIds"),
         ),
+        "memory-md": Known(
+            "Which items of MEMORY.md to merge, reword, archive, move and bring together.",
+            ("document-consolidation",),
+            ("edits", "op", "items", "text", "target"),
+        ),
         "session-evaluator": Known(
             "How a conversation that has come to rest is summed up and rated.",
             ("session-evaluator",),

@@ -173,9 +173,10 @@ class DreamOptions(Options):
             allowed = f"the presets are {', '.join(Preset)}"
             raise InvalidOptionsError(field=f"{cls.section}.preset", value=name, allowed=allowed)
         choice = preset_choice(Preset(name))
-        if choice.max_outputs is None:
-            return cls(schedule=choice.schedule, modes=choice.modes)
-        return cls(schedule=choice.schedule, modes=choice.modes, max_outputs=choice.max_outputs)
+        # What a preset does not choose counts as said by nobody.
+        chosen = {"documents": choice.documents, "max_outputs": choice.max_outputs}
+        told = {name: value for name, value in chosen.items() if value is not None}
+        return cls.model_validate({"schedule": choice.schedule, "modes": choice.modes, **told})
 
     def mode(self, pass_name: str) -> PassMode:
         """Return what becomes of the changes of a pass; retention and log consumption never propose theirs.

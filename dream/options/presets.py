@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
+from dream.options.promotion import DocumentOptions
 from dream.options.reviewing import OTHERS, PassMode
 from dream.options.scheduling import SchedulingOptions
 from dream.options.triggers import CapWindow, DailyAt, Heartbeat, Idle, Interval, Threshold
@@ -15,10 +16,11 @@ _MODEL_PASSES = _SKILL_PASSES | {
     "memory-consolidation",
     "episodes",
     "preferences",
+    "document-consolidation",
     "session-evaluator",
 }
 _FOLDS = frozenset({"exact-fold", "near-duplicates"})
-_DOCUMENT_PASSES = frozenset({"promotion", "rem"})
+_DOCUMENT_PASSES = frozenset({"promotion", "rem", "document-consolidation"})
 """Those on the documents of a workspace."""
 _MEMORIES_ALONE = _SKILL_PASSES | _DOCUMENT_PASSES | {"episodes", "session-evaluator"}
 
@@ -46,11 +48,13 @@ class PresetChoice:
         schedule: When dreams start.
         modes: What becomes of the changes of passes, as far as they are not made.
         max_outputs: New records that one run may write; None: no bound.
+        documents: How documents are kept; None: as by default.
     """
 
     schedule: SchedulingOptions
     modes: Mapping[str, PassMode] = field(default_factory=dict[str, PassMode])
     max_outputs: int | None = None
+    documents: DocumentOptions | None = None
 
 
 def preset_choice(preset: Preset) -> PresetChoice:
@@ -76,8 +80,13 @@ def preset_choice(preset: Preset) -> PresetChoice:
             return PresetChoice(SchedulingOptions(trigger=trigger, zone="UTC"), _off(without))
         case Preset.IDLE:
             trigger = Idle(after=timedelta(minutes=120), max_per_day=3, window=CapWindow.CALENDAR)
-            # Lines come to MEMORY.md from the agent, as in its document; a dream only tidies what stands there.
-            return PresetChoice(SchedulingOptions(trigger=trigger), _off(_MEMORIES_ALONE - {"document-consolidation"}))
+            # Lines come to MEMORY.md from the agent, as in its document; a dream only tidies what stands there, whose
+            # ever it is: people mark what is to stay.
+            return PresetChoice(
+                SchedulingOptions(trigger=trigger),
+                _off(_MEMORIES_ALONE - {"document-consolidation"}),
+                documents=DocumentOptions(protect_user_text=False),
+            )
 
 
 def _off(passes: Collection[str]) -> dict[str, PassMode]:

@@ -95,3 +95,13 @@ class DocumentOptions(Options):
 
     size_cap: int = Field(default=20_000, ge=1_000)
     """Characters of MEMORY.md beyond which the oldest items that dreams wrote move to memory-archive.md."""
+    protect_user_text: bool = True
+    """Whether items of MEMORY.md that people wrote are changed only where changes wait for approval."""
+    protected_headings: tuple[str, ...] = ("keep", "pinned")
+    """Headings of MEMORY.md, in whatever case, below which no model changes anything."""
+    loss_limit: float = Field(default=0.25, ge=0.0, le=1.0)
+    """Share of the items shown that an answer may archive; one that would archive more is refused whole."""
+    change_limit: float = Field(default=0.5, ge=0.0, le=1.0)
+    """Share of them that it may archive, merge away or reword together; one that would change more is refused whole."""
+    prompt: str | None = Field(default=None, min_length=1)
+    """What the model is told instead of the directive `memory-md`; the form of the answer is told in any case."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from dream.passes.document_consolidation import DocumentConsolidation
 from dream.passes.episodes import EpisodeExtraction
 from dream.passes.exact_fold import ExactFold
 from dream.passes.fact_mining import FactMining
@@ -47,6 +48,7 @@ ORDER: tuple[Place, ...] = (
     Place(LogConsumption(), "after every pass that reads the log, so that it sees what each of them has read"),
     Place(PromotionPass(), "after all that changes entries, so that what it writes down is as they now are"),
     Place(Rem(), "after promotion, so that the diary tells the day in its order"),
+    Place(DocumentConsolidation(), "last, so that it tidies what was just promoted with the rest"),
 )
 """The order of a run; adding a pass is one line here."""
 

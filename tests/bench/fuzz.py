@@ -11,9 +11,11 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
+from tests.bench.fuzz_documents import documented
 from tests.bench.fuzz_passes import PREPARES
 from tests.bench.fuzz_tables import Findings, tables
 
+_ABOUT = {"memories": (), "others": PREPARES, "documents": (documented,)}
 _TABLES = 20
 _PART = 2_000
 
@@ -21,7 +23,7 @@ _PART = 2_000
 async def fuzzed(seed: int, answers: int, about: str = "memories") -> Findings:
     """Judge so many answers, in turn about each of several batches; the same for the same seed."""
     findings = Findings()
-    prepares = () if about == "memories" else PREPARES
+    prepares = _ABOUT[about]
     async with tables(seed, min(_TABLES, max(5, len(prepares), answers // 50)), prepares) as found:
         sources = [table.answers(seed * 1_000 + place) for place, table in enumerate(found)]
         for number in range(answers):
@@ -51,8 +53,8 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=100_000, help="how many (default 100,000)")
     parser.add_argument("--seed", type=int, default=7, help="what they follow from (default 7)")
     parser.add_argument("--processes", type=int, default=2)
-    what = "facts and memories (the default), or episodes, preferences, skills and wisps"
-    parser.add_argument("--about", choices=("memories", "others"), default="memories", help=what)
+    what = "facts and memories (the default), episodes, preferences, skills and wisps, or MEMORY.md"
+    parser.add_argument("--about", choices=tuple(_ABOUT), default="memories", help=what)
     asked = parser.parse_args()
     sizes = [min(_PART, asked.answers - start) for start in range(0, asked.answers, _PART)]
     began = time.perf_counter()

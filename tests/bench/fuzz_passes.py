@@ -126,7 +126,8 @@ class PassTable(Table):
         )
 
 
-async def _table(world: World, model_pass: ModelPass, computed: Mapping[str, str] | None = None) -> PassTable:
+async def table_of(world: World, model_pass: ModelPass, computed: Mapping[str, str] | None = None) -> PassTable:
+    """Lend the first batch of a pass."""
     run_id = world.ids.new()
     contexts = Contexts(
         parts=world.parts, scope=world.scope, options=world.options, pass_name=model_pass.name, run_id=run_id, as_of=NOW
@@ -161,14 +162,14 @@ async def _table(world: World, model_pass: ModelPass, computed: Mapping[str, str
 
 async def _telling(world: World, chance: random.Random) -> Table:
     await _know(world, chance, _EPISODES, "episodes/conversation")
-    return await _table(world, EpisodeExtraction(), await said(world, chance))
+    return await table_of(world, EpisodeExtraction(), await said(world, chance))
 
 
 async def _wanting(world: World, chance: random.Random) -> Table:
     await _know(world, chance, _PREFERENCES, "user-preferences/inferred")
     computed = await said(world, chance)
     await _feel(world, *(f"s{place}" for place in range(len(_FELT))))
-    return await _table(world, PreferenceInference(), computed)
+    return await table_of(world, PreferenceInference(), computed)
 
 
 async def _asking(world: World, chance: random.Random) -> Table:
@@ -187,18 +188,18 @@ async def _asking(world: World, chance: random.Random) -> Table:
         for place, (session, text) in enumerate(zip(("s0", "s1", chance.choice("ab"), "s0"), _ASKED, strict=True))
     ]
     await world.write(lambda unit: unit.turns.add(turns))
-    return await _table(world, SkillGaps())
+    return await table_of(world, SkillGaps())
 
 
 async def _tidying(world: World, chance: random.Random) -> Table:
     await _learn(world, chance)
-    return await _table(world, SkillConsolidation())
+    return await table_of(world, SkillConsolidation())
 
 
 async def _bettering(world: World, chance: random.Random) -> Table:
     await _learn(world, chance)
     await _feel(world, "s0", "s1", "s2")
-    return await _table(world, SkillOptimization())
+    return await table_of(world, SkillOptimization())
 
 
 async def _failing(world: World, chance: random.Random) -> Table:
@@ -226,7 +227,7 @@ async def _failing(world: World, chance: random.Random) -> Table:
         ]
         await world.write(lambda unit, runs=runs: unit.wisp_runs.append(runs))
         await _use(world, name, f"w{place}")
-    return await _table(world, WispFailures())
+    return await table_of(world, WispFailures())
 
 
 async def _know(world: World, chance: random.Random, texts: Sequence[str], category: str) -> None:

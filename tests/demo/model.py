@@ -149,6 +149,7 @@ def _written(document: Mapping[str, Any]) -> str:
 
 _BY_CONTRACT: Mapping[str, Callable[[Sequence[Record]], Mapping[str, Any]]] = {
     "themes": lambda _: {"themes": []},
+    "edits": lambda _: {"edits": []},
     "rating": lambda _: {"rating": "good", "summary": "Ines asked for something and got it."},
     "replacedBy": lambda shown: _rewritten(shown, habits.MERGED),
     "sourceNames": lambda shown: _rewritten(shown, habits.EXPANDED),

@@ -45,7 +45,7 @@ def sqlite_engine(path: Path | None, *, writes: bool, busy_timeout: timedelta = 
             connection.execute(f"PRAGMA {pragma}")
 
     def on_begin(connection: Connection) -> None:
-        _driver(connection).execute(begin)
+        driver_of(connection).execute(begin)
 
     event.listen(engine, "connect", on_connect)
     event.listen(engine, "begin", on_begin)
@@ -102,7 +102,7 @@ def _patience_ms(driver: sqlite3.Connection) -> int:
 @contextmanager
 def barred_from_writing(connection: Connection) -> Generator[None]:
     """Have the database refuse writes on a connection that can otherwise write."""
-    driver = _driver(connection)
+    driver = driver_of(connection)
     driver.execute("PRAGMA query_only=ON")
     try:
         yield
@@ -110,6 +110,6 @@ def barred_from_writing(connection: Connection) -> Generator[None]:
         driver.execute("PRAGMA query_only=OFF")
 
 
-def _driver(connection: Connection) -> sqlite3.Connection:
+def driver_of(connection: Connection) -> sqlite3.Connection:
     """Return the driver's connection: what every transaction begins with should not pass through SQLAlchemy."""
     return cast("sqlite3.Connection", connection.connection.dbapi_connection)

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from functools import cache, cached_property
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Executable, Select, Text, and_, bindparam, cast, exists, false, func, or_, select
+from sqlalchemy import ColumnElement, Select, Text, and_, bindparam, cast, exists, false, func, or_, select
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import from_micros, to_micros
@@ -15,6 +15,7 @@ from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRo
 from agentcore.stores.sql.conditions import has_element, is_active, is_pinned, is_retired, starts_with
 from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entries, to_entry
 from agentcore.stores.sql.feed import ENTRIES, FACETS, read_feed
+from agentcore.stores.sql.prepared import Prepared, PreparedByKey
 from agentcore.stores.sql.schema import entries, entry_sources
 from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, of_my_scope
 
@@ -25,12 +26,20 @@ if TYPE_CHECKING:
 _ACTIVE = is_active(entries.c.status)
 _MINE = of_my_scope(entries)
 _AMONG = bindparam("among", expanding=True, type_=Text())
-_BY_ID = select(*RECORD_COLUMNS).where(_MINE, entries.c.id.in_(_AMONG)).order_by(entries.c.id)
+_BY_ID = PreparedByKey(select(*RECORD_COLUMNS).where(_MINE), entries.c.id)
 # Of texts said and stored at one instant, as a file's are, the first to arrive is the older one.
 _OLDEST_FIRST = (entries.c.created_at, entries.c.recorded_at, entries.c.pk)
 _BY_FOLD_KEY = select(*RECORD_COLUMNS).where(_MINE, entries.c.fold_key.in_(_AMONG), _ACTIVE).order_by(*_OLDEST_FIRST)
 _SELECTED = select(*RECORD_COLUMNS).where(_MINE).order_by(entries.c.last_seen_at.desc(), entries.c.id)
+# The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
+_BY_KEY = PreparedByKey(
+    select(*RECORD_COLUMNS, entries.c.pk).where(entries.c.scope_id + 0 == bindparam(MY_SCOPE)), entries.c.pk
+)
 _VERSIONS = select(entries.c.id, entries.c.version).where(_MINE, entries.c.id.in_(_AMONG))
+_newest = select(*RECORD_COLUMNS).where(_MINE).order_by(entries.c.last_seen_at.desc(), entries.c.id)
+_newest = _newest.limit(bindparam("at_most"))
+# A status that no index knows keeps SQLite from walking all active entries in the order asked for.
+_PINNED = Prepared(_newest.where(is_pinned(entries.c.pinned), entries.c.status.concat("") == Status.ACTIVE.value))
 _LAST_POSITION = select(func.max(entries.c.position)).where(_MINE)
 
 _other = entries.alias("other")
@@ -59,7 +68,8 @@ _COUNT_PAST = _count.where(_ACTIVE, _PAST)
 _COUNT_WITHIN = _COUNT_PAST.where(_UPTO)
 _COUNT_AGAIN = _count.where(_REOPENED)
 
-_KEYS_AT_ONCE = 10
+_BRANCHES_KNOWN = 64
+"""Branches whose query is kept; a host has a few."""
 
 _READ_AT_ONCE = 100_000
 """Characters that NumPy reads in one call, in which no other thread gets on: about a millisecond."""
@@ -72,7 +82,7 @@ class SqlEntryReader:
         self._transaction = transaction
         self._connection = transaction.connection
 
-    @cached_property
+    @property
     def _mine(self) -> ColumnElement[bool]:
         return entries.c.scope_id == self._transaction.scope_id
 
@@ -83,7 +93,9 @@ class SqlEntryReader:
 
     def get_many(self, entry_ids: Collection[str]) -> list[MemoryEntry]:
         """Return those that exist, by id."""
-        return self._in_chunks(_BY_ID, entry_ids)
+        transaction = self._transaction
+        found = [to_entry(transaction, row) for row in transaction.by_key(_BY_ID, sorted(set(entry_ids)))]
+        return sorted(found, key=lambda entry: entry.id) if len(found) > 1 else found
 
     def versions(self, entry_ids: Collection[str]) -> dict[str, int]:
         """Return the present version of those that exist."""
@@ -94,14 +106,8 @@ class SqlEntryReader:
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, MemoryEntry]:
         """Return entries by the keys that `changes_since` gave."""
-        found: dict[int, MemoryEntry] = {}
-        for chunk in chunks(keys):
-            # A key named twice is found once, so few lengths of the list are enough.
-            named = chunk + chunk[-1:] * (-len(chunk) % _KEYS_AT_ONCE)
-            asked = {f"key_{number}": key for number, key in enumerate(named)}
-            rows = self._transaction.execute(_by_keys(len(named)), **asked).all()
-            found.update((row[-1], to_entry(self._transaction, row)) for row in rows)
-        return found
+        transaction = self._transaction
+        return {row[-1]: to_entry(transaction, row) for row in transaction.by_key(_BY_KEY, keys)}
 
     def resolve(self, prefix: str) -> str:
         """Return the one id that starts with *prefix*; UnknownRecordError if none or several do."""
@@ -125,13 +131,10 @@ class SqlEntryReader:
 
     def always(self, branches: Collection[str], *, limit: int) -> list[MemoryEntry]:
         """Return active entries that are pinned or filed in or below *branches*, the newest *limit* of each, by id."""
-        # A status that no index knows keeps SQLite from walking all active entries in the order asked for.
-        pinned = and_(is_pinned(entries.c.pinned), entries.c.status.concat("") == Status.ACTIVE.value)
+        transaction = self._transaction
         found: dict[str, MemoryEntry] = {}
-        for condition in (pinned, *(and_(_ACTIVE, _within(branch)) for branch in branches)):
-            mine = select(*RECORD_COLUMNS).where(self._mine, condition)
-            newest = mine.order_by(entries.c.last_seen_at.desc(), entries.c.id).limit(limit)
-            found |= {one.id: one for one in to_entries(self._transaction, self._connection.execute(newest))}
+        for query in (_PINNED, *map(_filed_below, branches)):
+            found |= {row[0]: to_entry(transaction, row) for row in transaction.rows(query, at_most=limit)}
         return [found[entry_id] for entry_id in sorted(found)]
 
     def with_fold_keys(self, fold_keys: Collection[str]) -> list[MemoryEntry]:
@@ -238,6 +241,11 @@ def _parts(joined: str) -> Iterator[str]:
     yield joined[start:]
 
 
+@lru_cache(_BRANCHES_KNOWN)
+def _filed_below(branch: str) -> Prepared:
+    return Prepared(_newest.where(_ACTIVE, _within(branch)))
+
+
 def _within(branch: str) -> ColumnElement[bool]:
     """Filed in a branch or below it, as one stretch of the index of categories."""
     below = func.substr(entries.c.category, 1, len(branch) + 1) == f"{branch}/"
@@ -279,16 +287,4 @@ def _unprotected(floor: float, reinforced: int) -> ColumnElement[bool]:
         entries.c.reinforcement_count < reinforced,
         entries.c.pinned == false(),
         ~live_merge,
-    )
-
-
-@cache
-def _by_keys(count: int) -> Executable:
-    """Return a statement made once, as every recall asks for it; a list that the database expands costs a third more.
-
-    The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
-    """
-    keys = [bindparam(f"key_{number}", type_=entries.c.pk.type) for number in range(count)]
-    return select(*RECORD_COLUMNS, entries.c.pk).where(
-        entries.c.scope_id + 0 == bindparam(MY_SCOPE), entries.c.pk.in_(keys)
     )

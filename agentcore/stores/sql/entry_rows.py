@@ -11,6 +11,7 @@ from agentcore.domain.memory import Level, MemoryEntry, SourceRef, Status, Trust
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import fold_key
 from agentcore.stores.protocols.feed import FILING_MARK
+from agentcore.stores.sql.building import builder
 from agentcore.stores.sql.schema import entries
 from agentcore.stores.sql.transaction import Transaction, encode, micros
 
@@ -44,6 +45,8 @@ _LEVELS = {level.value: level for level in Level}
 _TRUSTS = {trust.value: trust for trust in Trust}
 _STATES = {status.value: status for status in Status}
 
+_entry = builder(MemoryEntry)
+
 
 def to_entries(transaction: Transaction, rows: Iterable[Sequence[Any]]) -> list[MemoryEntry]:
     """Build entries whose importance is as of the transaction's instant."""
@@ -56,31 +59,33 @@ def to_entry(transaction: Transaction, row: Sequence[Any]) -> MemoryEntry:
     created, recorded, seen = row[5], row[6], row[8]
     created_at = from_micros(created)
     last_seen_at = created_at if seen == created else from_micros(seen)
-    return MemoryEntry(
-        id=row[0],
-        scope=transaction.scope,
-        content=row[1],
-        category=row[2],
-        tags=_texts(row[3]),
-        base=base,
-        importance=transaction.decay.value(base, last_seen_at, transaction.now),
-        created_at=created_at,
-        recorded_at=created_at if recorded == created else from_micros(recorded),
-        updated_at=_instant(row[7]),
-        last_seen_at=last_seen_at,
-        own_count=row[9],
-        absorbed=_counts(row[10]),
-        subject_time=SubjectTime.parse(row[11]) if row[11] else None,
-        metadata=orjson.loads(row[12]) if row[12] != "{}" else {},
-        level=_LEVELS[row[13]],
-        sources=tuple(SourceRef.parse(item) for item in _texts(row[14])),
-        trust=_TRUSTS[row[15]],
-        pinned=bool(row[16]),
-        status=_STATES[row[17]],
-        status_reason=row[18],
-        successor=row[19],
-        status_at=_instant(row[20]),
-        version=row[21],
+    return _entry(
+        (
+            row[0],
+            transaction.scope,
+            row[1],
+            row[2],
+            _texts(row[3]),
+            base,
+            transaction.decay.value(base, last_seen_at, transaction.now),
+            created_at,
+            created_at if recorded == created else from_micros(recorded),
+            _instant(row[7]),
+            last_seen_at,
+            row[9],
+            _counts(row[10]),
+            SubjectTime.parse(row[11]) if row[11] else None,
+            orjson.loads(row[12]) if row[12] != "{}" else {},
+            _LEVELS[row[13]],
+            _sources(row[14]),
+            _TRUSTS[row[15]],
+            bool(row[16]),
+            _STATES[row[17]],
+            row[18],
+            row[19],
+            _instant(row[20]),
+            row[21],
+        )
     )
 
 
@@ -122,6 +127,10 @@ def index_text(content: str, category: str, tags: str) -> str:
 
 def _texts(column: str) -> tuple[str, ...]:
     return () if column == "[]" else tuple(orjson.loads(column))
+
+
+def _sources(column: str) -> tuple[SourceRef, ...]:
+    return () if column == "[]" else tuple(map(SourceRef.parse, orjson.loads(column)))
 
 
 def _counts(column: str) -> tuple[tuple[str, int], ...]:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Final, Generic, TypeVar
 
 import orjson
-from sqlalchemy import Column, ColumnElement, Select, Table, bindparam, false, func, select
+from sqlalchemy import Column, ColumnElement, Table, bindparam, false, func, select
 
 from agentcore.domain.conversation import spoken_line
 from agentcore.domain.instants import from_micros
@@ -14,6 +14,7 @@ from agentcore.domain.memory import Level, Status
 from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, SkillRow, TurnRow
 from agentcore.stores.sql.conditions import is_active
 from agentcore.stores.sql.entry_rows import index_text
+from agentcore.stores.sql.prepared import Prepared
 from agentcore.stores.sql.schema import change_feed, entries, skills, turns
 from agentcore.stores.sql.transaction import Transaction, of_my_scope
 
@@ -117,6 +118,8 @@ SKILLS: Final = Followed(
     _skill_row,
 )
 
+_OLDEST: Final = Prepared(select(func.min(change_feed.c.revision)).where(of_my_scope(change_feed)))
+
 
 def read_feed(
     transaction: Transaction, followed: Followed[Row], position: FeedPosition, *, limit: int
@@ -129,7 +132,7 @@ def read_feed(
         return FeedPage(_START, (), (), more=True, rebuild=True)
     found = _changed(transaction, followed, position, limit)
     more = len(found) == limit
-    revision, key = (found[-1].revision, found[-1].pk) if more else (current, _LAST_KEY)
+    revision, key = (found[-1][-1], found[-1][0]) if more else (current, _LAST_KEY)
     return FeedPage(
         FeedPosition(revision, key, current),
         [followed.row(row) for row in found],
@@ -140,24 +143,32 @@ def read_feed(
 
 
 @cache
-def _pages(followed: Followed[Any], *, from_start: bool) -> tuple[Select[Any], Select[Any]]:
-    """Return what asks for the rest of a revision and for later ones; made once, for every query follows the feed."""
+def _pages(followed: Followed[Any], *, from_start: bool) -> tuple[Prepared, Prepared]:
+    """Return what asks for the rest of a revision and for later ones."""
     table = followed.table
     rows = select(table.c.pk, *followed.columns, table.c.revision).where(of_my_scope(table)).limit(bindparam("at_most"))
     if from_start:
         rows = rows.where(followed.live)
     rest = rows.where(table.c.revision == bindparam("of_revision"), table.c.pk > bindparam("past_key"))
     later = rows.where(table.c.revision > bindparam("of_revision"))
-    return rest.order_by(table.c.pk), later.order_by(table.c.revision, table.c.pk)
+    return Prepared(rest.order_by(table.c.pk)), Prepared(later.order_by(table.c.revision, table.c.pk))
 
 
-def _changed(transaction: Transaction, followed: Followed[Any], position: FeedPosition, limit: int) -> Sequence[Any]:
+@cache
+def _removals(column: Column[Any]) -> Prepared:
+    later = (change_feed.c.revision > bindparam("known")) & column.is_not(None)
+    return Prepared(select(column).where(of_my_scope(change_feed), later))
+
+
+def _changed(
+    transaction: Transaction, followed: Followed[Any], position: FeedPosition, limit: int
+) -> list[tuple[Any, ...]]:
     """Return the rows past *position*: the rest of its revision, then later ones."""
     rest, later = _pages(followed, from_start=position == _START)
     revision = position.revision
-    found: list[Any] = list(transaction.execute(rest, of_revision=revision, past_key=position.key, at_most=limit))
+    found = list(transaction.rows(rest, of_revision=revision, past_key=position.key, at_most=limit))
     if len(found) < limit:
-        found += transaction.execute(later, of_revision=revision, at_most=limit - len(found))
+        found += transaction.rows(later, of_revision=revision, at_most=limit - len(found))
     return found
 
 
@@ -165,15 +176,9 @@ def _reaches_back_to(transaction: Transaction, known: int, current: int) -> bool
     """Tell whether every removal since is still in the feed."""
     if known >= current:
         return known == current
-    oldest = select(func.min(change_feed.c.revision)).where(change_feed.c.scope_id == transaction.scope_id)
-    first = transaction.connection.execute(oldest).scalar()
+    first = transaction.rows(_OLDEST)[0][0]
     return first is not None and first - 1 <= known
 
 
 def _removed(transaction: Transaction, column: Column[Any], known: int) -> list[int]:
-    statement = select(column).where(
-        change_feed.c.scope_id == transaction.scope_id,
-        change_feed.c.revision > known,
-        column.is_not(None),
-    )
-    return [key for text in transaction.connection.execute(statement).scalars() if text for key in orjson.loads(text)]
+    return [key for (text,) in transaction.rows(_removals(column), known=known) if text for key in orjson.loads(text)]

@@ -1,7 +1,6 @@
 """Skills."""
 
 from collections.abc import Collection, Sequence
-from functools import cached_property
 
 from sqlalchemy import ColumnElement, Text, bindparam, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
@@ -12,15 +11,20 @@ from agentcore.errors import StaleVersionError, UnknownRecordError
 from agentcore.stores.protocols import FeedPage, FeedPosition, SkillRow
 from agentcore.stores.sql.conditions import is_active, starts_with
 from agentcore.stores.sql.feed import SKILLS, read_feed
+from agentcore.stores.sql.prepared import PreparedByKey
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import skills
-from agentcore.stores.sql.transaction import Transaction, chunks, encode, of_my_scope
+from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, encode, of_my_scope
 
 _ROWS = RecordRows(Skill, skills)
 _NONE = encode([])
 _ACTIVE = is_active(skills.c.status)
 _AMONG = bindparam("among", expanding=True, type_=Text())
 _BY_ID = _ROWS.by_id.where(skills.c.id.in_(_AMONG))
+# The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
+_BY_KEY = PreparedByKey(
+    select(*_ROWS.columns, skills.c.pk).where(skills.c.scope_id + 0 == bindparam(MY_SCOPE)), skills.c.pk
+)
 _NAMED = _ROWS.mine.where(_ACTIVE, skills.c.name == bindparam("of_name"))
 _EVER_NAMED = select(skills.c.name).where(of_my_scope(skills), skills.c.name.in_(_AMONG))
 _NAMES = select(skills.c.name).where(of_my_scope(skills), _ACTIVE)
@@ -34,7 +38,7 @@ class SqlSkillStore:
         self._transaction = transaction
         self._connection = transaction.connection
 
-    @cached_property
+    @property
     def _mine(self) -> ColumnElement[bool]:
         return skills.c.scope_id == self._transaction.scope_id
 
@@ -53,12 +57,8 @@ class SqlSkillStore:
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, Skill]:
         """Return skills by the keys that `changes_since` gave."""
-        found: dict[int, Skill] = {}
-        for chunk in chunks(keys):
-            statement = select(*_ROWS.columns, skills.c.pk).where(self._mine, skills.c.pk.in_(chunk))
-            for row in self._connection.execute(statement):
-                found[row.pk] = _ROWS.read(self._transaction, row)
-        return found
+        transaction = self._transaction
+        return {row[-1]: _ROWS.read(transaction, row) for row in transaction.by_key(_BY_KEY, keys)}
 
     def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[SkillRow]:
         """Return the next page of the feed of skills after *position*; the default position starts from nothing."""

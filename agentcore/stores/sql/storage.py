@@ -2,9 +2,9 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -20,6 +20,7 @@ from agentcore.stores.sql.activity import record_activity
 from agentcore.stores.sql.engine import BUSY_TIMEOUT, barred_from_writing, sqlite_engine, truncate_write_ahead_log
 from agentcore.stores.sql.faults import storage_faults
 from agentcore.stores.sql.migrate import migrate
+from agentcore.stores.sql.readers import Readers
 from agentcore.stores.sql.schema import scopes, settings
 from agentcore.stores.sql.snapshots import copy_database, snapshot_folder, sweep_snapshots
 from agentcore.stores.sql.transaction import UNKNOWN_SCOPE, Transaction
@@ -64,6 +65,7 @@ class SqlStorage:
         self._busy_timeout = busy_timeout
         self._writer: Engine | None = None
         self._reader: Engine | None = None
+        self._readers: Readers | None = None
         self._write_thread: ThreadPoolExecutor | None = None
         self._read_threads: ThreadPoolExecutor | None = None
         self._log_holds_forgotten = False
@@ -142,6 +144,7 @@ class SqlStorage:
             self._writer = self._engine(writes=True)
             migrate(self._writer, path=self._name)
             self._reader = self._writer if self._path is None else self._engine(writes=False)
+            self._readers = None if self._path is None else Readers(self._reader)
 
     def _engine(self, *, writes: bool) -> Engine:
         return sqlite_engine(self._path, writes=writes, busy_timeout=self._busy_timeout)
@@ -154,21 +157,23 @@ class SqlStorage:
             raise StorageUnavailableError(path=self._name, problem="cannot be created", remedy=remedy) from error
 
     def _close(self) -> None:
+        if self._readers is not None:
+            self._readers.close()
         if self._reader is not None and self._reader is not self._writer:
             self._reader.dispose()
         if self._writer is not None:
             self._clear_log(self._writer)
             self._writer.dispose()
-        self._writer = self._reader = None
+        self._writer = self._reader = self._readers = None
 
     def _read(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
-        with (
-            storage_faults(self._name),
-            _open_engine(self._reader).begin() as connection,
-            barred_from_writing(connection) if self._path is None else nullcontext(),
-        ):
+        with storage_faults(self._name), self._reading() as connection:
             scope_id = self._known_scope(connection, scope) or UNKNOWN_SCOPE
             return work(SqlUnit(self._transaction(connection, scope, scope_id)))
+
+    def _reading(self) -> AbstractContextManager[Connection]:
+        """Begin a transaction that cannot write."""
+        return _reading_in_memory(_open_engine(self._writer)) if self._readers is None else self._readers.reading()
 
     def _write(self, scope: Scope, work: Callable[[UnitOfWork], T], origin: Origin) -> T:
         writer = _open_engine(self._writer)
@@ -254,6 +259,13 @@ def _open_engine(engine: Engine | None) -> Engine:
     if engine is None:
         raise HostNotStartedError(service="storage")
     return engine
+
+
+@contextmanager
+def _reading_in_memory(engine: Engine) -> Generator[Connection]:
+    """Read on the one connection of a database in memory, which can otherwise write."""
+    with engine.begin() as connection, barred_from_writing(connection):
+        yield connection
 
 
 _SCOPE_KEY = select(scopes.c.pk).where(

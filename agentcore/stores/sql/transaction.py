@@ -28,6 +28,7 @@ from agentcore.domain.instants import to_micros
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidContentError, StaleVersionError
 from agentcore.stores.protocols import Origin
+from agentcore.stores.sql.prepared import Prepared, PreparedByKey, Rows
 from agentcore.stores.sql.schema import change_feed, scopes
 
 T = TypeVar("T")
@@ -54,7 +55,7 @@ def of_my_scope(table: Table) -> ColumnElement[bool]:
     return table.c.scope_id == bindparam(MY_SCOPE)
 
 
-_REVISION = select(scopes.c.revision).where(scopes.c.pk == bindparam(MY_SCOPE))
+_REVISION = Prepared(select(scopes.c.revision).where(scopes.c.pk == bindparam(MY_SCOPE)))
 _POSITION = select(scopes.c.position).where(scopes.c.pk == bindparam(MY_SCOPE))
 _MOVE_ON = update(scopes).where(scopes.c.pk == bindparam(MY_SCOPE))
 _MORE_EXPLICIT = _MOVE_ON.values(explicit_entries=scopes.c.explicit_entries + bindparam("more"))
@@ -88,6 +89,7 @@ class Transaction:
     forgot: bool = False
     learnable_only: bool = False
     was_active: bool = False
+    _committed: int | None = None
     _explicit: int = 0
     _revision: int | None = None
     _position: int | None = None
@@ -102,9 +104,20 @@ class Transaction:
         """Execute a statement on `of_my_scope` rows with the values of its other parameters."""
         return self.connection.execute(statement, {MY_SCOPE: self.scope_id, **given})
 
+    def rows(self, query: Prepared, **given: object) -> Rows:
+        """Return the rows of a prepared query on `of_my_scope` rows with the values of its other parameters."""
+        return query.rows(self.connection, {MY_SCOPE: self.scope_id, **given})
+
+    def by_key(self, query: PreparedByKey, keys: Sequence[object]) -> Rows:
+        """Return the row of each of *keys* that is there, in no particular order."""
+        return [row for part, given in query.parts(keys) for row in self.rows(part, **given)]
+
     def current_revision(self) -> int:
         """Return the scope's last committed revision."""
-        return self.execute(_REVISION).scalar() or 0
+        if self._committed is None:
+            found = self.rows(_REVISION)
+            self._committed = int(found[0][0]) if found else 0
+        return self._committed
 
     def change(self) -> int:
         """Mark the transaction as one that changes records; return the revision they get."""

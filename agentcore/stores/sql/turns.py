@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from functools import cached_property
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, or_, select, update
@@ -11,15 +10,18 @@ from agentcore.domain.conversation import ConversationSession, Turn
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.protocols import FeedPage, FeedPosition, TurnMaterial, TurnRow
 from agentcore.stores.sql.feed import TURNS, read_feed
+from agentcore.stores.sql.prepared import Prepared, PreparedByKey
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.switches import ALL_OF_THEM, any_counts, learnable
-from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
+from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, of_my_scope
 
 S = TypeVar("S", bound=Select[*tuple[Any, ...]])
 
 _ROWS = RecordRows(Turn, turns)
 _USER = "user"
+_ALL = 2**31 - 1
+"""More turns than a session has."""
 _UNREAD = turns.c.consumed_at.is_(None)
 _MINE = of_my_scope(turns)
 _AMONG = turns.c.id.in_(bindparam("among", expanding=True))
@@ -27,6 +29,13 @@ _PAST = turns.c.position > bindparam("after")
 # The sum keeps SQLite from walking all turns before that position instead of looking up the few that are named.
 _REOPENED = (turns.c.position + 0 <= bindparam("after")) & _AMONG
 _BY_ID = _ROWS.by_id.where(_AMONG)
+# The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
+_BY_KEY = PreparedByKey(
+    select(*_ROWS.columns, turns.c.pk).where(turns.c.scope_id + 0 == bindparam(MY_SCOPE)), turns.c.pk
+)
+_KEYS = PreparedByKey(select(turns.c.id, turns.c.pk).where(_MINE), turns.c.id)
+_session = _ROWS.mine.where(turns.c.session_id == bindparam("of_session"))
+_NEWEST = Prepared(_session.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(bindparam("at_most")))
 _material = select(turns.c.id, turns.c.position, turns.c.session_id).where(_MINE, _UNREAD)
 _MATERIAL = _material.where(_PAST).order_by(turns.c.position).limit(bindparam("at_most"))
 _MATERIAL_AGAIN = _material.where(_REOPENED)
@@ -45,7 +54,7 @@ class SqlTurnStore:
         self._connection = transaction.connection
         self._learnable = learnable(transaction, turns)
 
-    @cached_property
+    @property
     def _mine(self) -> ColumnElement[bool]:
         return turns.c.scope_id == self._transaction.scope_id
 
@@ -67,22 +76,12 @@ class SqlTurnStore:
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, Turn]:
         """Return turns by the keys that `changes_since` gave."""
-        # The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
-        mine = turns.c.scope_id + 0 == self._transaction.scope_id
-        found: dict[int, Turn] = {}
-        for chunk in chunks(keys):
-            statement = select(*_ROWS.columns, turns.c.pk).where(mine, turns.c.pk.in_(chunk))
-            for row in self._connection.execute(statement):
-                found[row.pk] = _ROWS.read(self._transaction, row)
-        return found
+        transaction = self._transaction
+        return {row[-1]: _ROWS.read(transaction, row) for row in transaction.by_key(_BY_KEY, keys)}
 
     def keys_of(self, turn_ids: Collection[str]) -> dict[str, int]:
         """Return the keys of those that exist, by id."""
-        found: dict[str, int] = {}
-        for chunk in chunks(sorted(set(turn_ids))):
-            statement = select(turns.c.id, turns.c.pk).where(self._mine, turns.c.id.in_(chunk))
-            found.update((row.id, row.pk) for row in self._connection.execute(statement))
-        return found
+        return dict(self._transaction.by_key(_KEYS, sorted(set(turn_ids))))
 
     def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[TurnRow]:
         """Return the next page of the feed of turns after *position*; the default position starts from nothing."""
@@ -90,6 +89,10 @@ class SqlTurnStore:
 
     def session(self, session_id: str, *, limit: int | None = None) -> list[Turn]:
         """Return the newest *limit* turns of a session, in the order they were said."""
+        if self._learnable is ALL_OF_THEM:
+            at_most = _ALL if limit is None else limit
+            rows = self._transaction.rows(_NEWEST, of_session=session_id, at_most=at_most)
+            return [_ROWS.read(self._transaction, row) for row in reversed(rows)]
         newest = self._of(_ROWS.mine).where(turns.c.session_id == session_id)
         newest = newest.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit)
         return self._read(newest)[::-1]

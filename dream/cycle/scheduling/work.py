@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
 from dream.cycle.contexts import Contexts
+from dream.cycle.documents import Documents
 from dream.cycle.run_forecast import model_context
 from dream.cycle.scheduling.awaiting import awaits_review, is_full
 from dream.cycle.share_cap import ShareCap
@@ -39,9 +41,15 @@ class Backlog:
     order: Sequence[Place]
 
     async def of(self, scope: Scope) -> tuple[PassWork, ...]:
-        """Return what each enabled pass that can run has to do, now or at a date."""
+        """Return what each enabled pass that can run has to do, now or at a date.
+
+        What people wrote in the files of the workspace is read first: it may be work.
+        """
         now = self.parts.clock.now()
-        found = [await self._of_pass(scope, place.dream_pass, now) for place in self.order if self._runs(place)]
+        able = [place.dream_pass for place in self.order if self._runs(place)]
+        if any(Capability.WORKSPACE in one.requires for one in able) and await Documents(self.parts, scope).prepare():
+            able = [one for one in able if Capability.WORKSPACE not in one.requires]
+        found = [await self._of_pass(scope, one, now) for one in able]
         return tuple(one for one in found if one.at is not None)
 
     def _runs(self, place: Place) -> bool:

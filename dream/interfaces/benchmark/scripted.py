@@ -23,12 +23,13 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _WORD = re.compile(r"[\w'-]+")
 _OF_ONESELF = frozenset({"i", "i'm", "i've", "i'd", "i'll", "my", "me", "we", "we're", "we've", "our"})
 _FEWEST_WORDS = 6
-_OF_SKILLS = '"summary"'
-"""What only the contracts of the passes on skills name: the rules leave skills alone."""
-_OF_SESSIONS = '"rating"'
-"""What only the contract of the session evaluator names."""
-_OF_THEMES = '"themes"'
-"""What only the contract of the diary names."""
+_SAME_EACH_TIME: Mapping[str, Mapping[str, Any]] = {
+    '"rating"': {"rating": "fair", "summary": "Something was said."},
+    '"themes"': {"themes": []},
+    '"edits"': {"edits": []},
+    '"summary"': {"toSave": [], "toDelete": []},
+}
+"""What is said to contracts that name a field, the first that does: of a session, the diary, MEMORY.md, skills."""
 _NOT_TO_CHANGE = "context-only"
 _READ_BEFORE = "read-before"
 
@@ -65,7 +66,7 @@ def scripted_answer(prompt: str) -> str:
     for word; no episode and no preference is found in them. Of entries (`e1`, ...), two of one category that share half
     of their words are merged by joining both texts. Failures of wisps (`w1`, ...) come from outside, and no skill is
     told of them; of a conversation at rest nothing can be said but that it is `fair`, and a diary gets no theme.
-    Nothing is ever superseded or dropped, and other records are left alone.
+    Nothing is ever superseded or dropped; MEMORY.md and other records are left alone.
 
     Args:
         prompt: All messages, as `agentcore.testing.ServedRequest.prompt` gives them.
@@ -75,12 +76,9 @@ def scripted_answer(prompt: str) -> str:
         >>> scripted_answer(f"Find facts.\n<<<k7\n{turn}\nk7>>>")[:66]
         '{"facts":[{"content":"Marta said: We finally moved to Braga last m'
     """
-    if _OF_SESSIONS in prompt:
-        return _written({"rating": "fair", "summary": "Something was said."})
-    if _OF_THEMES in prompt:
-        return _written({"themes": []})
-    if _OF_SKILLS in prompt:
-        return _written({"toSave": [], "toDelete": []})
+    for field, said in _SAME_EACH_TIME.items():
+        if field in prompt:
+            return _written(said)
     records = list(records_in(prompt))
     wisps = [record.handle for record in records if record.handle.startswith("w")]
     if wisps:

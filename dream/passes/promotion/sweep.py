@@ -7,11 +7,12 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.concepts import concepts
 from agentcore.stores.protocols import ReadView
 from agentcore.workspace.document import Document
-from agentcore.workspace.folder import MEMORY
+from agentcore.workspace.folder import ARCHIVE, MEMORY
 from dream.domain.phases import PhaseHit
 from dream.domain.proposal import Refusal
 from dream.options.promotion import PromotionOptions
@@ -32,7 +33,7 @@ class Sweep:
     Args:
         scored: All candidates.
         chosen: Those to be promoted, the best first.
-        covered: Those that MEMORY.md says already, in other words or by another hand.
+        covered: Those that MEMORY.md or its archive says already, in other words or by another hand.
         known: How many that met every gate were promoted before.
         refused: Those that must not stand there, and why.
         left: How many more may meet every gate, for the next sweep.
@@ -124,9 +125,14 @@ async def settle(context: DreamContext, found: Scored, wanted: Callable[[], Sequ
 
 
 async def _said(context: DreamContext) -> Said:
-    stored = await context.read(lambda view: view.documents.get(MEMORY))
+    """Return what MEMORY.md says, and what was taken out of it: that is not to come back by another entry."""
+
+    def look(view: ReadView) -> list[StoredDocument | None]:
+        return [view.documents.get(MEMORY), view.documents.get(ARCHIVE)]
+
     said = Said(context.options.promotion.likeness)
-    said.add(*(item.text for item in Document("" if stored is None else stored.content).items))
+    for stored in await context.read(look):
+        said.add(*(item.text for item in Document("" if stored is None else stored.content).items))
     return said
 
 

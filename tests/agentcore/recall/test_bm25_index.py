@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall.index import Bm25Index, Weighting
+from agentcore.recall.index import Bm25Index, Weighting, best
 from agentcore.recall.sparse_sums import SparseSums
 
 
@@ -362,3 +362,13 @@ def test_places_named_repeatedly_are_summed_and_come_out_once() -> None:
     assert [part.tolist() for part in sums.drain_from(1.0)] == [[3, 7], [2.0, 1.0]]
     assert len(sums.drain()[0]) == 0
     assert sums.at(np.arange(10)).tolist() == [0.0] * 10
+
+
+@pytest.mark.parametrize("digits", [0, 1, 9])
+def test_the_best_of_thousands_are_the_first_of_all_in_order(digits: int):
+    rng = np.random.default_rng(11)
+    scores, keys = np.round(rng.gamma(2.0, 1.0, 20_000), digits), rng.permutation(20_000)
+    order = np.lexsort((keys, -scores))
+    for k in (1, 10, 300, 5_000, 30_000):
+        found, reached = best(keys, scores, k)
+        assert (found.tolist(), reached.tolist()) == (keys[order[:k]].tolist(), scores[order[:k]].tolist())

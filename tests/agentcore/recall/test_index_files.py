@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.scope import Scope
 from agentcore.hosting.memory import Memory
@@ -16,7 +17,7 @@ from agentcore.ids import RandomIds
 from agentcore.recall.index import Bm25Index
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.recall import Recall
-from agentcore.recall.snapshot import UnusableSnapshotError, read_snapshot, write_snapshot
+from agentcore.recall.snapshot import Kept, UnusableSnapshotError, read_snapshot, write_snapshot
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import FeedPosition, Origin, UnitOfWork
 from agentcore.stores.sql.storage import SqlStorage
@@ -163,7 +164,7 @@ def test_a_file_with_something_wrong_is_refused_with_the_reason(
     index = Bm25Index(columns=2)
     index.update_many(range(4), [text.split() for text in TEXTS], [(0.5, 1.0)] * 4)
     path = tmp_path / "a.index"
-    write_snapshot(path, index.postings.lists, FeedPosition(7), scope=str(ANA))
+    write_snapshot(path, Kept(index.postings.lists), FeedPosition(7), scope=str(ANA))
     assert read_snapshot(path, scope=str(ANA)).position == FeedPosition(7)
     path.write_bytes(spoil(path.read_bytes()))
     with pytest.raises(UnusableSnapshotError) as caught:
@@ -243,7 +244,7 @@ async def test_an_entry_removed_while_the_file_is_written_keeps_it_from_being_us
     async with opened(tmp_path, least=None) as (other, _), opened(tmp_path) as (storage, recall):
         await fill(storage, *TEXTS)
         await recall.follow(ANA)
-        keeper = recall._entries._keeper
+        keeper = recall._entries._source.keeper
         assert keeper is not None
         write = keeper._write
 
@@ -276,3 +277,43 @@ async def test_an_evicted_index_is_kept_and_taken_up_again(tmp_path: Path, cut: 
         cut.clear()
         assert await found(recall, "chess") == ["e1"]
         assert cut == ["chess"]
+
+
+async def talk(storage: SqlStorage, *texts: str, first: int = 0) -> None:
+    turns = [
+        Turn(
+            id=f"t{number}",
+            scope=ANA,
+            session_id=f"s{number % 2}",
+            role="user",
+            content=text,
+            occurred_at=NOON,
+            recorded_at=NOON,
+        )
+        for number, text in enumerate(texts, start=first)
+    ]
+    await storage.write(ANA, lambda unit: unit.turns.add(turns))
+
+
+async def test_turns_are_kept_over_a_restart_with_their_sessions_until_one_is_purged(tmp_path: Path, cut: list[str]):
+    async with opened(tmp_path) as (storage, recall):
+        await talk(storage, *TEXTS)
+        before = await recall.turns.search(ANA, "Lisbon")
+        await recall.follow(ANA)
+    (path,) = files(tmp_path)
+    assert path.suffix == ".turns"
+    assert b"chess" in path.read_bytes()
+    cut.clear()
+    async with opened(tmp_path) as (storage, recall):
+        assert await recall.turns.search(ANA, "Lisbon") == before
+        assert cut == ["Lisbon"]
+        await talk(storage, "Dora moved to Lisbon", first=4)
+        asked = await recall.turns.search(ANA, "Lisbon tea")
+        fresh = Recall(storage)
+        await fresh.start()
+        assert await fresh.turns.search(ANA, "Lisbon tea") == asked
+        await fresh.stop()
+        await storage.write(ANA, lambda unit: unit.turns.delete(["t1"]))
+        assert "t1" not in {hit.turn.id for hit in await recall.turns.search(ANA, "chess Lisbon")}
+        assert files(tmp_path) == []
+    assert b"chess" not in path.read_bytes()

@@ -502,6 +502,21 @@ async def test_an_answer_that_a_writer_outran_is_sought_again():
         assert sorted(await found(recall, "tea")) == ["a", "b", "c"]
 
 
+async def test_a_query_after_a_write_takes_it_over_in_the_read_of_its_answer():
+    stored = {1: entry("a", "tea"), 2: entry("b", "tea with milk")}
+    pages = Pages([page("tea")], stored)
+    async with following(pages) as recall:
+        assert await found(recall, "tea") == ["a"]
+        pages.revision, pages.reads = 2, 0
+        pages.pages.append(page("tea with milk", first=2, revision=2))
+        assert sorted(await found(recall, "tea")) == ["a", "b"]
+        assert pages.reads == 1
+        pages.pages.append(page(revision=3, removed=(1,)))
+        pages.revision = 3
+        assert await found(recall, "tea") == ["b"]
+        assert pages.reads == 2
+
+
 async def test_beside_a_writer_that_never_rests_recall_still_answers_without_what_is_gone():
     def write_again(pages: Pages) -> None:
         pages.revision += 1

@@ -1,4 +1,5 @@
 import asyncio
+from threading import Event
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ async def test_work_at_leisure_lets_others_in_between_and_is_begun_once():
 
     def tidy() -> bool:
         done.append("tidy")
+        Event().wait(0.0001)
         return done.count("tidy") < 500
 
     thread.at_leisure(tidy)
@@ -62,6 +64,36 @@ async def test_work_at_leisure_that_fails_is_told_and_can_be_begun_again(caplog:
     await thread.stop()
     assert [record.message for record in caplog.records] == ["recall_tidying_failed"] * 2
     assert len(tried) == 2
+
+
+async def test_a_call_cancelled_before_its_turn_never_runs_and_one_under_way_is_waited_for():
+    thread = RecallThread()
+    thread.start()
+    begun, go_on = Event(), Event()
+    done: list[str] = []
+
+    def hold() -> None:
+        begun.set()
+        go_on.wait(5)
+        done.append("held")
+
+    async with asyncio.TaskGroup() as group:
+        under_way = group.create_task(thread.run(hold))
+        waiting = group.create_task(thread.run(done.append, "never"))
+        await asyncio.to_thread(begun.wait, 5)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        for _ in range(3):
+            under_way.cancel()
+            await asyncio.sleep(0)
+        assert not under_way.done()
+        go_on.set()
+        await asyncio.wait([under_way])
+        assert (done, under_way.cancelled(), waiting.cancelled()) == (["held"], True, True)
+    with pytest.raises(ZeroDivisionError):
+        await thread.run(lambda: 1 // 0)
+    assert await thread.run(lambda: "answer") == "answer"
+    await thread.stop()
 
 
 async def test_a_compaction_at_leisure_changes_no_answer_while_documents_come_and_go():

@@ -15,6 +15,7 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.recall import turn_index
 from agentcore.recall.options import TurnOptions
 from agentcore.recall.ranking import Ranking
+from agentcore.recall.snapshot import Snapshot
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.recall.turn_index import TurnIndex
 from agentcore.stores.protocols import TurnRow
@@ -88,17 +89,21 @@ rows_of_talk = st.lists(
     gone=st.sets(st.integers(1, 14), max_size=5),
     query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join),
     b=st.sampled_from([0.0, 0.5]),
+    kept=st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
 def test_scores_are_the_documented_ones_whatever_came_and_went(
-    rows: list[TurnRow], gone: set[int], query: str, b: float
+    rows: list[TurnRow], gone: set[int], query: str, b: float, kept: bool
 ):
     index = TurnIndex(TOKENIZER, TurnOptions(b=b))
     index.take(rows[::2])
     index.rank(query, limit=3)
     index.take(rows)
     index.drop(gone)
-    index._renumber()
+    index._sessions.close_gaps()
+    if kept:
+        whole, index = index, TurnIndex(TOKENIZER, TurnOptions(b=b))
+        index.adopt(Snapshot(whole.kept(), whole.position, seal=""))
     index.take([row for row in rows if row.key in gone and row.key % 2])
     left = [row for row in rows if row.key not in gone or row.key % 2]
     wanted = Plain(left, TurnOptions(b=b)).scores(query)
@@ -159,12 +164,13 @@ def test_turns_asked_for_besides_are_told_with_their_scores_where_they_match():
 
 
 def test_many_removals_leave_no_gaps_and_the_same_ranking(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(turn_index, "_WASTE_WORTH_RENUMBERING", 4)
+    monkeypatch.setattr(turn_index, "_WASTE_WORTH_CLOSING", 4)
     rows = said(*(f"tea {WORDS[n % 4]}" for n in range(40)))
     index = indexed(*rows)
     index.drop(range(1, 21))
     before = index.rank("tea chess", limit=99)
-    index.reach(index.position)
+    while index.tidy():
+        pass
     assert len(index._sessions) == 20
     assert index.rank("tea chess", limit=99) == before
 

@@ -60,10 +60,11 @@ async def test_a_run_reports_every_pass_in_the_order_of_the_table(world: World):
         ("exact-fold", "applied", None),
         ("near-duplicates", "unchanged", "nothing_to_change"),
         ("importance-decay", "unchanged", "nothing_to_change"),
-        *((place.dream_pass.name, "skipped", "missing: llm") for place in ORDER[4:-3]),
+        *((place.dream_pass.name, "skipped", "missing: llm") for place in ORDER[4:-4]),
         ("log-consumption", "unchanged", "no_work"),
         ("promotion", "skipped", "missing: workspace"),
         ("rem", "skipped", "missing: workspace"),
+        ("document-consolidation", "skipped", "missing: llm, workspace"),
     ]
     assert (report.outcome, report.changes, report.kind) == (Outcome.COMPLETED, 2, RunKind.DREAM)
     assert (report.as_of, report.started_at, report.finished_at) == (NOW, NOW, NOW)

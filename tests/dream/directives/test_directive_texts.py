@@ -35,6 +35,7 @@ _CONTRACT = {
     "pref-dream": {"toSave", "existing", "supersedes", *_PREFERENCE},
     "wisp-failure-dream": {"patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"},
     "rem": {"themes", "text", "sourceIds"},
+    "memory-md": {"edits", "op", "items", "text", "target", "reason"},
     "session-evaluator": {"rating", "summary"},
     "memory-rules": {"category", "tags", "importance", "subjectTime"},
     "skill-gap": {"toSave", "name", "summary", "content", "sourceTurns"},

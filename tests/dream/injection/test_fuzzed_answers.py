@@ -30,6 +30,13 @@ async def test_fuzzed_answers_about_episodes_preferences_skills_and_wisps_do_nei
     assert len(findings.codes) >= 20
 
 
+async def test_fuzzed_answers_about_a_page_do_neither():
+    findings = await fuzzed(13, 200, "documents")
+    assert (findings.errors, findings.unsupported) == ([], [])
+    assert findings.applied > 15
+    assert len(findings.codes) >= 12
+
+
 async def test_the_same_seed_gives_the_same_answers():
     first, second = [(await fuzzed(5, 60)).codes for _ in range(2)]
     assert first == second

@@ -5,12 +5,14 @@ import logging
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import orjson
 import pytest
 from dreaming import NOW
 from watching_over import HOUR, MINUTE
 
 from agentcore import AgentHostBuilder, Host
-from agentcore.testing import ManualClock
+from agentcore.llm.chat import ChatClient, ModelTier
+from agentcore.testing import ManualClock, ScriptedChatClient
 from dream.domain.report import RunReport
 from dream.options import DreamOptions
 
@@ -40,12 +42,13 @@ class WatchedClock(ManualClock):
         await asyncio.wait_for(self.resting.wait(), 10)
 
 
-def a_host(tmp_path: Path, clock: WatchedClock, options: DreamOptions) -> Host:
+def a_host(tmp_path: Path, clock: WatchedClock, options: DreamOptions, chat: ChatClient | None = None) -> Host:
     folder = tmp_path / "workspace"
     folder.mkdir()
     (folder / "USER.md").write_bytes(USER)
     builder = AgentHostBuilder(tmp_path / "data", clock=clock).with_memory().with_conversation_log()
-    return builder.with_workspace(folder).with_dreaming(options).build()
+    builder = builder.with_workspace(folder).with_dreaming(options)
+    return (builder if chat is None else builder.with_llm(chat)).build()
 
 
 async def needed(host: Host, text: str) -> None:
@@ -90,6 +93,26 @@ async def test_a_host_left_alone_dreams_once_in_silence_and_only_memory_md_shows
         assert reports == [report]
     assert capfd.readouterr() == ("", "")
     assert caplog.records == []
+
+
+async def test_a_host_left_alone_has_its_model_tidy_memory_md_once_and_heeds_what_is_marked(tmp_path: Path):
+    clock = WatchedClock(NOW)
+    edits = [
+        {"op": "merge", "items": ["i1", "i2"], "text": "Ana keeps bees in Sintra"},
+        {"op": "archive", "items": ["i3"]},
+    ]
+    chat = ScriptedChatClient([orjson.dumps({"edits": edits}).decode()])
+    others = dict.fromkeys(("fact-mining", "memory-consolidation", "preferences"), "off")
+    async with a_host(tmp_path, clock, IDLE.replace(modes={**IDLE.modes, **others}), chat) as host:
+        memory = tmp_path / "workspace" / "MEMORY.md"
+        kept = "\n<!-- keep -->\n\n- Bo sails\n\n<!-- /keep -->\n"
+        memory.write_text(f"- Ana keeps bees in Sintra\n- In Sintra Ana keeps bees\n{kept}")
+        await host.conversation.append(session_id="s1", role="user", content="Good morning.")
+        await clock.go_on(121 * MINUTE)
+        assert memory.read_text() == f"- Ana keeps bees in Sintra\n{kept}"
+        await clock.go_on(30 * HOUR)
+        assert len(chat.requests) == 1
+        assert chat.requests[0].tier is ModelTier.DREAMING
 
 
 async def test_a_host_whose_dreams_are_off_never_dreams(tmp_path: Path):

@@ -86,6 +86,7 @@ def test_the_presets_have_the_documented_defaults_and_name_passes_that_exist():
         "idle": Idle(after=timedelta(minutes=120), max_per_day=3, window="calendar"),
     }
     assert choices["timed"] == DreamOptions()
+    assert {name for name, one in choices.items() if not one.documents.protect_user_text} == {"idle"}
     reviewed = choices["reviewed"]
     assert {reviewed.mode(name) for name in ("exact-fold", "fact-mining", "memory-consolidation")} == {PassMode.PROPOSE}
     assert (reviewed.mode("retention"), reviewed.is_on("skill-gaps"), reviewed.max_outputs) == (

@@ -9,7 +9,7 @@ import orjson
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import RecordKind
 from dream.domain.journal import JournalRow
-from dream.interfaces.cli.render.contents import SHORT, content_lines, difference_lines
+from dream.interfaces.cli.render.contents import SHORT, content_lines, difference_lines, line_difference_lines
 from dream.interfaces.cli.render.line import Line, Lines, Tone, clipped, paragraph
 from dream.interfaces.cli.render.text import clip, counted, one_line
 
@@ -102,12 +102,13 @@ def _row(row: JournalRow, width: int, *, keeps: bool, known: Mapping[str, str], 
     if row.scrubbed:
         yield Line(f"{indent}(a person asked to forget the text)", Tone.FAINT)
     else:
-        yield from _texts(before, after, width, indent, whole=whole)
+        by_line = row.kind is RecordKind.DOCUMENT
+        yield from _texts(before, after, width, indent, whole=whole, by_line=by_line)
     yield from paragraph(f"because {row.reason}", width, first=indent, rest=indent)
     heir = known.get(str(after.get("successor")))
     if heir and after.get("successor") != before.get("successor"):
         yield from paragraph(clip(f'"{heir}"', SHORT), width, first=f"{indent}now ", rest=f"{indent}    ")
-    if before and after:
+    if before and after and row.kind is not RecordKind.DOCUMENT:
         for name in _changed(before, after):
             change = f"{_value(name, before.get(name))} -> {_value(name, after.get(name))}"
             yield from paragraph(change, width, first=f"{indent}{name}: ", rest=f"{indent}  ")
@@ -127,9 +128,11 @@ def _verb(row: JournalRow, before: Image, after: Image, *, keeps: bool) -> tuple
     return ("keeps" if keeps else "changes"), Tone.PLAIN
 
 
-def _texts(before: Image, after: Image, width: int, indent: str, *, whole: bool) -> Lines:
+def _texts(before: Image, after: Image, width: int, indent: str, *, whole: bool, by_line: bool) -> Lines:
     was, becomes = before.get("content"), after.get("content")
-    if before and after and was != becomes:
+    if by_line:
+        yield from line_difference_lines(str(was or ""), str(becomes or ""), width, indent, whole=whole)
+    elif before and after and was != becomes:
         yield from difference_lines(str(was), str(becomes), width, indent, whole=whole)
     else:
         yield from content_lines(str(becomes or was or ""), width, indent, whole=whole)

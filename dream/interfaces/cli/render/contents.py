@@ -30,6 +30,11 @@ def difference_lines(was: str, becomes: str, width: int, indent: str, *, whole: 
         yield from paragraph(f'"{was}"', width, first=f"{indent}- ", tone=Tone.REMOVED)
         yield from paragraph(f'"{becomes}"', width, first=f"{indent}+ ", tone=Tone.ADDED)
         return
+    yield from line_difference_lines(was, becomes, width, indent, whole=whole)
+
+
+def line_difference_lines(was: str, becomes: str, width: int, indent: str, *, whole: bool) -> Lines:
+    """Yield the lines in which a text changes, all of them if *whole*."""
     found = list(_differing(was.splitlines(), becomes.splitlines()))
     for sign, line in found if whole else islice(found, _MOST_LINES):
         tone = {"-": Tone.REMOVED, "+": Tone.ADDED}.get(sign, Tone.FAINT)

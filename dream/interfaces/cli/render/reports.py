@@ -82,7 +82,7 @@ def pass_lines(item: PassReport, width: int, entries: Mapping[str, MemoryEntry])
     # Beside what it counted, "unchanged" says enough.
     reason = "" if numbers and item.reason == Skip.NOTHING_TO_CHANGE else explained(item.reason)
     told = "; ".join(part for part in (numbers, reason) if part)
-    head = f"{item.name:<{_NAME_WIDTH}}{item.outcome.value:<11}"
+    head = f"{item.name:<{_NAME_WIDTH - 1}} {item.outcome.value:<11}"
     yield from paragraph(told or "-", width, first=head, tone=_TONES[item.outcome])
     yield from refusal_lines(item.refused, width, indent=" " * _NAME_WIDTH, entries=entries)
 
