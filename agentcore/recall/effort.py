@@ -27,6 +27,7 @@ class Effort:
         prune_to: Terms of a query beyond which hardly a document is hopeless.
         most_read: Share of what reading everything costs that pruning may read before it is given up.
         lookup: Looking one document up in one term.
+        neighbours: Postings that a search for neighbours reads sooner than it looks documents up in them.
     """
 
     vector: float = 1_600.0
@@ -34,6 +35,7 @@ class Effort:
     prune_to: float = 8
     most_read: float = 1 / 16
     lookup: float = 4.0
+    neighbours: int = 16_000
 
     def is_noting_shorter(self, postings: int, documents: int) -> bool:
         """Tell whether so few postings are read that noting the documents they name is shorter than a long vector."""

@@ -80,6 +80,11 @@ class Bm25Index:
         return self._scoring.sums
 
     @property
+    def effort(self) -> Effort:
+        """What decides between the ways to answer a query."""
+        return self._scoring.effort
+
+    @property
     def needs_compaction(self) -> bool:
         """Whether a fifth of the slots, and more than a thousand, are tombstones."""
         return self._postings.dead > _WASTE_WORTH_A_COMPACTION and self._postings.dead * 4 > len(self)
@@ -167,7 +172,7 @@ class Bm25Index:
         Raises:
             KeyError: If the key is not present.
         """
-        numbers, _ = self._postings.terms_at(np.array([self._postings.slot_of(key)]))
+        numbers = self._postings.terms_of(self._postings.slot_of(key))
         return [self._postings.term(number) for number in numbers.tolist()]
 
     def score(self, query_terms: Iterable[str]) -> tuple[Keys, Floats]:

@@ -37,7 +37,7 @@ class Scoring:
         self._postings = postings
         self._formula = formula
         self._epsilon = epsilon
-        self._effort = effort
+        self.effort = effort
         self._average_idf = (-1, 0.0)
         self._saturations = (-1, np.zeros(0))
         self.sums = SparseSums()
@@ -50,11 +50,11 @@ class Scoring:
             return self.sum(terms)
         counts = [self._postings.posting_count(number) for number, _ in terms]
         documents = self._postings.slot_count
-        if self._effort.may_prune(len(terms), sum(counts), documents):
+        if self.effort.may_prune(len(terms), sum(counts), documents):
             slots = self._pruned(terms, counts, k, factors, most)
             if slots is not None:
                 return self.looked_up(terms, slots)
-        elif self._effort.is_noting_shorter(sum(counts), documents):
+        elif self.effort.is_noting_shorter(sum(counts), documents):
             return self.sum(terms)
         return self._best_of_all(terms, k, factors, 1.0 if factors is None else most)
 
@@ -70,7 +70,7 @@ class Scoring:
             k=k,
             factors=factors,
             most=most,
-            effort=self._effort,
+            effort=self.effort,
         )
         return search.run()
 

@@ -73,6 +73,11 @@ class SparseSums:
         self._touched.clear()
         self._unnoted = False
 
+    def add_repeatedly(self, slots: Slots, amounts: Floats) -> None:
+        """Add to places that may be named more than once; `drain_from` takes them out."""
+        np.add.at(self._sums, slots, amounts)
+        self._touched.append(slots)
+
     def at(self, slots: Slots) -> Floats:
         """The sums of places, touched or not."""
         return self._sums.take(slots)
@@ -94,3 +99,19 @@ class SparseSums:
         self._sums[slots] = 0.0
         self._touched.clear()
         return slots, sums
+
+    def drain_from(self, least: float) -> tuple[Slots, Floats]:
+        """Take out all places, and return those whose sum is *least* or more, each once and in no order.
+
+        Returns:
+            Places and sums, shape (so many,).
+        """
+        slots, sums = self.drain()
+        enough = sums >= least
+        slots, sums = slots[enough], sums[enough]
+        # Where a place is named more than once, the number that is written last stays.
+        numbers = np.arange(len(slots), dtype=np.float64)
+        self._sums[slots] = numbers
+        last = self._sums.take(slots) == numbers
+        self._sums[slots] = 0.0
+        return slots[last], sums[last]

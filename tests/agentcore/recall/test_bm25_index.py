@@ -360,6 +360,15 @@ def test_an_interrupted_sum_leaves_no_trace() -> None:
     assert len(sums.drain()[0]) == 0
 
 
+def test_places_named_repeatedly_are_summed_and_come_out_once() -> None:
+    sums = SparseSums()
+    sums.begin(10)
+    sums.add_repeatedly(np.array([7, 3, 7, 5]), np.array([0.5, 2.0, 0.5, 0.25]))
+    assert [part.tolist() for part in sums.drain_from(1.0)] == [[3, 7], [2.0, 1.0]]
+    assert len(sums.drain()[0]) == 0
+    assert sums.at(np.arange(10)).tolist() == [0.0] * 10
+
+
 @pytest.mark.parametrize("digits", [0, 1, 9])
 def test_the_best_of_thousands_are_the_first_of_all_in_order(digits: int):
     rng = np.random.default_rng(11)
