@@ -62,14 +62,31 @@ def optional_name(field: str, text: object) -> str | None:
     return None if text is None or (isinstance(text, str) and not text.strip()) else clean_name(field, text)
 
 
-def clean_instant(instant: datetime | None) -> datetime | None:
+def clean_limit(limit: object) -> int:
+    """Return *limit* if so many answers can be given at most.
+
+    Raises:
+        InvalidOptionsError: it is no whole number of 1 or more.
+
+    Example:
+        >>> clean_limit(3)
+        3
+    """
+    if not isinstance(limit, int) or limit < 1:
+        raise InvalidOptionsError(field="k", value=limit, allowed="give 1 or more, as a whole number")
+    return limit
+
+
+def clean_instant(instant: object) -> datetime | None:
     """Return *instant* in UTC, None staying None.
 
     Raises:
-        InvalidContentError: it has no time zone or lies outside the years 1 to 9999.
+        InvalidContentError: it is no datetime, has no time zone or lies outside the years 1 to 9999.
     """
     if instant is None:
         return None
+    if not isinstance(instant, datetime):
+        raise InvalidContentError(field="instant", problem=f"it is {type(instant).__name__}; give an aware datetime")
     to_micros(instant)
     return instant.astimezone(UTC)
 

@@ -10,7 +10,7 @@ from agentcore.domain.filters import TurnFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
-from agentcore.hosting.checks import clean_name, clean_query
+from agentcore.hosting.checks import clean_limit, clean_name, clean_query
 from agentcore.hosting.context_block import Block, Item, Part, entry_item, finding_item, lines_of, skill_item
 from agentcore.hosting.context_windows import ContextWindows, SessionWindow
 from agentcore.hosting.options import ContextOptions
@@ -134,6 +134,7 @@ class Context:
         Raises:
             InvalidOptionsError: *k* is below 1, or the query is no text.
         """
+        k = clean_limit(k)
         turns = None if besides is None else TurnFilter(besides=clean_name("session id", besides))
         return (await self._parts.recall.together.search(self._scope, clean_query(query), k=k, turns=turns)).findings
 

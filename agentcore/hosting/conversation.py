@@ -13,6 +13,7 @@ from agentcore.domain.signals import Feedback, FeedbackKind
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import (
     clean_instant,
+    clean_limit,
     clean_member,
     clean_name,
     clean_query,
@@ -172,7 +173,7 @@ class Conversation:
         )
         everything = where == TurnFilter()
         return await self._recall.turns.search(
-            self._scope, clean_query(query), k=k, where=None if everything else where
+            self._scope, clean_query(query), k=clean_limit(k), where=None if everything else where
         )
 
     async def session(self, session_id: str, *, limit: int | None = None) -> Turns:

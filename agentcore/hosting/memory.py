@@ -15,7 +15,7 @@ from agentcore.domain.text import clean_category, clean_content, clean_tags, fol
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.aftermath import Aftermath
 from agentcore.hosting.amendment import Amendments, amend, checked, retire
-from agentcore.hosting.checks import clean_instant, clean_query, clean_text, optional_name
+from agentcore.hosting.checks import clean_instant, clean_limit, clean_query, clean_text, optional_name
 from agentcore.hosting.conditions import Conditions, recall_filter
 from agentcore.hosting.intake import Intake
 from agentcore.hosting.observation import Observation, Particulars
@@ -132,7 +132,8 @@ class Memory:
             TypeError: there is no such condition.
         """
         session = optional_name("session id", session_id)
-        hits = await self._recall.search(self._scope, clean_query(query), k=k, where=recall_filter(conditions))
+        where = recall_filter(conditions)
+        hits = await self._recall.search(self._scope, clean_query(query), k=clean_limit(k), where=where)
         if purpose is Purpose.NEED and self._notes is not None:
             self._notes.note(self._scope, query, hits, session_id=session)
         return hits
@@ -153,7 +154,8 @@ class Memory:
 
         A preview: nothing counts as used.
         """
-        return await self._recall.explain(self._scope, clean_query(query), k=k, where=recall_filter(conditions))
+        where = recall_filter(conditions)
+        return await self._recall.explain(self._scope, clean_query(query), k=clean_limit(k), where=where)
 
     async def get(self, entry_id: str) -> MemoryEntry | None:
         """Return the entry in whatever state, or None."""

@@ -130,4 +130,5 @@ class RecallNotes(BackgroundService):
 
     def _write(self, unit: UnitOfWork, *, needs: Sequence[_Need]) -> None:
         unit.recall_hits.append([hit for need in needs for hit in need.hits()])
+        unit.activity.notify()  # what was needed often enough may be promoted by a dream
         unit.recall_hits.drop_expired(recalled_before=unit.now - self._keep, limit=_DROPPED_AT_ONCE)

@@ -10,7 +10,7 @@ from agentcore.domain.memory import Trust
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.errors import UnknownRecordError
-from agentcore.hosting.checks import clean_instant, clean_name, clean_query, clean_text, clean_trust
+from agentcore.hosting.checks import clean_instant, clean_limit, clean_name, clean_query, clean_text, clean_trust
 from agentcore.hosting.options import SkillOptions
 from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
@@ -135,7 +135,7 @@ class Skills:
         Raises:
             InvalidOptionsError: *k* is below 1, or the query is no text.
         """
-        return await self._recall.skills.search(self._scope, clean_query(query), k=k)
+        return await self._recall.skills.search(self._scope, clean_query(query), k=clean_limit(k))
 
     async def list(self, *, prefix: str = "") -> Catalogue:
         """Return the active skills whose name starts with *prefix*, by name."""

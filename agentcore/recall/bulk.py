@@ -7,6 +7,7 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from agentcore.recall.distinct import numbered, runs
 from agentcore.recall.lists import SLOT_SHIFT, Floats, Lists
 
 AT_ONCE: Final = 1 << 13
@@ -31,13 +32,15 @@ def extend(lists: Lists, keys: Sequence[int], documents: Sequence[list[str]], va
     flat = np.fromiter(map(lists.term_ids.__getitem__, chain.from_iterable(documents)), np.int64, int(sizes.sum()))
     lists.make_room()
     places = np.repeat(np.arange(len(documents)), sizes)
-    pairs, counts = _counted((flat << _SLOT_BITS) | places)
+    items = (flat << _SLOT_BITS) | places
+    items.sort()
+    pairs, counts = runs(items)
     terms, places = pairs >> _SLOT_BITS, pairs & _SLOT_MASK
     packed = ((places + first) << SLOT_SHIFT) | _shapes(lists, counts, sizes.take(places))
     _append_postings(lists, terms, packed)
-    forward = np.sort((places << SLOT_SHIFT) | terms) & ((1 << SLOT_SHIFT) - 1)
+    by_document = np.argsort(places.astype(np.uint16), kind="stable")
     starts = np.cumsum(np.bincount(places, minlength=len(documents))) + len(lists.forward)
-    lists.forward.frombytes(forward.astype(np.intc).tobytes())
+    lists.forward.frombytes(terms.take(by_document).astype(np.intc).tobytes())
     lists.starts.frombytes(starts.astype(np.int64).tobytes())
     lists.keys.extend(keys)
     lists.lengths.frombytes(sizes.astype(np.intc).tobytes())
@@ -46,15 +49,6 @@ def extend(lists: Lists, keys: Sequence[int], documents: Sequence[list[str]], va
         column.frombytes(np.ascontiguousarray(numbers).tobytes())
     lists.slot_of.update(zip(keys, range(first, first + len(documents)), strict=True))
     lists.total_length += int(sizes.sum())
-
-
-def _counted(items: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct items, ascending, and how often each stands there."""
-    items.sort()
-    if len(items) == 0:
-        return items, items
-    begins = np.flatnonzero(np.concatenate(([True], items[1:] != items[:-1])))
-    return items[begins], np.diff(np.append(begins, len(items)))
 
 
 def _shapes(lists: Lists, counts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -66,14 +60,14 @@ def _shapes(lists: Lists, counts: NDArray[np.int64], lengths: NDArray[np.int64])
     once[held] = [lists.shapes.of(1, length) for length in held.tolist()]
     shapes = once.take(lengths)
     repeated = np.flatnonzero(counts > 1)
-    codes, which = np.unique((counts[repeated] << SLOT_SHIFT) | lengths[repeated], return_inverse=True)
+    codes, which = numbered((counts[repeated] << SLOT_SHIFT) | lengths[repeated])
     of_code = [lists.shapes.of(code >> SLOT_SHIFT, code & ((1 << SLOT_SHIFT) - 1)) for code in codes.tolist()]
     shapes[repeated] = np.array(of_code, dtype=np.int64).take(which)
     return shapes
 
 
 def _append_postings(lists: Lists, terms: NDArray[np.int64], packed: NDArray[np.int64]) -> None:
-    distinct, sizes = _counted(terms.copy())
+    distinct, sizes = runs(terms)
     content = packed.tobytes()
     frequencies, postings = lists.frequencies, lists.postings
     start = 0

@@ -6,9 +6,10 @@ from typing import Final
 
 import numpy as np
 
+from agentcore.recall.effort import Effort
 from agentcore.recall.lists import Floats, Keys, Slots
 from agentcore.recall.postings import Postings
-from agentcore.recall.pruning import LEADERS, SLACK, Factors, leaders_of
+from agentcore.recall.pruning import LEADERS, SLACK, Factors, leaders_of, reached
 from agentcore.recall.scoring import Scoring
 from agentcore.recall.sparse_sums import SparseSums
 from agentcore.recall.weighting import Formula, Weighting
@@ -34,7 +35,7 @@ class Bm25Index:
         b: How much long documents are held back, 0..1; 0.25, or 0.75 for okapi.
         epsilon: Share of the average idf that okapi gives to terms of more than half the documents.
         columns: Numbers kept beside each document for the factors of `top`.
-        prune_from: Postings of a query from which looking for hopeless documents pays; changes no answer.
+        effort: What the ways to answer a query cost, which decides between them; changes no answer.
 
     Raises:
         InvalidOptionsError: If a number is out of range.
@@ -56,11 +57,11 @@ class Bm25Index:
         b: float | None = None,
         epsilon: float = 0.25,
         columns: int = 0,
-        prune_from: int = 16_000,
+        effort: Effort | None = None,
     ) -> None:
         formula = Formula.of(weighting, k1, b)
         self._postings = Postings(columns)
-        self._scoring = Scoring(self._postings, formula, epsilon=epsilon, prune_from=prune_from)
+        self._scoring = Scoring(self._postings, formula, epsilon=epsilon, effort=effort or Effort())
 
     def __len__(self) -> int:
         return len(self._postings)
@@ -77,6 +78,11 @@ class Bm25Index:
     def sums(self) -> SparseSums:
         """The scratch vector, empty between calls, to borrow within this package."""
         return self._scoring.sums
+
+    @property
+    def effort(self) -> Effort:
+        """What decides between the ways to answer a query."""
+        return self._scoring.effort
 
     @property
     def needs_compaction(self) -> bool:
@@ -166,7 +172,7 @@ class Bm25Index:
         Raises:
             KeyError: If the key is not present.
         """
-        numbers, _ = self._postings.terms_at(np.array([self._postings.slot_of(key)]))
+        numbers = self._postings.terms_of(self._postings.slot_of(key))
         return [self._postings.term(number) for number in numbers.tolist()]
 
     def score(self, query_terms: Iterable[str]) -> tuple[Keys, Floats]:
@@ -227,10 +233,7 @@ class Bm25Index:
     def _promising(self, slots: Slots, scores: Floats, k: int, factors: Factors, most: float) -> tuple[Slots, Floats]:
         """Leave out documents that are below the k best of a few good ones even with the largest factor."""
         good = leaders_of(scores, max(LEADERS, 2 * k))
-        reached = scores[good] * factors(self._postings.keys(slots[good]), self._postings.values(slots[good]))
-        if len(reached) < k:
-            return slots, scores
-        least = float(np.partition(reached, len(reached) - k)[len(reached) - k])
+        least = reached(self._postings, slots[good], scores[good], k, factors)
         kept = np.flatnonzero(scores * (most * SLACK) >= least) if least > 0.0 else slice(None)
         return slots[kept], scores[kept]
 

@@ -3,6 +3,7 @@
 from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from itertools import islice, repeat
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -156,15 +157,10 @@ class Lists:
 
     def make_room(self) -> None:
         """Begin the lists of terms that were numbered since."""
-        known = len(self.postings)
-        for term in self._newest(len(self.term_ids) - known):
-            self.terms.append(term)
-            self.postings.append(array("q"))
-            self.frequencies.append(0)
-
-    def _newest(self, count: int) -> list[str]:
-        latest = reversed(self.term_ids)
-        return [next(latest) for _ in range(count)][::-1]
+        new = len(self.term_ids) - len(self.postings)
+        self.terms += [*islice(reversed(self.term_ids), new)][::-1]
+        self.postings += [array("q") for _ in range(new)]
+        self.frequencies.extend(repeat(0, new))
 
     def tokens_at(self, slot: int) -> list[str]:
         """Return the terms of a document, each as often as it occurs, in no particular order."""

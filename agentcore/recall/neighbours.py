@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from agentcore.errors import InvalidOptionsError
+from agentcore.recall.distinct import numbered
 from agentcore.recall.index import Bm25Index
 from agentcore.recall.lists import Floats, Slots
 from agentcore.recall.neighbour import Neighbour
@@ -57,12 +58,13 @@ def similar(index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20)
     _check(threshold)
     postings = index.postings
     slot = postings.slot_of(key)
-    terms, _ = postings.terms_at(np.array([slot]))
+    terms = postings.terms_of(slot)
     if limit <= 0 or len(terms) == 0:
         return []
-    candidates = _candidates(index, slot, terms, threshold)
+    weights = _weights(postings, terms)
+    candidates = _candidates(index, slot, terms, weights, threshold)
     found = [
-        _verified(postings, candidates[start : start + _VERIFIED_AT_ONCE], terms, threshold)
+        _verified(postings, candidates[start : start + _VERIFIED_AT_ONCE], terms, weights, threshold)
         for start in range(0, len(candidates), _VERIFIED_AT_ONCE)
     ]
     pairs = [pair for slots, likeness in found for pair in _pairs(postings, slots, likeness)]
@@ -99,11 +101,13 @@ def alike(index: Bm25Index, keys: Sequence[int], threshold: float = 0.5) -> list
     ordered = sorted(set(keys))
     postings = index.postings
     terms, sizes = postings.terms_at(np.array([postings.slot_of(key) for key in ordered], dtype=np.intp))
-    distinct, columns = np.unique(terms, return_inverse=True)
+    distinct, columns = numbered(terms)
     holds = np.zeros((len(ordered), len(distinct)))
     holds[np.repeat(np.arange(len(ordered)), sizes), columns] = 1.0
     weighed = holds * _weights(postings, distinct)
-    shared, own = weighed @ holds.T, weighed.sum(axis=1)
+    own, told_twice = weighed.sum(axis=1), holds.sum(axis=0) > 1.0
+    # The product `@` would wake a thread of the numeric library per core, which then spin longer than this takes.
+    shared = np.einsum("it,jt->ij", weighed[:, told_twice], holds[:, told_twice])
     either = own[:, None] + own[None, :] - shared
     likeness = np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
     one, other = np.nonzero(np.triu(likeness >= threshold, k=1))
@@ -169,31 +173,37 @@ def _weights(postings: Postings, terms: Slots) -> Floats:
     return np.maximum(np.rint(weights / _QUANTUM), 1.0) * _QUANTUM
 
 
-def _candidates(index: Bm25Index, slot: int, terms: Slots, threshold: float) -> Slots:
-    """Every live document that can reach the threshold, and some that will not."""
+def _candidates(index: Bm25Index, slot: int, terms: Slots, weights: Floats, threshold: float) -> Slots:
+    """Every live document that shares enough with a document to reach the threshold, and some that are too long."""
     postings, sums = index.postings, index.sums
-    weights = _weights(postings, terms)
-    order = np.argsort(-weights, kind="stable")
-    ordered = weights[order]
-    left_out = ordered.sum() - np.cumsum(ordered)
-    total = float(ordered.sum())
-    prefix = int(np.argmax(left_out <= _LEFT_TO_COMMON_TERMS * threshold * total)) + 1
+    order = (-weights).argsort(kind="stable")
+    terms, weights = terms[order], weights[order]
+    total = float(weights.sum())
+    left_out = total - weights.cumsum()
+    least = (threshold - _ROUNDING) * total
+    enough = int((left_out <= _LEFT_TO_COMMON_TERMS * threshold * total).argmax()) + 1
+    held = np.array([postings.posting_count(term) for term in terms.tolist()])
+    prefix = max(enough, int(held.cumsum().searchsorted(index.effort.neighbours, side="right")))
     sums.begin(postings.slot_count)
-    for term, weight in zip(terms[order[:prefix]].tolist(), ordered[:prefix].tolist(), strict=True):
-        sums.add(postings.slots(term), weight)
-    slots, shared = sums.drain()
-    slots = slots[shared >= threshold * total - float(left_out[prefix - 1]) - _ROUNDING * total]
+    sums.add_repeatedly(postings.slots_of(terms[:prefix].tolist()), weights[:prefix].repeat(held[:prefix]))
+    slots, shared = sums.drain_from(least - float(left_out[prefix - 1]))
+    for term, weight in zip(terms[prefix:].tolist(), weights[prefix:].tolist(), strict=True):
+        shared[postings.found(term, slots)[0]] += weight
+    slots = slots[shared >= least]
     return slots[postings.alive(slots) & (slots != slot)]
 
 
-def _verified(postings: Postings, slots: Slots, terms: Slots, threshold: float) -> tuple[Slots, Floats]:
+def _verified(
+    postings: Postings, slots: Slots, terms: Slots, weights: Floats, threshold: float
+) -> tuple[Slots, Floats]:
     """Those of the candidates that reach the threshold, with their similarity."""
     theirs, sizes = postings.terms_at(slots)
-    weights = _weights(postings, theirs)
-    starts = np.cumsum(sizes) - sizes
-    shared = np.add.reduceat(np.where(np.isin(theirs, terms), weights, 0.0), starts)
-    own = _weights(postings, terms).sum()
-    likeness = shared / (np.add.reduceat(weights, starts) + own - shared)
+    told = _weights(postings, theirs)
+    starts = sizes.cumsum() - sizes
+    asked = np.zeros(postings.term_count, dtype=np.bool_)
+    asked[terms] = True
+    shared = np.add.reduceat(np.where(asked[theirs], told, 0.0), starts)
+    likeness = shared / (np.add.reduceat(told, starts) + weights.sum() - shared)
     near = likeness >= threshold
     return slots[near], likeness[near]
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from agentcore.recall.bulk import AT_ONCE, extend
 from agentcore.recall.compaction import Compaction
+from agentcore.recall.distinct import runs
 from agentcore.recall.lists import SHAPE_MASK, SLOT_SHIFT, Floats, Keys, Lists, Slots
 
 # Fitted to tracemalloc on 1k to 1M documents (see tests/bench/recall).
@@ -69,6 +70,11 @@ class Postings:
         return len(self._lists.keys) - len(self._lists.slot_of)
 
     @property
+    def term_count(self) -> int:
+        """Terms that some document holds or held."""
+        return len(self._lists.frequencies)
+
+    @property
     def total_length(self) -> int:
         """Tokens of all live documents."""
         return self._lists.total_length
@@ -126,7 +132,7 @@ class Postings:
         numbers = np.array(values, dtype=np.float64).T if columns else np.empty((0, len(keys)))
         if numbers.shape != (columns, len(keys)):
             raise ValueError(f"Give {columns} values with each of {len(keys)} documents.")
-        if len(np.unique(np.array(keys, dtype=np.int64))) != len(keys):
+        if len(runs(np.sort(np.array(keys, dtype=np.int64)))[0]) != len(keys):
             raise ValueError("Give each key once.")
         remaining = iter(documents)
         for start in range(0, len(keys), AT_ONCE):
@@ -134,17 +140,13 @@ class Postings:
             terms = list(islice(remaining, len(some)))
             if len(terms) != len(some):
                 raise ValueError(f"Give {len(keys)} documents, one for each key.")
-            for key in some:
+            for key in self._lists.slot_of.keys() & some:
                 self._lists.bury(key)
             extend(self._lists, some, terms, numbers[:, start : start + AT_ONCE])
             self.revision += 1
 
     def remove(self, key: int) -> bool:
-        """Make a document a tombstone.
-
-        Returns:
-            Whether there was one.
-        """
+        """Make a document a tombstone; return whether there was one."""
         was_there = self._lists.bury(key)
         self.revision += was_there
         return was_there
@@ -195,6 +197,11 @@ class Postings:
     def slots(self, term_id: int) -> Slots:
         """Slots that hold a term, ascending and distinct, tombstones included."""
         return np.frombuffer(self._lists.postings[term_id], dtype=np.int64) >> SLOT_SHIFT
+
+    def slots_of(self, terms: Sequence[int]) -> Slots:
+        """Slots that hold each of some terms, tombstones included, one term after the other."""
+        packed = np.concatenate([np.frombuffer(self._lists.postings[term], dtype=np.int64) for term in terms])
+        return packed >> SLOT_SHIFT
 
     def counts(self, term_id: int) -> Floats:
         """How often each of `slots(term_id)` holds the term."""
@@ -255,12 +262,13 @@ class Postings:
             return np.empty((0, len(slots)))
         return np.stack([np.frombuffer(column).take(slots) for column in columns])
 
-    def terms_at(self, slots: Slots) -> tuple[Slots, Slots]:
-        """The distinct terms of documents, one document after the other.
+    def terms_of(self, slot: int) -> Slots:
+        """The distinct terms of one document, by their numbers."""
+        starts = self._lists.starts
+        return np.array(self._lists.forward[starts[slot] : starts[slot + 1]], dtype=np.intp)
 
-        Returns:
-            The terms' numbers, and how many of them each document has, shape (documents,).
-        """
+    def terms_at(self, slots: Slots) -> tuple[Slots, Slots]:
+        """The numbers of the distinct terms of documents, one document after the other, and how many each has."""
         starts = np.frombuffer(self._lists.starts, dtype=np.int64)
         first = starts.take(slots)
         sizes = (starts.take(slots + 1) - first).astype(np.intp)
@@ -269,11 +277,7 @@ class Postings:
         return np.frombuffer(self._lists.forward, dtype=np.intc).take(places).astype(np.intp), sizes
 
     def compact(self) -> int:
-        """Drop the tombstones and the terms nobody holds; slots and term numbers change.
-
-        Returns:
-            How many tombstones there were.
-        """
+        """Drop the tombstones and the terms nobody holds, so that numbers change; return how many tombstones."""
         dead = self.dead
         if dead:
             while self.compact_further():

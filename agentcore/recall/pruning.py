@@ -4,9 +4,10 @@ Rare terms are read first, common ones only for the documents that can still win
 evaluation: strategies and optimizations", Information Processing and Management 31, 1995). Once the terms left cannot
 lift a document that has none of the others above the k best so far, only documents already met are looked up in them.
 
-A document that repeats a term gains far more by it than the many that name it once. So of the terms left the few
-postings with repetitions are read nevertheless where that matters, and what bounds the rest is the worth of a single
-occurrence.
+A document that repeats a term gains far more by it than the many that name it once. So the worth of a single occurrence
+bounds what a term can add, and the few repetitions, which the index knows, are counted by themselves: first for the
+documents that were met; then, as the k best so far are nearly the best there are, for the others where that can still
+matter.
 
 The answer is exact: bounds are compared with a slack wider than rounding, and who is left is scored anew as without
 pruning.
@@ -18,8 +19,9 @@ from itertools import accumulate
 from typing import Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agentcore.recall.distinct import runs
+from agentcore.recall.effort import Effort
 from agentcore.recall.lists import Floats, Keys, Slots
 from agentcore.recall.postings import Postings
 from agentcore.recall.sparse_sums import SparseSums
@@ -31,8 +33,10 @@ is multiplied with: finite numbers, shape (documents,). Documents given zero or 
 SLACK: Final = 1.0 + 1e-9
 LEADERS: Final = 48
 _MOST_LEADERS: Final = 512
-LOOKUPS_PER_SCAN: Final = 8
+LOOKUPS_PER_SCAN: Final = 16
 """Postings that can be read in the time of one lookup."""
+_WORTH_ANOTHER_LOOK: Final = 500
+"""Documents still to be looked up from which looking for a higher threshold is worth it."""
 _POSTINGS_PER_LOOK: Final = 4_000
 """Postings that are read in the time in which a few good documents are looked up in one term."""
 
@@ -67,7 +71,7 @@ class PrunedSearch:
         k: How many documents are wanted, 1 or more.
         factors: What scores are multiplied with.
         most: The largest factor.
-        look_from: Postings still to be read from which looking for a higher threshold is worth it.
+        effort: When to give up.
     """
 
     def __init__(
@@ -80,7 +84,7 @@ class PrunedSearch:
         k: int,
         factors: Factors | None,
         most: float,
-        look_from: int,
+        effort: Effort,
     ) -> None:
         self._postings = postings
         self._sums = sums
@@ -89,110 +93,159 @@ class PrunedSearch:
         self._k = k
         self._factors = factors
         self._most = (1.0 if factors is None else most) * SLACK
-        self._look_from = look_from
+        self._effort = effort
         self._threshold = 0.0
         self._rest = [*accumulate((term.once for term in reversed(terms)), initial=0.0)][::-1]
         self._unread = [*accumulate((term.postings for term in reversed(terms)), initial=0)][::-1]
 
-    def run(self) -> tuple[Slots, Floats | None]:
-        """Return all documents that can be among the k best and few others; and their scores, if summed in order."""
-        self._sums.begin(self._postings.slot_count)
+    def run(self) -> Slots | None:
+        """Return all documents that can be among the k best and few others; None if reading everything is shorter."""
+        documents = self._postings.slot_count
+        self._sums.begin(documents)
         place = self._read()
-        later = self._terms[place:]
-        has_repeats = self._read_repeats(later)
-        bounds = [term.once if read else term.most for term, read in zip(later, has_repeats, strict=True)]
-        slots = self._hopeful(self._sums.touched(), sum(bounds))
-        if later and self._factors is not None:
-            # Most documents are worth far less than the largest factor.
-            own = self._factors(self._postings.keys(slots), self._postings.values(slots)) * SLACK
-        else:
-            own = np.full(len(slots), self._most)
-        for number, term in enumerate(later):
-            kept = self._can_win(slots, sum(bounds[number:]), own)
-            slots, own = slots[kept], own[kept]
-            self._look_up(slots, term)
-        if later:
-            slots = slots[self._can_win(slots, 0.0, own)]
-        scores = self._sums.at(slots) if place == len(self._terms) else None
+        met = self._sums.touched()
+        lookups = len(met) * (len(self._terms) - place)
+        if place < 0 or not self._effort.is_looking_up_shorter(lookups, self._unread[place], documents):
+            self._sums.drain()
+            return None
+        if place == len(self._terms):
+            met = met[self._sums.at(met) * self._most >= self._threshold]
+            self._sums.drain()
+            return met
+        met = np.sort(met, kind="stable")
+        best = self._completed(met, self._sums.at(met), place)
         self._sums.drain()
-        return slots, scores
+        repeating = self._repeating(self._terms[place:], met)
+        if len(repeating):
+            self._sums.add(repeating, 1.0)
+            best = np.concatenate([best, self._completed(repeating, np.zeros(len(repeating)), place)])
+            self._sums.drain()
+        return best
 
     def _read(self) -> int:
-        """Sum the terms whose documents can win by these and the later ones alone; return how many terms these are."""
-        read = _POSTINGS_PER_LOOK * len(self._terms)
+        """Sum the terms whose documents can win by these and the later ones alone.
+
+        Returns:
+            How many terms these are, or -1 if there seems to be no end of it.
+        """
+        since_look = _POSTINGS_PER_LOOK * len(self._terms)
+        everything, documents = self._unread[0], self._postings.slot_count
         for place, term in enumerate(self._terms):
             if self._rest[place] * self._most < self._threshold:
                 return place
+            if place and self._effort.is_reading_in_vain(everything - self._unread[place + 1], everything, documents):
+                return -1
             slots, totals = self._add(term, *self._postings.postings(term.number))
-            read += len(slots)
-            is_worth_it = read >= _POSTINGS_PER_LOOK * (len(self._terms) - place - 1)
-            if is_worth_it and max(self._unread[place + 1], len(slots)) >= self._look_from:
+            since_look += len(slots)
+            if since_look >= _POSTINGS_PER_LOOK * (len(self._terms) - place - 1):
                 self._threshold = max(self._threshold, self._reached(slots, totals, place + 1))
-                read = 0
+                since_look = 0
         return len(self._terms)
 
-    def _read_repeats(self, terms: Sequence[Term]) -> list[bool]:
-        """Sum the repetitions of terms, but for those that may stay unread without a document being missed.
+    def _add(self, term: Term, slots: Slots, shapes: Slots) -> tuple[Slots, Floats]:
+        return slots, self._sums.add(slots, self._worth(term, shapes))
 
-        Returns:
-            For each term whether its repetitions were read.
+    def _completed(self, slots: Slots, totals: Floats, place: int) -> Slots:
+        """Look documents up in the terms from *place* on; return those that can be among the k best.
+
+        Args:
+            slots: The documents, ascending; exactly these and maybe others have been touched.
+            totals: What the terms before *place* give them.
+            place: The first of the terms that are still to be added.
+        """
+        later = self._terms[place:]
+        more = self._more_by_repeats(slots, later)
+        kept = (totals + more + self._rest[place]) * self._most >= self._threshold
+        slots, totals, more = slots[kept], totals[kept], more[kept]
+        own = self._largest_factors(slots)
+        for number, term in enumerate(later, start=place):
+            kept = (totals + more + self._rest[number]) * own >= self._threshold
+            slots, totals, more, own = slots[kept], totals[kept], more[kept], own[kept]
+            self._look_up(slots, totals, term)
+            if len(slots) >= _WORTH_ANOTHER_LOOK:
+                self._threshold = max(self._threshold, self._reached(slots, totals, number + 1))
+        return slots[totals * own >= self._threshold]
+
+    def _more_by_repeats(self, slots: Slots, terms: Sequence[Term]) -> Floats:
+        """Return how much more than single occurrences the repetitions of terms are worth to documents."""
+        more = np.zeros(len(slots))
+        for term in terms:
+            places, shapes = self._places(slots, *self._postings.repeats(term.number))
+            more[places] += np.maximum(self._worth(term, shapes) - term.once, 0.0)
+        return more
+
+    def _repeating(self, terms: Sequence[Term], met: Slots) -> Slots:
+        """Return the documents not met yet that repeat one of the terms, but for terms in which it cannot matter.
+
+        Args:
+            terms: Terms that a document which has each of them once cannot win by.
+            met: Documents that are none of these, ascending.
         """
         spare = self._threshold / self._most - sum(term.once for term in terms)
-        read = [True] * len(terms)
-        for number in reversed(range(len(terms))):
-            more = terms[number].most - terms[number].once
-            if more < spare:
-                spare -= more
-                read[number] = False
+        found: list[Slots] = []
+        for term in reversed(terms):
+            if term.most - term.once < spare:
+                spare -= term.most - term.once
             else:
-                self._add(terms[number], *self._postings.repeats(terms[number].number))
-        return read
+                found.append(self._postings.repeats(term.number)[0])
+        if not found:
+            return met[:0]
+        slots, _ = runs(np.sort(np.concatenate(found), kind="stable"))
+        return slots[met.take(met.searchsorted(slots), mode="clip") != slots] if len(met) else slots
 
-    def _add(self, term: Term, slots: Slots, shapes: Slots) -> tuple[Slots, Floats]:
-        amounts = self._saturations.take(shapes)
-        amounts *= term.weight
-        return slots, self._sums.add(slots, amounts)
+    def _largest_factors(self, slots: Slots) -> Floats:
+        """Return what the score of each document can be multiplied with; most are worth far less than the largest."""
+        if self._factors is None:
+            return np.full(len(slots), self._most)
+        return self._factors(self._postings.keys(slots), self._postings.values(slots)) * SLACK
 
     def _reached(self, slots: Slots, totals: Floats, place: int) -> float:
         """Return what the k-th best of a few good documents scores in the end; the k-th best of all scores no less."""
         leaders = leaders_of(totals, max(LEADERS, 2 * self._k))
         slots, totals = slots[leaders], totals[leaders]
-        if self._postings.dead:
-            alive = self._postings.alive(slots)
-            slots, totals = slots[alive], totals[alive]
         for term in self._terms[place:]:
             held, shapes = self._postings.found(term.number, slots)
-            totals[held] += self._saturations.take(shapes) * term.weight
-        if self._factors is not None:
-            totals *= self._factors(self._postings.keys(slots), self._postings.values(slots))
-        if len(totals) < self._k:
-            return 0.0
-        return max(0.0, float(np.partition(totals, len(totals) - self._k)[len(totals) - self._k]))
+            totals[held] += self._worth(term, shapes)
+        return reached(self._postings, slots, totals, self._k, self._factors)
 
-    def _hopeful(self, slots: Slots, rest: float) -> Slots:
-        """Return those of the documents that can reach the threshold if they had the largest factor."""
-        least = self._threshold / self._most - rest
-        return slots if least <= 0.0 else slots[self._sums.at(slots) * SLACK >= least]
-
-    def _can_win(self, slots: Slots, rest: float, own: Floats) -> NDArray[np.bool_]:
-        """Tell which documents can still reach the threshold, each with its own factor, by what is left at most."""
-        bounds = self._sums.at(slots)
-        bounds += rest
-        bounds *= own
-        return bounds >= self._threshold
-
-    def _look_up(self, slots: Slots, term: Term) -> None:
-        """Add a term to the sums of documents met before; a repetition read before counts twice, which loses none."""
+    def _look_up(self, slots: Slots, totals: Floats, term: Term) -> None:
+        """Add what a term gives to documents."""
         if term.postings < LOOKUPS_PER_SCAN * len(slots):
-            slots, shapes = self._postings.postings(term.number)
-            totals = self._sums.at(slots)
-            held = np.flatnonzero(totals)
-            slots, shapes, totals = slots[held], shapes[held], totals[held]
+            places, shapes = self._places(slots, *self._postings.postings(term.number))
         else:
-            held, shapes = self._postings.found(term.number, slots)
-            slots = slots[held]
-            totals = self._sums.at(slots)
-        self._sums.raise_to(slots, totals + self._saturations.take(shapes) * term.weight)
+            places, shapes = self._postings.found(term.number, slots)
+        totals[places] += self._worth(term, shapes)
+
+    def _places(self, slots: Slots, posted: Slots, shapes: Slots) -> tuple[Slots, Slots]:
+        """Return which of some touched documents are posted, by place, and the shape of each one's posting."""
+        touched = np.flatnonzero(self._sums.at(posted))
+        posted, shapes = posted[touched], shapes[touched]
+        places = slots.searchsorted(posted)
+        held = np.flatnonzero(slots.take(places, mode="clip") == posted) if len(slots) else touched[:0]
+        return places[held], shapes[held]
+
+    def _worth(self, term: Term, shapes: Slots) -> Floats:
+        return self._saturations.take(shapes) * term.weight
+
+
+def reached(postings: Postings, slots: Slots, totals: Floats, k: int, factors: Factors | None) -> float:
+    """Return the k-th best score of documents, zero if fewer are alive: the k-th best of more documents is no less.
+
+    Args:
+        postings: The documents.
+        slots: Some of them.
+        totals: Their scores before factors.
+        k: Which of the scores is wanted.
+        factors: What scores are multiplied with.
+    """
+    if postings.dead:
+        alive = postings.alive(slots)
+        slots, totals = slots[alive], totals[alive]
+    if factors is not None:
+        totals = totals * factors(postings.keys(slots), postings.values(slots))
+    if len(totals) < k:
+        return 0.0
+    return max(0.0, float(np.partition(totals, len(totals) - k)[len(totals) - k]))
 
 
 def leaders_of(totals: Floats, count: int) -> Slots:

@@ -6,9 +6,11 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from agentcore.recall.distinct import first_places
+from agentcore.recall.effort import Effort
 from agentcore.recall.lists import Floats, Keys, Slots
 from agentcore.recall.postings import Postings
-from agentcore.recall.pruning import LOOKUPS_PER_SCAN, Factors, PrunedSearch, Term
+from agentcore.recall.pruning import LEADERS, LOOKUPS_PER_SCAN, SLACK, Factors, PrunedSearch, Term, leaders_of, reached
 from agentcore.recall.sparse_sums import SparseSums
 from agentcore.recall.weighting import Formula, Weighting, lucene_idf, okapi_idf
 
@@ -28,14 +30,14 @@ class Scoring:
         postings: The documents.
         formula: What a term adds to a score.
         epsilon: Share of the average idf that okapi gives to terms of more than half the documents.
-        prune_from: Postings that are read sooner than passed over.
+        effort: Which way to answer is the shortest.
     """
 
-    def __init__(self, postings: Postings, formula: Formula, *, epsilon: float, prune_from: int) -> None:
+    def __init__(self, postings: Postings, formula: Formula, *, epsilon: float, effort: Effort) -> None:
         self._postings = postings
         self._formula = formula
         self._epsilon = epsilon
-        self._prune_from = prune_from
+        self.effort = effort
         self._average_idf = (-1, 0.0)
         self._saturations = (-1, np.zeros(0))
         self.sums = SparseSums()
@@ -43,27 +45,49 @@ class Scoring:
 
     def candidates(self, terms: Weights, k: int, factors: Factors | None, most: float) -> tuple[Slots, Floats]:
         """Documents and scores before factors: those of the k best and some others, tombstones among them."""
-        postings = self._postings
-        counts = [postings.posting_count(number) for number, _ in terms]
-        pruned = bool(terms) and sum(counts) >= self._prune_from and 0 < k <= _MOST_WORTH_PRUNING
-        if not pruned or (factors is not None and most == math.inf) or any(weight <= 0.0 for _, weight in terms):
+        is_bounded = factors is None or most < math.inf
+        if not (terms and is_bounded and 0 < k <= _MOST_WORTH_PRUNING) or any(weight <= 0.0 for _, weight in terms):
             return self.sum(terms)
+        counts = [self._postings.posting_count(number) for number, _ in terms]
+        documents = self._postings.slot_count
+        if self.effort.may_prune(len(terms), sum(counts), documents):
+            slots = self._pruned(terms, counts, k, factors, most)
+            if slots is not None:
+                return self.looked_up(terms, slots)
+        elif self.effort.is_noting_shorter(sum(counts), documents):
+            return self.sum(terms)
+        return self._best_of_all(terms, k, factors, 1.0 if factors is None else most)
+
+    def _pruned(
+        self, terms: Weights, counts: Sequence[int], k: int, factors: Factors | None, most: float
+    ) -> Slots | None:
         bounded = [self._bounded(number, weight, count) for (number, weight), count in zip(terms, counts, strict=True)]
-        rarest_first = sorted(bounded, key=lambda term: -term.weight)
         search = PrunedSearch(
-            postings,
+            self._postings,
             self.sums,
             self._worth(),
-            rarest_first,
+            sorted(bounded, key=lambda term: -term.weight),
             k=k,
             factors=factors,
             most=most,
-            look_from=self._prune_from,
+            effort=self.effort,
         )
-        slots, scores = search.run()
-        if scores is None or rarest_first != bounded:
-            slots, scores = self.looked_up(terms, slots)
-        return slots, scores
+        return search.run()
+
+    def _best_of_all(self, terms: Weights, k: int, factors: Factors | None, most: float) -> tuple[Slots, Floats]:
+        """Read everything, and leave out what is below the k best of a few good ones even with the largest factor."""
+        self.sums.begin(self._postings.slot_count)
+        worth = self._worth()
+        for number, weight in terms:
+            slots, shapes = self._postings.postings(number)
+            self.sums.add_unnoted(slots, worth.take(shapes) * weight)
+        totals = self.sums.everywhere()
+        good = leaders_of(totals, max(LEADERS, 2 * k))
+        least = reached(self._postings, good, totals[good], k, factors)
+        kept = np.flatnonzero(totals >= least / (most * SLACK) if least > 0.0 else totals)
+        scores = totals[kept]
+        self.sums.clear()
+        return kept, scores
 
     def _bounded(self, number: int, weight: float, count: int) -> Term:
         (repeated, length), average = self._postings.bounds(number), self._average_length()
@@ -101,8 +125,8 @@ class Scoring:
         slots, scores = self.sums.drain()
         if any(weight <= 0.0 for _, weight in terms):
             # A score may be zero, so a document can have been touched as new more than once.
-            slots, first = np.unique(slots, return_index=True)
-            scores = scores[first]
+            first = first_places(slots)
+            slots, scores = slots[first], scores[first]
         return slots, scores
 
     def _worth(self) -> Floats:

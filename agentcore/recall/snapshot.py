@@ -15,7 +15,7 @@ import orjson
 from agentcore.recall.lists import Lists, Shapes, TermIds
 from agentcore.stores.protocols import FeedPosition
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Grows with every change of the layout, of our tokenizer or of the text that is indexed."""
 
 _MAGIC: Final = b"agentcore recall index\n"

@@ -9,7 +9,8 @@ class SparseSums:
     """A long vector, nearly all zero, to be added to and emptied again; lives as long as its index.
 
     It knows which places were touched, so no step costs the vector's length: searching or partitioning a
-    million zeros takes longer than the query that left them.
+    million zeros takes longer than the query that left them. Where so many are touched that noting them takes longer,
+    they may be added to unnoted.
 
     Example:
         >>> sums = SparseSums()
@@ -22,11 +23,13 @@ class SparseSums:
         [[7, 900], [0.5, 2.5]]
     """
 
-    __slots__ = ("_sums", "_touched")
+    __slots__ = ("_size", "_sums", "_touched", "_unnoted")
 
     def __init__(self) -> None:
         self._sums: Floats = np.zeros(0)
+        self._size = 0
         self._touched: list[Slots] = []
+        self._unnoted = False
 
     @property
     def nbytes(self) -> int:
@@ -35,12 +38,12 @@ class SparseSums:
 
     def begin(self, size: int) -> None:
         """Make room for places below `size`, all zero."""
-        if self._touched:
+        if self._touched or self._unnoted:
             # An earlier caller was interrupted half-way.
-            self._sums.fill(0.0)
-            self._touched.clear()
+            self.clear()
         if size > len(self._sums):
             self._sums = np.zeros(size + size // 8)
+        self._size = size
 
     def add(self, slots: Slots, amounts: Floats | float) -> Floats:
         """Add to places, each named once; return their sums."""
@@ -54,9 +57,26 @@ class SparseSums:
         self._sums[slots] = sums
         return sums
 
-    def raise_to(self, slots: Slots, sums: Floats) -> None:
-        """Set places that were touched before."""
-        self._sums[slots] = sums
+    def add_unnoted(self, slots: Slots, amounts: Floats) -> None:
+        """Add to places, each named once, without knowing later which they were; *amounts* become the sums."""
+        self._unnoted = True
+        amounts += self._sums.take(slots)
+        self._sums[slots] = amounts
+
+    def everywhere(self) -> Floats:
+        """The sums of all places, to be read before the next call."""
+        return self._sums[: self._size]
+
+    def clear(self) -> None:
+        """Make every place zero, noted or not."""
+        self._sums.fill(0.0)
+        self._touched.clear()
+        self._unnoted = False
+
+    def add_repeatedly(self, slots: Slots, amounts: Floats) -> None:
+        """Add to places that may be named more than once; `drain_from` takes them out."""
+        np.add.at(self._sums, slots, amounts)
+        self._touched.append(slots)
 
     def at(self, slots: Slots) -> Floats:
         """The sums of places, touched or not."""
@@ -79,3 +99,19 @@ class SparseSums:
         self._sums[slots] = 0.0
         self._touched.clear()
         return slots, sums
+
+    def drain_from(self, least: float) -> tuple[Slots, Floats]:
+        """Take out all places, and return those whose sum is *least* or more, each once and in no order.
+
+        Returns:
+            Places and sums, shape (so many,).
+        """
+        slots, sums = self.drain()
+        enough = sums >= least
+        slots, sums = slots[enough], sums[enough]
+        # Where a place is named more than once, the number that is written last stays.
+        numbers = np.arange(len(slots), dtype=np.float64)
+        self._sums[slots] = numbers
+        last = self._sums.take(slots) == numbers
+        self._sums[slots] = 0.0
+        return slots[last], sums[last]

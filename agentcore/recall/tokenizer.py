@@ -9,6 +9,7 @@ from typing import Final, Protocol, cast
 
 import regex
 
+from agentcore.recall.spelling import without_accents, without_article
 from agentcore.recall.stopwords import ENGLISH_STOP_WORDS
 
 MAX_TERM_LENGTH: Final = 64
@@ -31,10 +32,11 @@ _RUN_OR_WORD = regex.compile(rf"({_UNSPACED}+)|([\w--{_UNSPACED}]+)", regex.V1)
 
 _LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
 _LATIN_WORD = regex.compile(r"[\p{Latin}\p{M}\p{N}_]*\p{Latin}[\p{Latin}\p{M}\p{N}_]*")
+_ARABIC_WORD = regex.compile(r"\p{Arabic}+")
 # No rule of the stemmer is about a word that ends so (the tests hold both sides against each other).
 _ENDINGS_LEFT_ALONE: Final = frozenset("abfhjkopquvwxz0123456789")
-_HUMP = regex.compile(r"(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})", regex.V1)
-_CAMEL = regex.compile(r"\p{Ll}\p{Lu}")
+# Two small letters after the last capital of an acronym begin a word; one, as in PDFs, makes it plural.
+_HUMP = regex.compile(r"(?<=\p{Ll})(?=\p{Lu})|(?<=\p{N})(?=\p{Lu}\p{Ll})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})", regex.V1)
 
 # Joiners, direction marks, soft hyphens and emoji selectors change how a word looks, never which word it is.
 _INVISIBLE = regex.compile(
@@ -61,8 +63,8 @@ class Tokenizer:
     """Cuts text into search terms; keep one for as long as the index it feeds. May be shared by threads.
 
     Words are runs of Unicode letters, digits and combining marks after NFC, casefolded, without the vowel points of
-    Hebrew and Arabic. Latin ones are
-    reduced to their English Snowball stem; stop words are dropped; numbers and one- or two-letter words
+    Hebrew and Arabic. Latin ones lose their accents and are reduced to their English Snowball stem, Arabic ones lose
+    their article (`agentcore.recall.spelling`); stop words are dropped; numbers and one- or two-letter words
     stay. Scripts written without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) become overlapping
     pairs of characters, a lone character staying as it is. An identifier such as `user_name` or
     `getUserName` yields itself and its parts of two or more letters.
@@ -157,7 +159,9 @@ class _Memo(dict[str, tuple[str, ...]]):
         folded = unicodedata.normalize("NFC", word.casefold())
         if folded in self._stop_words or _LETTER_OR_DIGIT.search(folded) is None:
             return None
-        return folded if _LATIN_WORD.fullmatch(folded) is None else self._stems[folded]
+        if _LATIN_WORD.fullmatch(folded) is not None:
+            return self._stems[without_accents(folded)]
+        return without_article(folded) if _ARABIC_WORD.fullmatch(folded) is not None else folded
 
 
 class _Stems(dict[str, str]):
@@ -195,11 +199,7 @@ def _is_plain(word: str) -> bool:
 def _pieces(word: str) -> list[str]:
     """A word itself and, if it is an identifier, its parts of two or more characters."""
     whole = word.strip("_")
-    if "_" not in whole and _CAMEL.search(whole) is None:
+    if "_" not in whole and _HUMP.search(whole) is None:
         return [whole]
-    parts = [
-        hump
-        for part in whole.split("_")
-        for hump in (cast("list[str]", _HUMP.split(part)) if _CAMEL.search(part) else [part])
-    ]
+    parts = [hump for part in whole.split("_") for hump in cast("list[str]", _HUMP.split(part))]
     return [whole, *(part for part in parts if len(part) > 1)]

@@ -19,11 +19,13 @@ class Caps:
     Args:
         share: Room for retirements; None where nothing is retired.
         outputs: New records that the run may still write; None for no bound.
+        most: New records that any run may write; None for no bound.
         written: New records that this step writes.
     """
 
     share: ShareCap | None
     outputs: int | None
+    most: int | None = None
     written: int = 0
 
     @classmethod
@@ -43,7 +45,7 @@ class Caps:
         if options.max_outputs is None:
             return cls(share, None)
         written = sum(int(step.report.get("outputs", 0)) for step in books.runs.steps(run_id))
-        return cls(share, max(0, options.max_outputs - written))
+        return cls(share, max(0, options.max_outputs - written), options.max_outputs)
 
     @property
     def retired(self) -> int:
@@ -54,9 +56,16 @@ class Caps:
         """Take the room that *change_set* needs; the cap that has too little, and then nothing is taken."""
         ids = [change.record_id for change in change_set.changes]
         new = sum(change.before is None and change.after is not None for change in change_set.changes)
-        if self.outputs is not None and new > self.outputs - self.written:
+        if not self._has_room(new):
             return Refusal.of(Refused.OUTPUT_CAP, ids)
         if self.share is not None and not self.share.admits(change_set):
             return Refusal.of(Refused.SHARE_CAP, ids)
         self.written += new
         return None
+
+    def _has_room(self, new: int) -> bool:
+        """Tell whether so many new records may be written together: more than any run may, as soon as one may."""
+        if self.outputs is None or self.most is None or not new:
+            return True
+        room = self.outputs - self.written
+        return new <= room or 0 < room <= self.most < new

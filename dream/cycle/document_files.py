@@ -16,6 +16,9 @@ from dream.stores.outbox import Outgoing
 _ATTEMPTS: Final = 3
 """Times a file is read again because somebody wrote in it between reading and writing."""
 _CONFLICT: Final = re.compile(r"^(?:<{7} |>{7} )", re.MULTILINE)
+_OPENING: Final = re.compile(r"^ {0,3}(?:```|~~~|<)", re.MULTILINE)
+"""What may begin a block that goes on until it is closed."""
+_PROBE: Final = "an item"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +78,23 @@ def read_whole(folder: WorkspaceFolder, name: str) -> Written:
     """Return a document that can be worked on.
 
     Raises:
-        UnreadableDocumentError: it cannot be read, or is in the middle of a merge.
+        UnreadableDocumentError: it cannot be read, is in the middle of a merge, or what is added at its end would stand
+            in a block that somebody left open.
     """
     written = folder.read(name)
     if _CONFLICT.search(written.text):
         raise UnreadableDocumentError(name=name, problem="it holds the marks of a merge conflict; resolve it first")
+    if _OPENING.search(written.text) and not _takes_items(written.text):
+        raise UnreadableDocumentError(
+            name=name, problem="its last block of code or HTML is never closed; close it first"
+        )
     return written
+
+
+def _takes_items(text: str) -> bool:
+    """Tell whether a list at the end of *text* would be one."""
+    items = Document(f"{text}\n\n- {_PROBE}\n").items
+    return bool(items) and items[-1].text == _PROBE
 
 
 def write_out(folder: WorkspaceFolder, rows: Sequence[Outgoing]) -> FileOutcome:

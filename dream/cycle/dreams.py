@@ -1,7 +1,6 @@
 """Dreams: what a host and its users hold."""
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from datetime import datetime
 
 from agentcore.domain.scope import Scope
@@ -247,10 +246,9 @@ class Dreams(DreamRecords):
         return self._watch.alarms.add(listener)
 
     async def status(self) -> Status:
-        """Return how the scope stands: counts, last run, backlog, pause, lease, and the next dream."""
-        names, after = self._runner.pass_names, self._options.alarm_after
-        found = await self._parts.storage.read(self._scope, lambda view: read_status(view, names, after))
-        return replace(found, schedule=await self._desk.standing(self._scope))
+        """Return how the scope stands: counts, last run, pause, lease, and the next dream as `explain` tells it."""
+        schedule, after = await self._desk.explained(self._scope), self._options.alarm_after
+        return await self._parts.storage.read(self._scope, lambda view: read_status(view, schedule, after))
 
     async def pause(self) -> None:
         """Stop dreams of the scope, in every process, until `resume`."""

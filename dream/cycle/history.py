@@ -1,6 +1,5 @@
 """Answers for people: why an entry is as it is, and how a scope stands."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -65,7 +64,7 @@ class Status:
         unread_turns: Turns that no cycle has consumed.
         skills: Active skills.
         revision: The scope's revision.
-        backlog: Entries each pass still has to look at.
+        backlog: How many items each pass has to look at now; 0 for a pass that cannot tell.
         proposals: How many proposals of each pass wait for a person.
         last_steps: When each pass last took a step.
         last_dream_at: When the newest finished dream ended.
@@ -74,7 +73,7 @@ class Status:
         paused: Whether a person paused the dreams.
         lease: Who is dreaming now.
         alarm: What is wrong with the newest dreams, if they came to nothing again and again.
-        schedule: When it dreams next, and what it waits for; None if nobody asked.
+        schedule: When it dreams next, and what it waits for, as `explain` tells it.
     """
 
     entries: dict[str, int]
@@ -91,7 +90,7 @@ class Status:
     paused: bool
     lease: Lease | None
     alarm: Alarm | None
-    schedule: Standing | None = None
+    schedule: Standing
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `dream status --json` prints."""
@@ -111,7 +110,7 @@ class Status:
             "paused": self.paused,
             "dreaming": lease,
             "alarm": None if self.alarm is None else self.alarm.to_json(),
-            "schedule": None if self.schedule is None else self.schedule.to_json(),
+            "schedule": self.schedule.to_json(),
         }
 
 
@@ -151,15 +150,10 @@ def _ancestors(view: ReadView, entry: MemoryEntry) -> list[MemoryEntry]:
     return list(found.values())
 
 
-def read_status(view: ReadView, pass_names: Sequence[str], alarm_after: int) -> Status:
-    """Return how the view's scope stands."""
+def read_status(view: ReadView, schedule: Standing, alarm_after: int) -> Status:
+    """Return how the view's scope stands, the next dream as *schedule* says."""
     books = bookkeeping(view)
     runs = books.runs.newest(limit=50)
-    backlog = {
-        name: view.entries.count_material(after=books.cursors.position(name) or 0, also=books.cursors.reopened(name))
-        for name in pass_names
-        if name in _ENTRY_READERS
-    }
     counts = {state.value: view.entries.count(EntryFilter(statuses=frozenset({state}))) for state in EntryStatus}
     interrupted = books.runs.unfinished()
     last_run = next((run for run in runs if run.kind in _DREAMS and run.finished_at), None)
@@ -170,7 +164,7 @@ def read_status(view: ReadView, pass_names: Sequence[str], alarm_after: int) -> 
         unread_turns=view.turns.count_unread(),
         skills=len(view.skills.catalogue()),
         revision=view.revision,
-        backlog=backlog,
+        backlog=schedule.backlog,
         proposals=books.proposals.counts(),
         last_steps={name: entry.completed_at for name, entry in sorted(books.ledger.entries().items())},
         last_dream_at=None if last_run is None else last_run.finished_at,
@@ -179,9 +173,8 @@ def read_status(view: ReadView, pass_names: Sequence[str], alarm_after: int) -> 
         paused=bool(view.settings.get(PAUSED_SETTING)),
         lease=lease,
         alarm=find_alarm(books.history.dreams(), alarm_after),
+        schedule=schedule,
     )
 
 
 _DREAMS = frozenset({RunKind.DREAM, RunKind.PLAN})
-
-_ENTRY_READERS = frozenset({"exact-fold", "near-duplicates"})

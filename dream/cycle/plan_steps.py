@@ -1,6 +1,6 @@
 """Applying the rows of a plan."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -72,10 +72,11 @@ class PlanWriter:
         books = bookkeeping(unit)
         books.journal.write(self.run_id, books.runs.next_step(self.run_id), self.pass_name, change_sets)
 
-    def promote(self, unit: UnitOfWork, planned: PassReport) -> None:
-        """Remember what the plan promoted, once its documents are changed."""
+    def promote(self, unit: UnitOfWork, planned: PassReport, stale: Collection[str]) -> None:
+        """Remember what the plan promoted, as far as it was changed as planned."""
         unit.leases.assert_held(self.lease)
-        found = [*planned.notes.get("promoted", ()), *planned.notes.get("already_said", ())]
+        told = [*planned.notes.get("promoted", ()), *planned.notes.get("already_said", ())]
+        found = [one for one in told if one[0] not in stale]
         bookkeeping(unit).promotions.record(
             [
                 Promotion(entry_id=entry_id, score=score, hits=hits, run_id=self.run_id, promoted_at=unit.now)

@@ -72,8 +72,9 @@ class _Teller:
         found, row = self._sweep.scored, self._sweep.scored.row(entry_id)
         refusal = unfit(entry, self._options)
         barred = "not_active" if not entry.is_active else None if refusal is None else refusal.code
-        if entry_id in {line.entry_id for line in self._sweep.covered}:
+        if entry_id in {line.entry_id for line in self._sweep.already_said}:
             barred = "already_said"
+        barred = self._sweep.withheld.get(entry_id, barred)
         has = [0.0] * len(GATES)
         if row is not None:
             recalls = found.recalls

@@ -42,7 +42,7 @@ class Queue:
             else options.per_day - books.runs.proposed_since(midnight),
         }
         marks = books.proposals.marks()
-        records = {record for record, mark in marks if not _is_edit(record, mark)}
+        records = {record for record, mark in marks if record is not None and not _is_edit(record, mark)}
         return cls(left, records, {mark for _, mark in marks if mark is not None})
 
     @property

@@ -10,6 +10,7 @@ from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
 from dream.cycle.documents import Delivery, Documents
 from dream.cycle.lease import dream_lease
+from dream.cycle.promoting import promotions_of
 from dream.cycle.runner import PAUSED, PAUSED_SETTING
 from dream.cycle.steps import StepWriter, apply_changes
 from dream.domain.proposal import Refusal
@@ -152,6 +153,8 @@ class _Step:
         number = books.runs.next_step(self.writer.run_id)
         books.journal.write(self.writer.run_id, number, self.writer.pass_name, judged.accepted)
         books.outbox.post(self.writer.run_id, self.writer.pass_name, changes)
+        mine = {"run_id": self.writer.run_id, "promoted_at": self.writer.as_of}
+        books.promotions.record([replace(one, **mine) for one in promotions_of(judged.accepted)])
         postponed = {id(change_set) for change_set in judged.deferred}
         settled = [one.proposal_id for one in waiting if id(one.change_set) not in postponed]
         books.proposals.remove(settled)

@@ -11,6 +11,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
+from agentcore.workspace.folder import MEMORY
 from dream.cycle.documents import NO_WORKSPACE, Delivery, Documents
 from dream.cycle.lease import dream_lease
 from dream.cycle.plan_steps import Applied, PlanWriter, as_applied
@@ -157,8 +158,9 @@ class Reviser:
         for batch in newest_first(rows[::-1], self._options.step_size):
             work = partial(writer.apply, rows=batch, applied=applied)
             await self._parts.storage.write(scope, work, origin=Origin.DREAM)
-        if planned.name == PromotionPass.name and not applied.stale:
-            await self._parts.storage.write(scope, partial(writer.promote, planned=planned), origin=Origin.DREAM)
+        if planned.name == PromotionPass.name and MEMORY not in applied.stale:
+            work = partial(writer.promote, planned=planned, stale=applied.stale)
+            await self._parts.storage.write(scope, work, origin=Origin.DREAM)
         if planned.name == Rem.name and applied.accepted:
             await self._parts.storage.write(scope, partial(writer.tell, planned=planned), origin=Origin.DREAM)
         position, settled = plan.cursors.get(planned.name), plan.settled.get(planned.name, ())

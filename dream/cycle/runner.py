@@ -11,18 +11,20 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.consuming import log_readers
+from dream.cycle.contexts import directives_mark
 from dream.cycle.documents import Delivery, Documents
+from dream.cycle.freezing import frozen
 from dream.cycle.interrupted import abandoned, deferred, opening
 from dream.cycle.lease import dream_lease
 from dream.cycle.model_passing import ModelPassRun, reopen_unfinished
 from dream.cycle.passing import PassRun, isolated
 from dream.cycle.scheduling.booking import Booking
-from dream.directives import Directive, DirectiveLibrary
+from dream.directives import DirectiveLibrary
 from dream.domain.frozen import FrozenDirectives
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
-from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
+from dream.errors import NotAdmittedError, UnknownPassError
 from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, Place
 from dream.passes.arrangement import arranged, brought
@@ -78,6 +80,11 @@ class Runner:
     def order(self) -> Sequence[Place]:
         """The passes of a run, in order, and why each has its place."""
         return self._order
+
+    def directives_mark(self) -> str:
+        """Return what tells the directives that a run would send now from any others; it reads their files."""
+        now = self._frozen(self.pass_names)
+        return directives_mark({**now.hashes, **{name: str(why) for name, why in now.problems.items()}})
 
     def model_passes(self, passes: Collection[str] | None = None) -> list[ModelPass]:
         """Return the enabled passes that ask a model, in order.
@@ -194,38 +201,19 @@ class Runner:
         )
         report = opening(scope, run, resumed=False)
         options = self._options.model_dump(mode="json")
-        frozen = {"passes": list(names), "options": options, "directives": directives.to_json()}
+        begun = {"passes": list(names), "options": options, "directives": directives.to_json()}
 
         def begin(unit: UnitOfWork) -> int:
             end = unit.turns.last_position()
-            bookkeeping(unit).runs.open(report, {**frozen, "log_end": end})
+            bookkeeping(unit).runs.open(report, {**begun, "log_end": end})
             return end
 
         return _Start(report, names, (), directives, await self._parts.storage.write(scope, begin))
 
     def _frozen(self, names: Sequence[str]) -> FrozenDirectives:
         """Read the directives that the run's model passes will send, as they are now."""
-        found: dict[str, Directive] = {}
-        problems: dict[str, tuple[str, str]] = {}
-        for name in sorted(self._sent(names)):
-            try:
-                found |= self._library.read([name])
-            except InvalidDirectiveError as error:
-                problems[name] = (str(self._library.path_of(name)), error.problem)
-        return FrozenDirectives(
-            texts={name: directive.text for name, directive in found.items()},
-            hashes={name: directive.hash for name, directive in found.items()},
-            problems=problems,
-        )
-
-    def _sent(self, names: Sequence[str]) -> set[str]:
-        sent: set[str] = set()
-        for place in self._order:
-            one = place.dream_pass
-            runs = one.name in names and self._options.is_on(one.name)
-            if runs and isinstance(one, ModelPass) and one.requires <= self._parts.capabilities:
-                sent.update(one.directives)
-        return sent
+        able = [one for one in self.model_passes(names) if one.requires <= self._parts.capabilities]
+        return frozen(self._library, able)
 
     async def _dream(self, scope: Scope, lease: Lease, start: _Start, wish: _Wish) -> RunReport:
         booking = wish.booking
@@ -284,8 +272,8 @@ class Runner:
             "log_end": start.log_end,
         }
         if isinstance(dream_pass, ModelPass):
-            frozen = start.directives
-            return ModelPassRun(**shared, directives=frozen.texts, problems=frozen.problems)
+            sent = start.directives
+            return ModelPassRun(**shared, directives=sent.texts, problems=sent.problems)
         return PassRun(**shared)
 
     async def _held(self, scope: Scope) -> RunReport:

@@ -15,6 +15,7 @@ from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.caps import Caps
 from dream.cycle.consuming import mark_turns
 from dream.cycle.draft import Draft, Judgement
+from dream.cycle.promoting import newly_needed, promotions_of
 from dream.cycle.proposing import Queue
 from dream.cycle.purging import Purging
 from dream.cycle.rebasing import as_stored, rebased
@@ -61,8 +62,7 @@ class StepWriter:
         apply_changes(unit, _changes_of(judged.accepted))
         books.journal.write(self.run_id, number, self.pass_name, judged.accepted)
         books.outbox.post(self.run_id, self.pass_name, _changes_of(judged.accepted))
-        if len(judged.accepted) == len(proposal.change_sets):
-            books.promotions.record(proposal.promotions)
+        books.promotions.record([*promotions_of(judged.accepted), *proposal.promotions])
         if len(judged.accepted) + proposed == len(proposal.change_sets):
             books.phases.record(proposal.phases)
         books.deferred.remove(draft.waited)
@@ -165,6 +165,7 @@ class StepWriter:
             declined=declined,
             protected=self.options.protected_categories,
             turns={turn.id: turn for turn in unit.turns.get_many(cited_turns(change_sets))},
+            needed=newly_needed(books, change_sets),
             protect_importance=self.options.consolidation.protect_importance,
         )
         knowledge = with_skill_names(unit, change_sets, knowledge)

@@ -7,9 +7,13 @@ from typing import Generic, TypeVar
 
 import orjson
 
-from agentcore.domain.records import Record, RecordKind, kind_of, to_image
+from agentcore.domain.records import Record, RecordKind, kind_of
+from dream.domain.promotion import Promotion
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
+
+_JUDGED = ("content", "category", "name", "summary")
+"""What people and models judge of a record, as far as its kind has it: texts, all of them required."""
 
 
 # Without slots: Python 3.11 cannot make a frozen, slotted, generic record through `Change[MemoryEntry](...)`.
@@ -58,11 +62,13 @@ class ChangeSet:
         operation: What it does, such as `fold`.
         changes: The records it touches.
         fingerprints: Per record id, what a person declines when the operation is undone (see `fingerprint`).
+        promotions: Entries that count as promoted once it is made.
     """
 
     operation: str
     changes: tuple[Change[Record], ...]
     fingerprints: Mapping[str, str] = field(default_factory=dict[str, str])
+    promotions: tuple[Promotion, ...] = ()
 
 
 def fingerprint(operation: str, *sources: Record) -> str:
@@ -79,6 +85,5 @@ def fingerprint(operation: str, *sources: Record) -> str:
     return hashlib.blake2b(b"\x1f".join([operation.encode(), *judged]), digest_size=16).hexdigest()
 
 
-def _judged(source: Record) -> dict[str, object]:
-    image = to_image(source)
-    return {name: image[name] for name in ("content", "category", "name", "summary") if name in image}
+def _judged(source: Record) -> dict[str, str]:
+    return {name: getattr(source, name) for name in _JUDGED if hasattr(source, name)}

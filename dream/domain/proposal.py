@@ -88,7 +88,7 @@ class Proposal:
         backlog: Items left for later runs.
         settled: Clusters that were left as they are.
         unsettled: Fingerprints of clusters that are no more.
-        promotions: Entries that its documents now hold; kept only if its changes are made.
+        promotions: Entries that count as promoted though nothing changes.
         phases: Entries that a phase met; kept unless a change of the step is refused.
         done: Whether the pass has no further step in this run.
     """

@@ -85,16 +85,35 @@ def coverage(
     def details(text: str) -> Specifics:
         return extract(text, vocabulary, document_frequency, beside=beside)
 
-    merged_details, source_details = details(merged), [details(text) for text in everything]
-    ours = Standing([merged], [merged_details], vocabulary)
-    theirs = Standing(everything, source_details, vocabulary)
-    wanted = [detail for found in source_details[: len(demanded)] for detail in found]
-    lost = [detail for detail in _compared(wanted, numbers=numbers) if not ours.holds(detail)]
-    invented = [detail for detail in _compared(merged_details, numbers=numbers) if not theirs.holds(detail)]
+    merged_details, told = details(merged), [details(text) for text in demanded]
+    ours, theirs = Standing([merged], [merged_details], vocabulary), Standing(demanded, told, vocabulary)
+    wanted = _compared((detail for found in told for detail in found), numbers=numbers)
+    lost = [detail for detail in wanted if not ours.holds(detail)]
+    claimed = _compared(merged_details, numbers=numbers)
+    if backing and not _stands_whole(claimed, merged_details.bound, ours, theirs, told):
+        told += [details(text) for text in backing]
+        theirs = Standing(everything, told, vocabulary)
+    invented = [detail for detail in claimed if not theirs.holds(detail)]
     lost += denied_only(demanded, [merged])
     invented += denied_only([merged], demanded, backing)
-    invented += recombinations(ours, theirs, merged_details, source_details)
+    invented += recombinations(ours, theirs, merged_details, told)
     return Coverage(distinct(lost), distinct(invented))
+
+
+def _stands_whole(
+    claimed: Sequence[Specific],
+    bound: Iterable[tuple[str, Specific]],
+    ours: Standing,
+    theirs: Standing,
+    told: Sequence[Specifics],
+) -> bool:
+    """Tell whether the sources alone hold all that a text says, and as it says it: then no more texts are asked."""
+    known = {(name, item.key) for found in told for name, item in found.bound}
+    return (
+        ours.pairs <= theirs.pairs
+        and all((name, item.key) in known for name, item in bound)
+        and all(map(theirs.holds, claimed))
+    )
 
 
 def _roles(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from agentcore.domain.conversation import Turn
 
@@ -14,6 +15,7 @@ class Knowledge:
         declined: Fingerprints that a person took back.
         protected: Categories that no pass changes.
         turns: Turns that the entries of the change sets cite, by id.
+        needed: When those entries that the change sets count as promoted for the first time were recalled last.
         protect_importance: Base importance that makes an entry undroppable: nothing that a pass heard starts there.
         live_skills: Those names of successors that active skills have.
         taken_names: Those names of new skills that a skill has or once had.
@@ -22,6 +24,7 @@ class Knowledge:
     declined: frozenset[str] = frozenset()
     protected: tuple[str, ...] = ()
     turns: Mapping[str, Turn] = field(default_factory=dict[str, Turn])
+    needed: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     protect_importance: float = 0.8
     live_skills: frozenset[str] = frozenset()
     taken_names: frozenset[str] = frozenset()

@@ -5,7 +5,7 @@ that the one denies, and nowhere affirms, are denied by the other too, half of t
 other denies the same. Words are compared by their first letters, so that `allowed` meets `allow`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final, NamedTuple
@@ -114,10 +114,10 @@ def denied_only(wanted: Sequence[str], other: Sequence[str], support: Sequence[s
     """
     known = _beginnings([*wanted, *other, *support])
     default = language_of_all([*wanted, *other])
-    said, there, backing = (
-        [clause for text in texts for clause in _clauses(text, known, default)] for texts in (wanted, other, support)
-    )
-    ours, theirs = _Side.of(said), _Side.of(there, backing)
+    ours = _Side.of(_clauses_of(wanted, known, default))
+    if not ours.denying:
+        return []
+    theirs = _Side.of(_clauses_of(other, known, default), _clauses_of(support, known, default))
     return [_negation(clause) for clause in ours.denying if not _stands(clause, ours, theirs)]
 
 
@@ -158,6 +158,10 @@ def negations_of(text: str, language: str) -> list[tuple[int, Specific]]:
 
 def _negation(clause: _Clause) -> Specific:
     return Specific(Kind.NEGATION, clause.text[:200], clause.denied)
+
+
+def _clauses_of(texts: Iterable[str], known: frozenset[str], default: str) -> list[_Clause]:
+    return [clause for text in texts for clause in _clauses(text, known, default)]
 
 
 def _clauses(text: str, known: frozenset[str], default: str) -> list[_Clause]:

@@ -13,7 +13,7 @@ def leaves_protected_categories(change_set: ChangeSet, knowledge: Knowledge) -> 
     """Refuse to touch an entry in a protected category, or to move one into it."""
     for change in change_set.changes:
         for entry in (change.before, change.after):
-            if isinstance(entry, MemoryEntry) and _is_under(entry.category, knowledge.protected):
+            if isinstance(entry, MemoryEntry) and is_under(entry.category, knowledge.protected):
                 return Refusal(Refused.PROTECTED_CATEGORY, f"{entry.id} in {entry.category}")
     return None
 
@@ -34,7 +34,8 @@ def keeps_pins(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | None:
     return None
 
 
-def _is_under(category: str, prefixes: Collection[str]) -> bool:
+def is_under(category: str, prefixes: Collection[str]) -> bool:
+    """Tell whether a category is one of *prefixes*, or stands below one, whatever the case."""
     folded = category.casefold()
     roots = [prefix.casefold().rstrip("/") for prefix in prefixes]
     return any(folded == root or folded.startswith(f"{root}/") for root in roots)

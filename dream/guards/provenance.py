@@ -22,7 +22,8 @@ def raises_nothing(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | Non
 
     Importance is what a reader sees: neither the base nor the instant it fades from may be later or larger than in any
     source. Observations are those of the sources; turns that an entry newly cites are sources too, and each of a
-    person is one observation. Generated turns are none.
+    person is one observation. Generated turns are none. An entry that counts as promoted for the first time was seen
+    when it was recalled last.
     """
     before = [change.before for change in change_set.changes if isinstance(change.before, MemoryEntry)]
     observed = dict(merge_observations(Temporal.of(entry).observations for entry in before))
@@ -38,7 +39,9 @@ def raises_nothing(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | Non
         if isinstance(change.before, MemoryEntry):
             # As in a fold: whoever is trusted less reinforces nothing.
             said = [turn for turn in said if turn.trust >= change.before.trust]
-        if not _has_earned(after, before, said, knowledge):
+        needed = [knowledge.needed.get(one.entry_id) for one in change_set.promotions if one.entry_id == after.id]
+        seen = [*(turn.occurred_at for turn in said), *(at for at in needed if at is not None)]
+        if not _has_earned(after, before, seen, knowledge):
             return Refusal(Refused.IMPORTANCE_RAISED, after.id)
         heard = sum(turn.role == "user" for turn in said)
         if _observes_more(after, observed, heard, is_new=change.before is None):
@@ -60,14 +63,16 @@ def _most_trust(change: Change[Record], before: Sequence[MemoryEntry], said: Seq
     return min(sources, default=Trust.STATED) if before else min([*sources, Trust.STATED])
 
 
-def _has_earned(after: MemoryEntry, before: Sequence[MemoryEntry], said: Sequence[Turn], knowledge: Knowledge) -> bool:
-    """Tell whether base and last sight are within what the sources give."""
+def _has_earned(
+    after: MemoryEntry, before: Sequence[MemoryEntry], besides: Sequence[datetime], knowledge: Knowledge
+) -> bool:
+    """Tell whether base and last sight are within what the entries give, and when else it was said or needed."""
     bases = [entry.base for entry in before]
-    if said and not before:
+    if besides and not before:
         base_is_earned = after.base < knowledge.protect_importance
     else:
         base_is_earned = after.base <= max(bases, default=_DEFAULT_BASE)
-    seen: list[datetime] = [*(entry.last_seen_at for entry in before), *(turn.occurred_at for turn in said)]
+    seen = [*(entry.last_seen_at for entry in before), *besides]
     return base_is_earned and (not seen or after.last_seen_at <= max(seen))
 
 

@@ -23,10 +23,15 @@ _PREFIXED = regex.compile(
     r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
     r")"
 )
+_HOOK = regex.compile(
+    r"hooks\.slack\.com/(?:services|workflows|triggers)/\w+/\w+|discord(?:app)?\.com/api/webhooks/\d+/[\w-]+",
+    regex.IGNORECASE,
+)
+_SIGN_IN = regex.compile(r"\bcurl\b.*?\s(?:-u|--user)[ =]*[^\s:]+:[^\s:]+|\bpass ?phrase\s*[:=]\s*(?:\w+[ -]){3,}\w+")
 _IN_URL = regex.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@]*:[^\s/@]+@", regex.IGNORECASE)
 _NAMED = regex.compile(
     r"(?:pass(?:word|code|phrase|wort)|pwd|kennwort|mot de passe|contraseña|senha|palavra-passe"
-    r"|(?:api|access|secret|private|auth)[ _-]?(?:key|token)|bearer|client[ _-]?secret|secret|token"
+    r"|(?:api|access|secret|private|auth|account)[ _-]?(?:key|token)|bearer|client[ _-]?secret|secret|token"
     r"|pin(?:[ -]?(?:code|number))?|cvv|cvc|tan)"
     r"(?:(?:\s+(?:for|to|of|für|para|pour)(?:\s+[\p{L}\p{N}'-]+){1,4}?)?"
     r"\s*(?:\b(?:is|was|ist|est|es|é|are)\b|=|:|->)\s*|\s+)"
@@ -36,7 +41,7 @@ _NAMED = regex.compile(
 )
 _LINK = regex.compile(r"(?:is|was|ist|est|es|é|=|:|->)\s*[\"'`“„«]?$", regex.IGNORECASE)
 _DIGITS = regex.compile(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d.,-]*\d)")
-_RANDOM = regex.compile(r"(?<![\w/.-])[A-Za-z0-9+_-]{24,}={0,2}(?![\w/-])")
+_RANDOM = regex.compile(r"(?<![\w/.-])(?:[A-Za-z0-9+_-]{24,}={0,2}(?![\w/-])|[A-Za-z0-9+/]{40,}={0,2}(?![\w/-]))")
 
 _ORDINARY: Final = words_in(
     "weak strong wrong right safe unsafe expired required correct incorrect secret unknown known lost gone reset "
@@ -105,7 +110,9 @@ def _looks_random(token: str) -> bool:
 _KINDS: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
     ("private key", lambda text: _KEY_BLOCK.search(text) is not None),
     ("key or token", lambda text: _PREFIXED.search(text) is not None),
+    ("key or token", lambda text: _HOOK.search(text) is not None),
     ("password in an address", lambda text: _IN_URL.search(text) is not None),
+    ("password", lambda text: _SIGN_IN.search(text) is not None),
     ("password", _has_named_value),
     ("card number", _has_card_number),
     ("key or token", _has_random_token),

@@ -149,7 +149,10 @@ class DreamOptions(Options):
     step_size: int = Field(default=250, ge=2, le=500)
     """Deterministic changes per transaction at most; a fold takes two."""
     max_outputs: int | None = Field(default=None, ge=1)
-    """New records that one run may write; what is more waits, paid for, for a later run. None: no bound."""
+    """New records that one run may write; what is more waits, paid for, for a later run. None: no bound.
+
+    What belongs together is never cut: an operation that alone writes more is made as long as any room is left.
+    """
     resume_within: timedelta = Field(default=timedelta(hours=24), gt=timedelta(0))
     """An interrupted run younger than this is resumed; an older one is closed as partial."""
     lease: timedelta = Field(default=timedelta(seconds=60), ge=timedelta(seconds=3))

@@ -7,11 +7,21 @@ from sqlalchemy import bindparam, delete, insert, select
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.sql.schema import settled_clusters
-from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
+from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, encode, of_my_scope
 from dream.domain.cluster import SettledCluster
 
 _OF_PASS = of_my_scope(settled_clusters) & (settled_clusters.c.pass_name == bindparam("of_pass"))
-_ALL = select(settled_clusters).where(_OF_PASS).order_by(settled_clusters.c.declined_at, settled_clusters.c.fingerprint)
+_ALL = (
+    select(
+        settled_clusters.c.fingerprint,
+        settled_clusters.c.record_ids,
+        settled_clusters.c.declines,
+        settled_clusters.c.declined_at,
+    )
+    .where(_OF_PASS)
+    .order_by(settled_clusters.c.declined_at, settled_clusters.c.fingerprint)
+)
+_PUT = insert(settled_clusters)
 _REMOVE = delete(settled_clusters).where(_OF_PASS, settled_clusters.c.fingerprint == bindparam("of_fingerprint"))
 _WITHDRAW = delete(settled_clusters).where(_OF_PASS, settled_clusters.c.run_id == bindparam("of_run"))
 
@@ -24,15 +34,16 @@ class ClusterStore:
 
     def all(self, pass_name: str) -> list[SettledCluster]:
         """Return the clusters a pass settled, longest settled first."""
-        rows = self._transaction.execute(_ALL, of_pass=pass_name)
         return [
             SettledCluster(
-                fingerprint=row.fingerprint,
-                record_ids=tuple(orjson.loads(row.record_ids)),
-                declines=row.declines,
-                declined_at=from_micros(row.declined_at),
+                fingerprint=fingerprint,
+                record_ids=tuple(orjson.loads(record_ids)),
+                declines=declines,
+                declined_at=from_micros(declined_at),
             )
-            for row in rows
+            for fingerprint, record_ids, declines, declined_at in self._transaction.execute(
+                _ALL, of_pass=pass_name
+            ).all()
         ]
 
     def put(self, clusters: Sequence[SettledCluster], *, pass_name: str, run_id: str) -> None:
@@ -51,12 +62,14 @@ class ClusterStore:
             for cluster in clusters
         ]
         if rows:
-            self._transaction.connection.execute(insert(settled_clusters), rows)
+            self._transaction.connection.execute(_PUT, rows)
 
     def remove(self, fingerprints: Sequence[str], *, pass_name: str) -> None:
         """Forget clusters that are no more."""
-        for fingerprint in fingerprints:
-            self._transaction.execute(_REMOVE, of_pass=pass_name, of_fingerprint=fingerprint)
+        mine = {MY_SCOPE: self._transaction.scope_id, "of_pass": pass_name}
+        rows = [{**mine, "of_fingerprint": fingerprint} for fingerprint in fingerprints]
+        if rows:
+            self._transaction.connection.execute(_REMOVE, rows)
 
     def withdraw(self, run_id: str, pass_name: str) -> None:
         """Forget what a run that is taken back settled."""

@@ -32,7 +32,10 @@ class ProposalStore:
     def add(self, proposal: WaitingProposal) -> None:
         """Have a change set wait."""
         change_set = proposal.change_set
-        marks = [[change.record_id, change_set.fingerprints.get(change.record_id)] for change in change_set.changes]
+        changed = [change.record_id for change in change_set.changes]
+        marks = [(record_id, change_set.fingerprints.get(record_id)) for record_id in changed]
+        # Records it is about and leaves as they are: other proposals may change them.
+        beside = [(one, mark, False) for one, mark in change_set.fingerprints.items() if one not in changed]
         self._connection.execute(
             insert(proposals).values(
                 scope_id=self._transaction.scope_id,
@@ -41,7 +44,7 @@ class ProposalStore:
                 pass_name=proposal.pass_name,
                 state=_WAITING,
                 changes=encode(to_json(change_set)),
-                marks=encode(marks),
+                marks=encode([*marks, *beside]),
                 looks_again=encode([proposal.reader, proposal.members]),
                 proposed_at=to_micros(proposal.proposed_at),
                 expires_at=to_micros(proposal.expires_at),
@@ -73,10 +76,10 @@ class ProposalStore:
             raise UnknownProposalError(value=prefix, matches=len(found))
         return found[0]
 
-    def marks(self) -> list[tuple[str, str | None]]:
-        """Return which records wait, each with what a person declines by a rejection."""
+    def marks(self) -> list[tuple[str | None, str | None]]:
+        """Return which records wait to be changed (None for others), each with what a rejection declines."""
         rows = self._connection.execute(select(proposals.c.marks).where(self._open())).scalars()
-        return [(record_id, mark) for row in rows for record_id, mark in orjson.loads(row)]
+        return [(None if kept else record_id, mark) for row in rows for record_id, mark, *kept in orjson.loads(row)]
 
     def counts(self) -> dict[str, int]:
         """Return how many proposals of each pass wait."""

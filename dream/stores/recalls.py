@@ -1,7 +1,7 @@
 """What recall tells of entries, summed by the database: days are those of a time zone."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, case, func, literal, select
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.sql.schema import recall_hits
-from agentcore.stores.sql.transaction import Transaction
+from agentcore.stores.sql.transaction import Transaction, chunks
 from dream.domain.recalls import RecallColumns
 
 _DAY = timedelta(days=1) // timedelta(microseconds=1)
@@ -57,6 +57,15 @@ class RecallStore:
             .order_by(_HITS.entry_id)
         )
         return _columns(self._connection.execute(statement).all(), offsets)
+
+    def last(self, entry_ids: Collection[str]) -> dict[str, datetime]:
+        """Return when each of these entries was recalled last, if ever."""
+        found: dict[str, datetime] = {}
+        for chunk in chunks(sorted(entry_ids)):
+            mine = self._mine & _HITS.entry_id.in_(chunk)
+            newest = select(_HITS.entry_id, func.max(_HITS.recalled_at)).where(mine).group_by(_HITS.entry_id)
+            found.update({row[0]: from_micros(row[1]) for row in self._connection.execute(newest)})
+        return found
 
 
 def _columns(rows: Sequence[Any], offsets: list[tuple[int, int]]) -> RecallColumns:

@@ -110,7 +110,6 @@ class RunStore:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._connection = transaction.connection
-        self._mine = runs.c.scope_id == transaction.scope_id
 
     def open(self, report: RunReport, frozen: dict[str, Any]) -> None:
         """Record that a run began, with what it froze."""
@@ -205,7 +204,8 @@ class RunStore:
         """
         if prefix.startswith(PREFIX):
             return SessionStore(self._transaction).resolve(prefix)
-        statement = select(runs.c.id).where(self._mine, runs.c.id.startswith(prefix, autoescape=True))
+        mine = runs.c.scope_id == self._transaction.scope_id
+        statement = select(runs.c.id).where(mine, runs.c.id.startswith(prefix, autoescape=True))
         found = self._connection.execute(statement.order_by(runs.c.id).limit(2)).scalars().all()
         if prefix in found:
             return prefix

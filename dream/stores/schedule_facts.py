@@ -50,11 +50,20 @@ class Terms:
     options_hash: str
 
     @classmethod
-    def of(cls, options: DreamOptions, zone: str, capabilities: Collection[Capability] = ()) -> "Terms":
-        """Return the terms that *options* set on a machine in *zone*, in a host that has these *capabilities*."""
+    def of(
+        cls, options: DreamOptions, zone: str, capabilities: Collection[Capability] = (), directives: str = ""
+    ) -> "Terms":
+        """Return the terms that *options* set on a machine in *zone*.
+
+        Args:
+            options: The host's options.
+            zone: The machine's own time zone.
+            capabilities: What the host offers passes.
+            directives: What tells the texts that passes judge by from any others.
+        """
         timing = [options.schedule.model_dump(mode="json"), options.enabled, options.force, zone]
         doing = options.model_dump(mode="json", exclude=_GIVES_NO_WORK, fallback=_name_of)
-        marks = _digest(timing) + _digest([doing, sorted(one.value for one in capabilities)])
+        marks = _digest(timing) + _digest([doing, sorted(one.value for one in capabilities), directives])
         return cls(options.enabled, options.force, options.model.tokens_per_day, zone, marks)
 
     def gives_other_work(self, options_hash: str) -> bool:

@@ -51,12 +51,14 @@ class PassWork:
         asks_model: Whether that work costs tokens, and so waits for the budget.
         is_waiting: Whether the work was there when it was looked for, whatever the clock says of *at*; only a date to
             come is not. It tells work found while a clock was ahead from such a date.
+        items: How many items that work is about, for people; 0 if that is not known. It is not stored.
     """
 
     name: str
     at: datetime | None = None
     asks_model: bool = False
     is_waiting: bool = False
+    items: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,9 @@ _ALL: dict[str, Callable[[Stores], list[Figure]]] = {
     "schedule": schedule.figures,
 }
 
+_FEWEST_DOCUMENTS = 100
+"""Fewer are no collection: some engines refuse to give ten answers."""
+
 
 def main() -> None:
     """Measure what was asked for and print one table; say on stderr what is under way."""
@@ -53,7 +56,7 @@ def _arguments() -> argparse.Namespace:
         "--locomo", "--data", type=Path, help="take the words of this LoCoMo file instead of the example's"
     )
     parser.add_argument("--stores", type=Path, help="keep the filled data folders here for the next time")
-    parser.add_argument("--sizes", type=_sizes, default=(), help="compare recall at these, as in 1000,100000")
+    parser.add_argument("--sizes", type=_sizes, default=(), help="compare recall at these, as in 1k,100k,1m")
     asked = parser.parse_args()
     unknown = sorted(set(asked.names) - set(_ALL))
     if unknown:
@@ -62,7 +65,15 @@ def _arguments() -> argparse.Namespace:
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(","))
+    """Read sizes such as `1k,100000,1m`."""
+    thousands = {"k": 1_000, "m": 1_000_000}
+    try:
+        found = [int(part.rstrip("km")) * thousands.get(part[-1:], 1) for part in text.lower().split(",")]
+    except ValueError:
+        found = []
+    if not found or min(found) < _FEWEST_DOCUMENTS:
+        raise argparse.ArgumentTypeError(f"give sizes of {_FEWEST_DOCUMENTS} or more, as in 1k,100k,1m, not {text!r}")
+    return tuple(found)
 
 
 if __name__ == "__main__":

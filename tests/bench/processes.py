@@ -14,22 +14,31 @@ _ROOT = Path(__file__).parents[2]
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def run(*arguments: object) -> bytes:
+def run(*arguments: object, within: float | None = None) -> bytes:
     """Run Python with these arguments and return what it wrote to stdout.
+
+    Args:
+        arguments: What follows `python`.
+        within: Seconds after which it is ended; None to wait however long it takes.
 
     Raises:
         RuntimeError: it failed; what it wrote to stderr stands in the message.
+        TimeoutError: it took longer.
     """
     command = [sys.executable, *map(str, arguments)]
-    done = subprocess.run(command, cwd=_ROOT, env=_ENVIRONMENT, capture_output=True, check=False)
+    try:
+        done = subprocess.run(command, cwd=_ROOT, env=_ENVIRONMENT, capture_output=True, check=False, timeout=within)
+    except subprocess.TimeoutExpired as expired:
+        raise TimeoutError(f"{' '.join(command)} took longer than {within:.0f} s") from expired
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr.decode()}")
     return done.stdout
 
 
-def fresh(module: str, *arguments: object) -> dict[str, Any]:
-    """Run `python -m tests.bench.MODULE ARGUMENTS` and return the JSON document it ends with."""
-    answered: dict[str, Any] = orjson.loads(run("-m", f"tests.bench.{module}", *arguments).splitlines()[-1])
+def fresh(module: str, *arguments: object, within: float | None = None) -> dict[str, Any]:
+    """Run `python -m tests.bench.MODULE ARGUMENTS` and return the JSON document it ends with; errors as for `run`."""
+    printed = run("-m", f"tests.bench.{module}", *arguments, within=within)
+    answered: dict[str, Any] = orjson.loads(printed.splitlines()[-1])
     return answered
 
 

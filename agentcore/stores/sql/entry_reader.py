@@ -51,15 +51,20 @@ _twin = exists().where(
 )
 _PAST = entries.c.position > bindparam("after")
 _UPTO = entries.c.position <= bindparam("upto")
-_REOPENED = (entries.c.position <= bindparam("after")) & entries.c.id.in_(_AMONG)
-_repeated = select(entries.c.position, entries.c.id, entries.c.fold_key).where(_MINE, _ACTIVE, _twin)
-_REPEATED = _repeated.where(_PAST, _UPTO).order_by(entries.c.position).limit(bindparam("at_most"))
+# A position and a status that no index knows: else SQLite walks all entries there are to find the few that are named.
+_REOPENED = and_(
+    entries.c.position + 0 <= bindparam("after"),
+    entries.c.status.concat("") == Status.ACTIVE.value,
+    entries.c.id.in_(_AMONG),
+)
+_repeated = select(entries.c.position, entries.c.id, entries.c.fold_key).where(_MINE, _twin)
+_REPEATED = _repeated.where(_ACTIVE, _PAST, _UPTO).order_by(entries.c.position).limit(bindparam("at_most"))
 _REPEATED_AGAIN = _repeated.where(_REOPENED)
-_material = select(entries.c.id, entries.c.pk, entries.c.position).where(_MINE, _ACTIVE)
-_MATERIAL = _material.where(_PAST).order_by(entries.c.position).limit(bindparam("at_most"))
+_material = select(entries.c.id, entries.c.pk, entries.c.position).where(_MINE)
+_MATERIAL = _material.where(_ACTIVE, _PAST).order_by(entries.c.position).limit(bindparam("at_most"))
 _MATERIAL_AGAIN = _material.where(_REOPENED)
-_count = select(func.count()).select_from(entries).where(_MINE, _ACTIVE)
-_COUNT_PAST = _count.where(_PAST)
+_count = select(func.count()).select_from(entries).where(_MINE)
+_COUNT_PAST = _count.where(_ACTIVE, _PAST)
 _COUNT_WITHIN = _COUNT_PAST.where(_UPTO)
 _COUNT_AGAIN = _count.where(_REOPENED)
 
@@ -223,7 +228,7 @@ class SqlEntryReader:
     def _in_chunks(self, statement: Select[*tuple[Any, ...]], values: Collection[str]) -> list[MemoryEntry]:
         found: list[MemoryEntry] = []
         for chunk in chunks(sorted(set(values))):
-            found += to_entries(self._transaction, self._transaction.execute(statement, among=chunk))
+            found += to_entries(self._transaction, self._transaction.execute(statement, among=chunk).all())
         return found
 
 

@@ -3,15 +3,28 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import Text, bindparam, delete, insert, select, update
 
 from agentcore.domain.memory import Level, MemoryEntry
 from agentcore.errors import StaleVersionError
 from agentcore.stores.sql.entry_reader import SqlEntryReader
 from agentcore.stores.sql.entry_rows import to_values
 from agentcore.stores.sql.schema import entries, entry_sources, phase_hits, recall_hits
-from agentcore.stores.sql.transaction import NEVER_MATERIAL, chunks
+from agentcore.stores.sql.transaction import MY_SCOPE, NEVER_MATERIAL, chunks, of_my_scope
 from agentcore.stores.sql.vectors import drop_vectors
+
+_MINE = of_my_scope(entries)
+_NAMED = entries.c.id.in_(bindparam("among", expanding=True, type_=Text()))
+_LOCKED_VERSIONS = select(entries.c.id, entries.c.version).where(_MINE, _NAMED).with_for_update()
+_KEYS = select(entries.c.id, entries.c.pk).where(_MINE, _NAMED)
+_STAYS = frozenset({"pk", "scope_id", "id", "position"})
+_REPLACE = (
+    update(entries)
+    .where(_MINE, entries.c.id == bindparam("b_id"))
+    .values({column.name: bindparam(f"b_{column.name}") for column in entries.c if column.name not in _STAYS})
+)
+_REPOSITION = update(entries).where(_MINE, entries.c.id == bindparam("b_id")).values(position=bindparam("b_position"))
+_LINK = insert(entry_sources)
 
 
 class SqlEntryStore(SqlEntryReader):
@@ -77,9 +90,7 @@ class SqlEntryStore(SqlEntryReader):
     def _locked_versions(self, entry_ids: Iterable[str]) -> dict[str, int]:
         found: dict[str, int] = {}
         for chunk in chunks(sorted(set(entry_ids))):
-            statement = select(entries.c.id, entries.c.version).where(self._mine, entries.c.id.in_(chunk))
-            rows = self._connection.execute(statement.with_for_update())
-            found.update((row.id, row.version) for row in rows)
+            found.update(tuple(row) for row in self._transaction.execute(_LOCKED_VERSIONS, among=chunk))
         return found
 
     def _latest(
@@ -101,27 +112,17 @@ class SqlEntryStore(SqlEntryReader):
         return latest
 
     def _write(self, records: Sequence[MemoryEntry], revision: int, present: dict[str, int]) -> None:
-        names = [name for name in to_values(records[0]) if name != "id"]
-        statement = (
-            update(entries)
-            .where(entries.c.scope_id == self._transaction.scope_id, entries.c.id == bindparam("b_id"))
-            .values({name: bindparam(f"b_{name}") for name in [*names, "version", "revision"]})
-        )
         rows = [
             {f"b_{name}": value for name, value in to_values(record).items()}
-            | {"b_version": present[record.id] + 1, "b_revision": revision}
+            | {MY_SCOPE: self._transaction.scope_id, "b_version": present[record.id] + 1, "b_revision": revision}
             for record in records
         ]
-        self._connection.execute(statement, rows)
+        self._connection.execute(_REPLACE, rows)
 
     def _reposition(self, entry_ids: Collection[str]) -> None:
-        for entry_id, position in zip(
-            sorted(entry_ids),
-            self._transaction.next_positions(len(entry_ids)),
-            strict=True,
-        ):
-            statement = update(entries).where(self._mine, entries.c.id == entry_id).values(position=position)
-            self._connection.execute(statement)
+        positions = self._transaction.next_positions(len(entry_ids)) if entry_ids else ()
+        for entry_id, position in zip(sorted(entry_ids), positions, strict=True):
+            self._transaction.execute(_REPOSITION, b_id=entry_id, b_position=position)
 
     def _is_renewed(self, before: MemoryEntry, after: MemoryEntry) -> bool:
         """Whether a person changed what passes judge: reinforcement and statistics are no new material."""
@@ -134,10 +135,7 @@ class SqlEntryStore(SqlEntryReader):
         with_sources = [record for record in records if record.sources]
         keys: dict[str, int] = {}
         for chunk in chunks([record.id for record in with_sources]):
-            found = self._connection.execute(
-                select(entries.c.id, entries.c.pk).where(self._mine, entries.c.id.in_(chunk))
-            )
-            keys.update((row.id, row.pk) for row in found)
+            keys.update(tuple(row) for row in self._transaction.execute(_KEYS, among=chunk))
         rows = [
             {
                 "scope_id": self._transaction.scope_id,
@@ -149,7 +147,7 @@ class SqlEntryStore(SqlEntryReader):
             for source in set(record.sources)
         ]
         if rows:
-            self._connection.execute(insert(entry_sources), rows)
+            self._connection.execute(_LINK, rows)
 
     def _unlink_sources(self, entry_ids: Sequence[str]) -> None:
         for chunk in chunks(entry_ids):

@@ -128,7 +128,9 @@ def _forget_answers(transaction: Transaction, condition: ColumnElement[bool]) ->
 def _forget_proposals(transaction: Transaction, condition: ColumnElement[bool]) -> None:
     mine = select(proposals.c.marks).where(proposals.c.scope_id == transaction.scope_id, condition)
     # The marks of a rejected one are unsalted hashes of texts, as in the journal.
-    marks = {mark for row in transaction.connection.execute(mine).scalars() for _, mark in orjson.loads(row) if mark}
+    marks = {
+        mark for row in transaction.connection.execute(mine).scalars() for _, mark, *_ in orjson.loads(row) if mark
+    }
     for chunk in chunks(sorted(marks)):
         _delete(transaction, decisions, decisions.c.fingerprint.in_(chunk))
     _delete(transaction, proposals, condition)

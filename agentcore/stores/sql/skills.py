@@ -1,9 +1,8 @@
 """Skills."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, delete, or_, select, update
+from sqlalchemy import ColumnElement, Text, bindparam, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.memory import Status
@@ -15,14 +14,21 @@ from agentcore.stores.sql.feed import SKILLS, read_feed
 from agentcore.stores.sql.prepared import PreparedByKey
 from agentcore.stores.sql.record_rows import RecordRows
 from agentcore.stores.sql.schema import skills
-from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, encode
+from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, encode, of_my_scope
 
 _ROWS = RecordRows(Skill, skills)
+_NONE = encode([])
 _ACTIVE = is_active(skills.c.status)
+_AMONG = bindparam("among", expanding=True, type_=Text())
+_BY_ID = _ROWS.by_id.where(skills.c.id.in_(_AMONG))
 # The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
 _BY_KEY = PreparedByKey(
     select(*_ROWS.columns, skills.c.pk).where(skills.c.scope_id + 0 == bindparam(MY_SCOPE)), skills.c.pk
 )
+_NAMED = _ROWS.mine.where(_ACTIVE, skills.c.name == bindparam("of_name"))
+_EVER_NAMED = select(skills.c.name).where(of_my_scope(skills), skills.c.name.in_(_AMONG))
+_NAMES = select(skills.c.name).where(of_my_scope(skills), _ACTIVE)
+_NAMES_AMONG = _NAMES.where(skills.c.name.in_(_AMONG))
 
 
 class SqlSkillStore:
@@ -38,14 +44,15 @@ class SqlSkillStore:
 
     def get(self, skill_id: str) -> Skill | None:
         """Return the skill in whatever state, or None."""
-        return self._one(select(*_ROWS.columns).where(self._mine, skills.c.id == skill_id))
+        found = self.get_many((skill_id,))
+        return found[0] if found else None
 
     def get_many(self, skill_ids: Collection[str]) -> list[Skill]:
         """Return those that exist, in whatever state, sorted by id."""
         found: list[Skill] = []
         for chunk in chunks(sorted(set(skill_ids))):
-            statement = select(*_ROWS.columns).where(self._mine, skills.c.id.in_(chunk)).order_by(skills.c.id)
-            found += [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
+            rows = self._transaction.execute(_BY_ID, among=chunk).all()
+            found += [_ROWS.read(self._transaction, row) for row in rows]
         return found
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, Skill]:
@@ -59,7 +66,8 @@ class SqlSkillStore:
 
     def named(self, name: str) -> Skill | None:
         """Return the active skill of that name, or None."""
-        return self._one(select(*_ROWS.columns).where(self._mine, _ACTIVE, skills.c.name == name))
+        row = self._transaction.execute(_NAMED, of_name=name).one_or_none()
+        return None if row is None else _ROWS.read(self._transaction, row)
 
     def ever_named(self, name: str) -> list[Skill]:
         """Return the skills that have this name, in whatever state, in the order they were added."""
@@ -80,18 +88,16 @@ class SqlSkillStore:
         """Return those of *names* that a skill has or once had, in whatever state it is."""
         found: set[str] = set()
         for chunk in chunks(sorted(set(names))):
-            statement = select(skills.c.name).where(self._mine, skills.c.name.in_(chunk))
-            found.update(self._connection.execute(statement).scalars())
+            found.update(self._transaction.execute(_EVER_NAMED, among=chunk).scalars())
         return found
 
     def names(self, among: Collection[str] | None = None) -> set[str]:
         """Return the names of active skills: of all, or those among *among*."""
-        active = select(skills.c.name).where(self._mine, _ACTIVE)
         if among is None:
-            return set(self._connection.execute(active).scalars().all())
+            return set(self._transaction.execute(_NAMES).scalars().all())
         found: set[str] = set()
         for chunk in chunks(sorted(set(among))):
-            found.update(self._connection.execute(active.where(skills.c.name.in_(chunk))).scalars())
+            found.update(self._transaction.execute(_NAMES_AMONG, among=chunk).scalars())
         return found
 
     def leading_to(self, names: Collection[str]) -> list[Skill]:
@@ -100,7 +106,8 @@ class SqlSkillStore:
         for chunk in chunks(sorted(set(names))):
             # The list is JSON text; that it holds the quoted name is no proof, but leaves few rows to be read.
             holds = or_(*(skills.c.see_also.contains(encode(name), autoescape=True) for name in chunk))
-            rows = self._connection.execute(select(*_ROWS.columns).where(self._mine, _ACTIVE, holds))
+            related = select(*_ROWS.columns).where(self._mine, _ACTIVE, skills.c.see_also != _NONE, holds)
+            rows = self._connection.execute(related)
             held = (_ROWS.read(self._transaction, row) for row in rows.all())
             found |= {skill.name: skill for skill in held if not set(chunk).isdisjoint(skill.see_also)}
         return [found[name] for name in sorted(found)]
@@ -159,7 +166,3 @@ class SqlSkillStore:
 
     def _counters(self, *, version: int) -> dict[str, int]:
         return {"version": version, "revision": self._transaction.change()}
-
-    def _one(self, statement: Select[Any]) -> Skill | None:
-        row = self._connection.execute(statement).one_or_none()
-        return None if row is None else _ROWS.read(self._transaction, row)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, Table, and_, delete, exists, insert, or_, select, true
+from sqlalchemy import ColumnElement, Row, Table, and_, bindparam, delete, exists, insert, or_, select, true
 
 from agentcore.domain.instants import from_micros
 from agentcore.stores.protocols import Switch, SwitchLevel
@@ -18,6 +18,18 @@ _ALL = ""
 ALL_OF_THEM: Final[ColumnElement[bool]] = true()
 """The condition that leaves nothing out."""
 _IS_OFF = or_(_S.dream.is_(False), _S.learning.is_(False))
+_ANY: Final = (
+    select(_S.workspace)
+    .where(
+        _S.workspace == bindparam("in_workspace"),
+        or_(
+            and_(_S.observer == bindparam("of_observer"), _S.observed == bindparam("of_observed")),
+            and_(_S.observer == _ALL, _S.observed == _ALL),
+        ),
+    )
+    .limit(1)
+)
+"""Asked whenever turns or signals are to be learnt from."""
 
 
 class SqlSwitchStore:
@@ -95,8 +107,9 @@ def learnable(transaction: Transaction, table: Table) -> ColumnElement[bool]:
 
 
 def _has_any(transaction: Transaction) -> bool:
-    statement = select(_S.workspace).where(_concerning(transaction)).limit(1)
-    return transaction.connection.execute(statement).first() is not None
+    scope = transaction.scope
+    place = {"in_workspace": scope.workspace, "of_observer": scope.observer, "of_observed": scope.observed}
+    return transaction.connection.execute(_ANY, place).first() is not None
 
 
 def _of_scope(transaction: Transaction) -> ColumnElement[bool]:

@@ -26,7 +26,8 @@ _UNREAD = turns.c.consumed_at.is_(None)
 _MINE = of_my_scope(turns)
 _AMONG = turns.c.id.in_(bindparam("among", expanding=True))
 _PAST = turns.c.position > bindparam("after")
-_REOPENED = (turns.c.position <= bindparam("after")) & _AMONG
+# The sum keeps SQLite from walking all turns before that position instead of looking up the few that are named.
+_REOPENED = (turns.c.position + 0 <= bindparam("after")) & _AMONG
 _BY_ID = _ROWS.by_id.where(_AMONG)
 # The sum keeps SQLite from walking the whole scope by one of its indexes instead of looking the keys up.
 _BY_KEY = PreparedByKey(

@@ -60,13 +60,8 @@ class Desk:
 
         return await self._parts.storage.write(scope, ask)
 
-    async def standing(self, scope: Scope) -> Standing:
-        """Return how the next dream stands, by what is stored."""
-        around = await self._around()
-        return await self._parts.storage.read(scope, lambda view: read_standing(view, self.planner, around))
-
     async def explained(self, scope: Scope) -> Standing:
-        """Return the same after asking each pass what it has to do."""
+        """Return how the next dream stands, after asking each pass what it has to do."""
         around, work = await self._around(), await self._backlog.of(scope)
         return await self._parts.storage.read(scope, lambda view: read_standing(view, self.planner, around, work))
 

@@ -43,16 +43,18 @@ class Planner:
         options: The host's options.
         ids: Names the records of skipped windows.
         capabilities: What the host offers passes.
+        directives: What tells the texts that passes judge by now from any others.
     """
 
     options: DreamOptions
     ids: IdFactory
     capabilities: frozenset[Capability] = frozenset()
+    directives: str = ""
 
     @property
     def terms(self) -> Terms:
         """What of the options bears upon stored schedules, with the zone the machine is in now."""
-        return Terms.of(self.options, machine_zone(), self.capabilities)
+        return Terms.of(self.options, machine_zone(), self.capabilities, self.directives)
 
     def decide(self, schedule: Schedule, now: datetime, around: Surroundings = _QUIET) -> Decision:
         """Return when the next dream may start, all considered."""

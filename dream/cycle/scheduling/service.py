@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -105,10 +105,13 @@ class DreamService(BackgroundService):
         """Work out the due times of all that changed, a few at a time."""
         now, before = self._parts.clock.now(), self._looked_at
         self._looked_at = now
+        mark = await asyncio.to_thread(self._runner.directives_mark)
+        if mark != self._planner.directives:
+            self._planner = replace(self._planner, directives=mark)
         await self._plan_changed()
         options_hash = self._planner.terms.options_hash
         if options_hash != self._known_hash:
-            # Also when the machine has travelled to another time zone.
+            # Also when the machine has travelled to another time zone, or somebody edited a directive.
             while await self._store(lambda unit: self._planner.plan_outdated(unit, limit=_SCOPES_AT_ONCE)):
                 pass
             self._known_hash = options_hash

@@ -26,7 +26,7 @@ class Standing:
         scope: Whose dreams.
         now: When that was so.
         decision: When it may start, what starts it, and every gate with what it measured.
-        work: What the passes have to do, as far as they were asked.
+        work: What the passes have to do.
         requested_at: When a person asked for a dream that has not begun; None if nobody did.
         failures: Runs in a row that failed.
         warnings: What keeps dreams from ever starting by themselves, in sentences.
@@ -51,6 +51,11 @@ class Standing:
         return self.decision.reason
 
     @property
+    def backlog(self) -> dict[str, int]:
+        """How many items each pass has to look at now; 0 for a pass that cannot tell."""
+        return {one.name: one.items for one in self.work if one.is_waiting}
+
+    @property
     def waits_for(self) -> tuple[Gate, ...]:
         """The gates that are shut."""
         return self.decision.blocked_by
@@ -63,29 +68,26 @@ class Standing:
             "reason": self.reason.value,
             "waits_for": [gate.name.value for gate in self.waits_for],
             "gates": [_gate_json(gate) for gate in self.decision.gates],
-            "work": [{"pass": one.name, "at": _plain(one.at)} for one in self.work],
+            "work": [{"pass": one.name, "at": _plain(one.at), "items": one.items} for one in self.work],
             "requested_at": _plain(self.requested_at),
             "failures": self.failures,
             "warnings": list(self.warnings),
         }
 
 
-def read_standing(
-    view: ReadView, planner: Planner, around: Surroundings, work: Sequence[PassWork] | None = None
-) -> Standing:
-    """Return how the next dream of the view's scope stands, by what is stored.
+def read_standing(view: ReadView, planner: Planner, around: Surroundings, work: Sequence[PassWork]) -> Standing:
+    """Return how the next dream of the view's scope stands.
 
     Args:
         view: A view of the scope.
         planner: Decides.
         around: What is seen beside what is stored.
-        work: What the passes say they have to do; None if they were not asked.
+        work: What the passes say they have to do.
     """
     found = bookkeeping(view).schedules.mine(planner.terms)
     if found.changed_since is not None:
         found = found.with_news(min(found.changed_since, view.now))
-    if work is not None:
-        found = with_answers(found, work)
+    found = with_answers(found, work)
     return Standing(
         scope=view.scope,
         now=view.now,

@@ -68,18 +68,20 @@ class Backlog:
         room = await self.parts.storage.read(scope, lambda view: self._room(view, one.name))
         is_there = room.for_any and bool(work.pending or room.for_waiting)
         at = now if is_there else work.at
-        if (room.is_waiting and not room.for_waiting) or (work.pending and not is_there):
+        if (room.waiting and not room.for_waiting) or (work.pending and not is_there):
             at = min(at or now + _ROOM_AFTER, now + _ROOM_AFTER)
-        return PassWork(one.name, at, asks_model=asks and not room.for_waiting, is_waiting=is_there)
+        items = work.pending + room.waiting if is_there else 0
+        return PassWork(one.name, at, asks_model=asks and not room.for_waiting, is_waiting=is_there, items=items)
 
     def _room(self, view: ReadView, name: str) -> "_Room":
         books = bookkeeping(view)
-        is_waiting = bool(books.deferred.count(name))
+        waiting = books.deferred.count(name)
+        is_waiting = waiting > 0
         if self.options.mode(name) is PassMode.PROPOSE:
             for_any = not is_full(view, self.options.review)
-            return _Room(for_any, is_waiting, for_any and is_waiting and not awaits_review(view, name))
+            return _Room(for_any, waiting, for_any and is_waiting and not awaits_review(view, name))
         has_room = is_waiting and ShareCap.as_it_stands(view, books, self.options.consolidation).room
-        return _Room(for_any=True, is_waiting=is_waiting, for_waiting=bool(has_room))
+        return _Room(for_any=True, waiting=waiting, for_waiting=bool(has_room))
 
     async def _asked(self, scope: Scope, one: DreamPass | ModelPass, now: datetime) -> Work:
         contexts = Contexts(
@@ -110,10 +112,10 @@ class _Room:
 
     Args:
         for_any: For whatever it finds.
-        is_waiting: Whether changes wait that were paid for.
+        waiting: How many changes wait that were paid for.
         for_waiting: For some of these.
     """
 
     for_any: bool
-    is_waiting: bool
+    waiting: int
     for_waiting: bool

@@ -1,9 +1,11 @@
 """What a doctor looks at: the folder, the database, and whether what stands in it fits together."""
 
+import asyncio
 import platform
 import sqlite3
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
 
 from sqlalchemy import ColumnElement, Table, and_, exists, func, select, text
 
@@ -13,6 +15,10 @@ from agentcore.errors import StorageError
 from agentcore.stores.protocols import FeedPosition, ReadView
 from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedback, leases, turns
 from agentcore.stores.sql.unit import SqlUnit
+from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
+from agentcore.workspace.folder import WorkspaceFolder
+from dream.cycle.document_files import read_whole
+from dream.cycle.documents import KEPT
 from dream.domain.candidate import PromotionStanding
 from dream.domain.finding import Finding, Verdict
 from dream.errors import UnsupportedStorageError
@@ -29,6 +35,8 @@ async def examine(session: Session) -> AsyncGenerator[Finding]:
     """Look at everything, outermost first; what cannot be opened is not looked into."""
     yield _versions()
     yield _folder(session)
+    if session.workspace is not None:
+        yield await asyncio.to_thread(_workspace, session.workspace)
     if not session.database.exists():
         yield Finding("database", Verdict.NOTE, "there is none yet", "an import or a first memory makes it")
         return
@@ -59,6 +67,21 @@ def _folder(session: Session) -> Finding:
     except OSError as error:
         remedy = "make it writable, free some space, or choose another --data"
         return Finding("folder", Verdict.WRONG, f"{folder} cannot be written ({error.strerror})", remedy)
+
+
+def _workspace(root: Path) -> Finding:
+    """Read the documents as a dream would, and see whether it could write there."""
+    try:
+        folder = WorkspaceFolder(root)
+        found = [name for name in KEPT if read_whole(folder, name).hash is not None]
+        with tempfile.TemporaryFile(dir=folder.root):
+            there = f", with {', '.join(found)}" if found else ""
+            return Finding("workspace", Verdict.FINE, f"{root} is writable{there}")
+    except (DocumentError, InvalidWorkspaceError) as error:
+        return Finding("workspace", Verdict.WRONG, str(error).rstrip("."))
+    except OSError as error:
+        detail = f"{root} cannot be written ({error.strerror})"
+        return Finding("workspace", Verdict.WRONG, detail, "make it writable, or free some space")
 
 
 def _schema(view: ReadView) -> Finding:

@@ -3,11 +3,17 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
+from agentcore.domain.memory import MemoryEntry
 from dream.passes.documents import NEW_DIARY, appended
 
 _FIGURES: Final = re.compile(r"\s*_\(score=[\d.]+, hits=\d+, days=\d+\)_\s*$")
+_EMPTIED: Final = re.compile(
+    r"^## Dreamed \d{4}-\d\d-\d\d \d\d:\d\d \S+[ \t]*(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))*(?=#{1,6}[ \t]|\Z)",
+    re.MULTILINE,
+)
 _NEW_MEMORY: Final = "# MEMORY.md\n"
 
 
@@ -16,18 +22,25 @@ class Line:
     """One entry that is promoted.
 
     Args:
-        entry_id: The entry.
+        entry: The entry.
         text: What it says, on one line.
         score: What it scored.
         hits: How often it was recalled.
         days: On how many days.
+        needed_at: When it was recalled last.
     """
 
-    entry_id: str
+    entry: MemoryEntry
     text: str
     score: float
     hits: int
     days: int
+    needed_at: datetime
+
+    @property
+    def entry_id(self) -> str:
+        """The entry's id."""
+        return self.entry.id
 
     @property
     def written(self) -> str:
@@ -72,3 +85,13 @@ def with_diary(text: str, lines: Sequence[Line], heading: str, *, scanned: int, 
         *(f"- {line.text} — score {line.score:.2f}, hits {line.hits}" for line in lines),
     ]
     return appended(text or NEW_DIARY, told)
+
+
+def without_emptied(text: str) -> str:
+    r"""Return MEMORY.md without the headings of blocks that have nothing left below them.
+
+    Example:
+        >>> without_emptied("# M\n\n## Dreamed 2025-06-14 09:00 UTC\n\n\n## Mine\n\n- tea\n")
+        '# M\n\n## Mine\n\n- tea\n'
+    """
+    return _EMPTIED.sub("", text)

@@ -1,6 +1,5 @@
 """What may stand in MEMORY.md, whatever it scores."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agentcore.domain.memory import MemoryEntry, SourceKind
@@ -9,6 +8,7 @@ from agentcore.workspace.document import Document
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.coverage import coverage
+from dream.guards.protection import is_under
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import builtin
 from dream.options.promotion import PromotionOptions
@@ -19,7 +19,7 @@ def unfit(entry: MemoryEntry, options: PromotionOptions) -> Refusal | None:
     """Return why an entry must not stand in MEMORY.md, None if it may."""
     if entry.trust < options.least_trust:
         return Refusal(Refused.UNTRUSTED, entry.id)
-    if _is_below(entry.category, options.never) or any(ref.kind is SourceKind.DOCUMENT for ref in entry.sources):
+    if is_under(entry.category, options.never) or any(ref.kind is SourceKind.DOCUMENT for ref in entry.sources):
         return Refusal(Refused.OWN_OUTPUT, entry.id)
     secret = secret_in(entry.content)
     if secret is not None:
@@ -34,10 +34,6 @@ def unfit(entry: MemoryEntry, options: PromotionOptions) -> Refusal | None:
 def one_line(entry: MemoryEntry) -> str:
     """Return what an entry says, on one line."""
     return " ".join(entry.content.split())
-
-
-def _is_below(category: str, roots: Iterable[str]) -> bool:
-    return any(category == root or category.startswith(f"{root}/") for root in roots)
 
 
 @dataclass(slots=True)

@@ -1,25 +1,26 @@
 """Promotion: the entries that recall proved useful go to MEMORY.md, with an entry in the diary; no model is asked."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from dataclasses import replace
+from typing import ClassVar
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.document import StoredDocument
+from agentcore.domain.records import Record
 from agentcore.stores.protocols import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
-from dream.domain.change import ChangeSet
+from dream.domain.change import Change, ChangeSet
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
+from dream.guards.protection import is_under
 from dream.passes.documents import moment, rewritten
 from dream.passes.promotion.blocks import Line, with_block, with_diary
 from dream.passes.promotion.room import fitted
-from dream.passes.promotion.sweep import Sweep, look
+from dream.passes.promotion.sweep import PROMOTE, REINFORCE, Sweep, look, mark_of
 from dream.passes.protocol import DreamContext
 from dream.passes.run_memo import RunMemo
-
-PROMOTE: Final = "promote"
 
 
 class PromotionPass:
@@ -34,31 +35,31 @@ class PromotionPass:
     async def has_work(self, context: DreamContext) -> Work:
         """Whoever meets the gates is to be promoted; a sweep that promotes nobody says how many it looked at."""
         sweep = await self._sweep(context)
-        return Work(len(sweep.chosen) + len(sweep.covered), reports=len(sweep.scored.recalls) > 0)
+        return Work(len(sweep.chosen) + len(sweep.already_said), reports=len(sweep.scored.recalls) > 0)
 
     async def propose(self, context: DreamContext) -> Proposal:
-        """Write the block, the diary and, where MEMORY.md is full, the archive: all of them or none."""
+        """Write the block, the diary and, where MEMORY.md is full, the archive: all of them or none.
+
+        What MEMORY.md says already is reinforced instead, each entry by an operation of its own.
+        """
         sweep = await self._sweep(context)
-        notes = _notes(sweep)
-        promoted = [_promotion(context, line) for line in (*sweep.chosen, *sweep.covered)]
-        if not sweep.chosen:
-            return Proposal(notes=notes, refused=sweep.refused, promotions=tuple(promoted), phases=sweep.staged)
         texts = await context.read(_texts)
-        after = _written(context, sweep, texts)
-        if after is None:
-            full = Refusal(Refused.DOCUMENT_FULL, f"{MEMORY}: {len(sweep.chosen)} entries wait for room")
-            return Proposal(
-                notes={**notes, "promoted": list[str]()}, refused=(*sweep.refused, full), backlog=len(sweep.chosen)
-            )
-        reason = f"{len(sweep.chosen)} promoted by what recall needed"
-        changes = tuple(rewritten(context, name, texts.get(name), text, reason) for name, text in after.items())
+        after = _written(context, sweep, texts) if sweep.chosen else {}
+        reinforced = [_reinforced(context, line) for line in sweep.covered]
+        written: list[ChangeSet] = []
+        if after:
+            reason = f"{len(sweep.chosen)} promoted by what recall needed"
+            changes = [rewritten(context, name, texts.get(name), text, reason) for name, text in after.items()]
+            written.append(_promoted(context, sweep, changes))
+        full = Refusal(Refused.DOCUMENT_FULL, f"{MEMORY}: {len(sweep.chosen)} entries wait for room")
         return Proposal(
-            change_sets=(ChangeSet(operation=PROMOTE, changes=changes),),
-            notes=notes,
-            refused=sweep.refused,
-            promotions=tuple(promoted),
-            phases=sweep.staged,
-            backlog=sweep.left,
+            change_sets=(*written, *(one for one in reinforced if one.changes)),
+            notes=_notes(sweep, is_full=after is None),
+            refused=sweep.refused if after is not None else (*sweep.refused, full),
+            promotions=tuple(promotion for one in reinforced if not one.changes for promotion in one.promotions),
+            phases=sweep.staged if after is not None else (),
+            looked_at=tuple(context.reopened),
+            backlog=sweep.left if after is not None else len(sweep.chosen),
         )
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
@@ -87,7 +88,7 @@ def _written(context: DreamContext, sweep: Sweep, stored: dict[str, StoredDocume
         sweep.chosen,
         heading,
         scanned=len(sweep.scored.recalls),
-        skipped=sweep.known + len(sweep.covered),
+        skipped=sweep.known + len(sweep.already_said),
     )
     written = {MEMORY: room.memory, DREAMS: Document(diary)}
     return {**written, ARCHIVE: room.archive} if room.moved else written
@@ -95,6 +96,39 @@ def _written(context: DreamContext, sweep: Sweep, stored: dict[str, StoredDocume
 
 def _text(stored: dict[str, StoredDocument], name: str) -> str:
     return stored[name].content if name in stored else ""
+
+
+def _promoted(context: DreamContext, sweep: Sweep, documents: Sequence[Change[Record]]) -> ChangeSet:
+    """Return the promotion of all that is chosen; what the new lines say besides counts and is reinforced with them."""
+    lines = (*sweep.chosen, *sweep.joined)
+    joined = [_reinforced(context, line) for line in sweep.joined]
+    return ChangeSet(
+        operation=PROMOTE,
+        changes=(*documents, *(change for one in joined for change in one.changes)),
+        fingerprints={line.entry_id: mark_of(line.entry, PROMOTE) for line in lines},
+        promotions=tuple(_promotion(context, line) for line in lines),
+    )
+
+
+def _reinforced(context: DreamContext, line: Line) -> ChangeSet:
+    """Return the reinforcement of an entry that MEMORY.md says already: it was seen when it was last needed.
+
+    Nothing changes where that is no news, or where no pass may touch it; it counts as promoted all the same.
+    """
+    entry = line.entry
+    is_open = not is_under(entry.category, context.options.protected_categories)
+    changes: list[Change[Record]] = []
+    if is_open and line.needed_at > entry.last_seen_at:
+        after = replace(entry, last_seen_at=line.needed_at)
+        changes.append(
+            Change(before=entry, after=after, reason=f"{MEMORY} says it already, or its archive; last needed then")
+        )
+    return ChangeSet(
+        operation=REINFORCE,
+        changes=tuple(changes),
+        fingerprints={entry.id: mark_of(entry, REINFORCE)} if changes else {},
+        promotions=(_promotion(context, line),),
+    )
 
 
 def _promotion(context: DreamContext, line: Line) -> Promotion:
@@ -107,12 +141,13 @@ def _promotion(context: DreamContext, line: Line) -> Promotion:
     )
 
 
-def _notes(sweep: Sweep) -> Notes:
-    scores = [line.score for line in sweep.chosen]
+def _notes(sweep: Sweep, *, is_full: bool) -> Notes:
+    chosen, said = ((), sweep.covered) if is_full else (sweep.chosen, sweep.already_said)
+    scores = [line.score for line in chosen]
     return {
         "scanned": len(sweep.scored.recalls),
-        "promoted": [[line.entry_id, round(line.score, 6), line.hits] for line in sweep.chosen],
-        "already_said": [[line.entry_id, round(line.score, 6), line.hits] for line in sweep.covered],
+        "promoted": [[line.entry_id, round(line.score, 6), line.hits] for line in chosen],
+        "already_said": [[line.entry_id, round(line.score, 6), line.hits] for line in said],
         "skipped": sweep.known,
         "score_range": [round(min(scores), 4), round(max(scores), 4)] if scores else [],
     }

@@ -6,6 +6,7 @@ from agentcore.domain.text import fold_key
 from agentcore.workspace.document import Document
 from agentcore.workspace.edit import Append, Remove
 from agentcore.workspace.item import Item, ItemKind, SectionPath
+from dream.passes.promotion.blocks import without_emptied
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +52,5 @@ def fitted(memory: Document, archive: Document, own: tuple[str, ...], cap: int) 
     kept = archive.edited([Append(section, tuple(texts)) for section, texts in by_section.items()])
     if kept.refused:
         return Fitted(memory, archive, 0, fits=False)
-    return Fitted(edited.document, kept.document, len(gone), fits=len(edited.document.text) <= cap)
+    left = Document(without_emptied(edited.document.text))
+    return Fitted(left, kept.document, len(gone), fits=len(left.text) <= cap)

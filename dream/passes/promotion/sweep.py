@@ -1,6 +1,6 @@
 """One sweep: who is promoted, who stands in MEMORY.md already, and who must not stand there."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -8,19 +8,26 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from agentcore.domain.document import StoredDocument
+from agentcore.domain.instants import from_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.concepts import concepts
 from agentcore.stores.protocols import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, MEMORY
+from dream.domain.change import fingerprint
 from dream.domain.phases import PhaseHit
 from dream.domain.proposal import Refusal
-from dream.options.promotion import PromotionOptions
+from dream.domain.reasons import Refused
 from dream.passes.promotion.blocks import Line
 from dream.passes.promotion.fitness import Said, one_line, unfit
 from dream.passes.promotion.gates import Scored, scored
 from dream.passes.promotion.staging import staged
 from dream.passes.protocol import DreamContext
+
+PROMOTE: Final = "promote"
+"""An entry is written to MEMORY.md."""
+REINFORCE: Final = "reinforce"
+"""MEMORY.md says an entry already."""
 
 _AT_ONCE: Final = 200
 """Entries read at once."""
@@ -34,8 +41,10 @@ class Sweep:
         scored: All candidates.
         chosen: Those to be promoted, the best first.
         covered: Those that MEMORY.md or its archive says already, in other words or by another hand.
+        joined: Those that what is chosen says already.
         known: How many that met every gate were promoted before.
         refused: Those that must not stand there, and why.
+        withheld: Those that a person declined or has yet to decide about, by id.
         left: How many more may meet every gate, for the next sweep.
         staged: Those that came newly among the candidates, where the scorer counts that.
     """
@@ -43,10 +52,17 @@ class Sweep:
     scored: Scored
     chosen: tuple[Line, ...] = ()
     covered: tuple[Line, ...] = ()
+    joined: tuple[Line, ...] = ()
     known: int = 0
     refused: tuple[Refusal, ...] = ()
+    withheld: Mapping[str, Refused] = field(default_factory=dict[str, Refused])
     left: int = 0
     staged: tuple[PhaseHit, ...] = ()
+
+    @property
+    def already_said(self) -> tuple[Line, ...]:
+        """Those that are not written, since a line says them."""
+        return (*self.covered, *self.joined)
 
 
 async def look(context: DreamContext) -> Sweep:
@@ -58,54 +74,82 @@ async def look(context: DreamContext) -> Sweep:
     room = options.max_per_sweep - sum(at > context.as_of - options.interval for at in promoted.values())
     waits = np.array([one not in promoted for one in recalls.ids], np.bool_)
     await settle(context, found, lambda: found.undecided(~waits))
-    choice = _Choice(options, await _said(context))
-    while len(choice.chosen) < room:
+    choice = _Choice(context, found, await _items(context), room)
+    while not choice.is_full:
         best = await settle(context, found, lambda end=choice.seen + _AT_ONCE: found.ranked(waits)[:end])
         rows = best[choice.seen :]
         if not rows:
             break
-        entries = await context.read(lambda view, rows=rows: _active(view, [recalls.ids[row] for row in rows]))
-        for row in rows:
-            choice.consider(found, row, entries.get(recalls.ids[row]))
-            if len(choice.chosen) >= room:
-                break
+        await choice.consider(rows)
     return Sweep(
         scored=found,
-        chosen=tuple(choice.chosen),
+        chosen=() if choice.is_held else tuple(choice.chosen),
         covered=tuple(choice.covered),
+        joined=() if choice.is_held else tuple(choice.joined),
         known=len(found.ranked(~waits)),
         refused=tuple(choice.refused),
+        withheld=choice.withheld,
         left=len(found.ranked(waits)) - choice.seen,
         staged=staged(found, phases, context),
     )
 
 
-@dataclass(slots=True)
 class _Choice:
-    """Who of the best is promoted, one after the other."""
+    """Goes through the candidates that meet every gate, the best first; lives as long as a sweep."""
 
-    options: PromotionOptions
-    said: Said
-    chosen: list[Line] = field(default_factory=list[Line])
-    covered: list[Line] = field(default_factory=list[Line])
-    refused: list[Refusal] = field(default_factory=list[Refusal])
-    seen: int = 0
+    def __init__(self, context: DreamContext, found: Scored, items: Sequence[str], room: int) -> None:
+        likeness = context.options.promotion.likeness
+        self._context, self._found, self._room = context, found, room
+        self._said, self._added = Said(likeness), Said(likeness)
+        self._said.add(*items)
+        self.chosen, self.covered, self.joined = list[Line](), list[Line](), list[Line]()
+        self.refused, self.withheld, self.seen = list[Refusal](), dict[str, Refused](), 0
+        self.is_held = False
+        """Whether promotions wait for a person: nothing is promoted beside them."""
 
-    def consider(self, found: Scored, row: int, entry: MemoryEntry | None) -> None:
-        """Promote an entry that is there, may stand in MEMORY.md and is not said there."""
-        self.seen += 1
-        if entry is None:
-            return
-        refusal = unfit(entry, self.options)
+    @property
+    def is_full(self) -> bool:
+        """Whether a sweep takes no more."""
+        met = len(self.covered) + len(self.joined)
+        return len(self.chosen) >= self._room or met >= self._context.options.step_size
+
+    async def consider(self, rows: Sequence[int]) -> None:
+        """Look at a few candidates, in order."""
+        ids = [self._found.recalls.ids[row] for row in rows]
+        entries = await self._context.read(lambda view: _active(view, ids))
+        marks = {mark_of(entry, operation) for entry in entries.values() for operation in (PROMOTE, REINFORCE)}
+        withheld = await self._context.declined(marks)
+        for row in rows:
+            if self.is_full:
+                return
+            self.seen += 1
+            entry = entries.get(self._found.recalls.ids[row])
+            if entry is not None:
+                self._judge(_line(self._found, row, entry), withheld)
+
+    def _judge(self, line: Line, withheld: Mapping[str, Refused]) -> None:
+        refusal = unfit(line.entry, self._context.options.promotion)
         if refusal is not None:
             self.refused.append(refusal)
             return
-        line = _line(found, row, entry)
-        if self.said.holds(line.text):
+        is_said = self._said.holds(line.text)
+        held = withheld.get(mark_of(line.entry, REINFORCE if is_said else PROMOTE))
+        if held is not None:
+            self.is_held |= held is Refused.AWAITS_REVIEW and not is_said
+            self.withheld[line.entry_id] = held
+            self.refused.append(Refusal(held, line.entry_id))
+        elif is_said:
             self.covered.append(line)
-            return
-        self.chosen.append(line)
-        self.said.add(line.text)
+        elif self._added.holds(line.text):
+            self.joined.append(line)
+        else:
+            self.chosen.append(line)
+            self._added.add(line.text)
+
+
+def mark_of(entry: MemoryEntry, operation: str) -> str:
+    """Return what a person declines by not wanting an entry promoted, or reinforced."""
+    return fingerprint(operation, entry)
 
 
 async def settle(context: DreamContext, found: Scored, wanted: Callable[[], Sequence[int]]) -> Sequence[int]:
@@ -124,16 +168,14 @@ async def settle(context: DreamContext, found: Scored, wanted: Callable[[], Sequ
         found.count_tags(uncounted, [len(concepts(texts.get(one, ""), glossary)) for one in ids])
 
 
-async def _said(context: DreamContext) -> Said:
+async def _items(context: DreamContext) -> list[str]:
     """Return what MEMORY.md says, and what was taken out of it: that is not to come back by another entry."""
 
     def look(view: ReadView) -> list[StoredDocument | None]:
         return [view.documents.get(MEMORY), view.documents.get(ARCHIVE)]
 
-    said = Said(context.options.promotion.likeness)
-    for stored in await context.read(look):
-        said.add(*(item.text for item in Document("" if stored is None else stored.content).items))
-    return said
+    found = await context.read(look)
+    return [item.text for stored in found if stored is not None for item in Document(stored.content).items]
 
 
 def _active(view: ReadView, ids: Sequence[str]) -> dict[str, MemoryEntry]:
@@ -142,9 +184,10 @@ def _active(view: ReadView, ids: Sequence[str]) -> dict[str, MemoryEntry]:
 
 def _line(found: Scored, row: int, entry: MemoryEntry) -> Line:
     return Line(
-        entry_id=entry.id,
+        entry=entry,
         text=one_line(entry),
         score=float(found.score[row]),
         hits=int(found.recalls.count[row]),
         days=int(found.recalls.days[row]),
+        needed_at=from_micros(int(found.recalls.last[row])),
     )

@@ -47,7 +47,7 @@ def packed(
 
 def _edges(skills: Sequence[Skill], threshold: float) -> list[tuple[int, int]]:
     """Return pairs of places of related skills, the most alike first."""
-    alike = {(first, second): score for first, second, score in _alike(skills) if score >= threshold}
+    alike = {(first, second): score for first, second, score in _alike(skills, threshold)}
     for first, second in pairwise(range(len(skills))):
         prefix = prefix_of(skills[first].name)
         if prefix and prefix == prefix_of(skills[second].name):
@@ -55,26 +55,27 @@ def _edges(skills: Sequence[Skill], threshold: float) -> list[tuple[int, int]]:
     return sorted(alike, key=lambda pair: (-alike[pair], pair))
 
 
-def _alike(skills: Sequence[Skill]) -> Iterator[tuple[int, int, float]]:
-    """Yield pairs of places with the weighted Jaccard similarity of their rarest terms."""
+def _alike(skills: Sequence[Skill], threshold: float) -> Iterator[tuple[int, int, float]]:
+    """Yield pairs of places with the weighted Jaccard similarity of their rarest terms, from the threshold up."""
     terms = [frozenset(terms_of(f"{skill.name} {skill.summary} {skill.content}")) for skill in skills]
     common = Counter(chain.from_iterable(terms))
     weight = {term: log(1 + len(skills) / count) for term, count in common.items()}
     # A term that stands in one skill alone tells it from all others, and joins it to none.
     telling = {term: (count, term) for term, count in common.items() if 1 < count <= _CROWD}
-    kept = [frozenset(nsmallest(_SALIENT, found & telling.keys(), key=telling.__getitem__)) for found in terms]
-    postings: defaultdict[str, list[int]] = defaultdict(list)
-    for place, found in enumerate(kept):
-        for term in found:
-            postings[term].append(place)
+    kept = [nsmallest(_SALIENT, found & telling.keys(), key=telling.__getitem__) for found in terms]
     total = [sum(weight[term] for term in found) for found in kept]
-    shared: defaultdict[tuple[int, int], float] = defaultdict(float)
-    for term, places in postings.items():
-        for position, first in enumerate(places):
-            for second in places[position + 1 :]:
-                shared[first, second] += weight[term]
-    for (first, second), both in shared.items():
-        yield first, second, both / (total[first] + total[second] - both)
+    earlier: defaultdict[str, list[int]] = defaultdict(list)
+    for second, found in enumerate(kept):
+        shared: defaultdict[int, float] = defaultdict(float)
+        for term in found:
+            worth = weight[term]
+            for first in earlier[term]:
+                shared[first] += worth
+            earlier[term].append(second)
+        for first, both in shared.items():
+            likeness = both / (total[first] + total[second] - both)
+            if likeness >= threshold:
+                yield first, second, likeness
 
 
 class _Groups:

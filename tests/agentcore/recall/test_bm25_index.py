@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from agentcore.errors import InvalidOptionsError
+from agentcore.recall.effort import Effort
 from agentcore.recall.index import Bm25Index, Weighting, best
 from agentcore.recall.sparse_sums import SparseSums
 
@@ -26,7 +27,7 @@ Step: TypeAlias = tuple[str, int, list[str]]
 
 terms = st.sampled_from("abcdefgh")
 documents = st.lists(terms, max_size=8)
-actions = st.sampled_from(["update", "update", "update", "remove", "compact", "tidy", "tidy"])
+actions = st.sampled_from(["update", "update", "many", "remove", "compact", "tidy", "tidy"])
 steps = st.lists(st.tuples(actions, st.integers(0, 9), documents), max_size=40)
 queries = st.lists(st.sampled_from("abcdefghz"), max_size=6)
 
@@ -41,6 +42,10 @@ def play(index: Bm25Index, history: Sequence[Step], live: dict[int, list[str]] |
             index.postings.compact_further()
         elif action == "remove":
             assert index.remove(key) == (live.pop(key, None) is not None)
+        elif action == "many":
+            some = {key: tokens, key + 1: tokens[::-1] + tokens[:1], key + 2: []}
+            index.update_many([*some], [*some.values()])
+            live |= some
         else:
             (index.update if key in live else index.add)(key, tokens)
             live[key] = tokens
@@ -79,7 +84,7 @@ rounds = st.lists(st.tuples(steps, queries), max_size=4)
 @settings(max_examples=200)
 @given(rounds)
 def test_okapi_scores_equal_rank_bm25_after_any_history(asked: list[tuple[list[Step], list[str]]]) -> None:
-    index = Bm25Index(weighting=Weighting.OKAPI, prune_from=0)
+    index = Bm25Index(weighting=Weighting.OKAPI, effort=Effort(prune_from=0, most_read=math.inf, lookup=0))
     live: dict[int, list[str]] = {}
     for history, query in asked:
         play(index, history, live)
@@ -168,7 +173,7 @@ def test_terms_and_frequencies_are_those_of_the_live_documents(history: list[Ste
     assert all(sorted(index.terms_of(key)) == sorted(set(tokens)) for key, tokens in live.items())
     held = Counter(term for tokens in live.values() for term in set(tokens))
     assert all(index.document_frequency(term) == held[term] for term in "abcdefghz")
-    assert [key for key in range(10) if key in index] == sorted(live)
+    assert [key for key in range(12) if key in index] == sorted(live)
 
 
 def test_okapis_floor_follows_a_removal() -> None:
@@ -353,6 +358,15 @@ def test_an_interrupted_sum_leaves_no_trace() -> None:
     assert [part.tolist() for part in sums.drain()] == [[4], [0.5]]
     sums.begin(10)
     assert len(sums.drain()[0]) == 0
+
+
+def test_places_named_repeatedly_are_summed_and_come_out_once() -> None:
+    sums = SparseSums()
+    sums.begin(10)
+    sums.add_repeatedly(np.array([7, 3, 7, 5]), np.array([0.5, 2.0, 0.5, 0.25]))
+    assert [part.tolist() for part in sums.drain_from(1.0)] == [[3, 7], [2.0, 1.0]]
+    assert len(sums.drain()[0]) == 0
+    assert sums.at(np.arange(10)).tolist() == [0.0] * 10
 
 
 @pytest.mark.parametrize("digits", [0, 1, 9])

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcore.errors import InvalidOptionsError
+from agentcore.recall.effort import Effort
 from agentcore.recall.index import Bm25Index
 from agentcore.recall.neighbour import Neighbour
 from agentcore.recall.neighbours import alike, clusters, similar
@@ -18,8 +19,8 @@ corpora = st.lists(st.lists(terms, max_size=8), min_size=1, max_size=14)
 thresholds = st.one_of(st.sampled_from([0.25, 0.5, 0.6, 0.75, 1.0]), st.floats(0.01, 1.0))
 
 
-def indexed(documents: list[list[str]], removed: set[int] | None = None) -> Bm25Index:
-    index = Bm25Index()
+def indexed(documents: list[list[str]], removed: set[int] | None = None, read: int = 0) -> Bm25Index:
+    index = Bm25Index(effort=Effort(neighbours=read))
     for key, tokens in enumerate(documents):
         index.add(key, tokens)
     for key in removed or set():
@@ -38,11 +39,11 @@ def likeness(live: dict[int, set[str]], one: int, other: int) -> float:
     return weight(live[one] & live[other]) / union if union else 0.0
 
 
-@given(corpora, st.sets(st.integers(1, 13), max_size=4), thresholds)
+@given(corpora, st.sets(st.integers(1, 13), max_size=4), thresholds, st.sampled_from([0, 9, 16_000]))
 def test_neighbours_are_those_of_comparing_with_every_document(
-    documents: list[list[str]], removed: set[int], threshold: float
+    documents: list[list[str]], removed: set[int], threshold: float, read: int
 ) -> None:
-    index = indexed(documents, removed)
+    index = indexed(documents, removed, read)
     live = {key: set(tokens) for key, tokens in enumerate(documents) if key not in removed}
     found = {neighbour.key: neighbour.similarity for neighbour in similar(index, 0, threshold, limit=100)}
     for other in live.keys() - {0}:

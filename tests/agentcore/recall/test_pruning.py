@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
 import pytest
@@ -6,10 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from agentcore.recall.effort import Effort
 from agentcore.recall.index import Bm25Index, Weighting
 
-EVERYTHING = 2**62
-"""Postings that no query has: nothing is ever passed over."""
+WHOLE = Effort(prune_from=inf, vector=inf)
+"""Everything is read and noted: nothing is ever passed over."""
+WAYS = (
+    Effort(prune_from=0, prune_to=inf, most_read=inf, lookup=0),
+    Effort(prune_from=0),
+    Effort(prune_from=0, most_read=inf, lookup=1),
+    Effort(prune_from=inf, vector=-inf),
+)
+"""Always pruned; pruned and mostly given up while reading; given up before looking up, if at all; one long vector."""
 
 actions = st.sampled_from(["update", "update", "update", "remove", "tidy"])
 steps = st.lists(st.tuples(actions, st.integers(0, 30), st.lists(st.sampled_from("abcdefgh"), max_size=6)), max_size=60)
@@ -17,21 +26,23 @@ queries = st.lists(st.sampled_from("abcdefghz"), max_size=6)
 forms = st.sampled_from([(Weighting.LUCENE, None, None), (Weighting.LUCENE, 0.0, 0.0), (Weighting.OKAPI, None, None)])
 
 
-def both(weighting: Weighting, k1: float | None = None, b: float | None = None) -> tuple[Bm25Index, Bm25Index]:
-    """A pruning and an exhaustive index with the same settings and one column."""
-    made = [Bm25Index(weighting=weighting, k1=k1, b=b, columns=1, prune_from=least) for least in (0, EVERYTHING)]
-    return made[0], made[1]
+def several(weighting: Weighting, k1: float | None = None, b: float | None = None) -> tuple[Bm25Index, ...]:
+    """An exhaustive index, then one for each way, with the same settings and one column."""
+    return tuple(Bm25Index(weighting=weighting, k1=k1, b=b, columns=1, effort=effort) for effort in (WHOLE, *WAYS))
 
 
 def factors(_: object, columns: NDArray[np.float64]) -> NDArray[np.float64]:
     return columns[0]
 
 
-def same_answers(pruned: Bm25Index, whole: Bm25Index, query: Sequence[str], k: int) -> bool:
-    """Whether both give the same keys and, to the last bit, the same scores, plain and with factors."""
+def same_answers(whole: Bm25Index, others: Sequence[Bm25Index], query: Sequence[str], k: int) -> bool:
+    """Whether all give, of the same documents, the same keys and, to the last bit, scores, with factors or not."""
     asked = ({}, {"factors": factors, "most": 1.0}, {"factors": factors})
-    answers = [[[part.tolist() for part in index.top(query, k, **how)] for how in asked] for index in (pruned, whole)]
-    return answers[0] == answers[1] and all(bounded == unbounded for _, bounded, unbounded in answers)
+    answers: list[list[list[list[float]]]] = []
+    for index in (whole, *others):
+        index.postings.lists = whole.postings.lists
+        answers.append([[part.tolist() for part in index.top(query, k, **how)] for how in asked])
+    return all(one == answers[0] for one in answers) and answers[0][1] == answers[0][2]
 
 
 @given(steps, queries, st.integers(1, 12), forms)
@@ -41,16 +52,15 @@ def test_pruning_changes_no_answer_whatever_happened_to_the_documents(
     k: int,
     form: tuple[Weighting, float | None, float | None],
 ) -> None:
-    indexes = both(*form)
-    for index in indexes:
-        for action, key, tokens in history:
-            if action == "remove":
-                index.remove(key)
-            elif action == "tidy":
-                index.postings.compact_further()
-            else:
-                index.update(key, tokens, ((key % 5) / 4,))
-    assert same_answers(*indexes, query, k)
+    whole, *others = several(*form)
+    for action, key, tokens in history:
+        if action == "remove":
+            whole.remove(key)
+        elif action == "tidy":
+            whole.postings.compact_further()
+        else:
+            whole.update(key, tokens, ((key % 5) / 4,))
+    assert same_answers(whole, others, query, k)
 
 
 @pytest.mark.parametrize("weighting", Weighting)
@@ -61,21 +71,20 @@ def test_pruning_changes_no_answer_among_thousands_of_documents(weighting: Weigh
     shares /= shares.sum()
     documents = [[f"t{term}" for term in rng.choice(400, size=rng.integers(1, 25), p=shares)] for _ in range(4_000)]
     importance = rng.random((4_000, 1)).round(1)
-    indexes = both(weighting, 1.2, b)
-    for index in indexes:
-        index.update_many(range(4_000), documents, importance.tolist())
-        for key in range(0, 4_000, 7):
-            index.remove(key)
+    whole, *others = several(weighting, 1.2, b)
+    whole.update_many(range(4_000), documents, importance.tolist())
+    for key in range(0, 4_000, 7):
+        whole.remove(key)
     for size in (1, 2, 3, 4, 6, 9) * 6:
         query = [f"t{term}" for term in rng.choice(400, size=size, p=shares)]
-        assert same_answers(*indexes, query, int(rng.choice([1, 3, 10, 100, 5_000])))
+        assert same_answers(whole, others, query, int(rng.choice([1, 3, 10, 100, 5_000])))
 
 
 @pytest.mark.parametrize("weighting", Weighting)
 def test_a_narrow_filter_has_few_documents_scored_and_changes_no_answer(weighting: Weighting) -> None:
     rng = np.random.default_rng(5)
     documents = [[f"t{term}" for term in rng.integers(0, 20, size=rng.integers(0, 12))] for _ in range(3_000)]
-    narrow, whole = both(weighting, 1.2, 0.25)
+    whole, narrow, *_ = several(weighting, 1.2, 0.25)
     for index in (narrow, whole):
         index.update_many(range(3_000), documents, rng.random((3_000, 1)).tolist())
     admitted = [*range(0, 3_000, 150), 4_000]
@@ -97,7 +106,7 @@ def test_a_narrow_filter_has_few_documents_scored_and_changes_no_answer(weightin
 
 
 def test_hopeless_documents_are_not_scored() -> None:
-    index = Bm25Index(prune_from=0)
+    index = Bm25Index(effort=WAYS[0])
     index.update_many(range(5_000), [["common", *(["rare"] if key % 100 == 0 else [])] for key in range(5_000)])
     looked_at: list[int] = []
 
@@ -111,11 +120,10 @@ def test_hopeless_documents_are_not_scored() -> None:
 
 
 def test_a_document_added_later_can_win_with_more_repetitions_than_any_before() -> None:
-    indexes = both(Weighting.LUCENE)
-    for index in indexes:
-        index.update_many(range(500), [["a", "b", f"c{key}"] for key in range(500)], [(1.0,)] * 500)
-        index.top(["a", "c3"], 1)
-        index.add(900, ["a"] * 40, (1.0,))
-    assert same_answers(*indexes, ["a", "c3"], 2)
-    assert same_answers(*indexes, ["a"], 1)
-    assert indexes[0].top(["a"], 1)[0].tolist() == [900]
+    whole, *others = several(Weighting.LUCENE)
+    whole.update_many(range(500), [["a", "b", f"c{key}"] for key in range(500)], [(1.0,)] * 500)
+    assert same_answers(whole, others, ["a", "c3"], 1)
+    whole.add(900, ["a"] * 40, (1.0,))
+    assert same_answers(whole, others, ["a", "c3"], 2)
+    assert same_answers(whole, others, ["a"], 1)
+    assert whole.top(["a"], 1)[0].tolist() == [900]

@@ -149,7 +149,8 @@ async def test_a_retired_entry_is_found_again_only_when_it_is_brought_back(statu
         assert await found(recall, "Lisbon") == ["a"]
         await retire(storage, "a", status)
         assert await found(recall, "Lisbon") == []
-        assert await found(recall, "Lisbon", where=RecallFilter(statuses=frozenset())) == []
+        for statuses in ((), (status,), tuple(Status)):
+            assert await found(recall, "Lisbon", where=RecallFilter(statuses=frozenset(statuses))) == []
         await change(storage, "a", status=Status.ACTIVE, status_reason=None, status_at=None)
         assert await found(recall, "Lisbon") == ["a"]
 

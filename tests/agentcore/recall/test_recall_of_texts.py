@@ -107,6 +107,9 @@ async def test_a_question_in_chinese_japanese_korean_or_thai_finds_its_sentence_
         ("ماذا تدرس ابنتها في الجامعة؟ الهندسة؟", "ar-school"),
         ("اِنْتَقَلَتْ مَرْيَمُ", "ar-move"),
         ("الهـــندسة", "ar-school"),
+        ("قهوه بلا سكر", "ar-coffee"),
+        ("هندسة معمارية", "ar-school"),
+        ("من الاسكندرية للقاهرة", "ar-move"),
         ("באיזו תזמורת מרים מנגנת?", "he-music"),
         ("מִרְיָם", "he-music"),
         ("او چه می\u200cخواهد؟", "fa-want"),
@@ -123,6 +126,8 @@ async def test_a_question_written_from_right_to_left_finds_its_sentence_first(re
         ("Wer verträgt keine Erdnüsse?", "de-peanuts"),
         ("Was möchten sie im Frühling bauen?", "de-garden"),
         ("KÖNIGSTRASSE", "de-dentist"),
+        ("wer vertragt keine Erdnuss", "de-peanuts"),
+        ("Gewachshaus im Fruhling", "de-garden"),
     ],
 )
 async def test_a_german_question_finds_its_sentence_first(recall: Recall, query: str, name: str):
@@ -136,6 +141,9 @@ async def test_a_german_question_finds_its_sentence_first(recall: Recall, query:
         ("como se chama o cachorro?", "pt-dog"),
         ("Por que o João reprovou na prova de direção?", "pt-exam"),
         ("SA\u0303O PAULO", "pt-meeting"),
+        ("reuniao de orcamento", "pt-meeting"),
+        ("o cao tem medo de trovao", "pt-dog"),
+        ("quando o joao faz a prova de direcao", "pt-exam"),
     ],
 )
 async def test_a_portuguese_question_finds_its_sentence_first(recall: Recall, query: str, name: str):
@@ -152,6 +160,9 @@ async def test_a_portuguese_question_finds_its_sentence_first(recall: Recall, qu
         ("max_retry_count", "code-flag"),
         ("maxRetryCount", "code-flag"),
         ("settings_prod.yaml", "code-flag"),
+        ("config/settings_prod", "code-flag"),
+        ("src/lexer.c", "code-c"),
+        ("HTTPClient", "code-retry"),
         ("parse token returns null", "code-c"),
     ],
 )

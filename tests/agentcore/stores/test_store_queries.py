@@ -14,6 +14,7 @@ from agentcore.stores.sql.storage import SqlStorage
 from agentcore.testing.contracts.samples import DAY, SCOPE, START, a_skill, a_turn, an_entry
 
 _KEYS = [fold_key("tea")]
+_NAMED = [f"a{number}" for number in range(40)]
 
 QUESTIONS: dict[str, tuple[Callable[[ReadView], object], str]] = {
     "equal texts": (
@@ -35,6 +36,18 @@ QUESTIONS: dict[str, tuple[Callable[[ReadView], object], str]] = {
     "how much is new": (
         lambda view: view.entries.count_material(after=1, also=()),
         "COVERING INDEX ix_entries_position (scope_id=? AND position>?)",
+    ),
+    "what is to be looked at again": (
+        lambda view: view.entries.material(after=9, also=_NAMED, limit=9),
+        "SEARCH entries USING INDEX entries_1 (scope_id=? AND id=?)",
+    ),
+    "copies to be looked at again": (
+        lambda view: view.entries.repeated(after=9, upto=9, also=_NAMED, limit=9),
+        "SEARCH entries USING INDEX entries_1 (scope_id=? AND id=?)",
+    ),
+    "how much is to be looked at again": (
+        lambda view: view.entries.count_material(after=9, also=_NAMED),
+        "SEARCH entries USING INDEX entries_1 (scope_id=? AND id=?)",
     ),
     "the newest position": (lambda view: view.entries.last_position(), "COVERING INDEX ix_entries_position"),
     "the feed": (
@@ -75,6 +88,14 @@ QUESTIONS: dict[str, tuple[Callable[[ReadView], object], str]] = {
     "how many new turns": (
         lambda view: view.turns.count_material(after=3, also=()),
         "INDEX ix_turns_position (scope_id=? AND position>?)",
+    ),
+    "turns to be looked at again": (
+        lambda view: view.turns.material(after=9, also=_NAMED, limit=9),
+        "SEARCH turns USING INDEX turns_1 (scope_id=? AND id=?)",
+    ),
+    "how many turns to look at again": (
+        lambda view: view.turns.count_material(after=9, also=_NAMED),
+        "SEARCH turns USING INDEX turns_1 (scope_id=? AND id=?)",
     ),
     "the newest turn": (lambda view: view.turns.last_position(), "COVERING INDEX ix_turns_position"),
     "old turns": (

@@ -1,7 +1,8 @@
-"""The recall index beside other engines, and the public recall: one table, and our aims."""
+"""The recall index beside other engines, how it opens, and the public recall: tables, and our aims."""
 
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -10,96 +11,87 @@ import orjson
 from tests.bench.figures import Figure
 from tests.bench.processes import fresh
 from tests.bench.recall import corpus
-from tests.bench.recall.engines import ENGINES
+from tests.bench.recall.aims import aims, openings, public
+from tests.bench.recall.entrants import ENTRANTS
+from tests.bench.recall.tables import Measured, engines, kinds
 from tests.bench.stores import Stores
 
 _SIZES = (1_000, 10_000, 100_000, 1_000_000)
 _QUICK = (1_000, 10_000)
-_BASELINE, _OURS, _NUMPY, _TANTIVY, _FTS5 = "rank-bm25", "ours", "bm25s (NumPy)", "tantivy", "SQLite FTS5"
-_EXTRA = 1_000
-
-_MS = {100_000: 0.4, 1_000_000: 1.6}
-_SPREAD = 4.0
-_TIMES_BASELINE = 150.0
-_ADD_US = 15.0
-_MB = 60.0
-_PUBLIC_MS = 1.0
 _PUBLIC_AT = 100_000
+_KEPT_FROM = 20_000
+"""Entries from which an index is kept in a file."""
 
-Measured = dict[tuple[str, int], dict[str, Any]]
+_SECONDS = 300.0
+_BYTES_PER_DOCUMENT = 6_000
+"""More than any engine took with its documents while it was built."""
+_RIVALS = ("rank-bm25", "bm25s", "numba", "tantivy")
 
 
 def figures(stores: Stores) -> list[Figure]:
-    """Measure every engine at every size, print the table, and return what we aim at."""
+    """Measure every engine at every size, print the tables, and return what we aim at."""
     sizes = stores.sizes or (_QUICK if stores.quick else _SIZES)
     material = corpus.material(stores.locomo)
     measured: Measured = {}
-    with tempfile.TemporaryDirectory(prefix="recall-") as folder:
-        documents, queries = Path(folder) / "documents.txt", Path(folder) / "queries.json"
-        corpus.kept(documents, material.turns, max(sizes) + _EXTRA)
-        queries.write_bytes(orjson.dumps(corpus.queries(material.questions)))
+    opened: dict[int, dict[str, Any]] = {}
+    print(f"- Compared with: {', '.join(f'{name} {version(name)}' for name in _RIVALS)}\n", flush=True)
+    with tempfile.TemporaryDirectory(prefix="recall-") as temporary:
+        documents, queries = Path(temporary) / "documents.txt", Path(temporary) / "queries.json"
+        corpus.kept(documents, material.turns, max(sizes) + corpus.EXTRA)
+        queries.write_bytes(orjson.dumps(corpus.queries(material)))
         for size in sizes:
-            for name in ENGINES:
-                print(f"- {name}, {size:,} ...", file=sys.stderr, flush=True)
-                measured[name, size] = fresh("recall", name, documents, queries, size)
-    print(f"{table(measured)}\n")
-    found = [figure for size in sizes for figure in _aims(measured, size)]
+            measured |= {(name, size): _one(name, documents, queries, size) for name in ENTRANTS}
+            _check(measured, documents, queries, size)
+            if size >= _KEPT_FROM:
+                _tell(f"opening, {size:,}")
+                opened[size] = fresh("recall.opening", documents, size)
+    print(f"{engines(measured)}\n\n{kinds(measured)}\n")
+    found = [figure for size in sizes for figure in aims(measured, size)]
+    found += [figure for size, one in opened.items() for figure in openings(one, size)]
     return found + (_public(stores, _PUBLIC_AT) if _PUBLIC_AT in sizes else [])
 
 
+def _one(name: str, documents: Path, queries: Path, size: int) -> dict[str, Any]:
+    """Measure one engine; what kept it from being measured stands under `failed`."""
+    _tell(f"{name}, {size:,}")
+    free = _available_bytes()
+    if free < size * _BYTES_PER_DOCUMENT:
+        return {"failed": f"not measured: {free / 1e9:.0f} GB of memory are free"}
+    try:
+        return fresh("recall", name, documents, queries, size, within=_SECONDS)
+    except TimeoutError:
+        return {"failed": f"not done within {_SECONDS:.0f} s"}
+    except RuntimeError as error:
+        return {"failed": str(error).rstrip().rpartition("\n")[2]}
+
+
+def _check(measured: Measured, documents: Path, queries: Path, size: int) -> None:
+    """Note what share of what each engine found is right."""
+    _tell(f"checking answers, {size:,}")
+    given = {name: measured[name, size].pop("answers", None) for name in ENTRANTS}
+    answers = documents.with_name("answers.json")
+    answers.write_bytes(orjson.dumps({name: found for name, found in given.items() if found is not None}))
+    for name, right in fresh("recall.verifying", documents, queries, answers, size).items():
+        measured[name, size]["right"] = right
+
+
 def _public(stores: Stores, size: int) -> list[Figure]:
-    """Measure the public recall twice: the second host finds the file that the first one left."""
-    at = f", {size:,} entries"
+    """Measure the public recall three times: one host builds the index, the next read its file, then a damaged one."""
     words = [] if stores.locomo is None else [stores.locomo.resolve()]
     with stores.copied(size) as folder:
+        _tell(f"public recall, {size:,}")
         built, read = (fresh("recall.public", folder, *words) for _ in range(2))
-    return [
-        Figure(f"public recall p50{at}", read["p50"] * 1e3, "ms", most=_at(size, _PUBLIC_MS)),
-        Figure(f"public recall p99{at}", read["p99"] * 1e3, "ms"),
-        Figure(f"first recall, which cuts every text into words{at}", built["first"], "s"),
-        Figure(f"- the index read from its file{at}", read["first"], "s"),
-        Figure(f"- closing, which writes it{at}", built["closing"], "s"),
-    ]
+        for path in (folder / "recall").iterdir():
+            content = bytearray(path.read_bytes())
+            content[len(content) // 2] ^= 1
+            path.write_bytes(content)
+        return public(built, read, fresh("recall.public", folder, *words), size)
 
 
-def table(measured: Measured) -> str:
-    """Return a Markdown table, a line for each engine and size."""
-    head = ("documents", "engine", "build s", "memory MB", "p50 ms", "p99 ms", "add us", "remove us")
-    lines = [head, tuple("---" for _ in head)]
-    for (name, size), one in measured.items():
-        changes = [_told(one[what] * 1e6) if what in one else "rebuild" for what in ("add", "remove")]
-        costs = (one["build"], one["bytes"] / 1e6, one["p50"] * 1e3, one["p99"] * 1e3)
-        lines.append((f"{size:,}", name, *map(_told, costs), *changes))
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+def _available_bytes() -> int:
+    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
 
 
-def _aims(measured: Measured, size: int) -> list[Figure]:
-    one, baseline, rival = (measured[name, size] for name in (_OURS, _BASELINE, _NUMPY))
-    add, at = one["add"], f", {size:,} documents"
-    return [
-        Figure(f"query p50{at}", one["p50"] * 1e3, "ms", most=_MS.get(size)),
-        Figure(f"query p99 against p50{at}", one["p99"] / one["p50"], "x", most=_SPREAD),
-        Figure(
-            f"rank-bm25's p50 against ours{at}", baseline["p50"] / one["p50"], "x", least=_at(size, _TIMES_BASELINE)
-        ),
-        Figure(f"our p50 against bm25s' on NumPy{at}", one["p50"] / rival["p50"], "x", most=_against_numpy(size)),
-        Figure(f"bulk build against rank-bm25's{at}", one["build"] / baseline["build"], "x", most=1.5),
-        Figure(f"add until found{at}", add * 1e6, "us", most=_ADD_US),
-        Figure(f"tantivy's commit against it{at}", measured[_TANTIVY, size]["add"] / add, "x", least=500),
-        Figure(f"FTS5's insert against it{at}", measured[_FTS5, size]["add"] / add, "x", least=5),
-        Figure(f"memory{at}", one["bytes"] / 1e6, "MB", most=_at(size, _MB)),
-    ]
-
-
-def _at(size: int, target: float) -> float | None:
-    return target if size == 100_000 else None
-
-
-def _against_numpy(size: int) -> float:
-    return 1.0 if size >= 100_000 else 2.0
-
-
-def _told(value: float) -> str:
-    if value >= 1_000:
-        return f"{value:,.0f}"
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+def _tell(what: str) -> None:
+    print(f"- {what} ...", file=sys.stderr, flush=True)

@@ -15,8 +15,16 @@ from tests.bench.corpus import EXAMPLES
 
 _SEED = 20_260_101
 _QUESTIONS = 200
+_MIXED = 50
 _RARE_WORDS = 200_000
 _FROM_TURNS, _FROM_ALL = 0.60, 0.98
+
+QUESTIONS = "questions"
+"""What people ask: the kind of query that aims are about."""
+LENGTHS = (1, 3, 10, 30)
+"""Terms of the mixed queries."""
+EXTRA = 1_000
+"""Documents beyond those that are built, to be added one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +32,7 @@ class Material:
     """What the benchmark is made of.
 
     Args:
-        turns: The words of each real turn.
+        turns: The words of each real turn that has 10 to 40.
         questions: What people ask about them.
     """
 
@@ -75,10 +83,34 @@ def documents(turns: list[list[str]], size: int) -> Iterator[list[str]]:
         yield tokenizer.tokens(" ".join(picked))
 
 
-def queries(questions: list[str]) -> list[list[str]]:
-    """Return the terms of each question."""
+def queries(material: Material) -> dict[str, list[list[str]]]:
+    """Return the terms of the questions, and of mixed queries of so many distinct terms, by kind.
+
+    A mixed one has terms of one real turn, or of several where one has too few: what is said together is asked for.
+    """
+    rng = random.Random(_SEED)
     tokenizer = Tokenizer()
-    return [tokenizer.query_tokens(question) for question in questions]
+    asked = {QUESTIONS: [_distinct(tokenizer.query_tokens(question)) for question in material.questions]}
+    for length in LENGTHS:
+        asked[kind_of(length)] = [_mixed(rng, tokenizer, material.turns, length) for _ in range(_MIXED)]
+    return asked
+
+
+def kind_of(length: int) -> str:
+    """Return what queries of so many terms are called."""
+    return f"{length} term{'s' if length > 1 else ''}"
+
+
+def _mixed(rng: random.Random, tokenizer: Tokenizer, turns: list[list[str]], length: int) -> list[str]:
+    said: list[str] = []
+    while len(said) < length:
+        said = _distinct([*said, *tokenizer.tokens(" ".join(rng.choice(turns)))])
+    return rng.sample(said, length)
+
+
+def _distinct(terms: list[str]) -> list[str]:
+    """Return each term once: engines differ in what a repeated one of a query is worth."""
+    return list(dict.fromkeys(terms))
 
 
 def kept(path: Path, turns: list[list[str]], size: int) -> None:

@@ -44,6 +44,9 @@ def test_what_is_known_is_reinforced(cli: CommandLine):
 def test_a_recall_of_nothing_says_so(cli: CommandLine):
     assert "Nothing is known about 'zebras'" in cli.good("recall", "zebras")
     assert cli.json("recall", "zebras")["hits"] == []
+    for blank in ("", " \n"):
+        refused = cli("recall", blank)
+        assert (refused.code, refused.complaint) == (2, "The question is missing: say in words what you want to know.")
 
 
 def test_recall_gives_as_many_as_asked_for(cli: CommandLine):

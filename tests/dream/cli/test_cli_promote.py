@@ -1,9 +1,11 @@
 """promote, and what the doctor says of it."""
 
 import asyncio
+import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from commandline import CommandLine
 
 from agentcore.clock import SystemClock
@@ -65,3 +67,27 @@ def test_a_mistake_is_told_in_a_sentence(cli: CommandLine, tmp_path: Path):
     ana = cli("--json", "remember", "Ana keeps bees").document["id"]
     assert "--explain" in cli("promote", ana).complaint
     assert "does not exist; create it first" in cli("--workspace", tmp_path / "missing", "run").complaint
+
+
+def test_promotion_needs_a_workspace_and_the_doctor_says_what_is_wrong_with_one(cli: CommandLine, tmp_path: Path):
+    cli.good("remember", "Ana keeps bees")
+    refused = cli("promote")
+    assert (refused.code, refused.complaint[:25]) == (2, "The workspace is missing:")
+    assert "writable, with MEMORY.md" not in cli("--workspace", tmp_path, "doctor").out
+    (tmp_path / "MEMORY.md").write_text("- tea\n")
+    assert "writable, with MEMORY.md" in cli("--workspace", tmp_path, "doctor").out
+    (tmp_path / "MEMORY.md").write_bytes(b"\xff")
+    sick = cli("--workspace", tmp_path, "doctor")
+    assert (sick.code, "byte 1 is not UTF-8; save it as UTF-8" in " ".join(sick.out.split())) == (1, True)
+
+
+def test_a_run_says_in_words_why_it_made_no_commit(cli: CommandLine, tmp_path: Path):
+    pytest.importorskip("dulwich")
+    _need(cli, (cli.json("remember", "Ana keeps bees")["id"], 4))
+    folder = tmp_path / "workspace"
+    (folder / ".git").mkdir(parents=True)
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"], ["checkout", "-q", "--detach"]):
+        subprocess.run([*git, *words], check=True)
+    told = " ".join(cli.good("--workspace", folder, "promote").split())
+    assert "not committed: no branch is checked out; the next commit takes it along (git_detached_head)" in told

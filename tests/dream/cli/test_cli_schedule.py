@@ -16,16 +16,19 @@ def test_a_scope_is_told_when_it_dreams_next_and_what_it_waits_for(cli: CommandL
     cli("remember", "Ana likes tea.")
     status = cli("--json", "status").document["schedule"]
     assert (status["reason"], status["waits_for"]) == ("interval", ["interval"])
-    assert [row["pass"] for row in status["work"]] == ["(anything new)"]
     explained = cli("--json", "explain").document
-    assert explained["due_at"] == status["due_at"]
-    assert [row["pass"] for row in explained["work"]] == ["exact-fold", "near-duplicates"]
+    assert [(row["pass"], row["items"]) for row in explained["work"]] == [("exact-fold", 1), ("near-duplicates", 1)]
+    assert [(explained[name], [row["pass"] for row in explained["work"]]) for name in ("due_at", "waits_for")] == [
+        (status[name], [row["pass"] for row in status["work"]]) for name in ("due_at", "waits_for")
+    ]
     told = cli("explain").out
     assert "shut  interval" in told
     assert "open  paused       nobody paused it\n" in told
     assert "open  dreaming     dreams are on (by default)\n" in told
-    assert "To do now: exact-fold, near-duplicates." in told
-    assert "next dream" in cli("status").out
+    assert "To do now: exact-fold 1, near-duplicates 1." in told
+    status = cli("status").out
+    assert "exact-fold 1, near-duplicates 1" in status
+    assert f"next dream   {told.partition(': ')[2].splitlines()[0]}" in status
 
 
 def test_after_a_dream_nothing_is_due_before_something_changes(cli: CommandLine):

@@ -91,6 +91,8 @@ async def test_an_approval_is_a_run_of_its_own_that_can_be_undone(world: World):
     await world.dreams.undo(report.run_id)
     assert await world.export() == before
     assert [one.proposal_id for one in await world.dreams.proposals()] == ids[1:]
+    again = of_pass(await world.dreams.run(passes=[FOLD]), FOLD)
+    assert (again.reason, await world.export()) == ("no_work", before)
     with pytest.raises(UnknownProposalError, match="dream review list"):
         await world.dreams.approve(ids[:1])
 
@@ -121,7 +123,24 @@ async def test_a_record_that_moved_makes_its_proposal_stale_and_is_looked_at_aga
     report = await world.dreams.approve(ids)
     assert (report.changes, codes(of_pass(report, FOLD))) == (2, ["stale_source"])
     assert await world.dreams.proposals() == []
+    await world.dreams.undo(report.run_id)
     assert of_pass(await world.dreams.run(passes=[FOLD]), FOLD).proposed == 1
+    (left,) = await world.dreams.proposals()
+    assert left.proposal_id not in ids
+    assert {entry.content for entry in await world.by_id(row.record_id for row in left.rows)} == {TEA}
+
+
+async def test_taking_back_an_approval_and_then_its_proposing_run_leaves_what_was_before_both(world: World):
+    world.options = proposing()
+    await world.add(TEA, TEA)
+    before = await world.export()
+    run = await world.dreams.run(passes=[FOLD])
+    approval = await approve_all(world)
+    await world.dreams.undo(approval.run_id)
+    await world.dreams.undo(run.run_id)
+    assert await world.export() == before
+    told = of_pass(await world.dreams.run(passes=[FOLD]), FOLD)  # it looks again, and leaves what a person took back
+    assert (told.proposed, codes(told)) == (0, ["undone_by_person"])
 
 
 async def test_an_approval_asks_the_guards_of_today(world: World):

@@ -1,12 +1,12 @@
-"""What a pass without a model may retire in a day."""
+"""What a pass without a model may retire in a day, and write in a run."""
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dreaming import DAY, NOW, World, codes, of_pass
 from wishing import Wishful
 
-from agentcore.domain.memory import MemoryEntry, Status
+from agentcore.domain.memory import MemoryEntry, Status, Trust
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Proposal
 from dream.options import ConsolidationOptions, DreamOptions
@@ -38,3 +38,23 @@ async def test_what_has_no_room_today_is_found_again_by_a_later_run(world: World
     world.clock.advance(DAY * 1.1)
     last = of_pass(await world.run_passes(Sweeping(sweep)), "sweeping")
     assert (last.accepted, codes(last), await world.active()) == (1, [], [])
+
+
+async def test_an_operation_that_alone_writes_more_than_a_run_may_is_made_as_long_as_any_room_is_left(world: World):
+    def written(*sizes: int) -> Proposal:
+        def noted(size: int) -> ChangeSet:
+            new = [world.entry(f"note {number}", trust=Trust.INFERRED) for number in range(size)]
+            changes = tuple(Change[Any](before=None, after=one, reason="a test wished it") for one in new)
+            return ChangeSet(operation="note", changes=changes)
+
+        return Proposal(change_sets=tuple(map(noted, sizes)))
+
+    async def told(*sizes: int) -> tuple[int, list[str]]:
+        report = of_pass(await world.run_passes(Wishful(lambda _: written(*sizes))), "wishful")
+        return report.accepted, codes(report)
+
+    world.options = DreamOptions(max_outputs=2)
+    assert await told(3) == (3, [])
+    assert await told(1, 3, 1) == (4, ["output_cap"])
+    assert await told(2, 3) == (2, ["output_cap"])
+    assert await told(1, 2) == (1, ["output_cap"])

@@ -97,7 +97,7 @@ async def test_the_status_counts_what_the_scope_holds(world: World):
     status = await world.dreams.status()
     assert status.entries == {"active": 2, "superseded": 0, "archived": 1}
     assert (status.turns, status.unread_turns, status.skills) == (2, 1, 0)
-    assert status.backlog == {"exact-fold": 0, "near-duplicates": 0}
+    assert status.backlog == {}
     assert orjson.dumps(status.to_json())
 
 

@@ -106,6 +106,7 @@ async def test_a_trial_reads_the_files_and_writes_nothing(shared: World, folder:
     [
         (b"\xff\xfe", "MEMORY.md cannot be read: byte 1 is not UTF-8; save it as UTF-8"),
         (b"x" * 10_000_000, "it has 10,000,000 bytes"),
+        (b"# M\n\n- a\n\n```\nnever closed\n", "its last block of code or HTML is never closed; close it first"),
         (b"<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> other\n", "merge conflict; resolve it first"),
     ],
 )

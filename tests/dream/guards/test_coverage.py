@@ -146,6 +146,31 @@ def test_a_superseded_value_stays_where_the_successor_is_not_later(merged_at: da
     assert _found(["Ana lives in Braga."], "Ana lives in Braga.", superseded=[old], merged_at=merged_at)[0] == ["Porto"]
 
 
+@pytest.mark.parametrize(
+    ("source", "merged", "behind", "invented"),
+    [
+        (
+            "We met Ana. We saw Costa too.",
+            "We met Ana Costa.",
+            ["Friends: Ana Silva.", "Friends: Rui Costa."],
+            "Ana Costa",
+        ),
+        (
+            "It was 34 and 29 for Ravi and Meera.",
+            "It was for Ravi 34. It was for Meera 29.",
+            ["It was for Ravi 29. It was for Meera 34."],
+            "Ravi: 34",
+        ),
+    ],
+)
+def test_what_the_sources_hold_in_pieces_is_still_held_against_the_texts_behind_them(
+    source: str, merged: str, behind: list[str], invented: str
+):
+    old = [Superseded(content=text, said_at=_EARLY) for text in behind]
+    assert _found([source], merged)[1] == []
+    assert _found([source], merged, superseded=old, merged_at=_LATE)[1][:1] == [invented]
+
+
 def test_a_cited_correction_takes_the_place_of_the_old_value_and_must_be_covered():
     old = Superseded(content="Ana works on Fridays.", said_at=_LATE, correction="No, Ana does not work on Fridays.")
     assert _found([], "Ana does not work on Fridays.", superseded=[old]) == ([], [])

@@ -11,6 +11,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.domain.temporal import absorb
 from dream.domain.change import Change, ChangeSet, fingerprint
+from dream.domain.promotion import Promotion
 from dream.guards import GUARDS, Knowledge, first_refusal, is_purgeable
 from dream.options import RetentionOptions
 
@@ -151,6 +152,28 @@ def test_an_operation_with_one_mark_is_not_repeated_once_declined():
     change_set = made((entry(), replace(entry(), content="x")), prints={"a": "1"})
     assert refused(change_set, Knowledge(declined=frozenset({"1"}))) == "undone_by_person"
     assert refused(change_set, Knowledge(declined=frozenset({"2"}))) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "needed", "code"),
+    [
+        ({"last_seen_at": SEEN + timedelta(days=5)}, {"a": 5}, None),
+        ({"last_seen_at": SEEN + timedelta(days=6)}, {"a": 5}, "importance_raised"),
+        ({"last_seen_at": SEEN + timedelta(days=5)}, {}, "importance_raised"),
+        ({"last_seen_at": SEEN + timedelta(days=5)}, {"b": 5}, "importance_raised"),
+        ({"base": 0.9}, {"a": 5}, "importance_raised"),
+        ({"own_count": 2}, {"a": 5}, "reinforcement_raised"),
+    ],
+)
+def test_what_counts_as_promoted_for_the_first_time_was_seen_when_it_was_needed_last_and_no_more(
+    fields: dict[str, Any], needed: dict[str, int], code: str | None
+):
+    first = Promotion(entry_id="a", score=0.5, hits=3, run_id="r", promoted_at=SEEN)
+    said = replace(made((entry(), replace(entry(), **fields))), promotions=(first,))
+    knowledge = Knowledge(needed={name: SEEN + timedelta(days=days) for name, days in needed.items()})
+    assert refused(said, knowledge) == code
+    unsaid = replace(said, promotions=())
+    assert refused(unsaid, knowledge) == (code or "importance_raised")
 
 
 def test_an_operation_without_marks_cannot_have_been_declined():

@@ -30,6 +30,12 @@ SECRETS = [
     ("uses aB3xK9mQ2zL7pR4tY8wE1nU6 to log in", "key or token"),
     ("-----BEGIN OPENSSH PRIVATE KEY-----", "private key"),
     ("postgres://ana:s3cret@db.example/app", "password in an address"),
+    ("The AWS pair ends in wJalrXUtnFEMI/K7MDENG/bPxRfiCYzE8mQpL2vTa", "key or token"),
+    ("AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==", "password"),
+    ("Alerts go to https://hooks.slack.com/services/T02ABCD3E/B03FGHI4J/kLmN0pQrStUvWxYz", "key or token"),
+    ("Bot 110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw posts there", "key or token"),
+    ("curl -u admin:S3cretPass99 works there", "password"),
+    ("ssh key passphrase: correct horse battery staple", "password"),
     ("Her card is 4111 1111 1111 1111", "card number"),
     ("5500-0000-0000-0004 expires soon", "card number"),
 ]
@@ -52,6 +58,9 @@ HARMLESS = [
     "Donaudampfschifffahrtsgesellschaftskapitän",
     "Ana pays 4,111,111,111,111,111 of nothing",
     "The meeting is on 2025-06-14 at 09:30",
+    "The code is in src/main/java/org/example/Application2Runner/ServiceImpl",
+    "Everything stands under /home/ana/Projects/2025/Website/Assets/Images/Header",
+    "Ana runs curl -u to look it up",
     "They spent 3 years in Tan Son Nhat",
     "",
 ]

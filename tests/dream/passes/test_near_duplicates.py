@@ -117,7 +117,7 @@ async def test_the_status_tells_the_backlog(world: World):
     world.options = bounded(max_entries=4)
     await world.add(*(f"Fact number {number} about place{number}" for number in range(10)))
     await world.dreams.run()
-    assert (await world.dreams.status()).backlog == {"exact-fold": 0, SEARCH: 6}
+    assert (await world.dreams.status()).backlog == {SEARCH: 6}
 
 
 async def test_every_entry_is_looked_at_once_and_every_pair_is_found_however_small_the_bound(world: World):

@@ -4,22 +4,27 @@ import asyncio
 import dataclasses
 from datetime import timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from dreaming import NOW
+from dreaming import NOW, of_pass
 from watching_over import ANA, HOUR, MINUTE, Stage, a_stage
 
 from agentcore import AgentHostBuilder, Scope
 from agentcore.domain.capability import Capability
 from agentcore.hosting.errors import ServiceFailedError
-from agentcore.testing import ManualClock
+from agentcore.hosting.memory import Memory
+from agentcore.hosting.recall_notes import RecallNotes
+from agentcore.testing import ManualClock, ScriptedChatClient
+from agentcore.workspace.workspaces import Workspaces
 from dream.cycle.scheduling.planning import Planner
 from dream.cycle.scheduling.service import LONGEST_WAIT
 from dream.domain.proposal import Proposal, Work
 from dream.domain.report import Outcome, RunKind
 from dream.options import CatchUp, DailyAt, Heartbeat, Interval, Threshold
 from dream.passes import Place
+from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.stores import bookkeeping
 from dream.stores.schedules import ANYTHING_NEW
 from dream.triggers import GateName, Reason
@@ -75,9 +80,8 @@ async def test_a_dream_comes_with_its_window_and_only_if_something_is_new(stage:
         await watched.go_on(4 * HOUR, by=10 * MINUTE)
         assert stage.ran() == ["interval 125", "interval 845"]
         assert [run.outcome for run in stage.reports] == [Outcome.COMPLETED] * 2
-        due = (await stage.dreams.status()).schedule
+        assert (await the_state(stage)).work  # nobody has asked the passes since
         await watched.go_on(5 * HOUR, by=10 * MINUTE)
-        assert due.due_at is not None
         assert (await stage.dreams.explain()).due_at is None
         assert len(stage.reports) == 2
 
@@ -278,6 +282,40 @@ async def test_a_pass_that_is_switched_on_or_comes_to_have_a_model_finds_its_wor
     assert of_two[0].gives_other_work(of_two[1].options_hash)
 
 
+async def test_an_edited_directive_alone_brings_a_dream_and_the_same_words_bring_none(stage: Stage, tmp_path: Path):
+    answers = ScriptedChatClient(['{"toDelete": [], "toSave": []}'] * 3)
+    world = dataclasses.replace(stage.world, data_dir=tmp_path, chat=answers)
+    own = tmp_path / "directives" / "dream.md"
+    own.parent.mkdir()
+    reviewing = dataclasses.replace(stage, world=world, order=(Place(MemoryConsolidation(), "a test"),))
+    async with reviewing.watched() as watched:
+        await world.add("Ana likes green tea from Porto", "Ana likes green tea from Porto a lot")
+        await watched.go_on(10 * MINUTE, by=5 * MINUTE)
+        for text in ("Merge what is alike.", "\r\nMerge what is alike.\r\n"):
+            own.write_text(text)
+            await watched.go_on(9 * HOUR, by=HOUR)
+    assert stage.ran() == ["interval 5", "interval 250"]
+    assert [request.messages[0].content.count("Merge what is alike.") for request in answers.requests] == [0, 1]
+
+
+async def test_recalls_alone_bring_a_promotion_about_and_are_no_activity(stage: Stage, tmp_path: Path):
+    world = dataclasses.replace(stage.world, workspaces=Workspaces(lambda _: tmp_path))
+    (bees,) = await world.add("Ana keeps bees in the garden")
+    notes = RecallNotes(world.storage, clock=world.clock, keep=timedelta(days=90))
+    memory = Memory(ANA, storage=world.storage, recall=world.recall, ids=world.ids, notes=notes)
+    async with dataclasses.replace(stage, world=world).watched(trigger=Heartbeat(every=HOUR, beat=MINUTE)) as watched:
+        await watched.go_on(9 * HOUR, by=HOUR)
+        before = (await the_state(stage)).last_activity_at
+        for query in ("Who keeps bees?", "What is in the garden?", "Whose garden?"):
+            await memory.recall(query, session_id="s")
+        await notes.flush()
+        await watched.go_on(3 * HOUR, by=HOUR)
+        assert (await the_state(stage)).last_activity_at == before
+        await watched.go_on(3 * HOUR, by=HOUR)
+    assert [of_pass(run, "promotion").accepted for run in stage.reports] == [0, 2]
+    assert bees.content in (tmp_path / "MEMORY.md").read_text()
+
+
 @pytest.mark.parametrize("most", [1, 200])
 async def test_what_waits_for_a_person_starts_no_dream_before_that_person_has_decided(most: int):
     async with a_stage(modes={"*": "propose"}, review={"max_waiting": most}) as stage, stage.watched() as watched:
@@ -299,7 +337,7 @@ async def test_passes_are_asked_again_about_what_was_taken_back(stage: Stage):
         await stage.world.add("Ana likes tea.", "Ana likes tea.")
         await watched.go_on(10 * MINUTE, by=5 * MINUTE)
         await stage.dreams.undo(stage.reports[0].run_id)
-        assert (await stage.dreams.status()).schedule.work[-1].name == ANYTHING_NEW
+        assert (await the_state(stage)).work[-1].name == ANYTHING_NEW
         await watched.go_on(30 * HOUR, by=HOUR)
     asked = await stage.dreams.explain()
     assert (len(stage.ran()), asked.work, asked.due_at) == (2, (), None)

@@ -7,13 +7,14 @@ from dream.interfaces.cli.render.text import encodable
 from dream.interfaces.cli.session import Access, CliSession
 
 
-async def status(*, session: CliSession) -> None:
+async def status(*, model: bool = True, session: CliSession) -> None:
     """Show how the scope stands: what is stored, what waits, who dreams.
 
     Args:
+        model: Count the passes in that ask the model that is configured.
         session: Whose memory.
     """
-    async with session.host(Access.LOOK) as host:
+    async with session.host(Access.LOOK, chat=session.chat() if model else None) as host:
         standing = await host.for_scope(session.scope).dreams.status()
     session.screen.show(
         lambda: {"scope": str(session.scope), "data": encodable(str(session.data_dir)), **standing.to_json()},

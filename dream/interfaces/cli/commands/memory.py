@@ -13,6 +13,7 @@ from agentcore.hosting.observation import Observation, Particulars
 from agentcore.recall.explanation import Explanation
 from agentcore.recall.hit import Hit
 from dream.cycle.history import entry_json
+from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.entries import (
     OUT_OF_REACH,
     entry_list_lines,
@@ -96,7 +97,12 @@ async def recall(
         about: Only what is about a time that overlaps this one, such as 2025-05 or 1995..2003.
         explain: Show how each score came about.
         session: Whose memory.
+
+    Raises:
+        MissingSettingError: nothing is asked.
     """
+    if not query.strip():
+        raise MissingSettingError(what="question", remedy="say in words what you want to know")
     conditions = Conditions(
         category=category,
         tags=tags or (),

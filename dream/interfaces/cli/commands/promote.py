@@ -6,6 +6,7 @@ from cyclopts import Parameter
 
 from agentcore.errors import InvalidOptionsError
 from dream.interfaces.cli.commands.dreaming import run
+from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.faults import Exit
 from dream.interfaces.cli.render.promotion import promotion_lines
 from dream.interfaces.cli.session import Access, CliSession
@@ -26,10 +27,15 @@ async def promote(
         explain: Tell every component of the score and every gate, and what is missing; nothing is changed.
         limit: With --explain, so many of the best.
         session: Whose memory.
+
+    Raises:
+        MissingSettingError: something is to be promoted, and nobody said where to.
     """
     if not explain:
         if entry is not None:
             raise InvalidOptionsError(field="ENTRY", value=entry, allowed="add --explain, or leave it out")
+        if session.workspace is None:
+            raise MissingSettingError(what="workspace", remedy="name the folder of MEMORY.md, as in --workspace notes")
         return await run(passes=["promotion"], session=session)
     async with session.host(Access.LOOK) as host:
         entry_id = None

@@ -9,6 +9,8 @@ from dream.domain.report import RunReport
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
 from dream.interfaces.cli.render.text import clip, counted
 
+_JUDGE = "memory-consolidation"
+"""The pass in which a model judges entries that are alike."""
 _SHOWN = 5
 _SHOWN_ENTRIES = 4
 _MAX_TEXT = 160
@@ -23,8 +25,11 @@ class _Cluster:
 
 
 def shown_ids(report: RunReport, *, limit: int = _SHOWN) -> list[str]:
-    """Return the ids of the entries whose texts `cluster_lines` shows."""
-    return [entry_id for cluster in _clusters(report)[:limit] for entry_id in cluster.entries[:_SHOWN_ENTRIES]]
+    """Return the ids of the entries that `cluster_lines` goes by: where a model judged, of all clusters."""
+    found = _clusters(report)
+    if _is_judged(report):
+        return [entry_id for cluster in found for entry_id in cluster.entries]
+    return [entry_id for cluster in found[:limit] for entry_id in cluster.entries[:_SHOWN_ENTRIES]]
 
 
 def cluster_lines(
@@ -32,17 +37,27 @@ def cluster_lines(
 ) -> Lines:
     """Yield the most alike clusters with their texts, and how many more there are.
 
+    Where a model judged all entries of the run, those alone that it left more than one entry of.
+
     Args:
         report: The report of the run that found them.
-        entries: The entries to be shown, by id; one that is missing is gone since.
+        entries: The entries that `shown_ids` names, by id; one that is missing is gone since.
         width: Columns of a line.
         more: Where to see the rest.
         limit: How many clusters to show.
     """
-    found = _clusters(report)
-    if not found:
+    all_found = found = _clusters(report)
+    if not all_found:
         return
-    title = f"{counted(len(found), 'cluster')} of near-duplicates for a model or a person to judge"
+    whose = " for a model or a person to judge"
+    if _is_judged(report):
+        left = [_Cluster(_active(cluster, entries), cluster.similarity) for cluster in all_found]
+        found = [cluster for cluster in left if len(cluster.entries) > 1]
+        whose = f", of which the model left {len(found):,} for you to judge" if found else ", all of them settled"
+    title = f"{counted(len(all_found), 'cluster')} of near-duplicates{whose}"
+    if not found:
+        yield from paragraph(f"{title}.", width)
+        return
     most = f", the {limit} most alike" if len(found) > limit else ""
     yield from paragraph(f"{title}{most}:", width, tone=Tone.TITLE)
     for place, cluster in enumerate(found[:limit], start=1):
@@ -55,6 +70,15 @@ def cluster_lines(
             yield Line(f"     and {len(cluster.entries) - _SHOWN_ENTRIES} more", Tone.FAINT)
     if len(found) > limit:
         yield Line(f"  and {counted(len(found) - limit, 'more cluster', 'more clusters')}; {more}", Tone.FAINT)
+
+
+def _is_judged(report: RunReport) -> bool:
+    """Tell whether a model of the same run was shown whatever is new, and nothing is left for the next one."""
+    return any(item.name == _JUDGE and item.calls and not item.backlog for item in report.passes)
+
+
+def _active(cluster: _Cluster, entries: Mapping[str, MemoryEntry]) -> list[str]:
+    return [entry_id for entry_id in cluster.entries if entry_id in entries and entries[entry_id].is_active]
 
 
 def _clusters(report: RunReport) -> list[_Cluster]:

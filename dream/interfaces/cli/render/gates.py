@@ -31,10 +31,13 @@ _WORDS = {
 }
 
 
-def next_rows(standing: Standing | None) -> list[tuple[str, str]]:
+def to_do(standing: Standing) -> str:
+    """Return which passes have work now, and how much of it; empty if none has."""
+    return ", ".join(f"{name} {items:,}" if items else name for name, items in standing.backlog.items())
+
+
+def next_rows(standing: Standing) -> list[tuple[str, str]]:
     """Return what `dream status` says of the next dream."""
-    if standing is None:
-        return []
     shut = ", ".join(gate.name.value for gate in standing.waits_for) or "nothing"
     return [("next dream", _next(standing)), ("waits for", shut)]
 
@@ -47,10 +50,9 @@ def standing_lines(session: Session, standing: Standing) -> Lines:
     yield from table(rows, width)
     for warning in standing.warnings:
         yield from paragraph(warning, width, tone=Tone.WARNING)
-    working = [one for one in standing.work if one.is_waiting]
     later = [one for one in standing.work if one.at is not None and not one.is_waiting]
-    if working:
-        yield from paragraph(f"To do now: {', '.join(one.name for one in working)}.", width)
+    if standing.backlog:
+        yield from paragraph(f"To do now: {to_do(standing)}.", width)
     if later:
         dated = ", ".join(f"{one.name} from {when(one.at)}" for one in later)
         yield from paragraph(f"To do later: {dated}.", width)

@@ -31,7 +31,9 @@ def plan_lines(session: Session, plan: Plan, entries: Mapping[str, MemoryEntry])
     if plan.rows:
         yield Line()
     yield from passes_lines(report, width, entries)
-    yield from cluster_lines(report, entries, width, more="all of them stand in the plan's --json")
+    changed = {row.record_id: row.record_after for row in plan.rows}
+    after = {**entries, **{name: one for name, one in changed.items() if isinstance(one, MemoryEntry)}}
+    yield from cluster_lines(report, after, width, more="all of them stand in the plan's --json")
     yield from question_lines(report, entries, width, more="all of them stand in the plan's --json")
     yield Line()
     yield Line(f"Apply exactly this:  {session.command('run', '--plan', plan.plan_id)}")

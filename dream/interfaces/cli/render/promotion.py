@@ -1,6 +1,7 @@
 """Why entries are promoted, or are not."""
 
 from dream.domain.candidate import Candidate, PromotionStanding
+from dream.domain.reasons import Refused
 from dream.interfaces.cli.render.line import Line, Lines, Tone, numbers_table, paragraph
 from dream.interfaces.cli.render.reasons import explained
 from dream.interfaces.cli.render.text import counted, one_line, when
@@ -39,6 +40,8 @@ def _candidate_lines(candidate: Candidate, width: int) -> Lines:
 def _verdict(candidate: Candidate) -> str:
     if candidate.promotion is not None:
         return f"promoted on {when(candidate.promotion.promoted_at)} by run {candidate.promotion.run_id}"
+    if candidate.barred == Refused.AWAITS_REVIEW:
+        return f"not yet: {explained(candidate.barred)}"
     if candidate.barred is not None:
         return f"never: {_ALREADY.get(candidate.barred) or explained(candidate.barred)}"
     if not candidate.components:

@@ -98,6 +98,16 @@ _WORDS = {
     NotUndone.DOCUMENT_BARRED: "the workspace or one of its files cannot be read",
     NotUndone.PURGED: "retention removed the record for good",
 }
+_UNCOMMITTED = {
+    "clean_tree": "the repository has it all as it is",
+    "no_repository": "the workspace is no repository",
+    "git_under_way": "somebody is in the middle of a rebase, a merge or the like; the next commit takes it along",
+    "git_detached_head": "no branch is checked out; the next commit takes it along",
+    "git_staged_by_others": "somebody staged another version of a file; the next commit takes it along",
+    "git_locked": "another program is writing to the repository; the next commit takes it along",
+    "git_off": "the options say that nothing is",
+    "git_not_installed": "the extra `git` is not installed",
+}
 _BY_CODE = {code.value: words for code, words in _WORDS.items()}
 
 
@@ -114,6 +124,16 @@ def explained(reason: str | None) -> str:
         return ""
     code = reason.split(":")[0].split(" ")[0]
     return f"{_BY_CODE[code]} ({reason})" if code in _BY_CODE else reason
+
+
+def committed(told: str) -> str:
+    """Return the commit that a run made of its documents, or why there is none, in words.
+
+    Example:
+        >>> committed("862fcffe6f42e265d583b87d48b7511255e11024"), committed("git_off")
+        ('commit 862fcffe', 'not committed: the options say that nothing is (git_off)')
+    """
+    return f"not committed: {_UNCOMMITTED[told]} ({told})" if told in _UNCOMMITTED else f"commit {told[:8]}"
 
 
 def refused_about(refused: Iterable[Refusal]) -> list[str]:
@@ -138,7 +158,8 @@ def refusal_lines(
         text = f"{counted(len(details), 'change')}, {code}{meaning}"
         yield from paragraph(text, width, first=indent + _REFUSED, tone=Tone.WARNING)
         for detail in details[:_SHOWN]:
-            yield from paragraph(_told(detail, entries or {}), width, first=f"{below}- ")
+            known = {} if code == Refused.SECRET else entries or {}  # it stays where it is: a report travels
+            yield from paragraph(_told(detail, known), width, first=f"{below}- ")
         if len(details) > _SHOWN:
             yield Line(f"{below}- and {len(details) - _SHOWN} more", Tone.FAINT)
 

@@ -9,7 +9,7 @@ from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunRe
 from dream.interfaces.cli.render.clusters import cluster_lines
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
 from dream.interfaces.cli.render.questions import question_lines
-from dream.interfaces.cli.render.reasons import explained, refusal_lines
+from dream.interfaces.cli.render.reasons import committed, explained, refusal_lines
 from dream.interfaces.cli.render.text import counted, when
 from dream.interfaces.cli.render.wisps import wisp_lines
 from dream.interfaces.cli.session import Session
@@ -111,6 +111,10 @@ def _numbers(item: PassReport) -> str:
 
 def _note(name: str, value: Any) -> str:
     label = name.replace("_", " ")
+    if name == "commit":
+        return committed(str(value))
+    if name == "score_range":
+        return f"scores {value[0]:.2f} to {value[1]:.2f}" if value else ""
     if isinstance(value, bool):
         return label if value else ""
     if isinstance(value, int | float):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dream.cycle.history import Status
 from dream.domain.finding import Finding, Verdict
-from dream.interfaces.cli.render.gates import next_rows
+from dream.interfaces.cli.render.gates import next_rows, to_do
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph, table
 from dream.interfaces.cli.render.text import counted, one_line, when
 from dream.interfaces.cli.session import Session
@@ -28,7 +28,6 @@ def status_lines(session: Session, status: Status) -> Lines:
 
 def _rows(session: Session, status: Status) -> list[tuple[str, str]]:
     entries = ", ".join(f"{count:,} {state}" for state, count in status.entries.items())
-    backlog = ", ".join(f"{name} {count:,}" for name, count in status.backlog.items()) or "none"
     run = status.last_run
     last = (
         f"{run.run_id} {run.outcome.value} on {when(run.finished_at)}, {counted(run.changes, 'record')} changed"
@@ -43,7 +42,7 @@ def _rows(session: Session, status: Status) -> list[tuple[str, str]]:
         ("entries", entries),
         ("turns", f"{status.turns:,}, {status.unread_turns:,} unread"),
         ("skills", f"{status.skills:,}"),
-        ("to look at", backlog),
+        ("to look at", to_do(status.schedule) or "nothing"),
         ("to review", _waiting(session, status)),
         ("last dream", last),
         *next_rows(status.schedule),

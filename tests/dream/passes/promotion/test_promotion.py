@@ -9,13 +9,15 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 from dreaming import DAY, NOW, World, codes, of_pass
+from dulwich.repo import Repo
 
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Trust
 from agentcore.domain.signals import RecallHit
 from agentcore.errors import InvalidOptionsError
-from agentcore.workspace.workspaces import Workspaces
+from agentcore.workspace.workspaces import GitUse, Workspaces
 from dream.domain.report import Outcome, PassReport, RunReport
-from dream.options import DocumentOptions, DreamOptions, PromotionOptions
+from dream.interfaces.cli.render.reports import passes_lines
+from dream.options import DocumentOptions, DreamOptions, PassMode, PromotionOptions
 from dream.options.promotion import ScorerName
 from dream.passes.promotion import PromotionPass
 from dream.stores import bookkeeping
@@ -156,6 +158,41 @@ async def test_what_must_not_stand_in_memory_is_refused_with_a_reason_and_leaves
     assert "hunter2" not in written + str(done.refused) + str(await shared.journal())
 
 
+SECRETS = (
+    "The deploy bot uses AKIAQ3EGRXW5L7PYTZ2M",
+    "CI runs with ghp_x7Kq2LmZ9vB4nR8tY1wE6uI3oP5aS0dFgHjK",
+    "Slack knows xoxb-2345678901-2345678901234-aBcDeFgHiJkLmNoPqRsTuVwX",
+    "Alerts go to https://hooks.slack.com/services/T02ABCD3E/B03FGHI4J/kLmN0pQrStUvWxYz",
+    "Payments use sk_live_51HqLyjWDarjtT1zdp7dcXvB2n",
+    "The key begins -----BEGIN RSA PRIVATE KEY----- MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn",
+    "The data lies in postgres://admin:Gr8tP4ss@db.internal:5432/app",
+    "The wifi password is Tr0mb0ne!Lake",
+    "Her card is 4539148803436467",
+    "Storage takes wJalrXUtnFEMI/K7MDENG/bPxRfiCYzE8mQpL2vTa",
+)
+
+
+async def test_no_kind_of_secret_reaches_a_file_a_commit_a_report_or_the_journal(
+    shared: World, folder: Path, caplog: pytest.LogCaptureFixture
+):
+    shared.workspaces = Workspaces(lambda _: folder, git=GitUse.INIT)
+    told = enumerate((*SECRETS, "Bo sails on Sundays"))
+    entries = await shared.add(*(shared.entry(text, id=f"{place:016x}") for place, text in told))
+    await recalled(shared, *entries)
+    with caplog.at_level("DEBUG"):
+        report, done = await sweep(shared)
+    assert codes(done) == ["secret"] * len(SECRETS)
+    repository = Repo(str(folder))
+    stored = [repository.object_store[one].as_raw_string() for one in repository.object_store]
+    repository.close()
+    shown = [line.text for line in passes_lines(report, 200, {entry.id: entry for entry in entries})]
+    files = [(folder / name).read_bytes() for name in ("MEMORY.md", "DREAMS.md")]
+    left = b"".join([*files, *stored]).decode(errors="replace")
+    left += str(report.to_json()) + str(await shared.journal()) + caplog.text + "".join(shown)
+    assert "Bo sails on Sundays" in left
+    assert [text for text in SECRETS if max(text.split(), key=len) in left] == []
+
+
 async def test_what_memory_says_already_counts_as_promoted_and_a_detail_of_its_own_does_not(
     shared: World, folder: Path
 ):
@@ -166,6 +203,101 @@ async def test_what_memory_says_already_counts_as_promoted_and_a_detail_of_its_o
     assert [one[0] for one in done.notes["already_said"]] == [same.id]
     assert [one[0] for one in done.notes["promoted"]] == [other.id]
     assert await promoted(shared) == {same.id, other.id}
+
+
+async def test_what_memory_says_already_is_reinforced_once_as_of_its_last_need_and_that_can_be_taken_back(
+    shared: World, folder: Path
+):
+    memory = "- The red boat of Bo lies in the harbour of Faro\n"
+    (folder / "MEMORY.md").write_text(memory)
+    long_ago = NOW - 90 * DAY
+    texts = ("The red boat of Bo lies in the harbour of  faro", "Ana keeps bees", "Ana keeps bees.")
+    (boat,) = await shared.add(texts[0], created_at=long_ago)
+    bees = await shared.add(*texts[1:], created_at=long_ago)
+    (kept,) = await shared.add("the red boat of Bo lies in the harbour of Faro", category="mine", created_at=long_ago)
+    shared.options = DreamOptions(protected_categories=("mine",))
+    await recalled(shared, boat, kept, *bees, at=NOW - DAY)
+    before = await shared.entries()
+    report, done = await sweep(shared)
+    assert done.refused == ()
+    (written,) = done.notes["promoted"]
+    (left_out,) = {one.id for one in bees} - {written[0]}  # the line of the other says it, written in the same sweep
+    assert {one[0] for one in done.notes["already_said"]} == {boat.id, kept.id, left_out}
+    after = {entry.id: entry for entry in await shared.active()}
+    assert {one for one in after if after[one].last_seen_at == NOW - DAY} == {boat.id, left_out}
+    assert [after[boat.id].reinforcement_count, after[boat.id].base] == [1, boat.base]
+    assert after[kept.id].last_seen_at == kept.last_seen_at  # no pass touches a protected category
+    assert "MEMORY.md says it already" in (await shared.dreams.why(boat.id)).rows[-1].reason
+    await recalled(shared, boat, at=NOW + DAY)
+    shared.clock.advance(2 * DAY)
+    assert (await sweep(shared))[0].changes == 0  # once
+    await shared.dreams.undo(report.run_id)
+    assert (await shared.entries(), (folder / "MEMORY.md").read_text()) == (before, memory)
+    assert (await sweep(shared))[0].changes == 0
+
+
+async def test_a_promotion_that_a_person_approves_is_made_once(shared: World, folder: Path):
+    shared.options = DreamOptions(modes={"promotion": PassMode.PROPOSE})
+    (folder / "MEMORY.md").write_text("- mine\n")
+    ana, bo = await shared.add("Ana keeps bees", "Bo sails on Sundays")
+    await recalled(shared, ana, bo)
+    await sweep(shared)
+    again = (await sweep(shared))[1]
+    assert (again.proposed, codes(again)) == (0, ["awaits_review"] * 2)
+    (waiting,) = await shared.dreams.proposals()
+    assert await promoted(shared) == set()
+    assert files_in(folder) == {"MEMORY.md": b"- mine\n"}
+    (told,) = (await shared.dreams.promotion(ana.id)).candidates
+    assert told.barred == "awaits_review"
+    approval = await shared.dreams.approve([waiting.proposal_id])
+    assert of_pass(approval, "promotion").refused == ()
+    text = (folder / "MEMORY.md").read_text()
+    assert (text.count("Ana keeps bees"), text.count("Bo sails on Sundays")) == (1, 1)
+    assert await promoted(shared) == {ana.id, bo.id}
+    nothing = (await sweep(shared))[1]
+    assert (nothing.proposed, codes(nothing), nothing.notes["skipped"]) == (0, [], 2)
+    await shared.dreams.undo(approval.run_id)
+    assert files_in(folder) == {"MEMORY.md": b"- mine\n"}
+    assert (await sweep(shared))[1].proposed == 0
+
+
+async def test_a_promotion_that_a_person_rejects_is_proposed_again_only_when_its_text_changed(
+    shared: World, folder: Path
+):
+    shared.options = DreamOptions(modes={"promotion": PassMode.PROPOSE})
+    ana, bo = await shared.add("Ana keeps bees", "Bo sails on Sundays")
+    await recalled(shared, ana, bo)
+    await sweep(shared)
+    await shared.dreams.reject([one.proposal_id for one in await shared.dreams.proposals()])
+    (cy,) = await shared.add("Cy bakes bread")
+    await shared.change(ana, content="Ana keeps forty hives")
+    await recalled(shared, cy)
+    done = (await sweep(shared))[1]
+    assert (done.proposed, codes(done)) == (1, ["undone_by_person"])
+    await shared.dreams.approve([one.proposal_id for one in await shared.dreams.proposals()])
+    assert await promoted(shared) == {ana.id, cy.id}
+    assert "Bo sails" not in (folder / "MEMORY.md").read_text()
+
+
+async def test_a_proposed_promotion_is_added_to_what_stands_there_then_and_gone_once_its_text_is_forgotten(
+    shared: World, folder: Path
+):
+    shared.options = DreamOptions(modes={"promotion": PassMode.PROPOSE})
+    ana, bo = await shared.add("Ana keeps bees in the garden", "Bo sails on Sundays with Cy")
+    await recalled(shared, ana)
+    await sweep(shared)
+    (folder / "MEMORY.md").write_text("- a person was here\n")
+    approval = await shared.dreams.approve([one.proposal_id for one in await shared.dreams.proposals()])
+    assert codes(of_pass(approval, "promotion")) == []
+    text = (folder / "MEMORY.md").read_text()
+    assert text.startswith("- a person was here\n")
+    assert (text.count("Ana keeps bees"), await promoted(shared)) == (1, {ana.id})
+    await recalled(shared, bo)
+    assert (await sweep(shared))[1].proposed == 1
+    await shared.memory.forget(bo.id)
+    assert await shared.dreams.proposals() == []
+    assert (await sweep(shared))[1].proposed == 0
+    assert (folder / "MEMORY.md").read_text() == text
 
 
 async def test_the_best_come_first_and_the_rest_with_the_next_sweeps(shared: World, folder: Path):
@@ -225,6 +357,7 @@ async def test_a_full_memory_makes_room_by_what_dreams_wrote_and_never_by_what_p
     report, _ = await sweep(shared)
     memory, archive = (folder / "MEMORY.md").read_text(), (folder / "memory-archive.md").read_text()
     assert memory.startswith(person)
+    assert memory.count("## Dreamed") == 1  # nothing is left below the other heading
     assert ("honey" in memory, "honey" in archive, "sails" in memory) == (False, True, True)
     await shared.dreams.undo(report.run_id)
     assert not (folder / "memory-archive.md").exists()
