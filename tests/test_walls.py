@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -11,8 +12,8 @@ import orjson
 import pytest
 
 _ROOT = Path(__file__).parents[1]
-_MODULES = {
-    str(path.relative_to(_ROOT)): ast.parse(path.read_text("utf-8"))
+_FILES = {
+    str(path.relative_to(_ROOT)): path
     for package in ("agentcore", "dream")
     for path in sorted((_ROOT / package).rglob("*.py"))
 }
@@ -40,6 +41,13 @@ HOMES = {
 """What stands behind a seam is imported on its far side only."""
 
 
+@cache
+def _modules() -> dict[str, ast.Module]:
+    """Every module's tree, read when the first test asks: each process collects these tests, not each runs them."""
+    return {name: ast.parse(path.read_text("utf-8")) for name, path in _FILES.items()}
+
+
+@cache
 def _imports(tree: ast.AST) -> set[str]:
     """The top-level packages that a module imports, wherever it does."""
     found: set[str] = set()
@@ -61,7 +69,7 @@ def _swallows(handler: ast.ExceptHandler) -> bool:
 def test_only_the_named_places_catch_everything():
     handlers = [
         path
-        for path, tree in _MODULES.items()
+        for path, tree in _modules().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.ExceptHandler) and _swallows(node)
     ]
@@ -69,21 +77,21 @@ def test_only_the_named_places_catch_everything():
 
 
 def test_every_package_and_module_says_what_it_is_for():
-    silent = [path for path, tree in _MODULES.items() if not ast.get_docstring(tree)]
+    silent = [path for path, tree in _modules().items() if not ast.get_docstring(tree)]
     assert silent == []
 
 
 @pytest.mark.parametrize("package", HOMES)
 def test_a_library_behind_a_seam_is_imported_there_alone(package: str):
     outside = [
-        path for path, tree in _MODULES.items() if package in _imports(tree) and not path.startswith(HOMES[package])
+        path for path, tree in _modules().items() if package in _imports(tree) and not path.startswith(HOMES[package])
     ]
     assert outside == []
 
 
 @pytest.mark.parametrize(
     "name",
-    sorted(path.removesuffix("/__init__.py").replace("/", ".") for path in _MODULES if path.endswith("/__init__.py")),
+    sorted(path.removesuffix("/__init__.py").replace("/", ".") for path in _FILES if path.endswith("/__init__.py")),
 )
 def test_what_a_package_promises_it_has(name: str):
     package = import_module(name)

@@ -6,6 +6,7 @@ whose day and month could be exchanged (`01/05/2025`) is equal to itself alone: 
 """
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Final, NamedTuple
 
 import regex
@@ -35,31 +36,42 @@ _YEAR = r"(?P<y>\d{4})(?!\d)"
 _NOT_DIGIT = r"(?<![\d.,:/-])"
 
 _DAYS = rf"{_NOT_DIGIT}(?:(?P<d0>\d{{1,2}}){_ORDINAL}{_TO})?(?P<d>\d{{1,2}}){_ORDINAL}"
-_PATTERNS: Final = tuple(
-    regex.compile(pattern, regex.IGNORECASE)
-    for pattern in (
-        rf"{_NOT_DIGIT}(?P<y>\d{{4}})(?P<cut>[-/.])(?P<mm>\d{{1,2}})(?P=cut)(?P<d>\d{{1,2}})(?!\d)",
-        r"(?P<y>\d{4})\s?[年년]\s?(?P<mm>\d{1,2})\s?[月월](?:\s?(?P<d>\d{1,2})\s?[日号號일])?",
-        r"(?<!\d)(?P<mm>\d{1,2})\s?[月월]\s?(?P<d>\d{1,2})\s?[日号號일]",
-        rf"{_DAYS}{_LINK}\s*{_M}(?:{_LINK},?\s*{_YEAR})?",
-        rf"{_M}\s+(?P<d>\d{{1,2}}){_ORDINAL}(?:\s*[-–]\s*(?P<d0>\d{{1,2}}){_ORDINAL})?(?![\d:])(?:,?\s+{_YEAR})?",
-        rf"{_M}{_LINK},?\s*{_YEAR}",
-        rf"{_NOT_DIGIT}(?P<a>\d{{1,2}})(?P<sep>[/.-])(?P<b>\d{{1,2}})(?P=sep){_YEAR}",
-        rf"{_NOT_DIGIT}(?P<y>\d{{4}})-(?P<mm>0[1-9]|1[0-2])(?![\d-])",
-    )
+_DATES: Final = (
+    rf"{_NOT_DIGIT}(?P<y>\d{{4}})(?P<cut>[-/.])(?P<mm>\d{{1,2}})(?P=cut)(?P<d>\d{{1,2}})(?!\d)",
+    r"(?P<y>\d{4})\s?[年년]\s?(?P<mm>\d{1,2})\s?[月월](?:\s?(?P<d>\d{1,2})\s?[日号號일])?",
+    r"(?<!\d)(?P<mm>\d{1,2})\s?[月월]\s?(?P<d>\d{1,2})\s?[日号號일]",
+    rf"{_DAYS}{_LINK}\s*{_M}(?:{_LINK},?\s*{_YEAR})?",
+    rf"{_M}\s+(?P<d>\d{{1,2}}){_ORDINAL}(?:\s*[-–]\s*(?P<d0>\d{{1,2}}){_ORDINAL})?(?![\d:])(?:,?\s+{_YEAR})?",
+    rf"{_M}{_LINK},?\s*{_YEAR}",
+    rf"{_NOT_DIGIT}(?P<a>\d{{1,2}})(?P<sep>[/.-])(?P<b>\d{{1,2}})(?P=sep){_YEAR}",
+    rf"{_NOT_DIGIT}(?P<y>\d{{4}})-(?P<mm>0[1-9]|1[0-2])(?![\d-])",
 )
 _LETTERS = regex.compile(r"\p{L}+")
-_MONTH = regex.compile(_NAMES, regex.IGNORECASE)
-_ALONE = regex.compile(rf"{_M}(?!\s*\d)", regex.IGNORECASE)
 _BEFORE_MONTH = regex.compile(
     r"(?:in|since|until|till|by|from|of|last|next|late|early|mid|em|de|desde|até|en|depuis|im|seit|bis|ab|hasta)\s+$",
     regex.IGNORECASE,
 )
 
 
+# These take longer to compile than a process that reads no text lives.
+@cache
+def _patterns() -> tuple["regex.Pattern[str]", ...]:
+    return tuple(regex.compile(pattern, regex.IGNORECASE) for pattern in _DATES)
+
+
+@cache
+def _month() -> "regex.Pattern[str]":
+    return regex.compile(_NAMES, regex.IGNORECASE)
+
+
+@cache
+def _alone() -> "regex.Pattern[str]":
+    return regex.compile(rf"{_M}(?!\s*\d)", regex.IGNORECASE)
+
+
 def read_dates(page: Page) -> None:
     """Find the dates of a page and cover them."""
-    for pattern in _PATTERNS if page.has_digits else ():
+    for pattern in _patterns() if page.has_digits else ():
         spans: list[tuple[int, int]] = []
         for match in pattern.finditer(page.text):
             days = _days(match.groupdict())
@@ -72,7 +84,7 @@ def read_dates(page: Page) -> None:
 
 
 def _is_month(letters: str) -> bool:
-    return _MONTH.fullmatch(letters) is not None
+    return _month().fullmatch(letters) is not None
 
 
 _IS_MONTH: Final = Memo(_is_month, room=WORDS)
@@ -82,7 +94,7 @@ def _months_alone(page: Page) -> None:
     if not any(map(_IS_MONTH.__getitem__, _LETTERS.findall(page.text))):
         return
     spans: list[tuple[int, int]] = []
-    for match in _ALONE.finditer(page.text):
+    for match in _alone().finditer(page.text):
         name = match["m"]
         named = name[0].isupper() or page.language not in {"en", "de"}
         doubtful = fold(name) in AMBIGUOUS_MONTHS or len(name) <= 4

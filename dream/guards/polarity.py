@@ -7,7 +7,7 @@ other denies the same. Words are compared by their first letters, so that `allow
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Final, NamedTuple
 
 import regex
@@ -37,9 +37,6 @@ _LINKS: Final = {
     "de": "und|aber|sondern|weil|obwohl|seit|wenn|als",
     "it": "e|ma|perché|che|anche",
     "nl": "en|maar|want|omdat|terwijl",
-}
-_CLAUSE_END: Final = {
-    language: regex.compile(rf"{_STOPS}|\b(?:{links})\b", regex.IGNORECASE) for language, links in _LINKS.items()
 }
 _TOKEN = regex.compile(
     r"\p{Han}|[\p{Katakana}ー]+|[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}]][[\p{L}\p{M}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}]]*"
@@ -197,10 +194,15 @@ class _Told:
         )
 
 
+@cache
+def _clause_end(language: str) -> "regex.Pattern[str]":
+    return regex.compile(rf"{_STOPS}|\b(?:{_LINKS[language]})\b", regex.IGNORECASE)
+
+
 def _pieces(text: str, language: str) -> Iterator[tuple[int, str]]:
     plain = without_idioms(text)
     done = 0
-    for match in _CLAUSE_END[language].finditer(plain):
+    for match in _clause_end(language).finditer(plain):
         yield done, plain[done : match.start()]
         done = match.end()
     yield done, plain[done:]

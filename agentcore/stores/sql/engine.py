@@ -9,8 +9,11 @@ from threading import Event
 from typing import Any, cast
 
 from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.pool import StaticPool
+from sqlalchemy.util import LRUCache
 
 BUSY_TIMEOUT = timedelta(seconds=10)
 """How long to wait for another process that holds the file; a dream's step holds it for about 50 ms."""
@@ -18,6 +21,26 @@ BUSY_TIMEOUT = timedelta(seconds=10)
 _CACHE_KIB = 65_536
 _RETRY_MS = 20
 _WAL_LIMIT_BYTES = 64 * 2**20
+_STATEMENTS: LRUCache[Any, Any] = LRUCache(1_000)
+
+
+class SharingDialect(SQLiteDialect_pysqlite):
+    """SQLite's dialect, of which one is as good as another.
+
+    A statement is worded for a dialect, and each engine has its own; only because they are equal does what one engine
+    worded serve the process's other engines: a store's reader and its writer, and those of its snapshots.
+    """
+
+    supports_statement_cache = True
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+registry.register("sqlite.sharing", __name__, SharingDialect.__name__)
 
 
 def sqlite_engine(path: Path | None, *, writes: bool, busy_timeout: timedelta = BUSY_TIMEOUT) -> Engine:
@@ -27,11 +50,11 @@ def sqlite_engine(path: Path | None, *, writes: bool, busy_timeout: timedelta = 
     reading one is barred from writing by the database itself. Both wait *busy_timeout* for another process that holds
     the file.
     """
-    url = URL.create("sqlite+pysqlite", database=str(path) if path else ":memory:")
+    url = URL.create("sqlite+sharing", database=str(path) if path else ":memory:")
     options: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": busy_timeout.total_seconds()}}
     if path is None:
         options["poolclass"] = StaticPool
-    engine = create_engine(url, **options)
+    engine = create_engine(url, execution_options={"compiled_cache": _STATEMENTS}, **options)
     begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
 
     def on_connect(connection: sqlite3.Connection, _record: object) -> None:

@@ -8,7 +8,7 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from agentcore.errors import StorageCorruptError, StorageTooNewError
-from agentcore.stores.sql.engine import driver_connection, use_write_ahead_log
+from agentcore.stores.sql.engine import driver_connection, driver_of, use_write_ahead_log
 from agentcore.stores.sql.schema import KNOWN_REVISIONS, REVISION, WHERE, metadata
 
 _VERSION_TABLE = "alembic_version"
@@ -51,8 +51,9 @@ def _create(engine: Engine) -> None:
     with engine.begin() as connection:
         # Another process may have been faster.
         if connection.exec_driver_sql(_TABLES).first() is None:
+            driver = driver_of(connection)
             for definition in _definitions(connection.dialect.name):
-                connection.exec_driver_sql(definition)
+                driver.execute(definition)
             _stamp(connection)
 
 

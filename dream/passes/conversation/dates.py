@@ -7,6 +7,7 @@ Monday), it has several readings; where it says no more than a week, a month or 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
+from functools import cache
 from typing import Final
 
 import regex
@@ -62,7 +63,7 @@ def relative_dates(text: str, said_on: date) -> tuple[Mention, ...]:
     """
     folded, language = fold(one_form(text)), language_of(text, "")
     found: list[Mention] = []
-    for pattern, read in _READERS:
+    for pattern, read in _readers():
         for match in pattern.finditer(folded):
             spoken_in = SPOKEN_IN.get(match.group(), language)
             mention = _read(read, match, said_on) if language in {spoken_in, ""} else None
@@ -225,11 +226,19 @@ _COUNT: Final = rf"(?P<count>\d{{1,3}}|{_any(COUNTS)})"
 _UNIT: Final = rf"(?P<unit>{_any(UNITS)})"
 _NAME: Final = _any(STRETCHES, WEEKDAY_NAMES, MONTHS)
 _STRETCH: Final = rf"(?:(?P<before>{_any(BEFORE)}) (?P<name>{_NAME})|(?P<name_>{_NAME}) (?P<after>{_any(AFTER)}))"
-_READERS: Final[tuple[tuple["regex.Pattern[str]", _Reader], ...]] = (
-    (_whole(rf"(?<!\b(?:{'|'.join(NOT_BEHIND.split())}) )(?:{_any(DAYS)})"), _by_word),
-    *((_whole(way.format(count=_COUNT, unit=_UNIT)), _distance(-1)) for way in AGO),
-    *((_whole(way.format(count=_COUNT, unit=_UNIT)), _distance(1, sure=place == 0)) for place, way in enumerate(AHEAD)),
-    (_whole(_STRETCH), _stretch),
-    (_whole(rf"(?:{_any(WEEKDAY_NAMES)})"), _alone),
-    (_whole(ORDINAL), _day_of_month),
-)
+
+
+@cache
+def _readers() -> tuple[tuple["regex.Pattern[str]", _Reader], ...]:
+    # Compiled at the first text that is read: a process that reads none would hardly live as long.
+    return (
+        (_whole(rf"(?<!\b(?:{'|'.join(NOT_BEHIND.split())}) )(?:{_any(DAYS)})"), _by_word),
+        *((_whole(way.format(count=_COUNT, unit=_UNIT)), _distance(-1)) for way in AGO),
+        *(
+            (_whole(way.format(count=_COUNT, unit=_UNIT)), _distance(1, sure=place == 0))
+            for place, way in enumerate(AHEAD)
+        ),
+        (_whole(_STRETCH), _stretch),
+        (_whole(rf"(?:{_any(WEEKDAY_NAMES)})"), _alone),
+        (_whole(ORDINAL), _day_of_month),
+    )
