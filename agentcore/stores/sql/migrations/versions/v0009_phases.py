@@ -5,7 +5,7 @@ from alembic import op
 
 from agentcore.stores.sql.migrations.first_schema.shapes import columns, key, scope
 
-revision = "0010"
+revision = "0009"
 down_revision = "0008"
 
 
