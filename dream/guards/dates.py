@@ -13,6 +13,7 @@ import regex
 
 from dream.guards.calendar_words import AMBIGUOUS_MONTHS, MONTHS
 from dream.guards.folding import fold
+from dream.guards.late import late
 from dream.guards.memo import WORDS, Memo
 from dream.guards.specific import Kind, Page
 
@@ -46,8 +47,8 @@ _DATES: Final = (
     rf"{_NOT_DIGIT}(?P<a>\d{{1,2}})(?P<sep>[/.-])(?P<b>\d{{1,2}})(?P=sep){_YEAR}",
     rf"{_NOT_DIGIT}(?P<y>\d{{4}})-(?P<mm>0[1-9]|1[0-2])(?![\d-])",
 )
-_LETTERS = regex.compile(r"\p{L}+")
-_BEFORE_MONTH = regex.compile(
+_LETTERS = late(r"\p{L}+")
+_BEFORE_MONTH = late(
     r"(?:in|since|until|till|by|from|of|last|next|late|early|mid|em|de|desde|até|en|depuis|im|seit|bis|ab|hasta)\s+$",
     regex.IGNORECASE,
 )
@@ -56,17 +57,17 @@ _BEFORE_MONTH = regex.compile(
 # These take longer to compile than a process that reads no text lives.
 @cache
 def _patterns() -> tuple["regex.Pattern[str]", ...]:
-    return tuple(regex.compile(pattern, regex.IGNORECASE) for pattern in _DATES)
+    return tuple(late(pattern, regex.IGNORECASE) for pattern in _DATES)
 
 
 @cache
 def _month() -> "regex.Pattern[str]":
-    return regex.compile(_NAMES, regex.IGNORECASE)
+    return late(_NAMES, regex.IGNORECASE)
 
 
 @cache
 def _alone() -> "regex.Pattern[str]":
-    return regex.compile(rf"{_M}(?!\s*\d)", regex.IGNORECASE)
+    return late(rf"{_M}(?!\s*\d)", regex.IGNORECASE)
 
 
 def read_dates(page: Page) -> None:

@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-import regex
-
 from agentcore.recall.stopwords import ENGLISH_STOP_WORDS
 from dream.guards.folding import words_in
+from dream.guards.late import late
 from dream.guards.memo import TEXTS, Memo
 
-_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+_WORD = late(r"\p{L}[\p{L}\p{M}]*")
 _SAMPLE: Final = 2_000
 
 # Words that a language cannot do without and that its neighbours lack or use seldom.

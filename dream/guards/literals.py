@@ -5,31 +5,32 @@ from typing import Final
 import regex
 
 from dream.guards.folding import fold
+from dream.guards.late import late
 from dream.guards.specific import Kind, Page
 
-_CODE = regex.compile(r"```(?P<block>[^`]{1,4000})```|`(?P<span>[^`\n]{1,400})`")
-_URL = regex.compile(r"(?:https?://|www\.)[^\s<>\"'`\x1a，。、）」』]+", regex.IGNORECASE)
+_CODE = late(r"```(?P<block>[^`]{1,4000})```|`(?P<span>[^`\n]{1,400})`")
+_URL = late(r"(?:https?://|www\.)[^\s<>\"'`\x1a，。、）」』]+", regex.IGNORECASE)
 _URL_END: Final = ".,;:!?)]}*_"
-_EMAIL = regex.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
-_QUOTED = regex.compile(
+_EMAIL = late(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+_QUOTED = late(
     r'(?<![\w"])"(?P<q>[^"\n]{1,200})"|“(?P<q>[^“”\n]{1,200})”|„(?P<q>[^„“”\n]{1,200})[“”]|«(?P<q>[^«»\n]{1,200})»'
     r"|「(?P<q>[^「」\n]{1,200})」|『(?P<q>[^『』\n]{1,200})』|《(?P<q>[^《》\n]{1,200})》"
 )
 _QUOTES: Final = frozenset('"“„«「『《')
-_IDENTIFIER = regex.compile(
+_IDENTIFIER = late(
     r"(?<![\w/])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]+)*/?"  # a path
     r"|(?<![\w+])\+?\(?\d{2,4}\)?(?:[ -]\d{2,4}){2,5}(?![\w-])"  # a telephone number
     r"|(?<![\w.])v?\d+(?:\.\d+){2,5}(?![\w.]*\d)"  # a version, an address
     r"|(?<![\w.-])[\p{Latin}\d_]+(?:[-.][\p{Latin}\d_]+)*"  # a word, if it is a name of a thing: see _is_identifier
 )
-_FILE_ENDING = regex.compile(r"[\w-]{2,}\.[a-z][a-z0-9]{1,4}")
-_TIGHT = regex.compile(r"[\s()-]")
+_FILE_ENDING = late(r"[\w-]{2,}\.[a-z][a-z0-9]{1,4}")
+_TIGHT = late(r"[\s()-]")
 # No identifier is without a digit, a slash, an underscore, a capital inside a word, or the ending of a file.
-_HINT = regex.compile(r"[\d/_]|\p{Ll}\p{Lu}|\.[a-z]")
-_GROUPED = regex.compile(r"\d{1,3}(?:\.\d{3})+")
-_HUMP = regex.compile(r"\p{Ll}\p{Lu}")
+_HINT = late(r"[\d/_]|\p{Ll}\p{Lu}|\.[a-z]")
+_GROUPED = late(r"\d{1,3}(?:\.\d{3})+")
+_HUMP = late(r"\p{Ll}\p{Lu}")
 _GLUED: Final = frozenset({"e.g", "i.e", "a.m", "p.m"})
-_SPACE = regex.compile(r"\s+")
+_SPACE = late(r"\s+")
 _END: Final = " .,;:!?。！？"
 
 

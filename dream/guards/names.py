@@ -3,20 +3,19 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-import regex
-
 from dream.guards.folding import ELISION, fold_word, word_key, words_in
+from dream.guards.late import late
 from dream.guards.memo import TEXTS, Memo
 from dream.guards.negation_words import is_negation
 from dream.guards.specific import COVER, Kind, Page
 from dream.guards.vocabulary import Vocabulary
 
-WORD: Final = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:'\p{L}[\p{L}\p{M}]*)*'?")
+WORD: Final = late(r"\p{L}[\p{L}\p{M}]*(?:'\p{L}[\p{L}\p{M}]*)*'?")
 """A word with its apostrophes; scripts without spaces give whole phrases."""
 
-_SENTENCE_END = regex.compile(r"[.!?…:。！？\n|•]|^\s*[-*]\s|\s[-–—]\s|[\"“„«‘]\s*$")
+_SENTENCE_END = late(r"[.!?…:。！？\n|•]|^\s*[-*]\s|\s[-–—]\s|[\"“„«‘]\s*$")
 _TITLES: Final = words_in("dr mr mrs ms prof st sr sra jr vs no nr e.g i.e approx ca etc inc mme")
-_ADVERB_OR_PARTICIPLE = regex.compile(r"\p{Ll}{3,}(?:ly|ing|ed|mente|ment)")
+_ADVERB_OR_PARTICIPLE = late(r"\p{Ll}{3,}(?:ly|ing|ed|mente|ment)")
 _FORMS: Final = (("ie", "y"), ("e", ""), ("ed", ""), ("ed", "e"), ("ied", "y"), ("ing", ""), ("ing", "e"), ("er", ""))
 _LONE_LETTERS: Final = frozenset("iaoeyuàéóèöå")
 _GERMAN_BEFORE_NOUN: Final = words_in(
@@ -24,9 +23,7 @@ _GERMAN_BEFORE_NOUN: Final = words_in(
     "meinen sein seine seinen seinem seiner ihr ihre ihren ihrem ihrer unser unsere zum zur ins vom beim diese "
     "dieser dieses diesen jede jeden jeder jedes viele alle pro"
 )
-_GERMAN_ENDING = regex.compile(
-    r"\p{L}{3,}(?:ung|ungen|heit|heiten|keit|keiten|schaft|schaften|tion|tionen|ismus|tät|nis|chen)"
-)
+_GERMAN_ENDING = late(r"\p{L}{3,}(?:ung|ungen|heit|heiten|keit|keiten|schaft|schaften|tion|tionen|ismus|tät|nis|chen)")
 _GERMAN_NOUNS: Final = frozenset(
     word_key(word)
     for word in words_in(

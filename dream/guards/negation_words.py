@@ -5,6 +5,7 @@ from typing import Final
 import regex
 
 from dream.guards.folding import words_in
+from dream.guards.late import late
 
 _EVERYWHERE: Final = words_in(
     # English
@@ -31,7 +32,7 @@ _BY_LANGUAGE: Final[dict[str, frozenset[str]]] = {
     "fr": frozenset({"non", "ni", "n"}),
     "de": frozenset({"nein"}),
 }
-_CONTRACTED = regex.compile(r"\p{L}+n't|n'\p{L}+")
+_CONTRACTED = late(r"\p{L}+n't|n'\p{L}+")
 
 _SOFT: Final = words_in(
     "stop stops stopped stopping quit quits quitting dislike dislikes disliked hate hates hated avoid avoids "
@@ -63,24 +64,22 @@ IRREGULAR: Final = {
 """English verbs whose forms do not begin alike, by form."""
 
 # Where a negation stands in a turn of phrase that does not negate.
-_NO_NEGATION = regex.compile(
+_NO_NEGATION = late(
     r"\bnot only\b|\bnicht nur\b|\bnão só\b|\bno sólo\b|\bno solo\b|\bnon seulement\b|\bpas seulement\b|\bno\.(?=\s?\d)"
     r"|\bwhether or not\b|\bnot to mention\b|\bnão apenas\b|\bno problem\b|\bnothing but\b",
     regex.IGNORECASE,
 )
-_HAN = regex.compile(
+_HAN = late(
     r"不仅|不但|不过|不久|不同|不少|差不多|不断|不错|不管|不得不|无论|未来|非常|特别|分别|别人|个别|级别|告别|区别"
 )
-_HAN_CUE = regex.compile(r"没有|沒有|[不没沒无無未勿]|别(?!墅)|(?<!除)非")
-_JAPANESE = regex.compile(
+_HAN_CUE = late(r"没有|沒有|[不没沒无無未勿]|别(?!墅)|(?<!除)非")
+_JAPANESE = late(
     r"なければなら(?:ない|ません)|なくてはなら(?:ない|ません)|ないといけ(?:ない|ません)|かもしれ(?:ない|ません)|に違いない|少ない|危ない|もったいない"
 )
-_JAPANESE_CUE = regex.compile(
-    r"ない|なかった|ません|ませんでした|なくて|ずに|(?<=[一-龯])ず(?=[、。]|$)|なし|禁止|いけません"
-)
-_OTHER_CUE = regex.compile(r"ไม่|않|못하|없|아니")
-_KANA = regex.compile(r"[\u3041-\u30ff]")
-_HAN_SOFT = regex.compile(r"停止|戒|禁止|避免|拒绝|やめ|欠席")
+_JAPANESE_CUE = late(r"ない|なかった|ません|ませんでした|なくて|ずに|(?<=[一-龯])ず(?=[、。]|$)|なし|禁止|いけません")
+_OTHER_CUE = late(r"ไม่|않|못하|없|아니")
+_KANA = late(r"[\u3041-\u30ff]")
+_HAN_SOFT = late(r"停止|戒|禁止|避免|拒绝|やめ|欠席")
 
 
 def is_negation(word: str, language: str = "en") -> bool:

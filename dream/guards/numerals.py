@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import regex
 
+from dream.guards.late import late
 from dream.guards.number_words import HAN_COUNTERS, HAN_DIGITS, MULTIPLIERS, UNITS, WORDS
 from dream.guards.specific import Kind, Page
 
@@ -43,17 +44,17 @@ _AFTER = (
     rf"(?:(?:\s?-?(?:of\s|de\s)?)(?P<unit>{_UNIT})(?![\p{{Latin}}\d]))?"
 )
 _BEFORE = r"(?P<currency>r\$|us\$|[€$£¥]|\b(?:eur|usd|gbp|chf)\b)?\s?"
-_NUMERAL = regex.compile(rf"(?<![\d.,_])(?<![\p{{Latin}}]){_BEFORE}{_SIGN}(?<!\d){_NUMBER}{_AFTER}", regex.IGNORECASE)
-_ORDINAL = regex.compile(r"(?<![\w.,])(?P<n>\d{1,4})(?:st|nd|rd|th|er|ère|º|ª)(?!\w)", regex.IGNORECASE)
-_WORD = regex.compile(
+_NUMERAL = late(rf"(?<![\d.,_])(?<![\p{{Latin}}]){_BEFORE}{_SIGN}(?<!\d){_NUMBER}{_AFTER}", regex.IGNORECASE)
+_ORDINAL = late(r"(?<![\w.,])(?P<n>\d{1,4})(?:st|nd|rd|th|er|ère|º|ª)(?!\w)", regex.IGNORECASE)
+_WORD = late(
     rf"(?P<w>\p{{L}}[\p{{L}}\p{{M}}]*(?:-\p{{L}}+)?)(?:\s+(?P<unit>{_UNIT})(?![\p{{Latin}}\d]))?", regex.IGNORECASE
 )
-_HAN = regex.compile(rf"(?P<w>[{''.join(HAN_DIGITS)}])(?=[{HAN_COUNTERS}])")
-_LETTERS = regex.compile(r"\p{L}+")
-_JOINERS = regex.compile(r"['\s]")
-_EITHER = regex.compile(r"\d{1,3}\.\d{3}")
-_COMMAS = regex.compile(r"\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?")
-_STOPS = regex.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
+_HAN = late(rf"(?P<w>[{''.join(HAN_DIGITS)}])(?=[{HAN_COUNTERS}])")
+_LETTERS = late(r"\p{L}+")
+_JOINERS = late(r"['\s]")
+_EITHER = late(r"\d{1,3}\.\d{3}")
+_COMMAS = late(r"\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?")
+_STOPS = late(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _MOST_DIGITS: Final = 18
 
 

@@ -14,6 +14,7 @@ import regex
 
 from dream.guards.folding import ELISION, fold_word, one_form, word_key
 from dream.guards.languages import FUNCTION_WORDS, language_of, language_of_all
+from dream.guards.late import late
 from dream.guards.memo import TEXTS, WORDS, Memo
 from dream.guards.negation_words import (
     IRREGULAR,
@@ -38,13 +39,13 @@ _LINKS: Final = {
     "it": "e|ma|perché|che|anche",
     "nl": "en|maar|want|omdat|terwijl",
 }
-_TOKEN = regex.compile(
+_TOKEN = late(
     r"\p{Han}|[\p{Katakana}ー]+|[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}]][[\p{L}\p{M}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}]]*"
     r"(?:'\p{L}+)*|\d+",
     regex.V1,
 )
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
-_ARABIC_AFFIX = regex.compile(r"(?:[وف])?(?:ال|س(?=[يتنأ]))?[يتنأ]?(?=\p{L}{3})")
+_UNSPACED = late(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+_ARABIC_AFFIX = late(r"(?:[وف])?(?:ال|س(?=[يتنأ]))?[يتنأ]?(?=\p{L}{3})")
 _HAN_BUILDING: Final = frozenset("的了在是和有他她我你也都就与及不没沒无無未非别从到收")
 _REACH: Final = 8
 _STEM: Final = 4
@@ -196,7 +197,7 @@ class _Told:
 
 @cache
 def _clause_end(language: str) -> "regex.Pattern[str]":
-    return regex.compile(rf"{_STOPS}|\b(?:{_LINKS[language]})\b", regex.IGNORECASE)
+    return late(rf"{_STOPS}|\b(?:{_LINKS[language]})\b", regex.IGNORECASE)
 
 
 def _pieces(text: str, language: str) -> Iterator[tuple[int, str]]:

@@ -7,25 +7,22 @@ term is rare if at most `RARE_AT_MOST` entries hold it. Without an index, kataka
 from collections.abc import Callable
 from typing import Final
 
-import regex
-
 from dream.guards.folding import fold, words_in
+from dream.guards.late import late
 from dream.guards.specific import Kind, Page
 
 RARE_AT_MOST: Final = 3
 """Entries that may hold a term which still counts as rare; the sources of a merge are among them."""
 
-_KATAKANA = regex.compile(r"[\u30a1-\u30fa][\u30a1-\u30fa\u30fc・]+")
-_TITLED = regex.compile(
+_KATAKANA = late(r"[\u30a1-\u30fa][\u30a1-\u30fa\u30fc・]+")
+_TITLED = late(
     r"(?P<name>\p{Han}{1,4})(?:さん|様|先生|氏|くん|君|ちゃん)|(?P<name>\p{Han}{2,3})(?:先生|女士|老师|医生|小姐)"
 )
-_HAN_RUN = regex.compile(r"\p{Han}{2,}")
-_WORD = regex.compile(
-    r"[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Georgian}\p{Hangul}][\p{L}\p{M}]+"
-)
-_PHRASE = regex.compile(r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]{2,}")
-_ARABIC_PREFIX = regex.compile(r"(?:[وف])?(?:بال|كال|لل|ال|[بلك]|س?[يتن])?(?=\p{L}{3})")
-_ARABIC_SUFFIX = regex.compile(r"(?<=\p{L}{3})(?:ها|هم|ون|ين|ات|[هةي])$")
+_HAN_RUN = late(r"\p{Han}{2,}")
+_WORD = late(r"[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Georgian}\p{Hangul}][\p{L}\p{M}]+")
+_PHRASE = late(r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]{2,}")
+_ARABIC_PREFIX = late(r"(?:[وف])?(?:بال|كال|لل|ال|[بلك]|س?[يتن])?(?=\p{L}{3})")
+_ARABIC_SUFFIX = late(r"(?<=\p{L}{3})(?:ها|هم|ون|ين|ات|[هةي])$")
 _ARABIC_LITTLE: Final = words_in(
     "هو هي هم هن نحن أنا انت وهو وهي وهم من في على إلى عن مع هذا هذه ذلك التي الذي كان كانت وكان وكانت يكون تكون "
     "قد لقد ثم أو بعد قبل عند منذ حتى كل بعض أن إن لأن لكن ولكن كما أيضا لديه لديها ولديه ولديها له لها وله ولها "

@@ -11,9 +11,10 @@ from typing import Final
 import regex
 
 from dream.guards.folding import words_in
+from dream.guards.late import late
 
-_KEY_BLOCK = regex.compile(r"-----BEGIN [A-Z ]*(?:PRIVATE KEY|CERTIFICATE)", regex.IGNORECASE)
-_PREFIXED = regex.compile(
+_KEY_BLOCK = late(r"-----BEGIN [A-Z ]*(?:PRIVATE KEY|CERTIFICATE)", regex.IGNORECASE)
+_PREFIXED = late(
     r"(?<![\w-])(?:"
     r"(?:sk|pk|rk)[-_](?:live|test|ant|proj|or)?[-_]?[A-Za-z0-9_-]{16,}"
     r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}"
@@ -23,13 +24,13 @@ _PREFIXED = regex.compile(
     r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
     r")"
 )
-_HOOK = regex.compile(
+_HOOK = late(
     r"hooks\.slack\.com/(?:services|workflows|triggers)/\w+/\w+|discord(?:app)?\.com/api/webhooks/\d+/[\w-]+",
     regex.IGNORECASE,
 )
-_SIGN_IN = regex.compile(r"\bcurl\b.*?\s(?:-u|--user)[ =]*[^\s:]+:[^\s:]+|\bpass ?phrase\s*[:=]\s*(?:\w+[ -]){3,}\w+")
-_IN_URL = regex.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@]*:[^\s/@]+@", regex.IGNORECASE)
-_NAMED = regex.compile(
+_SIGN_IN = late(r"\bcurl\b.*?\s(?:-u|--user)[ =]*[^\s:]+:[^\s:]+|\bpass ?phrase\s*[:=]\s*(?:\w+[ -]){3,}\w+")
+_IN_URL = late(r"\b[a-z][a-z0-9+.-]*://[^\s/:@]*:[^\s/@]+@", regex.IGNORECASE)
+_NAMED = late(
     r"(?:pass(?:word|code|phrase|wort)|pwd|kennwort|mot de passe|contraseña|senha|palavra-passe"
     r"|(?:api|access|secret|private|auth|account)[ _-]?(?:key|token)|bearer|client[ _-]?secret|secret|token"
     r"|pin(?:[ -]?(?:code|number))?|cvv|cvc|tan)"
@@ -39,9 +40,9 @@ _NAMED = regex.compile(
     r"(?=(?P<stop>\s*(?:[.,;!?)]|$))?)",
     regex.IGNORECASE,
 )
-_LINK = regex.compile(r"(?:is|was|ist|est|es|é|=|:|->)\s*[\"'`“„«]?$", regex.IGNORECASE)
-_DIGITS = regex.compile(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d.,-]*\d)")
-_RANDOM = regex.compile(r"(?<![\w/.-])(?:[A-Za-z0-9+_-]{24,}={0,2}(?![\w/-])|[A-Za-z0-9+/]{40,}={0,2}(?![\w/-]))")
+_LINK = late(r"(?:is|was|ist|est|es|é|=|:|->)\s*[\"'`“„«]?$", regex.IGNORECASE)
+_DIGITS = late(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d.,-]*\d)")
+_RANDOM = late(r"(?<![\w/.-])(?:[A-Za-z0-9+_-]{24,}={0,2}(?![\w/-])|[A-Za-z0-9+/]{40,}={0,2}(?![\w/-]))")
 
 _ORDINARY: Final = words_in(
     "weak strong wrong right safe unsafe expired required correct incorrect secret unknown known lost gone reset "

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-import regex
-
 from dream.guards.dates import read_dates
 from dream.guards.folding import one_form
 from dream.guards.languages import MARKERS, language_of, language_of_all
+from dream.guards.late import late
 from dream.guards.literals import read_identifiers, read_verbatim
 from dream.guards.memo import TEXTS, Memo
 from dream.guards.names import lower_case_keys, read_names
@@ -20,7 +19,7 @@ from dream.guards.specific import Kind, Page, Specific, distinct
 from dream.guards.times import read_times
 from dream.guards.vocabulary import Vocabulary
 
-_SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？\n]")
+_SENTENCE_END = late(r"[.!?](?=\s)|[。！？\n]")
 _MEASURES = frozenset({Kind.NUMBER, Kind.DATE, Kind.TIME})
 
 

@@ -10,6 +10,7 @@ import regex
 
 from dream.guards.calendar_words import CHINESE_WEEKDAYS, JAPANESE_WEEKDAYS, SHORT_WEEKDAYS, WEEKDAYS
 from dream.guards.folding import fold
+from dream.guards.late import late
 from dream.guards.memo import WORDS, Memo
 from dream.guards.specific import Kind, Page
 
@@ -17,7 +18,7 @@ _HALF = r"(?P<half>[ap]\.?\s?m\b\.?)"
 _BEFORE = r"(?:(?P<early>上午|早上|凌晨|午前|오전)|(?P<late>下午|晚上|午後|오후))?"
 _EDGE = r"(?<![\d.,:])"
 _PATTERNS: Final = tuple(
-    regex.compile(pattern, regex.IGNORECASE)
+    late(pattern, regex.IGNORECASE)
     for pattern in (
         rf"{_EDGE}(?P<h>\d{{1,2}})(?:[:.h](?P<m>\d\d))?(?::(?P<s>\d\d))?\s?{_HALF}",
         rf"{_BEFORE}\s?(?<![\d.,:])(?P<h>\d{{1,2}}):(?P<m>\d\d)(?::(?P<s>\d\d))?(?![\d:])(?:\s?(?:Uhr|h)\b)?",
@@ -26,11 +27,11 @@ _PATTERNS: Final = tuple(
         rf"{_BEFORE}(?<!\d)(?P<h>\d{{1,2}})\s?[点點时時시](?!間|间)(?:\s?(?P<m>\d{{1,2}})\s?[分분]|(?P<thirty>半))?",
     )
 )
-_SHORT_HOUR = regex.compile(r"(?<![\d.,:])(?P<h>\d{1,2})h(?!\w)")
+_SHORT_HOUR = late(r"(?<![\d.,:])(?P<h>\d{1,2})h(?!\w)")
 _SPOKEN: Final = {"noon": 720, "midday": 720, "midnight": 0, "meio-dia": 720, "mittag": 720, "mediodía": 720}
-_SPOKEN_WORD = regex.compile(rf"(?<!\p{{L}})(?:{'|'.join(_SPOKEN)})(?!\p{{L}})", regex.IGNORECASE)
-_WEEKDAY_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:-feira)?")
-_CJK_WEEKDAY = regex.compile(r"(?:周|週|星期|礼拜)(?P<zh>[一二三四五六日天])|(?P<ja>[月火水木金土日])曜日?")
+_SPOKEN_WORD = late(rf"(?<!\p{{L}})(?:{'|'.join(_SPOKEN)})(?!\p{{L}})", regex.IGNORECASE)
+_WEEKDAY_WORD = late(r"\p{L}[\p{L}\p{M}]*(?:-feira)?")
+_CJK_WEEKDAY = late(r"(?:周|週|星期|礼拜)(?P<zh>[一二三四五六日天])|(?P<ja>[月火水木金土日])曜日?")
 
 
 def read_times(page: Page) -> None:

@@ -4,6 +4,8 @@ from typing import Final
 
 import regex
 
+from dream.guards.late import late
+
 # A tilde stands for a space.
 _STEMS: Final = r"""
     passw(?:or|ör)[dt] passcode passphrase kennwort mot~de~passe contraseña contrasena clave~de~acceso senha
@@ -26,7 +28,7 @@ _STEMS: Final = r"""
     salary gehalt salaire salario salário tax(?:es|\b) steuer impôt impuesto imposto mortgage hypothek loan\b kredit
     euros?\b dollars?\b
 """
-_TOUCHY: Final = regex.compile(
+_TOUCHY: Final = late(
     rf"(?<![\p{{Latin}}\p{{Cyrillic}}])(?:{'|'.join(_STEMS.split()).replace('~', ' ')})|[€$£¥₹₩]", regex.IGNORECASE
 )
 
