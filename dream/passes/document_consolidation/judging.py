@@ -17,6 +17,7 @@ from dream.passes.document_consolidation.answer import GivenEdit, Op
 from dream.passes.document_consolidation.faithful import are_related, compare, compare_pattern
 from dream.passes.document_consolidation.memory import Piece
 from dream.passes.document_consolidation.operations import Sheet
+from dream.passes.unfaithful import Unfaithful
 from dream.passes.words import terms_of
 
 
@@ -39,21 +40,6 @@ class Approved:
     target: Piece | None = None
     reason: str = ""
     mark: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unfaithful:
-    """A text that would be taken but for what it lost or made up.
-
-    Args:
-        place: The number of its edit.
-        coverage: What it lost and made up.
-        refusal: Why it is not taken.
-    """
-
-    place: int
-    coverage: Coverage
-    refusal: Refusal
 
 
 @dataclass(slots=True)

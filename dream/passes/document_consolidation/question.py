@@ -1,18 +1,17 @@
 """What the model is asked: the host's own words on the form of the answer, and the items as data."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
-from dream.guards.specific import Specific
 from dream.passes.document_consolidation.answer import Op
-from dream.passes.document_consolidation.judging import Unfaithful
 from dream.passes.document_consolidation.memory import Piece
 from dream.passes.lines import CONTEXT_ONLY
 from dream.passes.prompting import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
+from dream.passes.unfaithful import Unfaithful, fault_lines
 
 DIRECTIVE: Final = "memory-md"
 
@@ -89,12 +88,4 @@ def question(context: ModelContext, lines: Iterable[str], purpose: str) -> ChatR
 
 def complaint(context: ModelContext, faults: Iterable[Unfaithful]) -> str:
     """Return what is wrong with edits of an answer, and the request to give it again."""
-    lines = [
-        f"[{fault.place}] lost={_told(fault.coverage.lost)} made-up={_told(fault.coverage.invented)}"
-        for fault in faults
-    ]
-    return f"{_REPAIR}\n\n{fenced(context.marker, 'Edits:', lines)}"
-
-
-def _told(details: Sequence[Specific]) -> str:
-    return quoted("; ".join(str(detail) for detail in details)) if details else "nothing"
+    return f"{_REPAIR}\n\n{fenced(context.marker, 'Edits:', fault_lines(faults))}"

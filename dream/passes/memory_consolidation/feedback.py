@@ -18,8 +18,8 @@ from dream.passes.lines import feedback_line, feedback_text, handles
 from dream.passes.memory_consolidation.answer import SaveItem, is_clean
 from dream.passes.memory_consolidation.desk import Desk, is_under
 from dream.passes.memory_consolidation.faithful import unfaithful
-from dream.passes.memory_consolidation.saving import Unfaithful
 from dream.passes.protocol import ModelContext
+from dream.passes.unfaithful import Unfaithful
 
 ANTI_PATTERNS: Final = "anti-patterns"
 """The category of what was learned from mistakes, with the domain below it."""

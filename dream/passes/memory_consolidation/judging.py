@@ -23,9 +23,10 @@ from dream.passes.memory_consolidation.retiring import (
     judge_dropping,
     judge_superseding,
 )
-from dream.passes.memory_consolidation.saving import Judgement, Unfaithful, judge_saving
+from dream.passes.memory_consolidation.saving import Judgement, judge_saving
 from dream.passes.memory_consolidation.sheet import Sheet
 from dream.passes.protocol import ModelContext
+from dream.passes.unfaithful import Unfaithful
 from dream.passes.words import CUTTER
 
 Twins = Mapping[str, tuple[MemoryEntry, ...]]

@@ -5,10 +5,9 @@ from typing import Final
 
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
-from dream.guards.specific import Specific
-from dream.passes.memory_consolidation.saving import Unfaithful
-from dream.passes.prompting import build_request, fenced, quoted
+from dream.passes.prompting import build_request, fenced
 from dream.passes.protocol import ModelContext
+from dream.passes.unfaithful import Unfaithful, fault_lines
 
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
 _SAVE: Final = {
@@ -97,12 +96,4 @@ def about_feedback(context: ModelContext, names: Sequence[str], purpose: str, li
 
 def complaint(context: ModelContext, faults: Iterable[Unfaithful]) -> str:
     """Return what is wrong with items of an answer, and the request to give it again."""
-    lines = [
-        f"[{fault.place}] lost={_told(fault.coverage.lost)} made-up={_told(fault.coverage.invented)}"
-        for fault in faults
-    ]
-    return f"{_REPAIR}\n\n{fenced(context.marker, 'Items:', lines)}"
-
-
-def _told(details: Sequence[Specific]) -> str:
-    return quoted("; ".join(str(detail) for detail in details)) if details else "nothing"
+    return f"{_REPAIR}\n\n{fenced(context.marker, 'Items:', fault_lines(faults))}"

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import combinations
 
 from agentcore.domain.memory import MemoryEntry
@@ -11,7 +10,6 @@ from agentcore.domain.text import clean_category, clean_content, fold_key, norma
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.coverage import Coverage
 from dream.passes.memory_consolidation.answer import SaveItem, is_clean
 from dream.passes.memory_consolidation.desk import Desk
 from dream.passes.memory_consolidation.faithful import compare, unfaithful
@@ -19,22 +17,7 @@ from dream.passes.memory_consolidation.giving_way import CloseCall, may_give_way
 from dream.passes.memory_consolidation.merging import Draft, merge_into, merge_new, rewrite
 from dream.passes.memory_consolidation.operations import Saving
 from dream.passes.memory_consolidation.sheet import Sheet
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unfaithful:
-    """A text that would be taken but for what it lost or made up.
-
-    Args:
-        place: Its index in `toSave`.
-        coverage: What it lost and made up.
-        refusal: Why it is not taken.
-    """
-
-    place: int
-    coverage: Coverage
-    refusal: Refusal
-
+from dream.passes.unfaithful import Unfaithful
 
 Judgement = ChangeSet | Refusal | CloseCall | Unfaithful | None
 
