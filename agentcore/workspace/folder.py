@@ -3,7 +3,8 @@
 import os
 import stat
 import tempfile
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -126,19 +127,14 @@ class WorkspaceFolder:
             UnwritableDocumentError: the disk refused.
         """
         path = self.path(name)
-        try:
+        with _told_in_words(name):
             draft = _draft(path, text.encode())
-        except OSError as error:
-            raise UnwritableDocumentError(name=name, problem=_told(error)) from None
-        try:
-            if self.read(name).hash != over:
-                raise DocumentChangedError(name=name)
-            draft.replace(path)
-            _flush_folder(path.parent)
-        except OSError as error:
-            raise UnwritableDocumentError(name=name, problem=_told(error)) from None
-        finally:
-            draft.unlink(missing_ok=True)
+            try:
+                self._require_unchanged(name, over)
+                draft.replace(path)
+                _flush_folder(path.parent)
+            finally:
+                draft.unlink(missing_ok=True)
         return sha256(text.encode()).hexdigest()
 
     def remove(self, name: str, *, over: str) -> None:
@@ -150,13 +146,23 @@ class WorkspaceFolder:
             UnwritableDocumentError: the disk refused.
         """
         path = self.path(name)
-        try:
-            if self.read(name).hash != over:
-                raise DocumentChangedError(name=name)
+        with _told_in_words(name):
+            self._require_unchanged(name, over)
             path.unlink()
             _flush_folder(path.parent)
-        except OSError as error:
-            raise UnwritableDocumentError(name=name, problem=_told(error)) from None
+
+    def _require_unchanged(self, name: str, over: str | None) -> None:
+        if self.read(name).hash != over:
+            raise DocumentChangedError(name=name)
+
+
+@contextmanager
+def _told_in_words(name: str) -> Generator[None]:
+    """Say in a sentence what the disk refuses about a document."""
+    try:
+        yield
+    except OSError as error:
+        raise UnwritableDocumentError(name=name, problem=_told(error)) from None
 
 
 def _draft(path: Path, content: bytes) -> Path:

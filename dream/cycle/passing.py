@@ -228,5 +228,5 @@ async def isolated(run: PassRun) -> PassReport:
         return await run.failed(error)  # it proposed what the stores refuse, such as a name that is taken
     except StorageError:
         raise  # the database failed, not the pass: nothing can be written, the run stays open to be resumed
-    except Exception as error:  # noqa: BLE001 - the pass boundary, one of the two places that catch everything
+    except Exception as error:  # noqa: BLE001 - the pass boundary: one pass's failure must not end the run
         return await run.failed(error)
