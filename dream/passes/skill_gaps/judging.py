@@ -52,7 +52,7 @@ def judged(drafts: Sequence[SkillDraft], terms: Terms) -> tuple[list[ChangeSet],
     for draft in drafts:
         verdict = _skill(draft, terms, names)
         if isinstance(verdict, Refusal):
-            refused.append(verdict)
+            refused.append(verdict.at(draft.place + 1))
             continue
         names.add(verdict.name)
         sessions = len({terms.shown[handle].turn.session_id for handle in draft.sources})
