@@ -73,6 +73,8 @@ class History(StrEnum):
     """The change feed."""
     PROPOSALS = "expired_proposals"
     """Changes that waited for a person, and nobody decided in time."""
+    REFUSED = "refused_texts"
+    """Texts that were refused."""
 
 
 @dataclass(frozen=True, slots=True)
