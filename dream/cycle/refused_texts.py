@@ -15,7 +15,8 @@ _NEVER = frozenset({Refused.SECRET, Refused.FORGOTTEN})
 def kept_texts(unit: UnitOfWork, pass_name: str, refused: Sequence[Refusal]) -> list[RefusedText]:
     """Return the texts among refusals that may be kept: of the others the report has the code.
 
-    No secret is kept, nothing that a person asked to forget, and nothing that cites what is gone meanwhile.
+    No secret is kept, nothing that a person asked to forget, and nothing that cites what is gone, or may not be learnt
+    from any more.
     """
     told = [one for one in refused if one.text and one.code not in _NEVER and secret_in(one.text) is None]
     if not told:
@@ -38,5 +39,6 @@ def kept_texts(unit: UnitOfWork, pass_name: str, refused: Sequence[Refusal]) -> 
 
 
 def _present(unit: UnitOfWork, record_ids: Sequence[str]) -> set[str]:
-    stores = (unit.turns, unit.entries, unit.feedback, unit.skills)
+    view = unit.learnable
+    stores = (view.turns, view.entries, view.feedback, view.skills)
     return {record.id for store in stores for record in store.get_many(record_ids)}

@@ -6,7 +6,8 @@ from typing import Any
 
 import orjson
 import pytest
-from dreaming import DAY, World
+from dreaming import DAY, World, codes
+from skilled import Library, handle_of
 from talking import answering, talk
 
 from agentcore.stores.protocols import Origin
@@ -14,6 +15,7 @@ from agentcore.stores.sql.transaction import Transaction
 from dream.domain.refused import RefusedText
 from dream.options import DreamOptions, RetentionOptions
 from dream.passes.fact_mining import FactMining
+from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.retention import Retention
 
 SAID = ("I pay 640 euros for my flat in Porto.", "My cat is called Miso.")
@@ -113,6 +115,36 @@ async def test_another_scope_keeps_its_own(world: World):
     (entry,) = await world.add("Miso is ill.")
     await world.memory.forget(entry.id)
     assert (await kept(world), await kept(other)) == ([], ["Miso is ill."])
+
+
+async def test_a_refused_merge_is_told_whole_with_the_entries_it_cites(world: World):
+    sources = await world.add("Ana rents a flat in Porto since 2019.", "Ana pays 640 euros for her flat.")
+    lossy = "Ana rents a flat in Porto and pays 640 euros for it."
+    item = {"content": lossy, "category": None, "tags": [], "importance": None, "sourceIds": ["e1", "e2"]}
+    given = orjson.dumps({"toDelete": [], "toSave": [item]}).decode()
+    await answering(world, given, given).run_passes(MemoryConsolidation())
+    (run,) = await world.dreams.runs()
+    (told,) = await world.dreams.refused_texts(run.run_id)
+    wanted = ("lost_detail", lossy, {one.id for one in sources})
+    assert (told.code, told.text, set(told.cites)) == wanted
+    await world.memory.forget(sources[0].id)
+    assert await kept(world) == []
+
+
+async def test_a_refused_rewrite_of_a_skill_is_told_whole(world: World):
+    library = Library(world)
+    skill = await library.skill("mail/digest", "1. Open the inbox.\n2. Run `digest --all`.")
+    await library.skill("mail/send", "1. Open the outbox.\n2. Run `send --now`.")
+
+    def lossy(prompt: str) -> dict[str, Any]:
+        saved = {"name": "mail/digest", "summary": "Digest mail", "content": "1. Open the inbox.", "seeAlso": []}
+        return {"toSave": [saved | {"sourceNames": [handle_of(prompt, "mail/digest")]}], "toDelete": []}
+
+    report = await library.consolidate(lossy)
+    assert codes(report) == ["lost_detail"]
+    (run,) = await world.dreams.runs()
+    (told,) = await world.dreams.refused_texts(run.run_id)
+    assert (told.text, told.cites) == ("mail/digest\nDigest mail\n1. Open the inbox.", (skill.id,))
 
 
 async def test_it_is_removed_after_thirty_days(world: World):
