@@ -9,6 +9,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.coverage import Coverage, Superseded, coverage
 from dream.guards.specific import Kind, Specific, distinct
+from dream.passes.conflicts import is_later
 from dream.passes.memory_consolidation.desk import Desk
 
 
@@ -29,12 +30,11 @@ def compare(
         superseded=[
             Superseded(
                 content=old.content,
-                said_at=old.last_seen_at,
+                is_older=is_later(desk.evidence([old]), desk.evidence(sources), desk.as_of),
                 correction=confirmed.content if confirmed and old.trust < Trust.CONFIRMED else None,
             )
             for old in gives_way
         ],
-        merged_at=max(source.last_seen_at for source in sources),
     )
     return replace(found, lost=distinct((*found.lost, *_passed_over(desk, content, sources))))
 
