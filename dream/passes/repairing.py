@@ -22,14 +22,13 @@ T = TypeVar("T")
 REMEDIES: Final[Mapping[str, str]] = {
     Refused.INVENTED_DETAIL: "say only what the cited records say, and cite every record that the text rests on",
     Refused.QUOTE_NOT_FOUND: "copy the quote, letter by letter, from one of the cited records",
-    Refused.NO_SOURCES: "cite the records that say it, at least one of them new",
     Refused.NOT_EVIDENCE: "cite the new turn in which the user says it or affirms it, if there is one",
     Refused.INVALID_CONTENT: "give every field that was asked for, the text as one short statement",
 }
-"""What can be put right by wording, quoting or citing anew, and how.
+"""What can be put right by wording, quoting or citing anew, and how; the guards can tell whether it was.
 
-All else is final: the records do not bear it out however it is worded (too few citations), a person or a rule stands
-against it (secret, forgotten, undone, protected), or the model was not shown what it names.
+All else is final. A person or a rule stands against it (secret, forgotten, undone, protected), the model was not shown
+what it names, or it cites nothing new or too little: who is asked for one citation more finds one that proves nothing.
 """
 
 _NUMBER: Final = "item"

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
-from dreaming import World, codes
+from dreaming import DAY, World, codes
 from skilled import Library, turn_of
 from talking import answering, talk
 
@@ -135,6 +135,7 @@ SECRET = {**RENT, "content": "Ana's password is hunter2hunter2!", "quote": "I pa
     ("item", "code"),
     [
         ({**RENT, "sourceTurns": ["t99"]}, Refused.UNKNOWN_HANDLE),
+        ({**RENT, "sourceTurns": []}, Refused.NO_SOURCES),
         (SECRET, Refused.SECRET),
         ({**SECRET, "quote": "nobody said so"}, Refused.QUOTE_NOT_FOUND),
         ({**RENT, "category": "active-plans/rent"}, Refused.PROTECTED_CATEGORY),
@@ -144,6 +145,15 @@ async def test_what_no_wording_can_put_right_is_not_asked_for_again(world: World
     await talk(world, *SAID)
     report, requests = await mined(world, facts(CAT, item))
     assert (len(requests), codes(report)) == (1, [code])
+
+
+async def test_an_item_that_cites_nothing_new_is_not_asked_for_another_citation(world: World):
+    await talk(world, *SAID)
+    await mined(world, facts(CAT))
+    await talk(world, "Good night.", occurred_at=world.clock.now() + DAY)
+    report, requests = await mined(world, facts({**RENT, "sourceTurns": ["t2"]}))
+    assert "read-before" in requests[0].messages[1].content
+    assert (len(requests), codes(report)) == (1, [Refused.NO_SOURCES])
 
 
 async def test_a_forgotten_text_is_not_asked_for_again(world: World):
