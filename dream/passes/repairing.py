@@ -20,7 +20,7 @@ from dream.passes.protocol import ModelContext
 T = TypeVar("T")
 
 REMEDIES: Final[Mapping[str, str]] = {
-    Refused.INVENTED_DETAIL: "say only what the cited records say, and cite every record that the text rests on",
+    Refused.INVENTED_DETAIL: "no cited record says what is named: say it as they do, or cite all it rests on",
     Refused.QUOTE_NOT_FOUND: "copy the quote, letter by letter, from one of the cited records",
     Refused.NOT_EVIDENCE: "cite the new turn in which the user says it or affirms it, if there is one",
     Refused.INVALID_CONTENT: "give every field that was asked for, the text as one short statement",
