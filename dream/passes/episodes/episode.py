@@ -112,7 +112,16 @@ def episode_of(item: Item, evidence: Evidence, terms: Terms) -> Episode | Refusa
     refusal = (
         secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote)
         or protected(item.label, category, terms)
-        or made_up(item.label, content, category, said=said, told=told, partners=evidence.partners, terms=terms)
+        or made_up(
+            item.label,
+            content,
+            category,
+            said=said,
+            told=told,
+            partners=evidence.partners,
+            terms=terms,
+            near=evidence.near,
+        )
     )
     if refusal is not None:
         return refusal
