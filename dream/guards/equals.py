@@ -4,7 +4,6 @@ They back another text that has them, and are demanded of none.
 """
 
 from datetime import date
-from itertools import pairwise
 from typing import Final, NamedTuple, cast
 
 import regex
@@ -16,13 +15,28 @@ from dream.guards.numerals import CLOCK, Quantity, unit_named
 from dream.guards.specific import Kind, Page, Specific
 
 _NEXT: Final = {"h": "min", "hour": "min", "min": "s"}
-_CLOCK = late(r"(?P<h>\d{1,2}):(?P<m>\d\d)")
+_CLOCK = late(r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::(?P<s>\d\d))?")
+_DIGITS = late(r"[1-9]\d?")
 _FRENCH_CLOCK = late(r"(?P<h>\d{1,2})\s?h\s?(?P<m>\d\d)")
 _AT: Final = (
     "before|after|at|by|until|till|from|around|to|past|vor|nach|um|ab|bis|gegen|von|avant|après|à|dès|vers|jusqu'à|de"
-    "|las|às|as|les|alle|dalle|le|voor|na|om|tot|vanaf|rond|hasta|até"
+    "|las|às|as|das|les|alle|dalle|delle|le|voor|na|om|tot|vanaf|rond|hasta|até"
 )
 _HOUR = late(rf"(?<!\p{{L}})(?:{_AT})\s(?P<h>\d{{1,2}}|\p{{L}}+)(?![\p{{L}}\d]|[.,:/-]\d|\s?[:%°])", regex.IGNORECASE)
+_MINUTES_PAST: Final = {
+    "half past": 30,
+    "quarter past": 15,
+    "quarter to": -15,
+    "halb": -30,
+    "viertel nach": 15,
+    "viertel vor": -15,
+    "half": -30,
+    "kwart over": 15,
+    "kwart voor": -15,
+}
+_PAST = late(
+    rf"(?<!\p{{L}})(?P<past>{'|'.join(_MINUTES_PAST)})\s(?P<h>\d{{1,2}}|\p{{L}}+)(?![\p{{L}}\d])", regex.IGNORECASE
+)
 _SET = late(rf"(?<!\p{{L}})(?:{_AT})\s$", regex.IGNORECASE)
 _UNIT = "|".join(sorted((unit for unit in UNITS if unit.isalpha() and len(unit) > 2), key=len, reverse=True))
 _HALF = r"(?:a half|half|demie?|medi[ao]|mei[ao]|mezz[ao])"
@@ -33,7 +47,9 @@ _ONE = late(
     regex.IGNORECASE,
 )
 _ONCE = late(
-    r"(?<!\p{L})(?:one|once|einmal|une fois|una vez|uma vez|una volta|één keer|een keer)(?!\p{L})", regex.IGNORECASE
+    r"(?<!\p{L})(?:one|once|first|einmal|erste[nrms]?|une fois|premi[eè]re?|una vez|primer[oa]?|uma vez|primeir[oa]"
+    r"|una volta|prim[oa]|[eé][eé]n keer|eerste)(?!\p{L})",
+    regex.IGNORECASE,
 )
 _AND_A_HALF = late(
     rf"(?<!\p{{L}})(?P<n>\d{{1,3}}|\p{{L}}+?)(?:\s|-|(?<=un)')"
@@ -64,6 +80,8 @@ _DAY: Final = 24 * 60 * 60
 def read_equals(page: Page) -> None:
     """Find the other forms of the numbers, dates and times of a page, once these are found."""
     _add_up(page)
+    _ones(page)
+    page.found.sort(key=lambda found: found[0])
     for start, item in page.found:
         if item.kind is Kind.TIME:
             _of_time(page, start, item)
@@ -72,19 +90,21 @@ def read_equals(page: Page) -> None:
         elif item.kind is Kind.NUMBER:
             _of_number(page, item)
     _hours(page)
-    _ones(page)
 
 
 def _of_time(page: Page, start: int, item: Specific) -> None:
     seconds = cast("int", item.key)
     if seconds % 3600 == 0:
         hour = seconds // 3600
-        for one in {hour, hour % 12 or 12, hour or 24}:
-            page.imply(Kind.NUMBER, item.text, Quantity((str(one),), CLOCK))
+        for one in {str(hour), *_DIGITS.findall(item.text)[:1]}:
+            page.imply(Kind.NUMBER, item.text, Quantity((one,), CLOCK))
     lasted = _CLOCK.fullmatch(item.text) or _FRENCH_CLOCK.fullmatch(item.text)
     if lasted is None or _SET.search(page.original[max(0, start - 10) : start]):
         return
     first, second = int(lasted["h"]), int(lasted["m"])
+    if ":" in item.text and lasted["s"]:
+        page.imply(Kind.NUMBER, item.text, Quantity((str(first * 3600 + second * 60 + int(lasted["s"])),), "s"))
+        return
     for small in ("min", "s") if ":" in item.text else ("min",):
         page.imply(Kind.NUMBER, item.text, Quantity((str(first * 60 + second),), small))
 
@@ -124,24 +144,30 @@ def _add_up(page: Page) -> None:
             _Part(*match.span(), Quantity(("1",), unit_named(match["unit"])), None)
             for match in _ONE.finditer(page.original)
         ]
-    added: list[tuple[int, Specific]] = []
-    for one, other in pairwise(sorted(parts, key=lambda part: part.start)):
-        whole = _sum(one, other, page.original[one.end : other.start])
-        if whole is None:
+    before: _Part | None = None
+    for part in sorted(parts, key=lambda part: part.start):
+        whole = _sum(before, part, page.original[before.end : part.start]) if before else None
+        if before is None or whole is None:
+            before = part
             continue
-        text = page.original[one.start : other.end]
-        page.found = [found for found in page.found if found not in (one.found, other.found)]
-        added.append((one.start, Specific(Kind.NUMBER, text[:200], Quantity((str(whole),), other.quantity.unit))))
-        page.imply(Kind.TIME, text, whole * 60 % _DAY)
-    page.found = sorted([*page.found, *added], key=lambda found: found[0])
+        text = page.original[before.start : part.end]
+        quantity = Quantity((str(whole),), part.quantity.unit)
+        added = (before.start, Specific(Kind.NUMBER, text[:200], quantity))
+        page.found = [found for found in page.found if found not in (before.found, part.found)]
+        page.found.append(added)
+        page.imply(Kind.TIME, text, whole * (60 if quantity.unit == "min" else 1) % _DAY)
+        if quantity.unit == "s":
+            page.imply(Kind.TIME, text, whole * 60 % _DAY)
+        before = _Part(before.start, part.end, quantity, added)
+    page.found.sort(key=lambda found: found[0])
 
 
 def _sum(one: _Part, other: _Part, gap: str) -> int | None:
     large, small = one.quantity, other.quantity
-    if _NEXT.get(large.unit or "") != small.unit or len(gap) > 5 or not _JOINS.fullmatch(gap):
+    if large.unit not in _NEXT or _NEXT[large.unit] != small.unit or len(gap) > 5 or not _JOINS.fullmatch(gap):
         return None
     first, second = large.values[0], small.values[0]
-    if not (first.isdecimal() and second.isdecimal() and len(first) < 4 and len(second) < 3):
+    if not (first.isdecimal() and second.isdecimal() and len(first) < 5 and len(second) < 3):
         return None
     return int(first) * 60 + int(second) if int(second) < 60 else None
 
@@ -150,11 +176,20 @@ _JOINS = late(rf"[\s,]*(?:{_AND}\s)?", regex.IGNORECASE)
 
 
 def _hours(page: Page) -> None:
-    for match in _HOUR.finditer(page.original):
-        said = match["h"].casefold()
-        hour = int(said) if said.isdecimal() else WORDS[page.language].get(said, 99)
-        if hour <= 24:
+    for match in _HOUR.finditer(page.original, overlapped=True):
+        hour = _hour(match["h"], page.language)
+        if hour is not None:
             page.imply(Kind.TIME, match.group(), hour % 24 * 3600)
+    for match in _PAST.finditer(page.original):
+        hour = _hour(match["h"], page.language)
+        if hour is not None:
+            minutes = _MINUTES_PAST[" ".join(match["past"].casefold().split())]
+            page.imply(Kind.TIME, match.group(), (hour * 60 + minutes) * 60 % _DAY)
+
+
+def _hour(said: str, language: str) -> int | None:
+    hour = int(said) if said.isdecimal() else {**ONES[language], **WORDS[language]}.get(said.casefold(), 99)
+    return hour if hour <= 24 else None
 
 
 def _ones(page: Page) -> None:
@@ -168,9 +203,18 @@ def _ones(page: Page) -> None:
         ones = {"a": 1, "an": 1, **ONES[page.language], **WORDS[page.language]}
         whole = int(said) if said.isdecimal() else ones.get(said)
         if whole is not None:
-            page.imply(Kind.NUMBER, match.group(), Quantity((f"{whole}.5",), unit_named(match["unit"])))
+            unit = "year" if match["unit"] == "an" else unit_named(match["unit"])
+            _take(page, match, Quantity((f"{whole}.5",), unit))
     for minutes, pattern in _MINUTES:
-        if pattern.search(page.original):
-            page.imply(Kind.NUMBER, str(minutes), Quantity((str(minutes),), "min"))
+        for match in pattern.finditer(page.original):
+            _take(page, match, Quantity((str(minutes),), "min"))
     if _HALF_YEAR.search(page.original):
         page.imply(Kind.NUMBER, "6", Quantity(("6",), "month"))
+
+
+def _take(page: Page, match: "regex.Match[str]", quantity: Quantity) -> None:
+    """Read what a match covers as one number, in place of those that were found in it."""
+    start, end = match.span()
+    inside = [place for place, item in page.found if item.kind is Kind.NUMBER and start <= place < end]
+    page.found = [found for found in page.found if found[1].kind is not Kind.NUMBER or found[0] not in inside]
+    page.add(Kind.NUMBER, start, end, quantity)

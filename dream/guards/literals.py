@@ -101,8 +101,6 @@ def identifier_key(word: str) -> str:
 
 
 def _is_identifier(word: str) -> bool:
-    if _VERSION.fullmatch(_TIGHT.sub("", fold(word))) and word[0].isalpha():
-        return True
     if word.isalpha() or _GROUPED.fullmatch(word):
         return _HUMP.search(word) is not None
     if "/" in word:
@@ -113,6 +111,6 @@ def _is_identifier(word: str) -> bool:
     if word.replace(".", "").replace("-", "").isdigit():
         return False
     letters = any(character.isalpha() for character in word)
-    if (digits and letters) or ("_" in word and letters):
+    if letters and (digits or "_" in word):
         return True
     return bool(_HUMP.search(word) or (_FILE_ENDING.fullmatch(word) and word.casefold() not in _GLUED))

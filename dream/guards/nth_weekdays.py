@@ -37,6 +37,7 @@ def pattern() -> "regex.Pattern[str]":
     return late(
         rf"(?<![\p{{L}}\d])(?:(?P<place>{'|'.join(_PLACES)})|(?P<number>[1-5])(?:st|nd|rd|th|er|eme|e|\.|º|ª|o|a)?)\s+"
         rf"(?P<weekday>{days})(?:\s+(?:of|in|im|des|de|du|do|del|di|van|op)|\s+d'|\s+d’)?(?:\s+(?:the|de|la|le))?\s*"
+        r"(?:(?:monats?|month of|mois de|mes de|mese di|maand)\s+)?"
         rf"(?:(?P<month>{months})(?:,?\s+(?:de\s+|of\s+|del\s+)?(?P<year>\d{{4}}))?|(?P<next>{_NEXT})|(?P<this>{_THIS}))"
         r"(?![\p{L}\d])",
         regex.IGNORECASE,

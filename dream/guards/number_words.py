@@ -173,6 +173,13 @@ g g gram grams gramm gramme grammes gramo gramos grama gramas grammo grammi
 mg mg milligram milligrams milligramm milligramme milligrammes miligramo miligramos miligrama miligramas
 mg milligrammo milligrammi
 lb lb lbs
+pound pound pounds
+t t ton tons tonne tonnes tonnen tonelada toneladas tonnellate ton
+yd yd yard yards
+gal gal gallon gallons
+pint pint pints
+acre acre acres
+ha ha hectare hectares hektar hectárea hectáreas
 oz oz ounce ounces
 l l litre litres liter liters litern litro litros litri
 cl cl centilitre centilitres centiliter centilitro centilitros

@@ -210,5 +210,13 @@ def _amounts(quantity: Quantity) -> Iterable[tuple[str, Fraction]]:
 
 
 _NONE: Final = frozenset[str]()
-_LIKE: Final = {"h": {CLOCK}, "°c": {"degree"}, "°f": {"degree"}, "degree": {"°c", "°f"}}
+_LIKE: Final = {
+    "h": {CLOCK},
+    "lb": {"pound"},
+    "gbp": {"pound"},
+    "pound": {"lb", "gbp"},
+    "°c": {"degree"},
+    "°f": {"degree"},
+    "degree": {"°c", "°f"},
+}
 """Units that stand for others: `14 h` for an hour on the clock, degrees for those of either scale."""

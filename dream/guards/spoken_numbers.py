@@ -11,6 +11,14 @@ _ENDINGS: Final = ("jährigen", "jähriger", "jähriges", "jährigem", "jährige
 _HALVES: Final = {"anderthalb": "1.5", "eineinhalb": "1.5", "anderhalf": "1.5", "anderhalve": "1.5"}
 _HALF_ENDINGS: Final = {"de": ("einhalb",), "nl": ("eneenhalf", "ëneenhalf", "eneenhalve", "ëneenhalve")}
 
+_HUNDREDS: Final = frozenset({"hundert", "honderd", "cento"})
+_JOINED: Final = {
+    "de": ("tausend", "hundert"),
+    "nl": ("duizend", "honderd"),
+    "it": ("mila", "mille", "cento"),
+}
+"""What German, Dutch and Italian write as one word with the numbers around it."""
+
 
 class Spoken(NamedTuple):
     """A number in words.
@@ -58,11 +66,25 @@ def spoken_numbers(text: str, language: str) -> Iterator[Spoken]:
 
 
 def _value(word: str, language: str) -> int | None:
-    return next((table[language][word] for table in (WORDS, ONES, GREAT) if word in table[language]), None)
+    known = next((table[language][word] for table in (WORDS, ONES, GREAT) if word in table[language]), None)
+    return _hundreds(word, language) if known is None and language in _JOINED else known
+
+
+def _hundreds(word: str, language: str) -> int | None:
+    """Return what `hundertzwanzig` and `duecentomila` are: a number around a hundred or a thousand in it."""
+    for great in _JOINED[language]:
+        head, found, rest = word.partition(great)
+        if not found:
+            continue
+        many = 1 if head in {"", "ein", "een"} else _value(head, language)
+        more = 0 if not rest else _value(rest.removeprefix("und"), language)
+        if many is not None and more is not None and (many < 1_000 or great not in _HUNDREDS):
+            return many * (100 if great in _HUNDREDS else 1_000) + more
+    return None
 
 
 def _begins(word: str, language: str) -> bool:
-    return word in WORDS[language] or word in GREAT[language]
+    return word not in ONES[language]
 
 
 def _continues(run: list[tuple[int, int, int]], value: int, language: str, *, linked: bool) -> bool:
@@ -77,6 +99,8 @@ def _continues(run: list[tuple[int, int, int]], value: int, language: str, *, li
         return False
     if last >= 100:
         return value < 100
+    if last == 10 and language == "fr":
+        return value in {7, 8, 9}
     most = 20 if language == "fr" and last in {20, 60} else 10
     return last >= 20 and last % 10 == 0 and 0 < value < most
 
@@ -120,5 +144,6 @@ def is_spoken(letters: str, language: str) -> bool:
         letters in WORDS[language]
         or letters in GREAT[language]
         or letters in _HALVES
+        or any(great in letters for great in _JOINED.get(language, ()))
         or (language in {"de", "nl"} and letters.endswith((*_ENDINGS, *_HALF_ENDINGS[language])))
     )

@@ -72,7 +72,8 @@ class Standing:
     @cached_property
     def identifiers(self) -> frozenset[str]:
         """The names of things, and whatever together could be one."""
-        return frozenset[str]().union(*map(_identifiers, self._texts))
+        addresses = (_bare_address(str(item.key)) for item in self._items if item.kind is Kind.URL)
+        return frozenset[str]().union(addresses, *map(_identifiers, self._texts))
 
     @cached_property
     def _versions(self) -> frozenset[str]:
@@ -109,6 +110,8 @@ class Standing:
                 stands = str(key) in self.plain
             case Kind.IDENTIFIER:
                 stands = key in self.identifiers or _PRODUCT.sub("", str(key)) in self.words
+            case Kind.URL:
+                stands = _bare_address(str(key)) in self.identifiers
             case Kind.RARE:
                 stands = self._has_rare(str(key))
             case _:
@@ -123,6 +126,11 @@ class Standing:
         if len(key) == 2 and key not in self.uncased:
             return key[0] in self.plain and key[1] in self.plain
         return key in self.uncased or key in self.plain
+
+
+def _bare_address(address: str) -> str:
+    """Return an address as people write it who leave `https://` out."""
+    return identifier_key(address.removeprefix("https://").removeprefix("http://"))
 
 
 def _neighbours(words: Sequence[Word]) -> frozenset[tuple[str, str]]:

@@ -121,12 +121,13 @@ ABOUT: Final = (
 )
 """Words by which a stretch is not counted exactly."""
 FOR_HOW_LONG: Final = (
-    r"for {about}{count} {unit} now",
+    r"(?:for )?{about}{count} {unit} now",
+    r"(?:been|going on) {about}{count} {unit}(?: since)?",
     r"(?:for|over) the (?:last|past) {about}{count} {unit}",
     r"(?<=\b(?:have|has|been|ve)\b[^.!?;\n]{{0,60}}\b)for {about}{count} {unit}",
-    r"(?:since|schon|seit|depuis|ca fait|cela fait|llevo|lleva|llevamos|llevan|desde hace|da|al|sinds) "
-    r"{about}{count} {unit}",
-    r"(?:ha|faz|hace|tem) {about}{count} {unit} que",
+    r"(?:since|schon|seit|depuis|ca fait|cela fait|desde hace|da|al|sinds) {about}{count} {unit}",
+    r"(?:llevo|lleva|llevamos|llevan) {about}{count} {unit}",
+    r"(?:ha|faz|hace|tem|sono|e) {about}{count} {unit} (?:que|che)",
 )
 """How people say since when something has been so."""
 AGO: Final = (
@@ -140,7 +141,7 @@ ORDINAL: Final = r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th)|(?:dia|am|le) (?P<day>\d{1
 """A day of a month that is not named."""
 
 _HALF_YEARS: Final = {
-    "6 months": "half a year|halbes jahr|einem halben jahr|medio ano|meio ano|mezzo anno|half jaar",
+    "6 months": "half a year|(?:ein|einem) halbe[sn] jahr|medio ano|meio ano|mezzo anno|(?:een )?half jaar",
     "18 months": "a year and a half|one and a half years|anderthalb jahren?|eineinhalb jahren?|un an et demi"
     "|(?:un )?ano y medio|(?:um )?ano e meio|un anno e mezzo|anderhalf jaar",
 }

@@ -1,7 +1,8 @@
 """Relative dates: what `last Tuesday` or `vor zwei Wochen` says, given the day on which it was said.
 
 Read in English, German, French, Spanish, Portuguese, Italian and Dutch. Where people disagree about a wording (`next
-Friday` on a Monday), it has several readings; where it says no more than a week, a month or a year, so does its reading.
+Friday` on a Monday), it has several readings; where it says no more than a week, a month or a year, so does its
+reading.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -11,7 +11,7 @@ from agentcore.domain.conversation import Turn
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.passes.conversation.lines import Shown
-from dream.passes.conversation.near import near_texts
+from dream.passes.conversation.near import Near, near_turns
 
 READABLE: Final = frozenset({"user", "assistant"})
 """Roles whose turns are shown: prompts and the output of tools are no conversation."""
@@ -71,14 +71,14 @@ class Evidence:
         quoted: The one that holds the quote.
         quote: The quote on one line, as the model wrote it.
         partners: Names of those whom its turns address or include, as in "you" and "we".
-        near: What the turns beside them say, whose numbers and acronyms a statement may name.
+        near: The turns beside them, whose numbers, dates and acronyms a statement may name.
     """
 
     turns: tuple[Turn, ...]
     quoted: Turn
     quote: str
     partners: tuple[str, ...] = ()
-    near: tuple[str, ...] = ()
+    near: tuple[Near, ...] = ()
 
     @property
     def heard(self) -> tuple[Turn, ...]:
@@ -106,7 +106,7 @@ def evidence_of(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str])
     if isinstance(valid, Refusal):
         return valid
     found = _quoted(claim, valid, partners_of(valid, shown.values()))
-    return found if isinstance(found, Refusal) else replace(found, near=near_texts(valid, shown.values()))
+    return found if isinstance(found, Refusal) else replace(found, near=near_turns(valid, shown.values()))
 
 
 def cited_turns(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str]) -> list[Shown] | Refusal:

@@ -1,6 +1,7 @@
-"""Turns beside those that a statement cites, whose numbers and acronyms it may name."""
+"""Turns beside those that a statement cites, whose numbers, dates and acronyms it may name."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import regex
@@ -14,8 +15,8 @@ from dream.guards.standing import Standing
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.lines import Shown
 
-_BORROWED: Final = frozenset({Kind.NUMBER, Kind.ACRONYM})
-_NEAR: Final = 2
+_BORROWED: Final = frozenset({Kind.NUMBER, Kind.DATE, Kind.TIME, Kind.WEEKDAY, Kind.ACRONYM})
+_AFAR: Final = 2
 """How far away a turn of the same speaker may stand: one of somebody else may lie between."""
 _YES = regex.compile(
     r"\W*(?:yes|yeah|yep|yup|sure|right|exactly|correct|of course|indeed|ja|jawohl|genau|stimmt|oui|ouais|exact|sí|si"
@@ -24,24 +25,46 @@ _YES = regex.compile(
 )
 
 
-def near_texts(cited: Sequence[Shown], shown: Iterable[Shown]) -> tuple[str, ...]:
-    """Return what the turns beside the cited ones say: of the same speaker, and the question that one answers.
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A turn beside the cited ones.
+
+    Args:
+        text: What it says.
+        tells: Whether its numbers, dates and times belong to what is said; else only its acronyms do.
+    """
+
+    text: str
+    tells: bool
+
+
+def near_turns(cited: Sequence[Shown], shown: Iterable[Shown]) -> tuple[Near, ...]:
+    """Return the turns beside the cited ones: of the same speaker, the question that one answers, the one before.
 
     Args:
         cited: Turns that count as evidence.
         shown: All turns of the prompt that are still as they were.
     """
     taken = {one.place for one in cited}
-    others = [one for one in shown if one.place not in taken]
-    return tuple(other.turn.content for other in others if any(_speaks_of(other, one) for one in cited))
+    near: list[Near] = []
+    for other in shown:
+        if other.place in taken or other.turn.generated:
+            continue
+        told = [_tells(other, one) for one in cited if other.turn.session_id == one.turn.session_id]
+        known = [one for one in told if one is not None]
+        if known:
+            near.append(Near(other.turn.content, any(known)))
+    return tuple(near)
 
 
-def _speaks_of(other: Shown, one: Shown) -> bool:
-    if other.turn.session_id != one.turn.session_id or other.turn.generated:
-        return False
-    if (other.turn.role, other.turn.speaker) == (one.turn.role, one.turn.speaker):
-        return other.turn.role == "user" and abs(other.place - one.place) <= _NEAR
-    return other.place == one.place - 1 and one.turn.role == "user" and _answers(one.turn.content, other.turn.content)
+def _tells(other: Shown, one: Shown) -> bool | None:
+    """Tell whether the measures of a turn belong to what another says; None if none of its words do."""
+    apart = abs(other.place - one.place)
+    if other.turn.role == "user" and other.turn.speaker == one.turn.speaker:
+        return True if apart <= _AFAR else None
+    if other.place == one.place - 1 and one.turn.role == "user" and _answers(one.turn.content, other.turn.content):
+        return True
+    return False if apart == 1 and other.turn.role == "user" else None
 
 
 def _answers(reply: str, question: str) -> bool:
@@ -53,8 +76,16 @@ def _answers(reply: str, question: str) -> bool:
     return not denies and not measures_of(reply).of(Kind.NUMBER)
 
 
-def not_near(invented: Iterable[Specific], near: Sequence[str], vocabulary: Vocabulary) -> Iterator[Specific]:
-    """Return those details that no turn beside holds; only numbers and acronyms are looked for there."""
-    beside = Beside.of(near)
-    told = Standing(near, [extract(text, vocabulary, beside=beside) for text in near], vocabulary)
-    return (detail for detail in invented if detail.kind not in _BORROWED or not told.holds(detail))
+def not_near(invented: Iterable[Specific], near: Sequence[Near], vocabulary: Vocabulary) -> Iterator[Specific]:
+    """Return those details that no turn beside holds; only numbers, dates, times and acronyms are looked for there."""
+    around = _standing([one.text for one in near], vocabulary)
+    telling = _standing([one.text for one in near if one.tells], vocabulary)
+    for detail in invented:
+        told = around if detail.kind is Kind.ACRONYM else telling
+        if detail.kind not in _BORROWED or not told.holds(detail):
+            yield detail
+
+
+def _standing(texts: Sequence[str], vocabulary: Vocabulary) -> Standing:
+    beside = Beside.of(texts)
+    return Standing(texts, [extract(text, vocabulary, beside=beside) for text in texts], vocabulary)

@@ -14,7 +14,7 @@ from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.evidence import Evidence
-from dream.passes.conversation.near import not_near
+from dream.passes.conversation.near import Near, not_near
 from dream.passes.conversation.times import ToldTimes
 
 _LONGEST: Final = 2_000
@@ -98,7 +98,7 @@ def made_up(
     told: ToldTimes,
     partners: Sequence[str],
     terms: Terms,
-    near: Sequence[str] = (),
+    near: Sequence[Near] = (),
 ) -> Refusal | None:
     """Return a refusal that names the details no source holds; what the statement leaves out is no matter.
 
@@ -110,7 +110,7 @@ def made_up(
         told: The times they tell.
         partners: Names of those whom they address.
         terms: What it is judged by.
-        near: What the turns beside them say: numbers and acronyms may come from there.
+        near: The turns beside them: numbers, dates and acronyms may come from there.
     """
     found = coverage(
         [*said, " ".join((told.sentences(), *partners))],
