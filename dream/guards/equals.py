@@ -15,7 +15,7 @@ from dream.guards.numerals import CLOCK, Quantity, unit_named
 from dream.guards.specific import Kind, Page, Specific
 
 _NEXT: Final = {"h": "min", "hour": "min", "min": "s"}
-_CLOCK = late(r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::(?P<s>\d\d))?")
+_CLOCK = late(r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::(?P<s>\d\d))?(?:\s?h)?")
 _DIGITS = late(r"[1-9]\d?")
 _FRENCH_CLOCK = late(r"(?P<h>\d{1,2})\s?h\s?(?P<m>\d\d)")
 _AT: Final = (
@@ -23,6 +23,9 @@ _AT: Final = (
     "|las|às|as|das|les|alle|dalle|delle|le|voor|na|om|tot|vanaf|rond|hasta|até"
 )
 _HOUR = late(rf"(?<!\p{{L}})(?:{_AT})\s(?P<h>\d{{1,2}}|\p{{L}}+)(?![\p{{L}}\d]|[.,:/-]\d|\s?[:%°])", regex.IGNORECASE)
+_FROM_TO = late(
+    r"(?<![\d.,:/-])(?P<h>\d{1,2})\s?(?:to|till|until|-|–|bis|à|a|às|tot)\s?(?P<to>\d{1,2})(?!\d|[.,:/-]\d|\s?[%°])"
+)
 _MINUTES_PAST: Final = {
     "half past": 30,
     "quarter past": 15,
@@ -180,6 +183,11 @@ def _hours(page: Page) -> None:
         hour = _hour(match["h"], page.language)
         if hour is not None:
             page.imply(Kind.TIME, match.group(), hour % 24 * 3600)
+    for match in _FROM_TO.finditer(page.original):
+        first, last = int(match["h"]), int(match["to"])
+        for hour in (first, last, last + 12 if last <= first <= 12 else last):
+            if hour <= 24:
+                page.imply(Kind.TIME, match.group(), hour % 24 * 3600)
     for match in _PAST.finditer(page.original):
         hour = _hour(match["h"], page.language)
         if hour is not None:

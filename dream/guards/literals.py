@@ -32,8 +32,10 @@ _VERSION = late(r"(?:version|versione|versao|versie|release)?(?:v(?:er)?\.?)?(?P
 # No identifier is without a digit, a slash, an underscore, a capital inside a word, or the ending of a file.
 _HINT = late(r"[\d/_]|\p{Ll}\p{Lu}|\.[a-z]")
 _GROUPED = late(r"\d{1,3}(?:\.\d{3})+")
+_COUNTED = late(r"\d{1,4}(?:-\p{Ll}{3,})+")
+"""A number before a word, as in `12-page`: it is read as a number."""
 _HUMP = late(r"\p{Ll}\p{Lu}")
-_GLUED: Final = frozenset({"e.g", "i.e", "a.m", "p.m"})
+_GLUED: Final = frozenset({"e.g", "i.e", "a.m", "p.m", "dott.ssa", "prof.ssa"})
 _SPACE = late(r"\s+")
 _END: Final = " .,;:!?。！？"
 
@@ -101,7 +103,7 @@ def identifier_key(word: str) -> str:
 
 
 def _is_identifier(word: str) -> bool:
-    if word.isalpha() or _GROUPED.fullmatch(word):
+    if word.isalpha() or _GROUPED.fullmatch(word) or _COUNTED.fullmatch(word):
         return _HUMP.search(word) is not None
     if "/" in word:
         return len(word) > 2

@@ -102,6 +102,8 @@ def _read(page: Page, *, bare: bool) -> None:
         if match["part"]:
             values = tuple(_and_part(value, match["part"].strip()) for value in values)
         signed = tuple(f"-{value}" for value in values) if match["sign"] else values
+        if unit is None and (match["k"] or "").strip().casefold() == "k":
+            page.imply(Kind.NUMBER, match.group(), Quantity(_readings(match["n"], 0), "km"))
         page.add(Kind.NUMBER, *match.span(), Quantity(signed, unit_named(unit) if unit else None))
         spans.append(match.span())
     page.cover(spans)

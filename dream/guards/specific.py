@@ -73,7 +73,7 @@ class Page:
     original: str
     language: str
     found: list[tuple[int, Specific]]
-    also: list[Specific] = field(default_factory=list)
+    also: list[Specific] = field(default_factory=list[Specific])
 
     def add(self, kind: Kind, start: int, end: int, key: Hashable) -> None:
         """Note a detail that stands from *start* to *end*."""

@@ -89,18 +89,15 @@ def _begins(word: str, language: str) -> bool:
 
 def _continues(run: list[tuple[int, int, int]], value: int, language: str, *, linked: bool) -> bool:
     last = run[-1][2]
-    if value in GREAT[language].values():
-        return not linked and last < value
-    if last in GREAT[language].values():
-        return value < last
-    if last == 4 and value == 20 and language == "fr":
-        return True
+    great = GREAT[language].values()
+    if value in great or last in great:
+        return (last < value and not linked) if value in great else value < last
     if linked and language in {"en", "de", "nl"}:
         return False
+    if language == "fr" and last in {4, 10}:
+        return value == 20 if last == 4 else value in {7, 8, 9}
     if last >= 100:
         return value < 100
-    if last == 10 and language == "fr":
-        return value in {7, 8, 9}
     most = 20 if language == "fr" and last in {20, 60} else 10
     return last >= 20 and last % 10 == 0 and 0 < value < most
 

@@ -123,9 +123,10 @@ ABOUT: Final = (
 FOR_HOW_LONG: Final = (
     r"(?:for )?{about}{count} {unit} now",
     r"(?:been|going on) {about}{count} {unit}(?: since)?",
+    r"(?<=\bbeen\b[^.!?;\n]{{0,40}}\b){about}{count} {unit}(?! ago)",
     r"(?:for|over) the (?:last|past) {about}{count} {unit}",
     r"(?<=\b(?:have|has|been|ve)\b[^.!?;\n]{{0,60}}\b)for {about}{count} {unit}",
-    r"(?:since|schon|seit|depuis|ca fait|cela fait|desde hace|da|al|sinds) {about}{count} {unit}",
+    r"(?:since|schon|seit|jetzt|nun|depuis|ca fait|cela fait|desde hace|da|al|sinds) {about}{count} {unit}",
     r"(?:llevo|lleva|llevamos|llevan) {about}{count} {unit}",
     r"(?:ha|faz|hace|tem|sono|e) {about}{count} {unit} (?:que|che)",
 )
