@@ -156,6 +156,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a number from nowhere": ({"content": "Ana prefers answers of 3 lines."}, "invented_detail"),
     "a name from nowhere": ({"content": "Ana prefers shorter answers about Zoltan."}, "invented_detail"),
     "a denial from nowhere": ({"content": "Ana never wants shorter answers."}, "invented_detail"),
+    "a denial dropped": ({"content": "Ana wants long tables.", "sourceIds": ["t4", "t5"], "quote": "no long tables"},
+                         "invented_detail"),
     "blank content": ({"content": ""}, "invalid_content"),
     "a secret": ({"content": "Ana's password is hunter2.", "sourceIds": ["t4"], "quote": "password is hunter2"},
                  "secret"),
@@ -164,7 +166,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 async def test_a_preference_that_does_not_hold_is_refused_alone(world: World, case: str):
-    await talk(world, SAID[0], "assistant: emoji are fun", "Maybe.", "My password is hunter2, use metric units.")
+    await talk(
+        world,
+        SAID[0],
+        "assistant: emoji are fun",
+        "Maybe.",
+        "My password is hunter2, use metric units.",
+        "And no long tables.",
+    )
     fields, code = REFUSED[case]
     good = a_preference("Ana prefers metric units.", "t4", quote="use metric units")
     report = await infer(world, shorter() | fields, good)
