@@ -46,14 +46,21 @@ _PROPOSALS = (proposals.c.changes, proposals.c.marks)
 _IMAGES = (journal.c.before, journal.c.after)
 
 
-def scrub(transaction: Transaction, gone: Mapping[str, str]) -> None:
+def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collection[str] = ()) -> None:
     """Clear the bookkeeping of one scope of forgotten entries, before they are deleted.
 
     Args:
         transaction: The forget's own.
         gone: Texts by entry id.
+        turn_ids: Turns that are withheld: what waits to be learnt from them is not learnt.
     """
-    _scrub_rows(transaction, _journal_rows(transaction, gone))
+    _scrub_rows(transaction, _journal_rows(transaction, gone) | _lost_rows(transaction, turn_ids))
+    for chunk in chunks(sorted(turn_ids), _MENTIONS):
+        _forget_answers(transaction, _mentions((model_calls.c.record_ids,), [_json(turn_id) for turn_id in chunk]))
+        named = [_reference(turn_id, "turn") for turn_id in chunk]
+        _delete(transaction, plans, _mentions(_PLANS, named))
+        _delete(transaction, deferred, _mentions(_DEFERRED, named))
+        _forget_proposals(transaction, _mentions(_PROPOSALS, named))
     for chunk in chunks(sorted(gone), _MENTIONS):
         ids = [_json(entry_id) for entry_id in chunk]
         _forget_answers(transaction, _mentions((model_calls.c.record_ids,), ids))
@@ -100,6 +107,17 @@ def _journal_rows(transaction: Transaction, gone: Mapping[str, str]) -> set[int]
         chased |= lost
         needles = set(map(_reference, lost))
     return found
+
+
+def _lost_rows(transaction: Transaction, turn_ids: Collection[str]) -> set[int]:
+    """Return journal rows about entries that cited these turns and are no more: no redo brings them back."""
+    mine = select(journal.c.pk, journal.c.record_id).where(journal.c.scope_id == transaction.scope_id)
+    found: dict[int, str] = {}
+    for chunk in chunks(sorted(turn_ids), _MENTIONS):
+        citing = _mentions(_IMAGES, [_reference(turn_id, "turn") for turn_id in chunk])
+        found |= {row.pk: row.record_id for row in transaction.connection.execute(mine.where(citing))}
+    existing = _existing(transaction, set(found.values()))
+    return {pk for pk, record_id in found.items() if record_id not in existing}
 
 
 def _existing(transaction: Transaction, ids: Collection[str]) -> set[str]:
@@ -158,5 +176,5 @@ def _json(text: str) -> str:
     return orjson.dumps(text).decode()
 
 
-def _reference(entry_id: str) -> str:
-    return f'"entry:{entry_id}"'
+def _reference(record_id: str, kind: str = "entry") -> str:
+    return f'"{kind}:{record_id}"'

@@ -18,7 +18,7 @@ from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conflicts import Evidence, Verdict, judge
 from dream.passes.conversation.beside import are_related
-from dream.passes.conversation.retelling import fresh_turns, retells
+from dream.passes.conversation.retelling import fresh_turns, is_forgotten, retells
 from dream.passes.conversation.statement import is_under
 from dream.passes.preferences.occasions import Occasions
 from dream.passes.preferences.preference import PERMISSION, PREFERENCES, Preference
@@ -61,11 +61,11 @@ class Known:
 
     Args:
         entries: Active preferences of equal text, made of the same turns, or named by their handle; oldest first.
-        forgotten: Fold keys that a person asked to forget.
+        forgotten: When texts were forgotten that they say, by fold key.
     """
 
     entries: tuple[MemoryEntry, ...] = ()
-    forgotten: frozenset[str] = frozenset()
+    forgotten: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
 
     @classmethod
     def of(cls, view: ReadView, shown: Sequence[Shown]) -> "Known":
@@ -79,7 +79,7 @@ class Known:
         found |= {entry.id: entry for entry in view.entries.get_many(named)}
         wanted = [entry for entry in found.values() if entry.is_active and is_under(entry.category, (PREFERENCES,))]
         ordered = sorted(wanted, key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
-        return cls(tuple(ordered), frozenset(view.forgotten.contains(keys)))
+        return cls(tuple(ordered), view.forgotten.since(keys))
 
 
 @dataclass(slots=True)
@@ -181,7 +181,8 @@ class Meeting:
     def _refusal(self, shown: Shown, met: _Draft | None) -> Refusal | None:
         preference, occasions = _preference(shown), _occasions(shown)
         label = shown.label if isinstance(shown, Again) else _item_label(preference)
-        if preference is not None and fold_key(preference.content) in self.known.forgotten:
+        quoted = occasions.evidence.quoted
+        if preference is not None and is_forgotten(preference.content, quoted, self.known.forgotten):
             return Refusal(Refused.FORGOTTEN, label)
         if isinstance(shown, Again):
             if met is None:
