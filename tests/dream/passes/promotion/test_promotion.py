@@ -1,9 +1,15 @@
 """What recall proved useful goes to MEMORY.md, once, and nothing else does."""
 
-from collections.abc import Sequence
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import FrameType
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -14,6 +20,7 @@ from dulwich.repo import Repo
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Trust
 from agentcore.domain.signals import RecallHit
 from agentcore.errors import InvalidOptionsError
+from agentcore.workspace.reading import read
 from agentcore.workspace.workspaces import GitUse, Workspaces
 from dream.domain.report import Outcome, PassReport, RunReport
 from dream.interfaces.cli.render.reports import passes_lines
@@ -476,3 +483,36 @@ async def test_what_needs_no_model_leaves_every_entry_as_it_was(shared: World):
     report = await shared.dreams.run(passes=["promotion", "rem"])
     assert report.changes == 3  # MEMORY.md once, the diary by each of them
     assert await shared.by_id(entry.id for entry in entries) == entries
+
+
+@contextmanager
+def counted_readings() -> Iterator[Counter[tuple[str, bool]]]:
+    """Count how often each text is read as Markdown, and whether the event loop waited for it."""
+    found, loop = Counter[tuple[str, bool]](), threading.get_ident()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code is read.__code__:
+            found[frame.f_locals["text"], threading.get_ident() == loop] += 1
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield found
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+@pytest.mark.parametrize("cap", [2_000, 20_000])
+async def test_each_text_is_read_once_and_never_while_the_event_loop_waits(shared: World, folder: Path, cap: int):
+    shared.workspaces = Workspaces(lambda _: folder, git=GitUse.OFF)
+    shared.options = shared.options.replace(documents=DocumentOptions(size_cap=cap))
+    memory = "# MEMORY.md\n\n" + "".join(f"- Visitor {number} came to the harbour.\n" for number in range(100))
+    (folder / "MEMORY.md").write_text(memory)
+    await recalled(shared, *await shared.add("Ana keeps bees", "Bo sails on Sundays", "curl " * 100))
+    with counted_readings() as readings:
+        _, told = await sweep(shared)
+    assert told.accepted == (0 if cap < len(memory) else 2)
+    assert readings[memory, False] == 1
+    assert [text for text, in_the_loop in readings if in_the_loop] == []
+    assert [text for (text, _), times in readings.items() if text.startswith("# MEMORY.md") and times > 1] == []
