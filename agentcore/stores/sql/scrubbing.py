@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 import orjson
 from sqlalchemy import Column, ColumnElement, Table, delete, func, or_, select, update
 
+from agentcore.domain.text import without_hidden
 from agentcore.stores.sql.conditions import contains
 from agentcore.stores.sql.document_scrubbing import cited, document_rows, forget_promotions, scrub_documents
 from agentcore.stores.sql.schema import (
@@ -70,19 +71,21 @@ def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collectio
         _forget_proposals(transaction, _mentions(_PROPOSALS, named))
         _delete(transaction, settled_clusters, _mentions((settled_clusters.c.record_ids,), ids))
         _delete(transaction, reopened, reopened.c.record_id.in_(chunk))
-    telling = sorted({text for text in gone.values() if _is_telling(text)})
+    # A document holds a text without the characters that nobody sees.
+    forms = {form for text in gone.values() for form in (text, without_hidden(text))}
+    telling = sorted(filter(_is_telling, forms))
     scrub_documents(transaction, gone, telling)
     forget_promotions(transaction, gone)
     told = [*(_json(text)[1:-1] for text in telling), *map(cited, gone)]
     _scrub_rows(transaction, document_rows(transaction, told))
     for text in telling:
-        forms = {text, _json(text)[1:-1]}
-        _forget_answers(transaction, _mentions(_ANSWERS, forms))
-        _delete(transaction, plans, _mentions(_PLANS, forms))
-        _delete(transaction, deferred, _mentions(_DEFERRED, forms))
-        _forget_proposals(transaction, _mentions(_PROPOSALS, forms))
+        written = {text, _json(text)[1:-1]}
+        _forget_answers(transaction, _mentions(_ANSWERS, written))
+        _delete(transaction, plans, _mentions(_PLANS, written))
+        _delete(transaction, deferred, _mentions(_DEFERRED, written))
+        _forget_proposals(transaction, _mentions(_PROPOSALS, written))
         for column in _QUOTING:
-            for form in forms:
+            for form in written:
                 _replace(transaction, column, form)
 
 

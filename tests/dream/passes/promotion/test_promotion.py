@@ -401,6 +401,29 @@ async def test_the_other_scorer_and_other_weights_decide_by_their_own_numbers(sh
     assert scores == [set(), set(), {ana.id}]
 
 
+async def test_characters_that_nobody_sees_are_not_written_and_the_line_goes_with_the_entry(
+    shared: World, folder: Path
+):
+    hidden = "Ana\u200b keeps\x1b[31m \u202ebees\u2066 in \u0645\u06cc\u200c\u062e and \U0001f468\u200d\U0001f33e"
+    (entry,) = await shared.add(hidden)
+    await recalled(shared, entry)
+    _, done = await sweep(shared)
+    assert done.accepted == 2
+    shown = "Ana keeps[31m bees in \u0645\u06cc\u200c\u062e and \U0001f468\u200d\U0001f33e"
+    assert all(shown in written.decode() for written in files_in(folder).values())
+    assert (await shared.get(entry)).content == hidden
+    await shared.memory.forget(entry.id)
+    stored = await shared.storage.read(shared.scope, lambda view: [one.content for one in view.documents.all()])
+    assert len(stored) == 2
+    assert "bees" not in str(stored) + str(await shared.journal())
+
+
+async def test_a_secret_between_characters_that_nobody_sees_is_seen(shared: World, folder: Path):
+    await recalled(shared, *await shared.add("Ana's pass\u200bword is hunter2swordfish."))
+    _, done = await sweep(shared)
+    assert (codes(done), files_in(folder)) == (["secret"], {})
+
+
 async def test_what_is_set_aside_or_forgotten_is_not_promoted(shared: World, folder: Path):
     ana, bo = await shared.add("Ana keeps bees in the garden", "Bo sails on Sundays with Cy")
     await recalled(shared, ana, bo)
