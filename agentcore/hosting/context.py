@@ -140,7 +140,9 @@ class Context:
 
     def _at_hand(self, view: ReadView, *, session: str) -> tuple[list[Turn], list[MemoryEntry]]:
         """Return the turns that the agent still sees, and what is always loaded, the most important first."""
-        recent = view.turns.session(session, limit=max(2 * self._parts.options.window, _TURNS_BEFORE + 1))
+        said = view.turns.session(session, limit=max(2 * self._parts.options.window, _TURNS_BEFORE + 1))
+        withheld = view.withheld.turns([turn.id for turn in said])
+        recent = [turn for turn in said if turn.id not in withheld]
         always = view.entries.always(self._parts.options.always_categories, limit=_ALWAYS_READ)
         return recent, sorted(always, key=lambda one: (-one.importance, one.id))
 

@@ -163,10 +163,12 @@ class StepWriter:
         """
         marks = {mark for change_set in change_sets for mark in change_set.fingerprints.values()}
         declined = frozenset(books.decisions.declined(marks))
+        cited = cited_turns(change_sets)
         knowledge = Knowledge(
             declined=declined,
             protected=self.options.protected_categories,
-            turns={turn.id: turn for turn in unit.turns.get_many(cited_turns(change_sets))},
+            turns={turn.id: turn for turn in unit.turns.get_many(cited)},
+            withheld=frozenset(unit.withheld.turns(cited)),
             needed=newly_needed(books, change_sets),
             protect_importance=self.options.consolidation.protect_importance,
         )
