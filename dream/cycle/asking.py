@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
+from agentcore.hosting.watching import BusyWatch
 from agentcore.llm.chat import ChatClient, ChatRequest, Completion, ModelTier, Usage
 from agentcore.llm.errors import (
     ChatAnswerUnreadableError,
@@ -37,12 +38,14 @@ class Asking:
 
     Args:
         parts: What the host offers.
+        people: Tells who is served first.
         scope: Whose memory.
         budget: What it may cost.
         in_flight: Calls at once.
     """
 
     parts: HostParts
+    people: BusyWatch
     scope: Scope
     budget: Budget
     in_flight: int
@@ -64,7 +67,7 @@ class Asking:
             return stored
         async with self._slots:
             for cancellations in range(_MOST_CANCELLATIONS + 1):
-                await self.parts.watch.wait_until_idle()
+                await self.people.wait_until_idle()
                 if self.stopped is not None:
                     return None
                 most = await self.budget.set_aside(request)
@@ -86,7 +89,7 @@ class Asking:
             return await _attempted(self.parts.chat, request)
         async with asyncio.TaskGroup() as group:
             call = group.create_task(_attempted(self.parts.chat, request))
-            busy = group.create_task(self.parts.gate.wait_until_busy())
+            busy = group.create_task(self.people.wait_until_busy())
             await asyncio.wait({call, busy}, return_when=asyncio.FIRST_COMPLETED)
             busy.cancel()
             if not call.done():

@@ -9,9 +9,11 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
+from agentcore.hosting.watching import BusyWatch
 from agentcore.stores.protocols import Lease, Origin, ReadView
 from dream.cycle.contexts import Contexts
 from dream.cycle.draft import Draft
+from dream.cycle.foreground import people_before
 from dream.cycle.proposing import Queue
 from dream.cycle.steps import StepWriter
 from dream.domain.proposal import Refusal, Work
@@ -88,6 +90,11 @@ class PassRun:
             log_readers=self.log_readers,
             log_end=self.log_end,
         )
+
+    @property
+    def people(self) -> BusyWatch:
+        """What tells who is served first."""
+        return people_before(self.parts, self.options, self.scope)
 
     @property
     def looked_at(self) -> int:
@@ -171,7 +178,7 @@ class PassRun:
     async def _take_steps(self) -> None:
         idle = 0
         while not self.is_closed:
-            await self.parts.watch.wait_until_idle()
+            await self.people.wait_until_idle()
             began = self.parts.clock.now()
             proposal = await self._plain_pass().propose(await self.contexts.plain(self.looked_at))
             await self.commit(Draft(proposal=proposal, seconds=elapsed(self.parts.clock, began)))

@@ -8,11 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from agentcore.domain.scope import Scope
+from agentcore.errors import AgentcoreError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.consuming import log_readers
 from dream.cycle.contexts import directives_mark
 from dream.cycle.documents import Delivery, Documents
+from dream.cycle.foreground import people_before
 from dream.cycle.freezing import frozen
 from dream.cycle.interrupted import abandoned, deferred, opening
 from dream.cycle.lease import dream_lease
@@ -24,7 +26,7 @@ from dream.domain.frozen import FrozenDirectives
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
-from dream.errors import NotAdmittedError, UnknownPassError
+from dream.errors import DreamBrokenOffError, NotAdmittedError, UnknownPassError
 from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, Place
 from dream.passes.arrangement import arranged, brought
@@ -122,6 +124,7 @@ class Runner:
         Raises:
             UnknownPassError: a pass was named that does not exist.
             StorageError: the database failed; what was committed stands, and the next run goes on from there.
+            DreamBrokenOffError: something else failed outside the passes; the same holds.
         """
         names = self._selected(passes)
         admit = None if booking is None else booking.begin
@@ -132,6 +135,10 @@ class Runner:
                 return await self._led(scope, lease, _Wish(names, now, gone_on, booking, on_pass))
         except NotAdmittedError as error:
             return deferred(scope, error.reason, self._parts.clock.now())
+        except AgentcoreError:
+            raise
+        except Exception as error:
+            raise DreamBrokenOffError(scope=str(scope), problem=f"{type(error).__name__}: {error}") from error
 
     async def _led(self, scope: Scope, lease: Lease, wish: _Wish) -> RunReport:
         """Run under the lease; a run that is broken off leaves the schedule as if it had not begun."""
@@ -140,7 +147,7 @@ class Runner:
                 await self._give_up(scope, wish.booking)
                 return deferred(scope, PAUSED, self._parts.clock.now())
             resumed = await self._interrupted(scope)
-            async with self._parts.watch.watching():
+            async with people_before(self._parts, self._options, scope).watching():
                 if resumed is not None:
                     is_all = resumed.names == wish.names and wish.now is None
                     held = wish if is_all else dataclasses.replace(wish, booking=None)
