@@ -74,8 +74,8 @@ class ModelPassRun(PassRun):
         asking = await self._asking()
         left = await self._work_off(batches, asking)
         await self._close(left, asking)
-        if isinstance(asking.stopped, Exception):
-            raise asking.stopped
+        if asking.failure is not None:
+            raise asking.failure
 
     async def abandon(self) -> None:
         """Have the next run look again at what this one packed and did not deal with."""
