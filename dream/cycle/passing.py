@@ -15,8 +15,9 @@ from dream.cycle.contexts import Contexts
 from dream.cycle.draft import Draft
 from dream.cycle.foreground import people_before
 from dream.cycle.proposing import Queue
+from dream.cycle.share_cap import waiting_for_room
 from dream.cycle.steps import StepWriter
-from dream.domain.proposal import Refusal, Work
+from dream.domain.proposal import Notes, Refusal, Work
 from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport
 from dream.errors import StalledPassError
@@ -51,6 +52,7 @@ class PassRun:
         obstacle: Why documents must be left alone; None if they need not.
         worked: How long its steps took so far, their commits included, in seconds.
         spent: What its calls cost, however far it came.
+        waiting: What of its changes waits for room under the share cap, for its notes.
     """
 
     parts: HostParts
@@ -67,6 +69,7 @@ class PassRun:
     obstacle: str | None = None
     worked: float = field(init=False)
     spent: Spent = field(default=Spent(), init=False)
+    waiting: Notes = field(default_factory=dict[str, Any], init=False)
 
     def __post_init__(self) -> None:
         """Take up where the committed steps end."""
@@ -161,6 +164,7 @@ class PassRun:
             options=self.options,
             asks_model=isinstance(self.dream_pass, ModelPass),
             new_id=self.parts.ids.new,
+            dream_pass=self.dream_pass,
         )
         number = self.next_number
         step = await self.parts.storage.write(
@@ -192,9 +196,11 @@ class PassRun:
         return self.dream_pass
 
     async def _count_calls(self) -> None:
-        self.spent = await self.parts.storage.read(
-            self.scope, lambda view: bookkeeping(view).calls.spent(run_id=self.run_id, pass_name=self.name)
-        )
+        def count(view: ReadView) -> tuple[Spent, Notes]:
+            spent = bookkeeping(view).calls.spent(run_id=self.run_id, pass_name=self.name)
+            return spent, waiting_for_room(view, self.options, self.name)
+
+        self.spent, self.waiting = await self.parts.storage.read(self.scope, count)
 
     def _summed(self, outcome: PassOutcome, reason: str | None) -> PassReport:
         reports = [step.report for step in self.steps]
@@ -204,7 +210,9 @@ class PassRun:
             reason,
             **{name: sum(int(report.get(name, 0)) for report in reports) for name in _COUNTS},
             refused=tuple(refused),
-            notes=self.dream_pass.conclude([report["notes"] for report in reports]) if reports else {},
+            notes={**self.dream_pass.conclude([report["notes"] for report in reports]), **self.waiting}
+            if reports
+            else {},
             backlog=reports[-1]["backlog"] if reports else 0,
             calls=self.spent.calls,
             input_tokens=self.spent.input_tokens,

@@ -11,6 +11,7 @@ from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView, TurnMaterial
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
@@ -105,10 +106,13 @@ class SkillGaps:
         return Proposal(
             change_sets=tuple(made),
             refused=(*read.refused, *refused),
-            notes={"written": len(made)},
             # Of a turn that is gone nothing is left to read.
             looked_at=await _settled(context, batch, present),
         )
+
+    def made(self, change_sets: Sequence[ChangeSet]) -> Notes:
+        """Count the skills that were written."""
+        return {"written": len(change_sets)}
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over packing and batches."""
