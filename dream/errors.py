@@ -55,9 +55,10 @@ class StalledPassError(DreamError):
 
 
 class DreamBrokenOffError(DreamError):
-    """Something failed outside the passes of a dream."""
+    """Something failed outside the passes of a dream; `problem` says what."""
 
     def __init__(self, *, scope: str, problem: str) -> None:
+        self.problem = problem
         super().__init__(f"The dream of {scope} broke off, and what it committed stands: {problem}.")
 
 

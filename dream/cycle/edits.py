@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from agentcore.domain.scope import Scope
-from agentcore.errors import AgentcoreError, StorageError
+from agentcore.errors import AgentcoreError
 from agentcore.hosting.parts import HostParts
 from agentcore.workspace.folder import MEMORY
 from agentcore.workspace.workspaces import Workspaces
+from dream.cycle.boundary import scope_boundary
 from dream.cycle.documents import Documents
+from dream.errors import DreamBrokenOffError
 
 _EVERY: Final = timedelta(minutes=1)
 _LOOKED_AT_ONCE: Final = 1_000
@@ -58,11 +60,10 @@ class EditWatch:
         changed = [scope for scope in scopes if scope in found and self._marks.get(scope) != found[scope]]
         for scope in changed[:_READ_AT_ONCE]:
             try:
-                await Documents(self._parts, scope).take_over()
-            except StorageError:
-                raise
-            except Exception as error:  # noqa: BLE001 - the scope boundary: its next dream says what is wrong with it
-                _log.warning("edit_not_read", extra={"scope": str(scope), "error": type(error).__name__})
+                with scope_boundary(scope):
+                    await Documents(self._parts, scope).take_over()
+            except DreamBrokenOffError as error:  # its next dream says what is wrong with it
+                _log.warning("edit_not_read", extra={"scope": str(scope), "error": type(error.__cause__).__name__})
             self._marks[scope] = found[scope]
         self._left.extend(changed[_READ_AT_ONCE:])
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from agentcore.domain.scope import Scope
-from agentcore.errors import AgentcoreError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
+from dream.cycle.boundary import scope_boundary
 from dream.cycle.consuming import log_readers
 from dream.cycle.contexts import directives_mark
 from dream.cycle.documents import Delivery, Documents
@@ -26,7 +26,7 @@ from dream.domain.frozen import FrozenDirectives
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
-from dream.errors import DreamBrokenOffError, NotAdmittedError, UnknownPassError
+from dream.errors import NotAdmittedError, UnknownPassError
 from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, Place
 from dream.passes.arrangement import arranged, brought
@@ -129,16 +129,13 @@ class Runner:
         names = self._selected(passes)
         admit = None if booking is None else booking.begin
         try:
-            async with dream_lease(self._parts, scope, self._options.lease, admit=admit) as lease:
-                if lease is None:
-                    return await self._held(scope)
-                return await self._led(scope, lease, _Wish(names, now, gone_on, booking, on_pass))
+            with scope_boundary(scope):
+                async with dream_lease(self._parts, scope, self._options.lease, admit=admit) as lease:
+                    if lease is None:
+                        return await self._held(scope)
+                    return await self._led(scope, lease, _Wish(names, now, gone_on, booking, on_pass))
         except NotAdmittedError as error:
             return deferred(scope, error.reason, self._parts.clock.now())
-        except AgentcoreError:
-            raise
-        except Exception as error:
-            raise DreamBrokenOffError(scope=str(scope), problem=f"{type(error).__name__}: {error}") from error
 
     async def _led(self, scope: Scope, lease: Lease, wish: _Wish) -> RunReport:
         """Run under the lease; a run that is broken off leaves the schedule as if it had not begun."""

@@ -97,8 +97,9 @@ class StepWriter:
 
     def _made(self, proposal: Proposal, judged: Judgement) -> Notes:
         """Return what the pass counts of its changes, of those alone that are made or proposed."""
-        counts = isinstance(self.dream_pass, CountsChanges) and proposal.change_sets
-        return self.dream_pass.made(judged.accepted) if counts else {}
+        if not isinstance(self.dream_pass, CountsChanges) or not proposal.change_sets:
+            return {}
+        return self.dream_pass.made(judged.accepted)
 
     def _defer(self, books: Books, judged: Judgement) -> list[str]:
         """Keep what has no room yet if it was paid for; else return the ids to look at again, which costs nothing."""

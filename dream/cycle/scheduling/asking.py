@@ -3,16 +3,16 @@
 from dataclasses import replace
 
 from agentcore.domain.scope import Scope
-from agentcore.errors import AgentcoreError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import UnitOfWork
+from dream.cycle.boundary import scope_boundary
 from dream.cycle.scheduling.booking import ManualBooking, refuse_switched_off
 from dream.cycle.scheduling.planning import Planner, surroundings
 from dream.cycle.scheduling.standing import Standing, read_standing
 from dream.cycle.scheduling.work import Backlog
 from dream.domain.reasons import Deferral
 from dream.domain.request import Request
-from dream.errors import DreamBrokenOffError, NotAdmittedError
+from dream.errors import NotAdmittedError
 from dream.options import DreamOptions
 from dream.passes import Place
 from dream.stores import bookkeeping
@@ -69,10 +69,6 @@ class Desk:
             StorageError: the database failed.
             DreamBrokenOffError: the passes could not be asked.
         """
-        try:
+        with scope_boundary(scope):
             around, found = await surroundings(self._parts, self._options, scope), await self._backlog.of(scope)
             return await self._parts.storage.read(scope, lambda view: read_standing(view, self.planner, around, found))
-        except AgentcoreError:
-            raise
-        except Exception as error:
-            raise DreamBrokenOffError(scope=str(scope), problem=f"{type(error).__name__}: {error}") from error

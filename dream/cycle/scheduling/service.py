@@ -12,6 +12,7 @@ from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.stores.protocols import UnitOfWork
+from dream.cycle.boundary import scope_boundary
 from dream.cycle.edits import EditWatch
 from dream.cycle.foreground import people_before
 from dream.cycle.runner import Runner
@@ -20,6 +21,7 @@ from dream.cycle.scheduling.planning import Planner, Surroundings, surroundings
 from dream.cycle.scheduling.work import Backlog
 from dream.cycle.watching import Watch
 from dream.domain.report import RunReport
+from dream.errors import DreamBrokenOffError
 from dream.options import DreamOptions
 from dream.stores import bookkeeping
 from dream.stores.fleet import Fleet
@@ -154,8 +156,9 @@ class DreamService(BackgroundService):
         people = people_before(self._parts, self._options, scope)
         began_at = self._parts.clock.now()
         try:
-            around = await self._decided(scope)
-        except Exception as error:  # noqa: BLE001 - the scope boundary: what one scope raises ends no other's dreams
+            with scope_boundary(scope):
+                around = await self._decided(scope)
+        except AgentcoreError as error:
             await self._put_off(key, scope, began_at, error)
             return
         if around is None:
@@ -187,25 +190,26 @@ class DreamService(BackgroundService):
             for earlier in gone_on:
                 await self._watch.told(earlier)
             await self._watch.told(report)
-        except Exception as error:  # noqa: BLE001 - the scope boundary: what one scope raises ends no other's dreams
+        except AgentcoreError as error:
             try:
                 await self._put_off(key, scope, began_at, error)
             except StorageError as fault:
                 return fault
         return None
 
-    async def _put_off(self, key: int, scope: Scope, began_at: datetime, error: Exception) -> None:
+    async def _put_off(self, key: int, scope: Scope, began_at: datetime, error: AgentcoreError) -> None:
         """Count what a scope raised as its failure, so that it backs off.
 
         Raises:
             StorageError: not even that can be stored: the database failed, for all scopes.
         """
-        is_known = isinstance(error, AgentcoreError)
-        problem = str(error).rstrip(".") if is_known else f"{type(error).__name__}: {error}"
-        told = {"scope": str(scope), "error": type(error).__name__, "problem": problem if is_known else None}
+        told = {"scope": str(scope), "error": type(error).__name__, "problem": str(error)}
+        problem = str(error).rstrip(".")
+        if isinstance(error, DreamBrokenOffError):
+            # A foreign error may quote what is remembered: that stands where the scope's people look, not in the log.
+            problem, told["error"], told["problem"] = error.problem, type(error.__cause__).__name__, "see dream explain"
+            _log.debug("dream_failed_at", extra=told, exc_info=error.__cause__)
         _log.warning("dream_failed", extra=told)
-        if not is_known:
-            _log.debug("dream_failed_at", extra=told, exc_info=error)
         await self._store(lambda unit: self._planner.put_off(unit, key, began_at=began_at, problem=problem))
 
     async def _store(self, work: Callable[[UnitOfWork], int | None]) -> int | None:

@@ -73,7 +73,7 @@ class Judged:
 
 def counts_of(change_sets: Sequence[ChangeSet]) -> Notes:
     """Return what change sets do to entries, for the report."""
-    counts = dict.fromkeys(("merged", "into", "rewritten", "superseded", "dropped", "learned"), 0)
+    counts: dict[str, int] = dict.fromkeys(("merged", "into", "rewritten", "superseded", "dropped", "learned"), 0)
     for change_set in change_sets:
         statuses = [getattr(change.after, "status", None) for change in change_set.changes]
         counts["superseded"] += statuses.count("superseded")

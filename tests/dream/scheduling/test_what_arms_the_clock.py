@@ -102,6 +102,7 @@ async def test_a_dream_that_is_asked_for_on_a_scope_without_records_runs_within_
     clock = WatchedClock(NOW)
     async with AgentHostBuilder(tmp_path / "data", clock=clock).with_memory().with_dreaming().build() as host:
         dreams = host.for_scope(scope).dreams
+        await clock.go_on(MINUTE)  # it has looked at all scopes there are
         assert (await dreams.schedule()).is_taken
         await clock.go_on(MINUTE)
         await clock.go_on(MINUTE)
