@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from dream.cycle.dreams import Dreams
     from dream.domain.alarm import Alarm
     from dream.domain.forecast import PassForecast
+    from dream.domain.refused import RefusedText
     from dream.domain.report import PassReport, RunReport
     from dream.domain.session import DreamSession, ModelCall
     from dream.domain.usage import UsageKey, UsageRow
@@ -22,6 +23,7 @@ __all__ = [
     "ModelCall",
     "PassForecast",
     "PassReport",
+    "RefusedText",
     "RunReport",
     "UsageKey",
     "UsageRow",
@@ -37,6 +39,7 @@ _HOMES = {
     "ModelCall": "dream.domain.session",
     "PassForecast": "dream.domain.forecast",
     "PassReport": "dream.domain.report",
+    "RefusedText": "dream.domain.refused",
     "RunReport": "dream.domain.report",
     "UsageKey": "dream.domain.usage",
     "UsageRow": "dream.domain.usage",
@@ -44,10 +47,17 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import public names when they are first used, so that importing the package costs nothing."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'dream' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - only for lazy names
+# A type checker must not see this: it would take every misspelt name for one that exists.
+if not TYPE_CHECKING:
 
-    return getattr(import_module(_HOMES[name]), name)
+    def __getattr__(name: str) -> Any:
+        """Import public names when they are first used, so that importing the package costs nothing."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'dream' has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415 - only for lazy names
+
+        return getattr(import_module(_HOMES[name]), name)
+
+    def __dir__() -> list[str]:
+        """List the public names too, for those who complete names as they type."""
+        return sorted({*globals(), *__all__})

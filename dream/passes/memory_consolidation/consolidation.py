@@ -14,6 +14,7 @@ from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
+from dream.passes.conflicts import speakers_by_entry
 from dream.passes.lines import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at
 from dream.passes.memory_consolidation import feedback as signals
 from dream.passes.memory_consolidation.answer import Broken, Parsed, parse
@@ -33,6 +34,7 @@ from dream.passes.memory_consolidation.sheet import Sheet
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
+from dream.passes.repairing import with_texts
 
 _RUNS_REMEMBERED: Final = 64
 _JUDGEMENTS_REMEMBERED: Final = 64
@@ -93,15 +95,16 @@ class MemoryConsolidation:
         An answer of another shape settles nothing: its records are looked at again by the next run.
         """
         read = [parse(answer, len(batch.members)) for answer in answers]
-        parsed = next((one for one in reversed(read) if isinstance(one, Parsed)), None)
-        if parsed is None:
+        whole = [(one, answer) for one, answer in zip(read, answers, strict=True) if isinstance(one, Parsed)]
+        if not whole:
             problems = [one.problem for one in read if isinstance(one, Broken)]
             return Proposal(refused=tuple(Refusal(Refused.BROKEN_ANSWER, problem) for problem in problems[-1:]))
+        parsed, answer = whole[-1]
         judged, stored = await self._judged(context, batch, parsed)
         entries = [entry for entry in stored if entry.id not in judged.again]
         proposal = Proposal(
             change_sets=tuple(judged.change_sets),
-            refused=tuple(judged.refused),
+            refused=with_texts(judged.refused, answer, "toSave", batch),
             notes={"reviewed": len(entries), **judged.notes(), "repairs": len(answers) - 1},
             looked_at=batch.member_ids if batch.kind == FEEDBACK else tuple(entry.id for entry in entries),
         )
@@ -138,14 +141,15 @@ class MemoryConsolidation:
         if batch.kind == FEEDBACK:
             feedback, twins = await context.read(lambda view: (signals.shown(view, batch), find_twins(view, parsed)))
             texts = [signals.feedback_text(one) for one in feedback.values()]
-            desk = await desk_for(context, parsed, texts, twins, merge_only=False)
+            desk = await desk_for(context, parsed, texts, twins, merge_only=False, speakers={})
             return await asyncio.to_thread(judge_feedback, parsed, feedback, desk), []
         sheet, twins = await context.read(lambda view: (_sheet(view, batch), find_twins(view, parsed)))
         texts = [entry.content for entry in sheet.entries.values()]
         question = (parsed, sheet, twins)
         judged = self._remembered((context.run_id, batch.number), question)
         if judged is None:
-            desk = await desk_for(context, parsed, texts, twins, merge_only=batch.kind == SETTLED)
+            speakers = await context.read(lambda view: speakers_by_entry(view, sheet.entries.values()))
+            desk = await desk_for(context, parsed, texts, twins, merge_only=batch.kind == SETTLED, speakers=speakers)
             # Comparing texts takes longer than the event loop may stall.
             judged = await asyncio.to_thread(judge_entries, parsed, sheet, desk)
             self._judgements[context.run_id, batch.number] = (question, judged)

@@ -5,8 +5,8 @@ from alembic import op
 
 from agentcore.stores.sql.migrations.first_schema.shapes import columns, create_partial_index, key
 
-revision = "0010"
-down_revision = "0009"
+revision = "0011"
+down_revision = "0010"
 
 
 def upgrade() -> None:
