@@ -82,8 +82,8 @@ class Asking:
             is_optional: Whether the call is left out where the budget has no room for it, and the asking goes on.
 
         Returns:
-            The answer; or the error that befell this call alone; or None if the asking has stopped or may have to, or the
-            call was left out.
+            The answer; or the error that befell this call alone; or None if the asking has stopped, or may have to,
+            or the call was left out.
         """
         stored = await self.parts.storage.read(self.scope, lambda view: bookkeeping(view).calls.find(key))
         if stored is not None:
