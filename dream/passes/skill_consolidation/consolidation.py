@@ -9,6 +9,7 @@ from agentcore.domain.capability import Capability
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.passes.notes import summed
@@ -17,7 +18,7 @@ from dream.passes.protocol import ModelContext
 from dream.passes.repairing import with_texts
 from dream.passes.run_memo import RunMemo
 from dream.passes.skill_answers import SkillAnswer, read_skills
-from dream.passes.skill_consolidation.judging import Desk, Judged, after_state, judge
+from dream.passes.skill_consolidation.judging import Desk, Judged, after_state, counts_of, judge
 from dream.passes.skill_consolidation.operations import Sheet, sort_out
 from dream.passes.skill_consolidation.question import SOURCES, complaint, question, room_for_skills
 from dream.passes.skill_consolidation.reviewing import Plan, batch_of, planned, settling
@@ -98,11 +99,15 @@ class SkillConsolidation:
         return Proposal(
             change_sets=tuple(judged.change_sets),
             refused=with_texts(judged.refused, answer, "toSave", batch),
-            notes={"reviewed": len(sheet.shown), **judged.notes()},
+            notes={"reviewed": len(sheet.shown)},
             looked_at=tuple(skill.id for skill in sheet.shown.values()),
             settled=settled,
             unsettled=unsettled,
         )
+
+    def made(self, change_sets: Sequence[ChangeSet]) -> Notes:
+        """Count what was retired, rewritten and made into guides."""
+        return counts_of(change_sets)
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over the batches."""
