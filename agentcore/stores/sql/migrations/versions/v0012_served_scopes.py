@@ -5,8 +5,8 @@ from alembic import op
 
 from agentcore.stores.sql.migrations.first_schema.shapes import columns, create_partial_index, key
 
-revision = "0011"
-down_revision = "0010"
+revision = "0012"
+down_revision = "0011"
 
 
 def upgrade() -> None:
