@@ -58,13 +58,17 @@ def verdict(trial: Trial, outcomes: Outcomes, *, least_uses: int) -> str | None:
 
 
 def reverted(trial: Trial, why: str, as_of: datetime) -> ChangeSet:
-    """Return the changes that bring the former text back, and keep the one that failed in its place."""
+    """Return the changes that bring the former text back, and keep the one that failed in its place.
+
+    Each text keeps the trust of whoever wrote it.
+    """
     skill, former = trial.skill, trial.former
-    back = replace(skill, summary=former.summary, content=former.content, updated_at=as_of)
+    back = replace(skill, summary=former.summary, content=former.content, trust=former.trust, updated_at=as_of)
     tried = replace(
         former,
         summary=skill.summary,
         content=skill.content,
+        trust=skill.trust,
         updated_at=skill.updated_at,
         status=Status.ARCHIVED,
         status_reason=why,

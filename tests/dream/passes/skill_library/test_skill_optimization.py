@@ -312,6 +312,14 @@ async def test_a_rewrite_that_fails_more_often_is_taken_back_with_its_reason(lib
     assert reasons == {"failed in 2 of 5 uses since its rewrite, in 1 of 5 before it"}
 
 
+async def test_a_text_that_is_taken_back_takes_its_trust_with_it(library: Library):
+    before = await rewritten(library, failed_before=1, failed_after=2)
+    assert (before.trust, (await library.get(before)).trust) == (Trust.STATED, Trust.INFERRED)
+    await library.optimize()
+    (kept,) = await library.retired()
+    assert ((await library.get(before)).trust, kept.trust) == (Trust.STATED, Trust.INFERRED)
+
+
 async def test_why_tells_of_a_skill_each_rewrite_and_reversion_and_the_texts_it_had(library: Library):
     before = await rewritten(library, failed_before=1, failed_after=2)
     first = await library.world.dreams.why_skill("mail-send")
