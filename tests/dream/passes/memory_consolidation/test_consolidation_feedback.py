@@ -151,7 +151,7 @@ async def test_what_a_rule_forbids_is_its_point(world: World, said: str, rule: s
         ("Nein, benutze zgrep für die .gz-Logs.", "Für .gz-Logs zgrep nicht benutzen."),
         ("Não, usa o zgrep nos logs .gz.", "Nunca uses o zgrep nos logs .gz."),
         ("Non, il faut demander avant d'envoyer.", "Ne demande pas avant d'envoyer."),
-        ("不对，用zgrep查日志", "不要用zgrep查日志"),
+        ("用zgrep查日志", "不要用zgrep查日志"),
     ],
 )
 async def test_a_rule_that_forbids_what_was_asked_for_is_not_learned(world: World, said: str, rule: str):

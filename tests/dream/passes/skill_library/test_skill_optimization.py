@@ -257,6 +257,12 @@ async def test_an_item_that_does_not_hold_is_refused(library: Library, answer: d
     assert (codes(done), await library.everything()) == ([code], [before])
 
 
+async def test_a_skill_may_be_called_by_the_name_that_was_shown(library: Library):
+    before = await at_risk(library)
+    done = await library.optimize(rewriting("mail-send", ASKING + "\n" + LONG, sourceNames=["mail-send"]))
+    assert (codes(done), (await library.get(before)).content[: len(ASKING)]) == ([], ASKING)
+
+
 async def test_nothing_is_deleted_here(library: Library):
     before = await at_risk(library)
     done = await library.optimize({"toDelete": [{"name": "s1", "replacedBy": "", "reason": "bad"}], "toSave": []})
