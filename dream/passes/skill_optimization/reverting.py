@@ -49,8 +49,8 @@ def trials(skills: Sequence[Skill], earlier: Sequence[Skill]) -> list[Trial]:
 def verdict(trial: Trial, outcomes: Outcomes, *, least_uses: int) -> str | None:
     """Return why a rewrite is taken back; None while it was used too little, or failed no more often than before."""
     rewritten = trial.skill.updated_at
-    uses_before, failed_before = outcomes.tally(trial.skill.name, since=trial.former.updated_at, until=rewritten)
-    uses_after, failed_after = outcomes.tally(trial.skill.name, since=rewritten, until=None)
+    uses_before, failed_before = outcomes.tally(trial.former, trial.skill.id, until=rewritten)
+    uses_after, failed_after = outcomes.tally(trial.skill, trial.skill.id, until=None)
     if min(uses_before, uses_after) < least_uses or failed_after * uses_before <= failed_before * uses_after:
         return None
     since, before = f"{failed_after} of {uses_after} uses", f"{failed_before} of {uses_before}"
