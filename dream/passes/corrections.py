@@ -4,7 +4,7 @@ A clause that begins with a subject tells what happened; one that forbids has a 
 something. The part behind `before`, `unless`, `if` is its condition. Words are compared as recall knows them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
@@ -97,6 +97,8 @@ _VAGUE: Final = words_in(
 """Words that tell nothing of what is asked for or forbidden."""
 _LITTLE: Final = frozenset(map(fold, FUNCTION_WORDS))
 _STEM: Final = 5
+_STEP_IS_MEANT: Final = 0.6
+"""Share of a step's words that a clause repeats if it is about that step."""
 
 
 class _Sense(Enum):
@@ -150,17 +152,24 @@ def turned_round(lesson: str, corrections: Sequence[str]) -> list[str]:
     return [ban.text for ban in bans if any(_forbids(ban, one, against, known) for one in asked)]
 
 
-def objections(corrections: Iterable[str]) -> list[frozenset[str]]:
-    """Return the words of each clause that forbids something, or tells what was done wrong.
+def contradicted(step: str, corrections: Sequence[str]) -> bool:
+    """Tell whether corrections object to each part of a step: one forbids it, or tells that it was done.
+
+    An objection on a condition is none to the step.
 
     Example:
-        >>> [sorted(words) for words in objections(["Ask me first. Never clear the cache!"])]
-        [['cach', 'clear']]
+        >>> contradicted("Clear the cache.", ["No, stop clearing the cache!"])
+        True
+        >>> contradicted("Clear the cache.", ["Never clear the cache before you asked me."])
+        False
     """
-    texts = list(corrections)
-    language = language_of_all(texts)
-    found = [clause for text in texts for clause in _clauses(text, language)]
-    return [clause.words for clause in found if clause.sense is not _Sense.ASKS and clause.words]
+    language = language_of_all([step, *corrections])
+    said = [clause for text in corrections for clause in _clauses(text, language)]
+    against = [one.words for one in said if one.sense is not _Sense.ASKS and not one.unless | one.provided]
+    parts = [words for clause in _clauses(step, language) if (words := clause.head - _VAGUE)]
+    return bool(parts) and all(
+        any(len(words & other) >= _STEP_IS_MEANT * len(words) for other in against) for words in parts
+    )
 
 
 def _forbids(ban: _Clause, asked: _Clause, against: Sequence[_Clause], known: frozenset[str]) -> bool:
