@@ -165,7 +165,7 @@ class Surroundings:
         return replace(batch, beside=tuple(versions))
 
     def _signals(self, context: ModelContext, shown: Sequence[Turn]) -> list[Feedback]:
-        """Return the newest feedback of the window, or from the time of the turns shown; that of their sessions first."""
+        """Return the newest feedback of the window, or since the oldest turn shown; that of their sessions first."""
         since = min([_since(context), *(turn.occurred_at for turn in shown)])
         sessions = {turn.session_id for turn in shown}
         found = [one for one in self.feedback if one.occurred_at >= since]
