@@ -77,7 +77,7 @@ _PARTED: Final = regex.compile(
 )
 """What stands before the first preposition is what a clause is about."""
 _END: Final = regex.compile(
-    r"\.(?=\s|$)|[;:!?,\n()]|\s[-\u2013\u2014]\s|\b(?:and|but|because|since|then|und|aber|sondern|weil|et|mais|car"
+    r"[.:](?=\s|$)|[;!?,\n()]|\s[-\u2013\u2014]\s|\b(?:and|but|because|since|then|und|aber|sondern|weil|et|mais|car"
     r"|pero|sino|porque|mas|ma|perché|maar|want|omdat)\b",
     regex.IGNORECASE,
 )

@@ -75,8 +75,7 @@ def judge_lesson(
     if code is not None:
         return Refusal.of(code, _ids(sources))
     content, category = clean_content(item.content), _category(item.category)
-    texts = [feedback_text(source) for source in sources]
-    made_up = Coverage(invented=_made_up(content, texts, desk))
+    made_up = Coverage(invented=_made_up(content, sources, desk))
     refusal = unfaithful(made_up, _ids(sources))
     if refusal is not None:
         return Unfaithful(place=item.place, coverage=made_up, refusal=refusal)
@@ -85,17 +84,20 @@ def judge_lesson(
     return _learned(item, content, category, sources, desk)
 
 
-def _made_up(rule: str, texts: Sequence[str], desk: Desk) -> tuple[Specific, ...]:
+def _made_up(rule: str, sources: Sequence[Feedback], desk: Desk) -> tuple[Specific, ...]:
     """Return what a rule makes up; it may leave out what its occasions were about.
 
     What it forbids is its point, as long as that is not what was asked for. Where that cannot be read, a denial that no
     feedback has is made up.
     """
+    texts = [feedback_text(source) for source in sources]
     invented = coverage(texts, rule, desk.vocabulary, document_frequency=desk.document_frequency).invented
     if not is_read("\n".join((rule, *texts))):
         return invented
     kept = [detail for detail in invented if detail.kind is not Kind.NEGATION]
-    turned = [Specific(Kind.NEGATION, clause[:200], clause) for clause in turned_round(rule, texts)]
+    # Where there are details, the summary is a title: it names the mistake as often as the remedy.
+    asked = [source.detail or source.summary for source in sources]
+    turned = [Specific(Kind.NEGATION, clause[:200], clause) for clause in turned_round(rule, asked)]
     return distinct((*kept, *turned))
 
 

@@ -134,6 +134,13 @@ async def test_what_a_rule_forbids_is_its_point(world: World, said: str, rule: s
     assert (codes(report), [entry.content for entry in await learned(world)]) == ([], [rule])
 
 
+async def test_a_title_above_the_details_may_name_the_mistake(world: World):
+    (said,) = await give(world, '"2 pm" in a mail', detail="Third time: 14:00.")
+    rule = "Times in mails are written as 14:00 instead of 2 pm."
+    report, _ = await dream(world, learn(rule, f"{said.summary}\n{said.detail}"))
+    assert (codes(report), [entry.content for entry in await learned(world)]) == ([], [rule])
+
+
 @pytest.mark.parametrize(
     ("said", "rule"),
     [
