@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from dream.cycle.dreams import Dreams
     from dream.domain.alarm import Alarm
     from dream.domain.forecast import PassForecast
+    from dream.domain.refused import RefusedText
     from dream.domain.report import PassReport, RunReport
     from dream.domain.session import DreamSession, ModelCall
     from dream.domain.usage import UsageKey, UsageRow
@@ -22,6 +23,7 @@ __all__ = [
     "ModelCall",
     "PassForecast",
     "PassReport",
+    "RefusedText",
     "RunReport",
     "UsageKey",
     "UsageRow",
@@ -37,6 +39,7 @@ _HOMES = {
     "ModelCall": "dream.domain.session",
     "PassForecast": "dream.domain.forecast",
     "PassReport": "dream.domain.report",
+    "RefusedText": "dream.domain.refused",
     "RunReport": "dream.domain.report",
     "UsageKey": "dream.domain.usage",
     "UsageRow": "dream.domain.usage",

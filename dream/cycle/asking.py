@@ -53,11 +53,20 @@ class Asking:
         """Begin with all slots free."""
         self._slots = asyncio.Semaphore(self.in_flight)
 
-    async def ask(self, key: CallKey, request: ChatRequest, record_ids: Sequence[str]) -> Completion | ChatError | None:
+    async def ask(
+        self, key: CallKey, request: ChatRequest, record_ids: Sequence[str], *, is_optional: bool = False
+    ) -> Completion | ChatError | None:
         """Return the answer, the stored one if this run paid for it before.
 
+        Args:
+            key: What the answer is stored under.
+            request: The question.
+            record_ids: What it shows.
+            is_optional: Whether the call is left out where the budget has no room for it, and the asking goes on.
+
         Returns:
-            The answer; or the error that befell this call alone; or None if the asking has stopped.
+            The answer; or the error that befell this call alone; or None if the asking has stopped, or the call was
+            left out.
         """
         stored = await self.parts.storage.read(self.scope, lambda view: bookkeeping(view).calls.find(key))
         if stored is not None:
@@ -69,7 +78,7 @@ class Asking:
                     return None
                 most = await self.budget.set_aside(request)
                 if isinstance(most, Stop):
-                    self.stopped = most
+                    self.stopped = self.stopped if is_optional else most
                     return None
                 yields = self.parts.shares_endpoint and cancellations < _MOST_CANCELLATIONS
                 outcome = await self._call(request, yields=yields)

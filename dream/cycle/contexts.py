@@ -176,6 +176,8 @@ class _Views:
     async def count_history(self, what: History, before: datetime) -> int:
         def count(view: ReadView) -> int:
             expiry = bookkeeping(view).expiry
+            if what is History.REFUSED:
+                return bookkeeping(view).refused_texts.count_expired(before)
             if what is History.PROPOSALS:
                 return bookkeeping(view).proposals.count_expired(before)
             return expiry.count_expired(before) if what is History.RUNS else expiry.count_feed(before)

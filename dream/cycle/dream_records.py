@@ -14,6 +14,7 @@ from dream.cycle.session_records import read_session, read_sessions
 from dream.cycle.skill_history import SkillHistory, read_skill_history
 from dream.domain.candidate import PromotionStanding
 from dream.domain.journal import JournalRow
+from dream.domain.refused import RefusedText
 from dream.domain.report import RunReport
 from dream.domain.session import DreamSession, ModelCall
 from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
@@ -137,6 +138,21 @@ class DreamRecords:
         def find(view: ReadView) -> list[JournalRow]:
             books = bookkeeping(view)
             return books.journal.of_run(books.runs.resolve(run_id))
+
+        return await self._parts.storage.read(self._scope, find)
+
+    async def refused_texts(self, name: str) -> list[RefusedText]:
+        """Return what models wrote in a run and was refused, whole, as far as it is kept (`retention.refused`).
+
+        What looks like a secret, and what a person asked to forget, is not among it.
+
+        Args:
+            name: The key of its session, its id, or the beginning of either; errors as of `session`.
+        """
+
+        def find(view: ReadView) -> list[RefusedText]:
+            books = bookkeeping(view)
+            return books.refused_texts.of_run(books.runs.resolve(name))
 
         return await self._parts.storage.read(self._scope, find)
 

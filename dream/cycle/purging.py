@@ -55,6 +55,8 @@ class Purging:
         if isinstance(purge, PurgeHistory):
             if purge.what is History.PROPOSALS:
                 return self._expire(purge)
+            if purge.what is History.REFUSED:
+                return bookkeeping(self.unit).refused_texts.purge(purge.before, limit=purge.limit)
             expiry = bookkeeping(self.unit).expiry
             if purge.what is History.RUNS:
                 return expiry.purge(purge.before, limit=purge.limit)

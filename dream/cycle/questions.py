@@ -80,14 +80,14 @@ class Questions:
             return None
         return [one for part in answered if part is not None for one in part]
 
-    async def _reviewed(self, batch: Batch, answer: Answer) -> list[Answered] | None:
-        """Have the answer repaired where the pass wants that; without a usable repair the first one stands."""
+    async def _reviewed(self, batch: Batch, answer: Answer) -> list[Answered]:
+        """Have the answer repaired where the pass wants that and the budget has room; else the first one stands."""
         request = await self.dream_pass.review(self.context, batch, answer)
         if request is None:
             return [Answered(batch, (answer,))]
         repaired = await self._ask(batch, _REPAIR, request)
         if repaired is None:
-            return None
+            return [Answered(batch, (answer,))]
         if isinstance(repaired, (Refusal, _TooLong)):
             note = repaired if isinstance(repaired, Refusal) else repaired.refusal
             return [Answered(batch, (answer,), note=note)]
@@ -97,7 +97,7 @@ class Questions:
         key = CallKey(
             run_id=self.context.run_id, pass_name=self.dream_pass.name, batch_key=batch.number, attempt=attempt
         )
-        outcome = await self.asking.ask(key, request, batch.record_ids)
+        outcome = await self.asking.ask(key, request, batch.record_ids, is_optional=attempt == _REPAIR)
         if outcome is None:
             return None
         where = f"batch {batch.number}"

@@ -58,6 +58,7 @@ class Forecaster:
             directive_tokens=sum(_tokens(request, is_system=True) for request in requests),
             data_tokens=sum(_tokens(request, is_system=False) for request in requests),
             most_output_tokens=sum(request.max_output_tokens for request in requests),
+            most_repair_tokens=sum(map(_repair_tokens, requests)),
             backlog=packing.backlog,
         )
 
@@ -88,6 +89,13 @@ async def model_context(
     loaded = load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME)
     texts = {name: directive.text for name, directive in read.items()}
     return await contexts.with_model(0, directives=texts, vocabulary=loaded.vocabulary)
+
+
+def _repair_tokens(request: ChatRequest) -> int:
+    """Return the tokens of a repair: the question again with its answer and what is wrong, and another answer."""
+    question = _tokens(request, is_system=True) + _tokens(request, is_system=False)
+    # What is wrong is told in fewer words than the answer has.
+    return question + 3 * request.max_output_tokens
 
 
 def _tokens(request: ChatRequest, *, is_system: bool) -> int:

@@ -19,6 +19,7 @@ from dream.cycle.promoting import newly_needed, promotions_of
 from dream.cycle.proposing import Queue
 from dream.cycle.purging import Purging
 from dream.cycle.rebasing import as_stored, rebased
+from dream.cycle.refused_texts import kept_texts
 from dream.cycle.skill_names import after_change, with_skill_names
 from dream.cycle.touched import cited_turns, moved_since, sources_of, stored_records
 from dream.domain.change import Change, ChangeSet
@@ -72,6 +73,7 @@ class StepWriter:
         purging = self._purging(unit, number)
         purged = purging.carry_out(proposal.purges)
         refused = [*proposal.refused, *judged.refused, *purging.refused]
+        books.refused_texts.record(self.run_id, kept_texts(unit, self.pass_name, refused))
         report: dict[str, Any] = {
             "accepted": sum(len(change_set.changes) for change_set in judged.accepted),
             "proposed": proposed,

@@ -12,10 +12,11 @@ class PassForecast:
     Args:
         name: The pass.
         reason: Why it would ask nothing; None if it would.
-        calls: Its questions; repairs, and halves of what proves too long, come on top.
+        calls: Its questions; halves of what proves too long come on top.
         directive_tokens: Tokens of its prompts that are the same in each: directives and the rule about data.
         data_tokens: The rest of its prompts.
         most_output_tokens: Tokens of the answers, if each is as long as it may be.
+        most_repair_tokens: Tokens in both directions if each answer has to be repaired: one call more for each.
         backlog: Items that it would leave for later runs.
     """
 
@@ -25,11 +26,12 @@ class PassForecast:
     directive_tokens: int = 0
     data_tokens: int = 0
     most_output_tokens: int = 0
+    most_repair_tokens: int = 0
     backlog: int = 0
 
     @property
     def most_tokens(self) -> int:
-        """Tokens in both directions at most: what budgets set aside."""
+        """Tokens in both directions at most, repairs aside: what budgets set aside."""
         return self.directive_tokens + self.data_tokens + self.most_output_tokens
 
     def to_json(self) -> dict[str, Any]:
@@ -41,6 +43,7 @@ class PassForecast:
             "directive_tokens": self.directive_tokens,
             "data_tokens": self.data_tokens,
             "most_output_tokens": self.most_output_tokens,
+            "most_repair_tokens": self.most_repair_tokens,
             "backlog": self.backlog,
         }
 
@@ -59,5 +62,6 @@ def total(passes: Iterable[PassForecast]) -> PassForecast:
         directive_tokens=sum(one.directive_tokens for one in given),
         data_tokens=sum(one.data_tokens for one in given),
         most_output_tokens=sum(one.most_output_tokens for one in given),
+        most_repair_tokens=sum(one.most_repair_tokens for one in given),
         backlog=sum(one.backlog for one in given),
     )

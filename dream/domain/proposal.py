@@ -1,7 +1,7 @@
 """What a pass proposes; only the runner writes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -15,16 +15,33 @@ from dream.domain.promotion import Promotion
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A change that was not made, with its reason code and the particulars."""
+    """A change that was not made, with its reason code and the particulars.
+
+    Two are equal if these are: the rest tells of an item of an answer, for a repair and for `dream show --refused`.
+
+    Args:
+        code: Why.
+        detail: The particulars.
+        place: The item's number in its list, from 1; None if it is about no one item.
+        text: What the model wrote, whole; "" if there is no text, or none that may be kept.
+        cites: Ids of the records that it rests on.
+    """
 
     code: str
     detail: str
+    place: int | None = field(default=None, compare=False, repr=False)
+    text: str = field(default="", compare=False, repr=False)
+    cites: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
     def of(cls, code: str, record_ids: Sequence[str]) -> "Refusal":
         """Name the records; of many the first three and how many more."""
         more = f" and {len(record_ids) - 3} more" if len(record_ids) > 3 else ""
         return cls(code, ", ".join(record_ids[:3]) + more)
+
+    def at(self, place: int) -> "Refusal":
+        """Return it as one of the item with this number."""
+        return replace(self, place=place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +73,8 @@ class History(StrEnum):
     """The change feed."""
     PROPOSALS = "expired_proposals"
     """Changes that waited for a person, and nobody decided in time."""
+    REFUSED = "refused_texts"
+    """Texts that were refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,3 +30,5 @@ class RetentionOptions(Options):
     """So many of each signal are kept at most."""
     history: timedelta = Field(default=timedelta(days=90), gt=timedelta(0))
     """Runs, their journal, stored answers and plans are dropped this long after they ended."""
+    refused: timedelta = Field(default=timedelta(days=30), gt=timedelta(0))
+    """Texts that a dream refused are dropped this long after that, or with their run."""

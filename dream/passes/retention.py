@@ -1,9 +1,9 @@
 """Retention: the only pass that removes anything for good, and only what its time has run out for."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from agentcore.domain.capability import Capability
@@ -141,17 +141,23 @@ async def _history(context: DreamContext) -> _Due | None:
     """Return the bookkeeping whose window has passed; the books are counted for the pass, which cannot open them."""
     terms = context.options.retention
     for what in History:
-        # A proposal carries the date of its end itself.
-        before = context.as_of if what is History.PROPOSALS else context.as_of - terms.history
+        length, reason = _HISTORY_TERMS[what](terms)
+        before = context.as_of - length
         count = await context.count_history(what, before)
         if count:
             limit = _HISTORY_PER_CHANGE * context.options.step_size
-            reason = "nobody decided" if what is History.PROPOSALS else f"ended more than {terms.history.days} days ago"
             purge = PurgeHistory(what, before, limit, reason)
             return _Due(count, Proposal(purges=(purge,), notes={what.value: min(count, limit)}, done=False))
     return None
 
 
+_HISTORY_TERMS: Mapping[History, Callable[[RetentionOptions], tuple[timedelta, str]]] = {
+    History.RUNS: lambda terms: (terms.history, f"ended more than {terms.history.days} days ago"),
+    History.FEED: lambda terms: (terms.history, f"ended more than {terms.history.days} days ago"),
+    # A proposal carries the date of its end itself.
+    History.PROPOSALS: lambda _: (timedelta(0), "nobody decided"),
+    History.REFUSED: lambda terms: (terms.refused, f"refused more than {terms.refused.days} days ago"),
+}
 _FINDERS: tuple[_Find, ...] = (
     _retired_entries,
     _expired_turns,

@@ -100,7 +100,10 @@ def read_skills(answer: Answer, *, sources: str) -> SkillAnswer | Refusal:
     return SkillAnswer(
         saves=tuple(one for one in saves if isinstance(one, SkillDraft)),
         retirements=tuple(one for one in retirements if isinstance(one, Retirement)),
-        refused=tuple(one for one in (*saves, *retirements) if isinstance(one, Refusal)),
+        refused=(
+            *(one.at(number) for number, one in enumerate(saves, 1) if isinstance(one, Refusal)),
+            *(one for one in retirements if isinstance(one, Refusal)),
+        ),
     )
 
 

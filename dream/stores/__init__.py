@@ -27,6 +27,7 @@ from dream.stores.plans import PlanStore
 from dream.stores.promotions import PromotionStore
 from dream.stores.proposals import ProposalStore
 from dream.stores.recalls import RecallStore
+from dream.stores.refused_texts import RefusedTextStore
 from dream.stores.run_history import RunHistory
 from dream.stores.runs import RunStore
 from dream.stores.schedules import ScheduleStore
@@ -88,6 +89,11 @@ class Books:
     def proposals(self) -> ProposalStore:
         """Changes that wait for a person."""
         return ProposalStore(self.transaction)
+
+    @property
+    def refused_texts(self) -> RefusedTextStore:
+        """What models wrote and dreams did not take."""
+        return RefusedTextStore(self.transaction)
 
     @property
     def clusters(self) -> ClusterStore:

@@ -6,7 +6,17 @@ from typing import Any
 from sqlalchemy import ColumnElement, Table, delete, func, select
 
 from agentcore.domain.instants import to_micros
-from agentcore.stores.sql.schema import change_feed, journal, model_calls, model_failures, plans, proposals, runs, steps
+from agentcore.stores.sql.schema import (
+    change_feed,
+    journal,
+    model_calls,
+    model_failures,
+    plans,
+    proposals,
+    refused_texts,
+    runs,
+    steps,
+)
 from agentcore.stores.sql.transaction import Transaction
 
 
@@ -55,7 +65,10 @@ class ExpiryStore:
         scope_id = self._transaction.scope_id
         ended = self._mine & (runs.c.finished_at < to_micros(before))
         theirs = select(runs.c.id).where(ended)
-        of_runs = [(table, (table.c.scope_id == scope_id) & table.c.run_id.in_(theirs)) for table in (journal, steps)]
+        of_runs = [
+            (table, (table.c.scope_id == scope_id) & table.c.run_id.in_(theirs))
+            for table in (journal, refused_texts, steps)
+        ]
         # A plan's calls belong to no run here, so calls go by their own age.
         of_runs += [
             (table, (table.c.scope_id == scope_id) & (at < to_micros(before)))

@@ -45,6 +45,7 @@ from dream.domain.alarm import Alarm, AlarmKind
 from dream.domain.forecast import PassForecast
 from dream.domain.plan import Plan
 from dream.domain.reasons import Deferral, NotUndone, Refused, Skip, Stop
+from dream.domain.refused import RefusedText
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.domain.session import DreamSession, ModelCall
 from dream.domain.usage import UsageRow
@@ -54,6 +55,7 @@ from dream.interfaces.exchange import export, items
 from dream.interfaces.exchange.formats import Format
 from dream.options import AllOf, AnyOf, Cron, DailyAt, DreamOptions, Heartbeat, Idle, Preset, Threshold
 from dream.passes import ORDER
+from dream.passes.repairing import REMEDIES
 from dream.triggers import GateName, Reason, Source
 
 _REFERENCE = DOCS / "reference"
@@ -221,6 +223,7 @@ def test_each_field_of_a_report_has_a_row(record: type, heading: str):
         (UsageRow, "Usage", {"pass_name": "pass"}),
         (PassForecast, "A forecast", {}),
         (ModelCall, "A model call", {"pass_name": "pass"}),
+        (RefusedText, "A refused text", {"pass_name": "pass"}),
     ],
 )
 def test_each_field_of_a_document_has_a_row(record: type, heading: str, renamed: dict[str, str]):
@@ -301,3 +304,7 @@ def test_each_public_method_of_a_service_has_a_row(service: type):
     public = {name for name, _ in inspect.getmembers(service) if not name.startswith("_")}
     found = _documented("api.md", f"`{service.__name__}`")
     assert _undocumented(public, found) == set()
+
+
+def test_each_code_that_is_asked_for_again_has_a_row():
+    assert _undocumented(set(REMEDIES), _documented("reports-and-reason-codes.md", "What is asked for again")) == set()

@@ -12,6 +12,7 @@ from sqlalchemy import Column, ColumnElement, Table, delete, func, or_, select, 
 
 from agentcore.stores.sql.conditions import contains
 from agentcore.stores.sql.document_scrubbing import cited, document_rows, forget_promotions, scrub_documents
+from agentcore.stores.sql.refused_texts import forget_refused_texts
 from agentcore.stores.sql.schema import (
     decisions,
     deferred,
@@ -64,6 +65,7 @@ def scrub(transaction: Transaction, gone: Mapping[str, str]) -> None:
         _delete(transaction, settled_clusters, _mentions((settled_clusters.c.record_ids,), ids))
         _delete(transaction, reopened, reopened.c.record_id.in_(chunk))
     telling = sorted({text for text in gone.values() if _is_telling(text)})
+    forget_refused_texts(transaction, gone)
     scrub_documents(transaction, gone, telling)
     forget_promotions(transaction, gone)
     told = [*(_json(text)[1:-1] for text in telling), *map(cited, gone)]

@@ -12,6 +12,7 @@ from agentcore.stores.protocols import FeedPage, FeedPosition, TurnMaterial, Tur
 from agentcore.stores.sql.feed import TURNS, read_feed
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey
 from agentcore.stores.sql.record_rows import RecordRows
+from agentcore.stores.sql.refused_texts import drop_refused_texts
 from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.switches import ALL_OF_THEM, any_counts, learnable
 from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, of_my_scope
@@ -220,6 +221,7 @@ class SqlTurnStore:
         for chunk in chunks(keys):
             self._connection.execute(delete(turns).where(turns.c.pk.in_(chunk)))
         if keys:
+            drop_refused_texts(self._transaction, turn_ids)
             self._transaction.removed(keys, told_in=TURNS.removed)
         return len(keys)
 

@@ -1,7 +1,7 @@
 """Evidence: the turns a statement may rest on, and the quote that shows it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 from unicodedata import normalize
 
@@ -11,6 +11,7 @@ from agentcore.domain.conversation import Turn
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.passes.conversation.lines import Shown
+from dream.passes.conversation.near import Near, near_turns
 
 READABLE: Final = frozenset({"user", "assistant"})
 """Roles whose turns are shown: prompts and the output of tools are no conversation."""
@@ -70,12 +71,14 @@ class Evidence:
         quoted: The one that holds the quote.
         quote: The quote on one line, as the model wrote it.
         partners: Names of those whom its turns address or include, as in "you" and "we".
+        near: The turns beside them, whose numbers, dates and acronyms a statement may name.
     """
 
     turns: tuple[Turn, ...]
     quoted: Turn
     quote: str
     partners: tuple[str, ...] = ()
+    near: tuple[Near, ...] = ()
 
     @property
     def heard(self) -> tuple[Turn, ...]:
@@ -100,7 +103,10 @@ def evidence_of(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str])
         known: All handles of turns in the prompt.
     """
     valid = cited_turns(claim, shown, known)
-    return valid if isinstance(valid, Refusal) else _quoted(claim, valid, partners_of(valid, shown.values()))
+    if isinstance(valid, Refusal):
+        return valid
+    found = _quoted(claim, valid, partners_of(valid, shown.values()))
+    return found if isinstance(found, Refusal) else replace(found, near=near_turns(valid, shown.values()))
 
 
 def cited_turns(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str]) -> list[Shown] | Refusal:

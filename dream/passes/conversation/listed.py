@@ -28,5 +28,5 @@ def read_listed(
     if len(values) > most:
         return [], [Refusal(Refused.BROKEN_ANSWER, f"it holds {len(values):,} {what}, more than {most}")]
     outcomes = [read(number, value) for number, value in enumerate(values, 1)]
-    refused = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
+    refused = [outcome.at(number) for number, outcome in enumerate(outcomes, 1) if isinstance(outcome, Refusal)]
     return [outcome for outcome in outcomes if not isinstance(outcome, Refusal)], refused

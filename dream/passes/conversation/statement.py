@@ -14,6 +14,7 @@ from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.evidence import Evidence
+from dream.passes.conversation.near import Near, not_near
 from dream.passes.conversation.times import ToldTimes
 
 _LONGEST: Final = 2_000
@@ -97,6 +98,7 @@ def made_up(
     told: ToldTimes,
     partners: Sequence[str],
     terms: Terms,
+    near: Sequence[Near] = (),
 ) -> Refusal | None:
     """Return a refusal that names the details no source holds; what the statement leaves out is no matter.
 
@@ -108,6 +110,7 @@ def made_up(
         told: The times they tell.
         partners: Names of those whom they address.
         terms: What it is judged by.
+        near: The turns beside them: numbers, dates and acronyms may come from there.
     """
     found = coverage(
         [*said, " ".join((told.sentences(), *partners))],
@@ -116,9 +119,10 @@ def made_up(
         category=category,
         document_frequency=terms.document_frequency,
     )
-    if not found.invented:
+    invented = [*not_near(found.invented, near, terms.vocabulary)]
+    if not invented:
         return None
-    return Refusal(Refused.INVENTED_DETAIL, f"{label}: {', '.join(str(detail) for detail in found.invented)}")
+    return Refusal(Refused.INVENTED_DETAIL, f"{label}: {', '.join(map(str, invented))}")
 
 
 def usable_tags(given: object) -> tuple[str, ...]:

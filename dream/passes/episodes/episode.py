@@ -108,11 +108,19 @@ def episode_of(item: Item, evidence: Evidence, terms: Terms) -> Episode | Refusa
     event_type = next((kind for kind in EventType if kind == item.event_type), None)
     category = category_of(event_type or EventType.CONVERSATION)
     told = ToldTimes.of(evidence)
-    said = said_in(evidence.turns)
     refusal = (
         secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote)
         or protected(item.label, category, terms)
-        or made_up(item.label, content, category, said=said, told=told, partners=evidence.partners, terms=terms)
+        or made_up(
+            item.label,
+            content,
+            category,
+            said=said_in(evidence.turns),
+            told=told,
+            partners=evidence.partners,
+            terms=terms,
+            near=evidence.near,
+        )
     )
     if refusal is not None:
         return refusal

@@ -28,7 +28,9 @@ from dream.passes.episodes.prompt import frame, question
 from dream.passes.lines import entry_line, importance_at
 from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
+from dream.passes.repairing import repair_of, repaired, with_texts
 
+_LIST: Final = "toSave"
 _COUNTS = (
     "turns",
     "sessions",
@@ -39,6 +41,8 @@ _COUNTS = (
     "types_repaired",
     "actors_repaired",
     "subject_times_dropped",
+    "repairs",
+    "repaired",
 )
 _SHARE_BESIDE: Final = 4
 """A quarter of a prompt at most goes to episodes that are known."""
@@ -83,30 +87,27 @@ class EpisodeExtraction:
         turns = [line(one.handle, one.turn, is_new=one.is_new) for one in sheet.turns]
         return question(context, known, turns, directives=self.directives, purpose=self.name)
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:  # noqa: ARG002
-        """Ask for no repair: the turns stay, and what matters is come back to."""
-        return None
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+        """Ask for a repair of the episodes that are refused and can be put right."""
+        _, refused = await _judged(context, batch, answer)
+        return await repair_of(context, _LIST, answer, refused, lambda: self.request(context, batch))
 
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
         """Keep the episodes that hold; each refusal stands for itself.
 
         An answer of another shape settles nothing: its turns are read again by the next run.
         """
-        items, unreadable = read_items(answers[-1])
-        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in unreadable):
-            return Proposal(refused=tuple(unreadable))
-        sheet = await context.read(lambda view: Sheet.of(view, batch))
-        texts = [*(item.content for item in items), *(one.turn.content for one in sheet.turns)]
-        terms = await terms_for(context, texts)
-        # Hundreds of comparisons take longer than the event loop may stall.
-        told, refused = await asyncio.to_thread(judge, items, sheet, terms)
+        read = await repaired(_LIST, answers, lambda answer: _judged(context, batch, answer))
+        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
+            return Proposal(refused=tuple(read.refused))
+        told = read.good
         known = await context.read(lambda view: Known.of(view, told))
         declined = frozenset(await context.declined(marks_of(told, known)))
         met = await asyncio.to_thread(_met, context, told, known, declined)
         return Proposal(
             change_sets=met.change_sets,
-            refused=(*unreadable, *refused, *met.refused),
-            notes=dict(met.counts),
+            refused=with_texts((*read.refused, *met.refused), read.answer, _LIST, batch),
+            notes={**met.counts, **read.notes},
             looked_at=await settled_of(context, batch),
         )
 
@@ -177,6 +178,16 @@ def _with_known(
     return found
 
 
+async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[list[Told], list[Refusal]]:
+    items, unreadable = read_items(answer)
+    sheet = await context.read(lambda view: Sheet.of(view, batch))
+    texts = [*(item.content for item in items), *(one.turn.content for one in sheet.turns)]
+    terms = await terms_for(context, texts)
+    # Hundreds of comparisons take longer than the event loop may stall.
+    told, refused = await asyncio.to_thread(judge, items, sheet, terms)
+    return told, [*unreadable, *refused]
+
+
 def judge(items: Sequence[Item], sheet: Sheet, terms: Terms) -> tuple[list[Told], list[Refusal]]:
     """Return what the turns bear out, and why the rest is refused."""
     by_handle = {one.handle: one for one in sheet.turns}
@@ -185,7 +196,7 @@ def judge(items: Sequence[Item], sheet: Sheet, terms: Terms) -> tuple[list[Told]
     for item in items:
         judged = _judged_item(item, by_handle, sheet, terms)
         if isinstance(judged, Refusal):
-            refused.append(judged)
+            refused.append(judged.at(item.number))
         else:
             told.append(judged)
     return told, refused
@@ -198,7 +209,7 @@ def _judged_item(item: Item, by_handle: Mapping[str, Shown], sheet: Sheet, terms
     if isinstance(found, Refusal):
         return found
     if item.existing:
-        return Again(item.label, sheet.entry_ids[item.existing], found)
+        return Again(item, sheet.entry_ids[item.existing], found)
     return episode_of(item, found, terms)
 
 

@@ -22,6 +22,7 @@ from dream.passes.conversation.evidence import Evidence
 from dream.passes.conversation.meeting import Meeting
 from dream.passes.conversation.retelling import fresh_turns, retells
 from dream.passes.conversation.statement import is_under, reason_of
+from dream.passes.episodes.answer import Item
 from dream.passes.episodes.episode import (
     EPISODES,
     SESSIONS,
@@ -43,7 +44,7 @@ REINFORCE: Final = "reinforce"
 class Again:
     """An item that meets an episode again by its handle, with what shows it."""
 
-    label: str
+    item: Item
     entry_id: str
     evidence: Evidence
 
@@ -179,17 +180,23 @@ def _is_the_same(episode: Episode, entry: MemoryEntry, vocabulary: Vocabulary) -
 
 
 def _refusal(one: Told, draft: _Draft | None, known: Known, declined: frozenset[str]) -> Refusal | None:
+    refusal = _refused(one, draft, known, declined)
+    return None if refusal is None else refusal.at(one.item.number)
+
+
+def _refused(one: Told, draft: _Draft | None, known: Known, declined: frozenset[str]) -> Refusal | None:
+    label = one.item.label
     if isinstance(one, Again):
         if draft is None:
             return Refusal(Refused.STALE_SOURCE, one.entry_id)
         if not are_related([turn.content for turn in one.evidence.turns], draft.after.content):
-            return Refusal(Refused.UNRELATED, f"{one.label} and {one.entry_id}")
+            return Refusal(Refused.UNRELATED, f"{label} and {one.entry_id}")
         is_declined = mark_of(draft.after.content, [one.evidence]) in declined
-        return Refusal(Refused.UNDONE_BY_PERSON, one.label) if is_declined else None
+        return Refusal(Refused.UNDONE_BY_PERSON, label) if is_declined else None
     if fold_key(one.content) in known.forgotten:
-        return Refusal(Refused.FORGOTTEN, one.item.label)
+        return Refusal(Refused.FORGOTTEN, label)
     if mark_of(one.content, [one.evidence]) in declined:
-        return Refusal(Refused.UNDONE_BY_PERSON, one.item.label)
+        return Refusal(Refused.UNDONE_BY_PERSON, label)
     return None
 
 

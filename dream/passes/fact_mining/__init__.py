@@ -25,7 +25,9 @@ from dream.passes.fact_mining.known import Known, Meeting, mark_of, meet
 from dream.passes.fact_mining.prompt import frame, question
 from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
+from dream.passes.repairing import repair_of, repaired, with_texts
 
+_LIST = "facts"
 _COUNTS = (
     "turns",
     "sessions",
@@ -35,6 +37,8 @@ _COUNTS = (
     "known",
     "categories_repaired",
     "subject_times_dropped",
+    "repairs",
+    "repaired",
 )
 
 
@@ -63,30 +67,27 @@ class FactMining:
             return None
         return question(context, shown, directives=self.directives, purpose=self.name)
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:  # noqa: ARG002
-        """Ask for no repair: the turns stay, and what is worth remembering is said again."""
-        return None
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+        """Ask for a repair of the facts that are refused and can be put right."""
+        _, refused = await _judged(context, batch, answer)
+        return await repair_of(context, _LIST, answer, refused, lambda: self.request(context, batch))
 
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
         """Remember the facts that hold; each refusal stands for itself.
 
         An answer of another shape settles nothing: its turns are read again by the next run.
         """
-        items, unreadable = read_items(answers[-1])
-        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in unreadable):
-            return Proposal(refused=tuple(unreadable))
-        shown = await shown_of(context, batch)
-        texts = [*(item.content for item in items), *(one.turn.content for one in shown)]
-        terms = await terms_for(context, texts)
-        # Hundreds of comparisons take longer than the event loop may stall.
-        facts, refused = await asyncio.to_thread(_judged, batch, items, shown, terms)
+        told = await repaired(_LIST, answers, lambda answer: _judged(context, batch, answer))
+        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in told.refused):
+            return Proposal(refused=tuple(told.refused))
+        facts = told.good
         known = await context.read(lambda view: Known.of(view, facts))
         declined = frozenset(await context.declined({mark_of([fact]) for fact in facts}))
         met = await asyncio.to_thread(_met, context, facts, known, declined)
         return Proposal(
             change_sets=met.change_sets,
-            refused=(*unreadable, *refused, *met.refused),
-            notes=dict(met.counts),
+            refused=with_texts((*told.refused, *met.refused), told.answer, _LIST, batch),
+            notes={**met.counts, **told.notes},
             looked_at=await settled_of(context, batch),
         )
 
@@ -95,10 +96,20 @@ class FactMining:
         return summed(notes, *_COUNTS)
 
 
-def _judged(
+async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[list[Fact], list[Refusal]]:
+    """Return the facts that the turns bear out, and why the others are refused."""
+    items, unreadable = read_items(answer)
+    shown = await shown_of(context, batch)
+    texts = [*(item.content for item in items), *(one.turn.content for one in shown)]
+    terms = await terms_for(context, texts)
+    # Hundreds of comparisons take longer than the event loop may stall.
+    facts, refused = await asyncio.to_thread(_held_against, batch, items, shown, terms)
+    return facts, [*unreadable, *refused]
+
+
+def _held_against(
     batch: Batch, items: Sequence[Item], shown: Sequence[Shown], terms: Terms
 ) -> tuple[list[Fact], list[Refusal]]:
-    """Return the facts that the turns bear out, and why the others are refused."""
     by_handle = {one.handle: one for one in shown}
     known = frozenset(f"t{place}" for place in range(1, len(batch.record_ids) + 1))
     facts: list[Fact] = []
@@ -109,7 +120,7 @@ def _judged(
         if isinstance(judged, Fact):
             facts.append(judged)
         else:
-            refused.append(judged)
+            refused.append(judged.at(item.number))
     return facts, refused
 
 

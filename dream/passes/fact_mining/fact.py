@@ -107,6 +107,7 @@ def fact_of(item: Item, evidence: Evidence, terms: Terms) -> Fact | Refusal:
             told=told,
             partners=evidence.partners,
             terms=terms,
+            near=evidence.near,
         )
     )
     if refusal is not None:

@@ -152,9 +152,9 @@ def meet(
 
 def _refusal(fact: Fact, known: Known, declined: frozenset[str]) -> Refusal | None:
     if fold_key(fact.content) in known.forgotten:
-        return Refusal(Refused.FORGOTTEN, f"fact {fact.number}")
+        return Refusal(Refused.FORGOTTEN, f"fact {fact.number}", fact.number)
     if mark_of([fact]) in declined:
-        return Refusal(Refused.UNDONE_BY_PERSON, f"fact {fact.number}")
+        return Refusal(Refused.UNDONE_BY_PERSON, f"fact {fact.number}", fact.number)
     return None
 
 

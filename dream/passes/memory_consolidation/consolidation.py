@@ -32,6 +32,7 @@ from dream.passes.memory_consolidation.sheet import Sheet
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
+from dream.passes.repairing import with_texts
 
 _RUNS_REMEMBERED: Final = 64
 _JUDGEMENTS_REMEMBERED: Final = 64
@@ -92,15 +93,16 @@ class MemoryConsolidation:
         An answer of another shape settles nothing: its records are looked at again by the next run.
         """
         read = [parse(answer, len(batch.members)) for answer in answers]
-        parsed = next((one for one in reversed(read) if isinstance(one, Parsed)), None)
-        if parsed is None:
+        whole = [(one, answer) for one, answer in zip(read, answers, strict=True) if isinstance(one, Parsed)]
+        if not whole:
             problems = [one.problem for one in read if isinstance(one, Broken)]
             return Proposal(refused=tuple(Refusal(Refused.BROKEN_ANSWER, problem) for problem in problems[-1:]))
+        parsed, answer = whole[-1]
         judged, stored = await self._judged(context, batch, parsed)
         entries = [entry for entry in stored if entry.id not in judged.again]
         proposal = Proposal(
             change_sets=tuple(judged.change_sets),
-            refused=tuple(judged.refused),
+            refused=with_texts(judged.refused, answer, "toSave", batch),
             notes={"reviewed": len(entries), **judged.notes(), "repairs": len(answers) - 1},
             looked_at=batch.member_ids if batch.kind == FEEDBACK else tuple(entry.id for entry in entries),
         )

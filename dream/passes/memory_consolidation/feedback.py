@@ -78,7 +78,7 @@ def judge_lesson(
     made_up = Coverage(invented=_made_up(content, sources, desk))
     refusal = unfaithful(made_up, _ids(sources))
     if refusal is not None:
-        return Unfaithful(place=item.place, coverage=made_up, refusal=refusal)
+        return Unfaithful(place=item.place, coverage=made_up, refusal=refusal.at(item.place + 1))
     if desk.twins.get(fold_key(content)):
         return None
     return _learned(item, content, category, sources, desk)

@@ -46,7 +46,7 @@ def judge_saving(saving: Saving, sheet: Sheet, desk: Desk, taken: AbstractSet[st
     found = compare(desk, draft.content, sources, gives_way, draft.category)
     refusal = unfaithful(found, [entry.id for entry in draft.used])
     if refusal is not None:
-        return Unfaithful(place=saving.item.place, coverage=found, refusal=refusal)
+        return Unfaithful(place=saving.item.place, coverage=found, refusal=refusal.at(saving.item.place + 1))
     return _change_set(draft, desk, taken)
 
 

@@ -26,7 +26,9 @@ from dream.passes.preferences.preference import preference_of
 from dream.passes.preferences.prompt import frame, question
 from dream.passes.preferences.sheet import SHARE_BESIDE, Sheet, Surroundings, told_by
 from dream.passes.protocol import ModelContext
+from dream.passes.repairing import repair_of, repaired, with_texts
 
+_LIST: Final = "toSave"
 _COUNTS = (
     "turns",
     "sessions",
@@ -36,6 +38,8 @@ _COUNTS = (
     "superseded",
     "known",
     "need_permission",
+    "repairs",
+    "repaired",
 )
 
 
@@ -82,29 +86,27 @@ class PreferenceInference:
             purpose=self.name,
         )
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:  # noqa: ARG002
-        """Ask for no repair: what a user wants is shown again."""
-        return None
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+        """Ask for a repair of the preferences that are refused and can be put right."""
+        _, refused = await _judged(context, batch, answer)
+        return await repair_of(context, _LIST, answer, refused, lambda: self.request(context, batch))
 
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
         """Keep the preferences that hold; each refusal stands for itself.
 
         An answer of another shape settles nothing: its turns are read again by the next run.
         """
-        items, unreadable = read_items(answers[-1])
-        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in unreadable):
-            return Proposal(refused=tuple(unreadable))
-        sheet = await context.read(lambda view: Sheet.of(view, batch))
-        terms = await terms_for(context, [*(item.content for item in items), *told_by(sheet)])
-        # Hundreds of comparisons take longer than the event loop may stall.
-        shown, refused = await asyncio.to_thread(judge, items, sheet, terms, context.options.preferences)
+        read = await repaired(_LIST, answers, lambda answer: _judged(context, batch, answer))
+        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
+            return Proposal(refused=tuple(read.refused))
+        shown = read.good
         known = await context.read(lambda view: Known.of(view, shown))
         declined = frozenset(await context.declined(marks_of(shown, known)))
         met = await asyncio.to_thread(_met, context, shown, known, declined)
         return Proposal(
             change_sets=met.change_sets,
-            refused=(*unreadable, *refused, *met.refused),
-            notes=met.notes(),
+            refused=with_texts((*read.refused, *met.refused), read.answer, _LIST, batch),
+            notes={**met.notes(), **read.notes},
             looked_at=await settled_of(context, batch),
         )
 
@@ -119,15 +121,24 @@ def _around(view: ReadView, context: ModelContext, sessions: Sequence[Session], 
     return around, around.need(view, context, room)
 
 
+async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[list[Shown], list[Refusal]]:
+    items, unreadable = read_items(answer)
+    sheet = await context.read(lambda view: Sheet.of(view, batch))
+    terms = await terms_for(context, [*(item.content for item in items), *told_by(sheet)])
+    # Hundreds of comparisons take longer than the event loop may stall.
+    shown, refused = await asyncio.to_thread(judge, items, sheet, terms, context.options.preferences)
+    return shown, [*unreadable, *refused]
+
+
 def judge(
     items: Sequence[Item], sheet: Sheet, terms: Terms, options: PreferenceOptions
 ) -> tuple[list[Shown], list[Refusal]]:
     """Return what the sources bear out, and why the rest is refused."""
     by_handle = {one.handle: one for one in sheet.turns}
-    judged = [_judged_item(item, by_handle, sheet, terms, options) for item in items]
+    judged = [(item, _judged_item(item, by_handle, sheet, terms, options)) for item in items]
     return (
-        [one for one in judged if not isinstance(one, Refusal)],
-        [one for one in judged if isinstance(one, Refusal)],
+        [one for _, one in judged if not isinstance(one, Refusal)],
+        [one.at(item.number) for item, one in judged if isinstance(one, Refusal)],
     )
 
 
@@ -147,7 +158,7 @@ def _judged_item(
     if isinstance(occasions, Refusal):
         return occasions
     if item.existing:
-        return Again(item.label, sheet.entry_ids[item.existing], occasions)
+        return Again(item, sheet.entry_ids[item.existing], occasions)
     preference = preference_of(item, occasions, terms, options)
     if isinstance(preference, Refusal) or not item.supersedes:
         return preference

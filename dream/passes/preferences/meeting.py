@@ -20,6 +20,7 @@ from dream.passes.conflicts import Evidence, Verdict, judge, speakers_by_entry, 
 from dream.passes.conversation.beside import are_related
 from dream.passes.conversation.retelling import fresh_turns, retells
 from dream.passes.conversation.statement import is_under
+from dream.passes.preferences.answer import Item
 from dream.passes.preferences.occasions import Occasions
 from dream.passes.preferences.preference import PERMISSION, PREFERENCES, Preference
 
@@ -38,7 +39,7 @@ _QUESTION: Final = (
 class Again:
     """An item that meets a preference again by its handle, with what shows it."""
 
-    label: str
+    item: Item
     entry_id: str
     occasions: Occasions
 
@@ -129,7 +130,7 @@ class Meeting:
         if refusal is None and met is None and isinstance(shown, Instead):
             refusal = self._contradiction(shown)
         if refusal is not None:
-            self.refused.append(refusal)
+            self.refused.append(refusal.at(_item(shown).number))
             return
         self._found += 1
         preference = _preference(shown)
@@ -183,7 +184,7 @@ class Meeting:
 
     def _refusal(self, shown: Shown, met: _Draft | None) -> Refusal | None:
         preference, occasions = _preference(shown), _occasions(shown)
-        label = shown.label if isinstance(shown, Again) else _item_label(preference)
+        label = _item(shown).label
         if preference is not None and fold_key(preference.content) in self.known.forgotten:
             return Refusal(Refused.FORGOTTEN, label)
         if isinstance(shown, Again):
@@ -304,5 +305,5 @@ def _occasions(shown: Shown) -> Occasions:
     return (shown.preference if isinstance(shown, Instead) else shown).occasions
 
 
-def _item_label(preference: Preference | None) -> str:
-    return "" if preference is None else preference.item.label
+def _item(shown: Shown) -> Item:
+    return (shown.preference if isinstance(shown, Instead) else shown).item

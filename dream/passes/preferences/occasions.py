@@ -14,6 +14,7 @@ from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
 from dream.passes.conversation.evidence import Claim, Evidence, cited_turns, holds_quote, partners_of
 from dream.passes.conversation.lines import Shown
+from dream.passes.conversation.near import near_turns
 from dream.passes.conversation.statement import shortened
 from dream.passes.lines import feedback_text
 from dream.passes.preferences.answer import Item, Sentiment
@@ -105,7 +106,7 @@ def occasions_of(
         return Refusal(Refused.QUOTE_NOT_FOUND, f"{item.label} has a quote that none of the people it cites said")
     quote = " ".join(item.quote.split()).strip(" \"'")
     turns = tuple(one.turn for one in valid)
-    evidence = Evidence(turns, quoted, quote, partners_of(valid, shown.values()))
+    evidence = Evidence(turns, quoted, quote, partners_of(valid, shown.values()), near_turns(valid, shown.values()))
     return Occasions(evidence=evidence, feedback=signals)
 
 

@@ -99,6 +99,7 @@ def preference_of(item: Item, occasions: Occasions, terms: Terms, options: Prefe
             told=ToldTimes.of(evidence),
             partners=evidence.partners,
             terms=terms,
+            near=evidence.near,
         )
         or too_few(item, occasions, options)
     )

@@ -14,6 +14,7 @@ from dream.domain.reasons import Refused
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
+from dream.passes.repairing import with_texts
 from dream.passes.run_memo import RunMemo
 from dream.passes.skill_answers import SkillAnswer, by_handles, read_skills
 from dream.passes.skill_consolidation.judging import Desk, Judged, after_state, judge
@@ -88,15 +89,15 @@ class SkillConsolidation:
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
         """Make of the last answer that can be used what it is worth; one that cannot settles nothing."""
         tried = [await _judged(context, batch, answer) for answer in answers]
-        usable = [(judged, sheet) for judged, sheet in tried if not judged.problem]
+        usable = [(*one, answer) for one, answer in zip(tried, answers, strict=True) if not one[0].problem]
         if not usable:
             return Proposal(refused=tuple(tried[-1][0].refused))
-        judged, sheet = usable[-1]
+        judged, sheet, answer = usable[-1]
         reviewed, gone = after_state(sheet.shown, judged.change_sets)
         settled, unsettled = settling(reviewed, gone, await context.settled(), context)
         return Proposal(
             change_sets=tuple(judged.change_sets),
-            refused=tuple(judged.refused),
+            refused=with_texts(judged.refused, answer, "toSave", batch),
             notes={"reviewed": len(sheet.shown), **judged.notes()},
             looked_at=tuple(skill.id for skill in sheet.shown.values()),
             settled=settled,

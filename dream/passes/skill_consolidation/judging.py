@@ -86,7 +86,7 @@ def judge(operations: Sequence[Operation], refused: Sequence[Refusal], desk: Des
         )
         text = Refusal.of(Refused.UNDONE_BY_PERSON, operation.names()) if undone else _text(operation, desk, judged)
         if isinstance(text, Refusal):
-            judged.refused.append(text)
+            judged.refused.append(text if operation.draft is None else text.at(operation.draft.place + 1))
         else:
             _join(fit, operation, text)
     judged.change_sets += _Changes(desk, fit).all()

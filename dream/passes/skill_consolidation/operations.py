@@ -109,7 +109,7 @@ def sort_out(answer: SkillAnswer, sheet: Sheet) -> tuple[list[Operation], list[R
         if isinstance(made, Operation) and made.name in saves:
             made = Refusal(Refused.HANDLE_REUSED, f"{quoted_name(made.name)} is saved twice")
         if isinstance(made, Refusal):
-            refused.append(made)
+            refused.append(made.at(draft.place + 1))
             failed |= {draft.name.strip(), clean_skill_name(draft.name)}
             continue
         saves[made.name] = made

@@ -11,9 +11,12 @@ from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView, TurnMaterial
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reasons import Refused
 from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
+from dream.passes.repairing import repair_of, repaired, with_texts
 from dream.passes.run_memo import RunMemo
 from dream.passes.skill_answers import read_skills
 from dream.passes.skill_gaps.catalogue import Catalogue
@@ -24,6 +27,7 @@ from dream.passes.skill_gaps.terms import Openings
 from dream.passes.skill_names import clean_skill_name
 from dream.passes.words import CUTTER
 
+_LIST = "toSave"
 _ROLES = frozenset({"user", "assistant"})
 _SHARE = 5
 """A fifth of a prompt at most goes to the first messages of other sessions, another to the catalogue."""
@@ -79,15 +83,31 @@ class SkillGaps:
         known = await self._background.of(context, lambda: _background(context))
         return await asyncio.to_thread(self._question, context, shown, known)
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:  # noqa: ARG002
-        """Ask for no repair: what recurs is asked for again."""
-        return None
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+        """Ask for a repair of the skills that are refused and can be put right."""
+        _, refused = await self._judged(context, batch, answer)
+        return await repair_of(context, _LIST, answer, refused, lambda: self.request(context, batch))
 
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
         """Write the skills that hold; each refusal stands for itself."""
-        read = read_skills(answers[-1], sources=SOURCES)
+        read = await repaired(_LIST, answers, lambda answer: self._judged(context, batch, answer))
+        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
+            return Proposal(refused=tuple(read.refused))
+        present = {one.turn.id for one in await _shown(context, batch)}
+        return Proposal(
+            change_sets=tuple(read.good),
+            refused=with_texts(read.refused, read.answer, _LIST, batch),
+            notes={"written": len(read.good), **read.notes},
+            # Of a turn that is gone nothing is left to read.
+            looked_at=await _settled(context, batch, present),
+        )
+
+    async def _judged(
+        self, context: ModelContext, batch: Batch, answer: Answer
+    ) -> tuple[list[ChangeSet], list[Refusal]]:
+        read = read_skills(answer, sources=SOURCES)
         if isinstance(read, Refusal):
-            return Proposal(refused=(read,))
+            return [], [read]
         shown = await _shown(context, batch)
         names = {clean_skill_name(draft.name) for draft in read.saves} | {draft.name.strip() for draft in read.saves}
         known = await self._background.of(context, lambda: _background(context))
@@ -101,18 +121,11 @@ class SkillGaps:
             new_id=context.new_id,
         )
         made, refused = await asyncio.to_thread(judged, read.saves, terms)
-        present = {one.turn.id for one in shown}
-        return Proposal(
-            change_sets=tuple(made),
-            refused=(*read.refused, *refused),
-            notes={"written": len(made)},
-            # Of a turn that is gone nothing is left to read.
-            looked_at=await _settled(context, batch, present),
-        )
+        return made, [*read.refused, *refused]
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over packing and batches."""
-        return summed(notes, "turns", "sessions", "written")
+        return summed(notes, "turns", "sessions", "written", "repairs", "repaired")
 
     def _question(self, context: ModelContext, shown: Sequence[Shown], known: "_Background") -> ChatRequest:
         new = {one.turn.session_id for one in shown if one.is_new}

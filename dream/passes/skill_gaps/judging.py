@@ -52,7 +52,7 @@ def judged(drafts: Sequence[SkillDraft], terms: Terms) -> tuple[list[ChangeSet],
     for draft in drafts:
         verdict = _skill(draft, terms, names)
         if isinstance(verdict, Refusal):
-            refused.append(verdict)
+            refused.append(verdict.at(draft.place + 1))
             continue
         names.add(verdict.name)
         sessions = len({terms.shown[handle].turn.session_id for handle in draft.sources})
@@ -100,7 +100,7 @@ def _evidence(draft: SkillDraft, terms: Terms) -> list[Turn] | Refusal:
     cited = [terms.shown[handle] for handle in draft.sources]
     asked = [one for one in cited if one.turn.role == _PEOPLE and not one.turn.generated]
     if not any(one.is_new for one in asked):
-        return Refusal(Refused.NOT_EVIDENCE, f"{quoted_name(draft.name)} cites no new turn of a user")
+        return Refusal(Refused.TOO_FEW_CITATIONS, f"{quoted_name(draft.name)} cites no new turn of a user")
     sessions = {one.turn.session_id for one in asked}
     if len(sessions) < _FEWEST_SESSIONS:
         return Refusal(Refused.TOO_FEW_SESSIONS, f"{quoted_name(draft.name)}: {len(sessions)}")

@@ -74,7 +74,7 @@ def judge(answer: SkillAnswer, desk: Desk) -> Judged:
     for draft in answer.saves:
         made = _rewrite(draft, desk, judged, taken)
         if isinstance(made, Refusal):
-            judged.refused.append(made)
+            judged.refused.append(made.at(draft.place + 1))
         elif made is not None:
             judged.change_sets.append(made)
     return judged

@@ -14,6 +14,7 @@ from dream.domain.reasons import Refused
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
+from dream.passes.repairing import with_texts
 from dream.passes.run_memo import RunMemo
 from dream.passes.skill_answers import by_handles, read_skills
 from dream.passes.skill_lines import handles, tokens_of
@@ -81,14 +82,18 @@ class SkillOptimization:
         """Rewrite what holds, from the last answer that can be read; one that cannot settles nothing."""
         known = await self._known(context)
         tried = [await _judged(context, batch, answer, known) for answer in answers]
-        readable = [(judged, shown) for judged, shown in tried if isinstance(judged, Judged)]
+        readable = [
+            (judged, shown, answer)
+            for (judged, shown), answer in zip(tried, answers, strict=True)
+            if isinstance(judged, Judged)
+        ]
         if not readable:
             return Proposal(refused=tuple(judged for judged, _ in tried[-1:] if isinstance(judged, Refusal)))
-        judged, shown = readable[-1]
+        judged, shown, answer = readable[-1]
         settled, unsettled = await _settling(context, judged, shown, known)
         return Proposal(
             change_sets=tuple(judged.change_sets),
-            refused=tuple(judged.refused),
+            refused=with_texts(judged.refused, answer, "toSave", batch),
             notes={"rewritten": len(judged.change_sets)},
             looked_at=tuple(one.skill.id for one in shown.values()),
             settled=settled,

@@ -123,7 +123,8 @@ def test_a_reversed_decision_is_superseded_by_what_holds_now(told: CommandLine, 
 
 def test_a_lossy_merge_is_mended_on_the_second_call_and_an_inventing_one_refused(story: Story):
     repairs = [request for request in story.requests if _is_repair(request)]
-    assert len(repairs) == story.notes("memory-consolidation")["repairs"] > 0
+    passes = ("fact-mining", "memory-consolidation", "episodes", "preferences", "skill-gaps")
+    assert len(repairs) == sum(story.notes(name)["repairs"] for name in passes)
     (complaint,) = [request for request in repairs if str(orders.LOSSY.first) in request.prompt]
     assert 'lost="' in complaint.prompt
     contents = [row["after"]["content"] for row in story.rows("merge")]

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from pathlib import Path
 
+import orjson
 import pytest
 from commandline import CommandLine
 
@@ -102,3 +103,35 @@ def test_where_there_is_no_session_one_line_says_so(slept: CommandLine):
         "There is no session on default/agent/agent that begins with 'dreams:'.\n"
     )
     assert slept.json("sessions", "--prefix", "dreams:")["sessions"] == []
+
+
+LIE = "Ana keeps 9 bees and pays 700 euros for each of them, every year, since the old hive burned down."
+
+
+def test_show_tells_what_was_refused_whole_where_that_is_asked_for(cli: CommandLine):
+    fact = {"content": LIE, "category": "general", "tags": [], "sourceTurns": ["t1"], "quote": "I keep 2 bees"}
+
+    async def sleep() -> None:
+        told = answer(orjson.dumps({"facts": [fact]}).decode())
+        async with ChatServer([told, told]) as server:
+            options = ChatOptions(model="small", base_url=server.base_url)
+            builder = AgentHostBuilder(cli.data).with_memory().with_conversation_log().with_llm(options)
+            async with builder.with_dreaming(in_background=False).build() as host:
+                await host.conversation.append(session_id="s1", role="user", content="I keep 2 bees.")
+                await host.dreams.run(passes=["fact-mining"])
+
+    asyncio.run(sleep())
+    (dream,) = cli.json("sessions", "--prefix", "dream:")["sessions"]
+    assert "refused_texts" not in cli.json("show", dream["run_id"])
+    (refused,) = cli.json("show", dream["session"], "--refused")["refused_texts"]
+    assert (refused["pass"], refused["code"], refused["text"]) == ("fact-mining", "invented_detail", LIE)
+    out = cli.good("show", dream["run_id"], "--refused")
+    assert LIE in " ".join(out.split())
+    assert "fact-mining, invented_detail: fact 1:" in out
+    assert LIE not in " ".join(cli.good("show", dream["run_id"]).split())
+
+
+def test_show_says_so_where_no_refused_text_is_kept(slept: CommandLine):
+    (dream,) = slept.json("sessions", "--limit", "1")["sessions"]
+    assert slept.json("show", dream["run_id"], "--refused")["refused_texts"] == []
+    assert "No refused text of this run is kept." in slept.good("show", dream["run_id"], "--refused")

@@ -19,6 +19,7 @@ from agentcore.stores.sql.schema.dreams import (
     pass_ledger,
     plans,
     proposals,
+    refused_texts,
     reopened,
     runs,
     schedules,
@@ -45,10 +46,10 @@ from agentcore.stores.sql.schema.records import (
 )
 from agentcore.stores.sql.schema.workspace import documents, outbox, phase_hits, promotions
 
-REVISION = "0009"
+REVISION = "0010"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "promotions",
     "proposals",
     "recall_hits",
+    "refused_texts",
     "reopened",
     "runs",
     "schedules",

@@ -164,6 +164,21 @@ proposals = Table(
     Index("ix_proposals_state", "scope_id", "state", "expires_at"),
 )
 
+refused_texts = Table(
+    "refused_texts",
+    metadata,
+    row_key(),
+    scope_key(),
+    Column("run_id", String(64), nullable=False),
+    Column("pass_name", String(64), nullable=False),
+    Column("code", String(32), nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("cites", Text, nullable=False),
+    instant("refused_at"),
+    Index("ix_refused_texts_run", "scope_id", "run_id"),
+)
+
 settled_clusters = Table(
     "settled_clusters",
     metadata,

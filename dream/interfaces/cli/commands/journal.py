@@ -13,6 +13,7 @@ from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import ConflictingOptionsError
 from dream.interfaces.cli.render.line import Line, Lines
 from dream.interfaces.cli.render.plans import diff_lines
+from dream.interfaces.cli.render.refused import refused_text_lines
 from dream.interfaces.cli.render.reports import run_lines, undo_lines
 from dream.interfaces.cli.render.runs import run_list_lines
 from dream.interfaces.cli.render.sessions import session_lines
@@ -39,11 +40,12 @@ async def runs(*, limit: int = 20, session: CliSession) -> None:
     )
 
 
-async def show(run: str, /, *, session: CliSession) -> None:
+async def show(run: str, /, *, refused: Annotated[bool, Parameter(negative="")] = False, session: CliSession) -> None:
     """Show the report of a run, and of a dream what it asked and wrote.
 
     Args:
         run: Its id, the key of its session, or the beginning of either.
+        refused: Also what the model wrote and was refused, whole.
         session: Whose memory.
     """
     async with session.host(Access.LOOK) as host:
@@ -51,17 +53,22 @@ async def show(run: str, /, *, session: CliSession) -> None:
         report = await _report(dreams, run)
         entries = await named_entries(host, session, report)
         dreamt, calls = await dreams.session(report.run_id), await dreams.calls(report.run_id)
+        texts = await dreams.refused_texts(report.run_id) if refused else []
 
     def lines() -> Lines:
         yield from run_lines(session, report, entries)
         if dreamt is not None:
             yield Line()
             yield from session_lines(session, dreamt, calls)
+        if refused:
+            yield Line()
+            yield from refused_text_lines(texts, session.screen.width)
 
     session.screen.show(
         lambda: (
             report.to_json()
             | {"session": None if dreamt is None else dreamt.to_json(), "calls": [call.to_json() for call in calls]}
+            | ({"refused_texts": [one.to_json() for one in texts]} if refused else {})
         ),
         lines,
     )

@@ -8,7 +8,7 @@ from dream.interfaces.cli.render.reasons import explained
 from dream.interfaces.cli.render.usage import left_line
 from dream.interfaces.cli.session import Session
 
-_HEADS = ("pass", "calls", "directives", "data", "answers at most", "backlog")
+_HEADS = ("pass", "calls", "directives", "data", "answers", "repairs", "backlog")
 
 
 def forecast_lines(session: Session, passes: Sequence[PassForecast], left: int | None) -> Lines:
@@ -20,9 +20,11 @@ def forecast_lines(session: Session, passes: Sequence[PassForecast], left: int |
         rows = [_HEADS, *map(_cells, asking), _cells(total(asking))]
         yield from numbers_table(rows, 1)
         text = (
-            "In tokens, a token per four bytes. Repairs, and halves of what proves too long, come on top; what earlier "
+            "In tokens, a token per four bytes: answers as long as they may be, and repairs as if every answer needed "
+            "one. Halves of what proves too long come on top; what earlier passes of the dream would add or fold is "
+            "not counted."
         )
-        yield from paragraph(f"{text}passes of the dream would add or fold is not counted.", width, tone=Tone.FAINT)
+        yield from paragraph(text, width, tone=Tone.FAINT)
     for one in passes:
         if not one.calls:
             yield from paragraph(explained(one.reason), width, first=f"{one.name}: ")
@@ -32,5 +34,6 @@ def forecast_lines(session: Session, passes: Sequence[PassForecast], left: int |
 
 
 def _cells(one: PassForecast) -> tuple[str, ...]:
-    numbers = (one.calls, one.directive_tokens, one.data_tokens, one.most_output_tokens, one.backlog)
+    numbers = (one.calls, one.directive_tokens, one.data_tokens, one.most_output_tokens)
+    numbers += (one.most_repair_tokens, one.backlog)
     return (one.name, *(f"{number:,}" for number in numbers))

@@ -28,8 +28,8 @@ def answer(*episodes: Any) -> str:
 
 
 async def tell(world: World, *episodes: Any, **options: Any) -> PassReport:
-    """Run the pass once, the model answering with these episodes."""
-    return (await answering(world, answer(*episodes), **options).run_passes(EpisodeExtraction())).passes[0]
+    """Run the pass once, the model answering with these episodes, whatever is refused of them."""
+    return (await answering(world, *[answer(*episodes)] * 2, **options).run_passes(EpisodeExtraction())).passes[0]
 
 
 async def diary(world: World) -> list[MemoryEntry]:

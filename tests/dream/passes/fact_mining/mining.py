@@ -54,8 +54,8 @@ def hearing(world: World, *answers: Any, **options: Any) -> World:
 
 
 async def mine(world: World, *facts: Any, **options: Any) -> PassReport:
-    """Mine once, the model answering with these facts."""
-    heard = hearing(world, answer(*facts), **options)
+    """Mine once, the model answering with these facts, whatever is refused of them."""
+    heard = hearing(world, *[answer(*facts)] * 2, **options)
     return (await heard.run_passes(FactMining())).passes[0]
 
 

@@ -25,7 +25,8 @@ async def test_a_fact_becomes_an_entry_that_knows_where_it_comes_from(world: Wor
     assert (entry.level, entry.trust, entry.base, entry.own_count) == (Level.EXPLICIT, Trust.STATED, 0.7, 1)
     assert entry.sources == (SourceRef(SourceKind.TURN, turn.id),)
     assert report.notes == {"turns": 1, "sessions": 1, "facts_found": 1, "new": 1, "reinforced": 0, "known": 0,
-                            "categories_repaired": 0, "subject_times_dropped": 0}  # fmt: skip
+                            "categories_repaired": 0, "subject_times_dropped": 0, "repairs": 0,
+                            "repaired": 0}  # fmt: skip
     (row,) = await world.journal()
     assert (row.operation, row.reason) == ("mine", 'said by Ana on 14 June 2025: "moved to Lisbon"')
 

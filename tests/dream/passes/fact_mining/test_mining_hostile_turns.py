@@ -65,7 +65,7 @@ async def test_a_model_that_obeys_a_turn_gets_no_further_than_that_turn(world: W
 
 
 _JSON: Any = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
@@ -73,16 +73,18 @@ _FIELDS = ("content", "category", "tags", "importance", "subjectTime", "sourceTu
 _FACT = st.dictionaries(st.sampled_from(_FIELDS), _JSON, max_size=7).map(
     lambda drawn: a_fact("Ana likes tea.", quote="I like tea") | drawn
 )
+_NUMBERED = st.builds(lambda number, fact: fact | {"item": number}, _JSON | st.integers(-1, 5), _FACT)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(facts=st.lists(_FACT | _JSON, max_size=4), whole=_JSON)
-def test_no_answer_raises_or_remembers_what_was_not_said(world: World, facts: list[Any], whole: Any):
+@given(facts=st.lists(_FACT | _JSON, max_size=4), whole=_JSON, again=st.lists(_NUMBERED | _JSON, max_size=4) | _JSON)
+def test_no_answer_raises_or_remembers_what_was_not_said(world: World, facts: list[Any], whole: Any, again: Any):
     async def scenario() -> None:
         here = world.elsewhere()
         turns = await talk(here, "I like tea", "assistant: Noted.", occurred_at=NOW - timedelta(days=1))
         given_answer = whole if not facts and isinstance(whole, dict) else {"facts": facts}
-        heard = hearing(here, orjson.dumps(given_answer, option=orjson.OPT_NON_STR_KEYS).decode())
+        said = [orjson.dumps(one, option=orjson.OPT_NON_STR_KEYS) for one in (given_answer, {"facts": again})]
+        heard = hearing(here, *(one.decode() for one in said))
         report = await heard.run_passes(FactMining())
         assert report.outcome in {Outcome.COMPLETED, Outcome.UNCHANGED}
         for entry in await here.active():
@@ -99,6 +101,7 @@ def replies() -> Iterator[str]:
         a_fact("Ana moved to Lisbon on 13 June 2025.", "t1", quote="moved to Lisbon", category="people/ana"),
         a_fact("Ana speaks Dutch.", "t2", quote="you speak Dutch"),
     )
+    yield answer()
 
 
 async def test_with_a_model_facts_are_mined_through_the_real_client(world: World):
@@ -110,10 +113,10 @@ async def test_with_a_model_facts_are_mined_through_the_real_client(world: World
         await client.stop()
     assert [report.outcome for report in reports] == [Outcome.COMPLETED, Outcome.UNCHANGED]
     mined = of_pass(reports[0], "fact-mining")
-    assert (codes(mined), mined.calls, mined.notes["new"]) == (["not_evidence"], 1, 1)
+    assert (codes(mined), mined.calls, mined.notes["new"]) == (["not_evidence"], 2, 1)
     (entry,) = await world.active()
     history = await world.dreams.why(entry.id)
     assert [turn.id for turn in history.turns] == [turns[0].id]
-    (served,) = server.requests
+    served, _ = server.requests
     shown = served.body["messages"][-1]["content"].splitlines()
     assert len([line for line in shown if line.startswith("[t")]) == 2

@@ -1,6 +1,7 @@
 """A run of mining that dies at any write is resumed: nothing is paid twice, nothing is doubled."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,10 +24,18 @@ def reply(request: ChatRequest) -> str:
     return answer(a_fact(f"Ana likes {drink}.", "t1", quote=f"I like {drink}"))
 
 
-async def drinking(world: World) -> World:
+def wrong_at_first(request: ChatRequest) -> str:
+    """Answer with a quote that nobody said, and put it right when told so."""
+    is_repair = len(request.messages) > 2
+    drink = "tea" if "I like tea" in request.messages[1].content else "milk"
+    fact = a_fact(f"Ana likes {drink}.", "t1", quote=f"I like {drink}" if is_repair else "I drink it")
+    return answer({"item": 1, **fact} if is_repair else fact)
+
+
+async def drinking(world: World, says: Callable[[ChatRequest], str] = reply) -> World:
     there = replace(
         world.elsewhere(),
-        chat=ScriptedChatClient(itertools.repeat(reply)),
+        chat=ScriptedChatClient(itertools.repeat(says)),
         options=world.options.replace(model=ModelOptions(prompt_tokens=600, calls_in_flight=1)),
     )
     for number, text in enumerate(SAID):
@@ -57,3 +66,19 @@ async def test_it_ends_as_if_nothing_had_happened(world: World):
         await mined(one)
         assert await outcome(one) == expected, write
         assert len(one.chat.requests) == 3, write
+
+
+async def test_a_repair_is_paid_for_once_whenever_the_process_dies(world: World):
+    whole = await drinking(world, wrong_at_first)
+    await mined(whole)
+    expected = await outcome(whole)
+    assert expected[1] == {"Ana likes tea.": (2, 2), "Ana likes milk.": (1, 1)}
+    assert len(whole.chat.requests) == 6
+    for write in range(await count_writes(await drinking(world, wrong_at_first), mined)):
+        one = await drinking(world, wrong_at_first)
+        with pytest.raises(Killed):
+            await mined(dying(one, write, committed=True))
+        await bury(one)
+        await mined(one)
+        assert await outcome(one) == expected, write
+        assert len(one.chat.requests) == 6, write

@@ -31,8 +31,8 @@ def answer(*preferences: Any, **more: Any) -> str:
 
 
 async def infer(world: World, *preferences: Any, **options: Any) -> PassReport:
-    """Run the pass once, the model answering with these preferences."""
-    return (await answering(world, answer(*preferences), **options).run_passes(PreferenceInference())).passes[0]
+    """Run the pass once, the model answering with these preferences, whatever is refused of them."""
+    return (await answering(world, *[answer(*preferences)] * 2, **options).run_passes(PreferenceInference())).passes[0]
 
 
 async def wanted(world: World) -> list[MemoryEntry]:
