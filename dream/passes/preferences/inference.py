@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from agentcore.domain.capability import Capability
 from agentcore.llm.chat import ChatRequest
