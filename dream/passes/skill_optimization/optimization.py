@@ -17,7 +17,7 @@ from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import with_texts
 from dream.passes.run_memo import RunMemo
-from dream.passes.skill_answers import read_skills
+from dream.passes.skill_answers import by_handles, read_skills
 from dream.passes.skill_lines import handles, tokens_of
 from dream.passes.skill_optimization.candidates import Candidate, Found, candidate_of, find, tried_texts
 from dream.passes.skill_optimization.judging import Desk, Judged, judge
@@ -165,7 +165,8 @@ async def _judged(
         new_id=context.new_id,
     )
     # Comparing procedures takes longer than the event loop may stall.
-    return await asyncio.to_thread(judge, read, desk), shown
+    named = by_handles(read, {handle: one.skill.name for handle, one in shown.items()})
+    return await asyncio.to_thread(judge, named, desk), shown
 
 
 async def _settling(
