@@ -1,8 +1,9 @@
-"""What a budget gives a turn: all of it is used, more of it never gives less, and of a long text the part that answers."""
+"""What a budget gives a turn: it is filled, more of it never gives less, and of a long text the part that answers."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -138,6 +139,6 @@ async def test_what_a_budget_shows_every_bigger_one_shows_too(
         for number, summary in enumerate(skills):
             await host.skills.save(f"skill/{number}", summary=summary[:200], content="Do it.")
         found = [await ask(host, budget) for budget in budgets]
-    for less, more in zip(found, found[1:], strict=False):
+    for less, more in pairwise(found):
         assert shown(less) <= shown(more)
         assert set(less.text.splitlines()) <= set(more.text.splitlines())
