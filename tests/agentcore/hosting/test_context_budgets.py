@@ -68,7 +68,7 @@ async def test_what_is_always_loaded_hides_no_other_entry_of_its_turn(host: Host
     fact = await noted(host, "The tram over the yellow bridge in Lisbon is the 15", turn.id)
     for number in range(20):
         await noted(host, f"Ticket {number} for a tram costs three euros")
-    assert fact.id in shown(await ask(host, 125))
+    assert fact.id in shown(await ask(host, 200))
 
 
 async def test_an_entry_that_is_not_shown_hides_no_turn(host: Host):
