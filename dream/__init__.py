@@ -44,10 +44,17 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import public names when they are first used, so that importing the package costs nothing."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'dream' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - only for lazy names
+# A type checker must not see this: it would take every misspelt name for one that exists.
+if not TYPE_CHECKING:
 
-    return getattr(import_module(_HOMES[name]), name)
+    def __getattr__(name: str) -> Any:
+        """Import public names when they are first used, so that importing the package costs nothing."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'dream' has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415 - only for lazy names
+
+        return getattr(import_module(_HOMES[name]), name)
+
+    def __dir__() -> list[str]:
+        """List the public names too, for those who complete names as they type."""
+        return sorted({*globals(), *__all__})

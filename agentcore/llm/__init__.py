@@ -92,10 +92,13 @@ _SETTINGS = frozenset(
 )
 
 
-def __getattr__(name: str) -> Any:
-    """Import the settings when they are first used: pydantic is not loaded for those who bring their own client."""
-    if name not in _SETTINGS:
-        raise AttributeError(f"module 'agentcore.llm' has no attribute {name!r}")
-    from agentcore.llm import settings  # noqa: PLC0415 - only for lazy names
+# A type checker must not see this: it would take every misspelt name for one that exists.
+if not TYPE_CHECKING:
 
-    return getattr(settings, name)
+    def __getattr__(name: str) -> Any:
+        """Import the settings when they are first used: pydantic is not loaded for those who bring their own client."""
+        if name not in _SETTINGS:
+            raise AttributeError(f"module 'agentcore.llm' has no attribute {name!r}")
+        from agentcore.llm import settings  # noqa: PLC0415 - only for lazy names
+
+        return getattr(settings, name)

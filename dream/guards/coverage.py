@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from dream.guards.polarity import denied_only
 from dream.guards.rare_terms import DocumentFrequency
@@ -37,12 +36,12 @@ class Superseded:
 
     Args:
         content: The old text.
-        said_at: When it was last said, aware UTC.
+        is_older: Whether the merged text is from a later time, or about one.
         correction: The text that corrects it, which the model cited and the host found; None if none was.
     """
 
     content: str
-    said_at: datetime
+    is_older: bool = True
     correction: str | None = None
 
 
@@ -54,11 +53,10 @@ def coverage(
     category: str | None = None,
     document_frequency: DocumentFrequency | None = None,
     superseded: Iterable[Superseded] = (),
-    merged_at: datetime | None = None,
 ) -> Coverage:
     """Compare a merged text with its sources, both ways.
 
-    A superseded text need not be repeated if the merged one is from a later time, or if a correction is cited: then
+    A superseded text need not be repeated if it is the older one, or if a correction is cited: then
     that correction must be covered in its place. Otherwise it counts as a source. What it says is never invented.
 
     Args:
@@ -68,7 +66,6 @@ def coverage(
         category: Category of the merged entry; some are exempt from the comparison of numbers.
         document_frequency: How many entries hold a term of the recall index.
         superseded: Texts whose old value gives way.
-        merged_at: The latest time that the sources of the merged text were said, aware UTC.
 
     Example:
         >>> from dream.guards.vocabulary import builtin
@@ -76,7 +73,7 @@ def coverage(
         >>> [str(detail) for detail in told.lost]
         ["number 'two'", "number '2019'"]
     """
-    demanded, backing = _roles(sources, superseded, merged_at)
+    demanded, backing = _roles(sources, superseded)
     everything = [*demanded, *backing]
     numbers = vocabulary.numbers_matter(category)
 
@@ -116,16 +113,14 @@ def _stands_whole(
     )
 
 
-def _roles(
-    sources: Sequence[str], superseded: Iterable[Superseded], merged_at: datetime | None
-) -> tuple[list[str], list[str]]:
+def _roles(sources: Sequence[str], superseded: Iterable[Superseded]) -> tuple[list[str], list[str]]:
     """Split the texts into those that must be covered and those that only back the merged text up."""
     demanded, backing = list(dict.fromkeys(sources)), list[str]()
     for old in superseded:
         if old.correction is not None:
             demanded.append(old.correction)
             backing.append(old.content)
-        elif merged_at is not None and merged_at > old.said_at:
+        elif old.is_older:
             backing.append(old.content)
         else:
             demanded.append(old.content)

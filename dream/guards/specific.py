@@ -25,6 +25,7 @@ class Kind(StrEnum):
     IDENTIFIER = "identifier"
     QUOTED = "quoted"
     RARE = "rare term"
+    SENTENCE = "sentence"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from agentcore.domain.capability import Capability
 
@@ -11,8 +11,15 @@ from agentcore.domain.capability import Capability
 class OwnPass(Protocol):
     """What every pass has; the whole contract is `dream.passes.DreamPass` or `dream.passes.ModelPass`."""
 
-    name: ClassVar[str]
-    requires: ClassVar[frozenset[Capability]]
+    @property
+    def name(self) -> str:
+        """What reports, options and the command line call it."""
+        ...
+
+    @property
+    def requires(self) -> frozenset[Capability]:
+        """What the host must have; without it the pass is skipped."""
+        ...
 
 
 class Side(StrEnum):

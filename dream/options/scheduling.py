@@ -28,7 +28,7 @@ class SchedulingOptions(Options):
     """When dreams start by themselves, and what holds them back.
 
     Example:
-        >>> SchedulingOptions(quiet_hours=["08:00-20:00"]).catch_up.value
+        >>> SchedulingOptions(quiet_hours=("08:00-20:00",)).catch_up.value
         'run_once'
     """
 

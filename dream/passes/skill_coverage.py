@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
@@ -24,7 +23,6 @@ _FEWEST_WORDS: Final = 2
 
 _REMEMBERED: Final = 256
 """Comparisons that are kept, as many as the answers under way ask for."""
-_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
 _HEADING: Final = re.compile(r"\s*#{1,6}\s+")
 _ITEM: Final = re.compile(
@@ -143,8 +141,7 @@ def _compared(sources: tuple[str, ...], result: str, vocabulary: Vocabulary, bac
         [plain(parts.prose) for parts in wanted],
         plain(given.prose),
         vocabulary,
-        superseded=[Superseded(content=text, said_at=_LONG_AGO) for text in behind],
-        merged_at=_LONG_AGO + timedelta(days=1),
+        superseded=[Superseded(content=text) for text in behind],
     )
     beside = "\n".join((given.headings, *given.commands))
     lost = [Detail(item.kind.value, item.text) for item in against.lost if not _stands_beside(item, beside)]

@@ -1,7 +1,7 @@
-"""How well the coverage guard tells faithful merges from faulty ones, on the labelled pairs of the tests.
+"""How well true texts are told from faulty ones: merges by the coverage guard, statements by their passes.
 
-python -m tests.bench.guards            # the table of docs/reference/merge-coverage.md
-python -m tests.bench.guards --wrong    # and each pair that it judges wrongly
+python -m tests.bench.guards              # the tables of docs/reference/merge-coverage.md
+python -m tests.bench.guards --wrong all  # and each text that is judged wrongly
 """
 
 import argparse
@@ -15,6 +15,7 @@ import orjson
 from agentcore.recall.tokenizer import Tokenizer
 from dream.guards.coverage import Coverage, coverage
 from dream.guards.vocabulary import builtin
+from tests.bench import statements
 
 PAIRS = Path(__file__).parents[1] / "dream" / "guards" / "data" / "merge-pairs.jsonl"
 LABELS = ("faithful", "dropped", "invented", "negation", "number")
@@ -114,11 +115,14 @@ def main() -> None:
     parser.add_argument("--wrong", choices=("dev", "test", "all"), help="print wrongly judged pairs of a split")
     asked = parser.parse_args()
     results = judged(pairs())
-    print(table(results), by_language(results), sep="\n\n")
+    told = statements.measured()
+    print(table(results), by_language(results), statements.table(told), sep="\n\n")
     for one in results:
         if not one.right and asked.wrong in {one.pair.split, "all"}:
             print("\n", one.pair.label, *one.pair.sources, f"-> {one.pair.merged}", sep="\n  ")
             print("  lost:", *one.found.lost, "invented:", *one.found.invented)
+    for split in {"dev": ["dev"], "test": ["held out"], "all": [*told]}.get(asked.wrong, []):
+        print(*statements.wrong(told[split]), sep="\n")
 
 
 if __name__ == "__main__":

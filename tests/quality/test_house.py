@@ -10,7 +10,7 @@ import pytest
 _ROOT = Path(__file__).parents[2]
 _MODULES = sorted(path for package in ("agentcore", "dream") for path in (_ROOT / package).rglob("*.py"))
 _VAGUE = {"utils", "util", "helpers", "helper", "common", "core", "manager", "misc"}
-_MOST_LINES = 300
+_MOST_LINES = 450
 _LONGEST_FUNCTION = 40
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import orjson
 
@@ -13,11 +13,14 @@ from agentcore.hosting.errors import InvalidToolCallError
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.tools.forgetting import ConfirmForget, Forgetting
-from agentcore.hosting.tools.parameters import Schema, checked
+from agentcore.hosting.tools.parameters import checked
 from agentcore.hosting.tools.rating import Rating
 from agentcore.hosting.tools.recalling import Recalling
 from agentcore.hosting.tools.remembering import Remembering
 from agentcore.hosting.tools.tool import Result, Tool
+
+if TYPE_CHECKING:
+    from agentcore.llm.tool_types import ToolMessage, ToolSchema
 
 _LONGEST_ARGUMENTS = 100_000
 """Characters of arguments that are read at all; no call that can be carried out comes near."""
@@ -75,7 +78,7 @@ class AgentTools:
         self._tools = {tool.name.value: tool for tool in _tools(memory, feedback, settings)}
 
     @property
-    def schemas(self) -> list[Schema]:
+    def schemas(self) -> "list[ToolSchema]":
         """The tools in the form of the `tools` of an OpenAI chat completion; made anew, so it may be changed."""
         return [tool.schema for tool in self._tools.values()]
 
@@ -105,7 +108,7 @@ class AgentTools:
             result = {"error": str(refusal)}
         return orjson.dumps(result).decode()
 
-    async def answer(self, tool_call: object) -> dict[str, str]:
+    async def answer(self, tool_call: object) -> "ToolMessage":
         """Carry out a tool call of a chat completion and return the message that answers it.
 
         Args:

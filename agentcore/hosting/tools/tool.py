@@ -3,9 +3,12 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agentcore.hosting.tools.parameters import Parameter, Schema, object_schema
+from agentcore.hosting.tools.parameters import Parameter, object_schema
+
+if TYPE_CHECKING:
+    from agentcore.llm.tool_types import ToolSchema
 
 Result: TypeAlias = dict[str, Any]
 """What a call gives the model, plain JSON values."""
@@ -37,11 +40,13 @@ class Tool:
     run: Callable[..., Awaitable[Result]]
 
     @property
-    def schema(self) -> Schema:
+    def schema(self) -> "ToolSchema":
         """The tool in the form of the `tools` of an OpenAI chat completion."""
-        function = {
-            "name": self.name.value,
-            "description": self.description,
-            "parameters": object_schema(self.parameters),
+        return {
+            "type": "function",
+            "function": {
+                "name": self.name.value,
+                "description": self.description,
+                "parameters": object_schema(self.parameters),
+            },
         }
-        return {"type": "function", "function": function}

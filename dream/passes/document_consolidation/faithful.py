@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Final
 
 import regex
@@ -20,10 +19,6 @@ _NEW_WORDS: Final = 4
 """Of the words of a sentence one in so many, or one at all, may stand in none of them."""
 _NEW_WORDS_OF_PATTERNS: Final = 2
 """The same of what is added: a pattern is told in words of its own."""
-
-_BEFORE: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_AFTER: Final = datetime(1970, 1, 2, tzinfo=UTC)
-"""Items have no dates: what only backs a text up counts as said before them, so that it need not be repeated."""
 
 
 def compare(text: str, pieces: Sequence[Piece], vocabulary: Vocabulary) -> Coverage:
@@ -56,8 +51,8 @@ def are_related(pieces: Sequence[Piece]) -> bool:
 def _details(text: str, pieces: Sequence[Piece], vocabulary: Vocabulary, *known: str) -> Coverage:
     """Compare the details; what the headings say, and what is *known* besides, may be told and need not be."""
     headings = dict.fromkeys(word for piece in pieces for word in (*piece.item.section, *piece.above))
-    backing = [Superseded(content=told, said_at=_BEFORE) for told in (*headings, *known)]
-    return coverage([piece.said for piece in pieces], text, vocabulary, superseded=backing, merged_at=_AFTER)
+    backing = [Superseded(content=told) for told in (*headings, *known)]
+    return coverage([piece.said for piece in pieces], text, vocabulary, superseded=backing)
 
 
 def _passed_over(text: str, pieces: Sequence[Piece]) -> Iterator[Specific]:

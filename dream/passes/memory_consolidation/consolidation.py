@@ -13,6 +13,7 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
+from dream.passes.conflicts import speakers_by_entry
 from dream.passes.lines import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at
 from dream.passes.memory_consolidation import feedback as signals
 from dream.passes.memory_consolidation.answer import Broken, Parsed, parse
@@ -132,14 +133,15 @@ class MemoryConsolidation:
         if batch.kind == FEEDBACK:
             feedback, twins = await context.read(lambda view: (signals.shown(view, batch), find_twins(view, parsed)))
             texts = [signals.feedback_text(one) for one in feedback.values()]
-            desk = await desk_for(context, parsed, texts, twins, merge_only=False)
+            desk = await desk_for(context, parsed, texts, twins, merge_only=False, speakers={})
             return await asyncio.to_thread(judge_feedback, parsed, feedback, desk), []
         sheet, twins = await context.read(lambda view: (_sheet(view, batch), find_twins(view, parsed)))
         texts = [entry.content for entry in sheet.entries.values()]
         question = (parsed, sheet, twins)
         judged = self._remembered((context.run_id, batch.number), question)
         if judged is None:
-            desk = await desk_for(context, parsed, texts, twins, merge_only=batch.kind == SETTLED)
+            speakers = await context.read(lambda view: speakers_by_entry(view, sheet.entries.values()))
+            desk = await desk_for(context, parsed, texts, twins, merge_only=batch.kind == SETTLED, speakers=speakers)
             # Comparing texts takes longer than the event loop may stall.
             judged = await asyncio.to_thread(judge_entries, parsed, sheet, desk)
             self._judgements[context.run_id, batch.number] = (question, judged)

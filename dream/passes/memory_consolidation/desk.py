@@ -1,6 +1,6 @@
 """What operations are judged by, gathered before any of them is judged."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,6 +9,7 @@ from agentcore.recall.tokenizer import Tokenizer
 from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
+from dream.passes.conflicts import Evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,7 @@ class Desk:
         twins: Live entries with the text of an item of the answer, by fold key, oldest first.
         merge_only: Whether nothing may go without being merged.
         tokenizer: Tells which words two texts share.
+        speakers: Who said each entry, by its id, as far as turns show it.
     """
 
     as_of: datetime
@@ -34,6 +36,11 @@ class Desk:
     twins: Mapping[str, tuple[MemoryEntry, ...]]
     merge_only: bool
     tokenizer: Tokenizer
+    speakers: Mapping[str, frozenset[str]]
+
+    def evidence(self, entries: Sequence[MemoryEntry]) -> Evidence:
+        """Join what speaks for the entries."""
+        return Evidence.of(entries, (name for entry in entries for name in self.speakers.get(entry.id, ())))
 
     def is_protected_category(self, category: str) -> bool:
         """Tell whether no pass changes what stands there."""

@@ -1,14 +1,16 @@
 """Whether a text says what its sources say, and nothing else."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agentcore.domain.memory import MemoryEntry, Trust
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.coverage import Coverage, Superseded, coverage
-from dream.guards.specific import Kind, Specific, distinct
+from dream.guards.specific import Kind, Specific
+from dream.guards.telling import untold
+from dream.passes.conflicts import is_later
 from dream.passes.memory_consolidation.desk import Desk
 
 
@@ -29,23 +31,14 @@ def compare(
         superseded=[
             Superseded(
                 content=old.content,
-                said_at=old.last_seen_at,
+                is_older=is_later(desk.evidence([old]), desk.evidence(sources), desk.as_of),
                 correction=confirmed.content if confirmed and old.trust < Trust.CONFIRMED else None,
             )
             for old in gives_way
         ],
-        merged_at=max(source.last_seen_at for source in sources),
     )
-    return replace(found, lost=distinct((*found.lost, *_passed_over(desk, content, sources))))
-
-
-def _passed_over(desk: Desk, content: str, sources: Sequence[MemoryEntry]) -> Iterator[Specific]:
-    """Yield sources without any word in common with the text: what names nothing specific can be lost whole."""
-    words = set(desk.tokenizer.tokens(content))
-    for source in sources:
-        told = desk.tokenizer.tokens(source.content)
-        if told and words.isdisjoint(told):
-            yield Specific(Kind.QUOTED, source.content[:200], source.id)
+    left_out = untold([source.content for source in sources], content, desk.vocabulary, desk.tokenizer)
+    return replace(found, lost=(*found.lost, *(Specific(Kind.SENTENCE, one[:200], one) for one in left_out)))
 
 
 def unfaithful(found: Coverage, record_ids: Sequence[str]) -> Refusal | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from agentcore.domain.memory import MemoryEntry
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.conflicts import Evidence, Verdict, judge
+from dream.passes.conflicts import Verdict, judge
 from dream.passes.memory_consolidation.desk import Desk
 
 
@@ -30,7 +30,7 @@ def may_give_way(old: MemoryEntry, to: Sequence[MemoryEntry], desk: Desk) -> Ref
         return Refusal.of(Refused.PROTECTED_ENTRY, [old.id])
     if not any(desk.are_related(old, entry) for entry in to):
         return Refusal.of(Refused.NO_SUCCESSOR, [old.id])
-    match judge(Evidence.of([old]), Evidence.of(to), desk.as_of):
+    match judge(desk.evidence([old]), desk.evidence(to), desk.as_of):
         case Verdict.STAYS:
             return Refusal.of(Refused.WEAKER_EVIDENCE, [old.id])
         case Verdict.CLOSE_CALL:

@@ -117,7 +117,15 @@ def judge_feedback(parsed: Parsed, feedback: Mapping[str, Feedback], desk: Desk)
     return judged
 
 
-async def desk_for(context: ModelContext, parsed: Parsed, texts: list[str], twins: Twins, *, merge_only: bool) -> Desk:
+async def desk_for(
+    context: ModelContext,
+    parsed: Parsed,
+    texts: list[str],
+    twins: Twins,
+    *,
+    merge_only: bool,
+    speakers: Mapping[str, frozenset[str]],
+) -> Desk:
     """Gather what an answer is judged by.
 
     Args:
@@ -126,6 +134,7 @@ async def desk_for(context: ModelContext, parsed: Parsed, texts: list[str], twin
         texts: What was shown.
         twins: Live entries that say what the answer says (`find_twins`).
         merge_only: Whether nothing may go without being merged.
+        speakers: Who said each entry shown, by its id.
     """
     # Only scripts without capitals are judged by how common their terms are.
     foreign = [text for text in (*texts, *_written(parsed)) if not text.isascii()]
@@ -139,6 +148,7 @@ async def desk_for(context: ModelContext, parsed: Parsed, texts: list[str], twin
         twins=twins,
         merge_only=merge_only,
         tokenizer=CUTTER,
+        speakers=speakers,
     )
 
 

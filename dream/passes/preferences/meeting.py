@@ -16,7 +16,7 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.conflicts import Evidence, Verdict, judge
+from dream.passes.conflicts import Evidence, Verdict, judge, speakers_by_entry, speakers_of
 from dream.passes.conversation.beside import are_related
 from dream.passes.conversation.retelling import fresh_turns, retells
 from dream.passes.conversation.statement import is_under
@@ -62,10 +62,12 @@ class Known:
     Args:
         entries: Active preferences of equal text, made of the same turns, or named by their handle; oldest first.
         forgotten: Fold keys that a person asked to forget.
+        speakers: Who said the contradicted ones, by their ids, as far as turns show it.
     """
 
     entries: tuple[MemoryEntry, ...] = ()
     forgotten: frozenset[str] = frozenset()
+    speakers: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     @classmethod
     def of(cls, view: ReadView, shown: Sequence[Shown]) -> "Known":
@@ -79,7 +81,8 @@ class Known:
         found |= {entry.id: entry for entry in view.entries.get_many(named)}
         wanted = [entry for entry in found.values() if entry.is_active and is_under(entry.category, (PREFERENCES,))]
         ordered = sorted(wanted, key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
-        return cls(tuple(ordered), frozenset(view.forgotten.contains(keys)))
+        contradicted = [one.old for one in shown if isinstance(one, Instead) and one.old is not None]
+        return cls(tuple(ordered), frozenset(view.forgotten.contains(keys)), speakers_by_entry(view, contradicted))
 
 
 @dataclass(slots=True)
@@ -205,7 +208,12 @@ class Meeting:
             return Refusal(Refused.PROTECTED_ENTRY, old.id)
         if not are_related([shown.preference.content, *texts_of(shown.preference.occasions)], old.content):
             return Refusal(Refused.UNRELATED, f"{label} and {old.id}")
-        verdict = judge(Evidence.of([old]), Evidence.of([shown.preference.entry(old.id + "'", self.as_of)]), self.as_of)
+        proposed = shown.preference.entry(old.id + "'", self.as_of)
+        verdict = judge(
+            Evidence.of([old], self.known.speakers.get(old.id, ())),
+            Evidence.of([proposed], speakers_of(shown.preference.occasions.heard)),
+            self.as_of,
+        )
         if verdict is Verdict.CLOSE_CALL:
             self.questions.append((label, old.id))
             return Refusal(Refused.CLOSE_CALL, f"{label} and {old.id}")

@@ -142,6 +142,7 @@ def desk(found: list[MemoryEntry], *, merge_only: bool = False) -> Desk:
         twins=twins,
         merge_only=merge_only,
         tokenizer=Tokenizer(),
+        speakers={},
     )
 
 

@@ -37,6 +37,15 @@ async def test_merged_entries_become_one_that_names_them(world: World):
     assert (report.notes["merged"], report.notes["into"], report.notes["reviewed"]) == (2, 1, 2)
 
 
+async def test_a_merge_that_leaves_a_statement_out_is_refused_though_it_shares_the_name(world: World):
+    await world.add("Omar works as a cook.", "Omar paints boats.")
+    said = merge("Omar works as a cook.", "Omar works as a cook.", "Omar paints boats.")
+    report, (_, repair) = await dream(world, said, said)
+    assert codes(report) == [Refused.LOST_DETAIL]
+    assert "Omar paints boats." in repair.messages[-1].content
+    assert contents(await world.active()) == {"Omar works as a cook.", "Omar paints boats."}
+
+
 async def test_dates_counts_and_importance_come_from_the_sources(world: World):
     old, new = NOW - 90 * DAY, NOW - DAY
     await world.add(world.entry(TEA, created_at=old, own_count=3, base=0.7, tags=("drink",)))

@@ -5,8 +5,10 @@ from datetime import datetime, timedelta
 import pytest
 from consolidating import NOTHING, Shown, contents, dream, drop, save, supersede
 from dreaming import DAY, NOW, World, codes
+from talking import talk
 
 from agentcore.domain.memory import SourceKind, SourceRef, Status, Trust
+from agentcore.domain.subject_time import PartialDate, SubjectTime
 from dream.domain.reasons import Refused
 from dream.passes.conflicts import Evidence, Verdict, judge
 
@@ -126,6 +128,25 @@ async def test_a_close_call_becomes_an_open_question(world: World):
     assert contents(await world.active()) == {LISBON, PORTO}
 
 
+async def test_a_correction_by_the_same_speaker_minutes_later_holds(world: World):
+    said = await talk(world, "My number is 555-1000.", "Sorry, it is 555-2000.", speaker="Ana")
+    old, new = (
+        world.entry(text, created_at=turn.occurred_at, sources=(SourceRef(SourceKind.TURN, turn.id),))
+        for text, turn in zip(("Ana's number is 555-1000.", "Ana's number is 555-2000."), said, strict=True)
+    )
+    await world.add(old, new)
+    report, _ = await dream(world, supersede(old.content, new.content))
+    assert (codes(report), contents(await world.active())) == ([], {new.content})
+
+
+async def test_of_two_dated_facts_told_on_one_day_the_one_about_the_later_time_holds(world: World):
+    old = world.entry("The room costs 60 euros.", subject_time=SubjectTime.parse("2023"))
+    new = world.entry("The room costs 72 euros.", subject_time=SubjectTime.parse("2024"))
+    await world.add(old, new)
+    report, _ = await dream(world, supersede(old.content, new.content))
+    assert (codes(report), contents(await world.active())) == ([], {new.content})
+
+
 async def test_an_entry_can_give_way_to_a_merge(world: World):
     (old,) = await world.add(LISBON, created_at=NOW - 40 * DAY)
     new = await world.add(PORTO, "Ana has a flat in Porto.")
@@ -215,10 +236,21 @@ async def test_a_reviewed_neighbour_can_be_superseded_by_what_is_new(world: Worl
     assert contents(await world.active()) == {PORTO}
 
 
-def evidence(
-    trust: Trust = Trust.STATED, seen: int = 1, at: datetime = NOW, subject: datetime | None = None, name: str = "x"
+def evidence(  # noqa: PLR0917 - rows of a table
+    trust: Trust = Trust.STATED,
+    seen: int = 1,
+    at: datetime = NOW,
+    subject: str | None = None,
+    name: str = "x",
+    said_by: str | None = None,
 ) -> Evidence:
-    return Evidence(trust=trust, observations=((name, seen),), last_seen_at=at, subject_from=subject)
+    return Evidence(
+        trust=trust,
+        observations=((name, seen),),
+        last_seen_at=at,
+        about=None if subject is None else PartialDate.parse(subject),
+        speakers=frozenset() if said_by is None else frozenset({said_by}),
+    )
 
 
 WEEK = timedelta(days=7)
@@ -240,13 +272,30 @@ WEEK = timedelta(days=7)
         # What it took over from the old one is no evidence against that.
         (evidence(), evidence(seen=9), Verdict.CLOSE_CALL),
         # A change of the world is no conflict, unless it is yet to come or a stranger tells it.
-        (evidence(seen=9, at=NOW - WEEK), evidence(at=NOW, subject=datetime(2025, 6, 10), name="n"), Verdict.GIVES_WAY),  # noqa: DTZ001
-        (evidence(seen=9, at=NOW - WEEK), evidence(at=NOW, subject=datetime(2026, 1, 1), name="n"), Verdict.STAYS),  # noqa: DTZ001
+        (evidence(seen=9, at=NOW - WEEK), evidence(at=NOW, subject="2025-06-10", name="n"), Verdict.GIVES_WAY),
+        (evidence(seen=9, at=NOW - WEEK), evidence(at=NOW, subject="2026-01-01", name="n"), Verdict.STAYS),
         (
             evidence(seen=9, at=NOW - WEEK),
-            evidence(Trust.UNTRUSTED, at=NOW, subject=datetime(2025, 6, 10), name="n"),  # noqa: DTZ001
+            evidence(Trust.UNTRUSTED, at=NOW, subject="2025-06-10", name="n"),
             Verdict.STAYS,
         ),
+        # Of two dated texts the one about the later time holds, whichever day they were told.
+        (evidence(subject="2023"), evidence(subject="2024", name="n"), Verdict.GIVES_WAY),
+        (evidence(subject="2024", at=NOW + WEEK), evidence(subject="2025-03", at=NOW, name="n"), Verdict.GIVES_WAY),
+        (evidence(subject="2024"), evidence(subject="2019", at=NOW + WEEK, name="n"), Verdict.STAYS),
+        # A coarse date means all of its span: what lies within it is not told apart by it.
+        (evidence(subject="2025"), evidence(subject="2025-03", name="n"), Verdict.CLOSE_CALL),
+        (
+            evidence(seen=9, at=NOW),
+            evidence(at=NOW + timedelta(hours=3), subject="2025-06", name="n"),
+            Verdict.GIVES_WAY,
+        ),
+        (evidence(seen=9, at=NOW), evidence(at=NOW - timedelta(hours=3), subject="2025-06", name="n"), Verdict.STAYS),
+        # Who says two things within a day corrects the first; two people disagree.
+        (evidence(said_by="Ana"), evidence(at=NOW + timedelta(minutes=5), name="n", said_by="Ana"), Verdict.GIVES_WAY),
+        (evidence(at=NOW + timedelta(minutes=5), said_by="Ana"), evidence(name="n", said_by="Ana"), Verdict.STAYS),
+        (evidence(said_by="Ana"), evidence(at=NOW + timedelta(minutes=5), name="n", said_by="Bo"), Verdict.CLOSE_CALL),
+        (evidence(said_by="Ana"), evidence(name="n", said_by="Ana"), Verdict.CLOSE_CALL),
     ],
 )
 def test_evidence_is_ranked(old: Evidence, new: Evidence, verdict: Verdict):

@@ -1,0 +1,75 @@
+"""What a strict type checker says of the code of those who use the packages."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from tests.quality.typechecking import marked_lines, refused_lines
+
+HOST = """
+from agentcore import AgentHostBilder  # refused
+from agentcore import AgentHostBuilder, Host
+from agentcore.llm import ChatOptionz  # refused
+from dream import DreamOptionz  # refused
+from dream import DreamOptions, RunReport
+
+
+async def serve(folder: str) -> RunReport:
+    builder = AgentHostBuilder(folder).with_memory().with_dreaming(DreamOptions(protected_categories=("legal",)))
+    async with builder.build() as host:
+        await host.memory.remember("Ana moved to Porto", categry="people")  # refused
+        return await host.dreams.run()
+"""
+
+CHAT_LOOP = """
+from agentcore import AgentTools
+from openai import AsyncOpenAI
+from openai.types.chat import ChatCompletionMessageParam
+
+
+async def chat(client: AsyncOpenAI, tools: AgentTools, messages: list[ChatCompletionMessageParam]) -> str:
+    completion = await client.chat.completions.create(model="m", messages=messages, tools=tools.schemas)
+    message = completion.choices[0].message
+    for tool_call in message.tool_calls or []:
+        messages.append(await tools.answer(tool_call))
+    return message.content or ""
+"""
+
+OWN_PASS = """
+from collections.abc import Mapping, Sequence
+
+from agentcore.domain.capability import Capability
+from dream import DreamOptions
+from dream.domain.proposal import Proposal, Work
+from dream.passes import DreamContext
+
+
+class Sweep:
+    name = "sweep"
+    requires = frozenset({Capability.MEMORY})
+
+    async def has_work(self, context: DreamContext) -> Work:
+        return Work(0)
+
+    async def propose(self, context: DreamContext) -> Proposal:
+        return Proposal()
+
+    def conclude(self, notes: Sequence[Mapping[str, object]]) -> Mapping[str, object]:
+        return {}
+
+
+options = DreamOptions()
+options.replace(passes=options.passes.append(Sweep()))
+"""
+
+
+@pytest.mark.parametrize("package", ["agentcore", "dream"])
+def test_each_package_says_that_it_is_typed(package: str):
+    assert files(package).joinpath("py.typed").is_file()
+
+
+@pytest.mark.parametrize("code", [HOST, CHAT_LOOP, OWN_PASS], ids=["a host", "a chat loop", "a pass of one's own"])
+def test_a_strict_type_checker_refuses_wrong_names_in_a_users_code_and_nothing_else(code: str, tmp_path: Path):
+    found = refused_lines(code, tmp_path)
+    assert found.keys() == marked_lines(code), found
