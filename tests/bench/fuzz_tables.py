@@ -346,7 +346,7 @@ def _frozen(
             newest=lambda **_: list(feedback.values()),
             get_many=lambda ids: [feedback[one] for one in ids if one in feedback],
         ),
-        forgotten=SimpleNamespace(contains=lambda _keys: set()),
+        forgotten=SimpleNamespace(contains=lambda _keys: set(), since=lambda _keys: {}),
     )
     numbers = count(1)
 

@@ -132,11 +132,11 @@ async def test_what_a_person_writes_in_the_file_is_work_and_a_file_in_a_merge_is
     await desk.dream(NOTHING)
     world = replace(desk.world, chat=ScriptedChatClient([]))
     backlog = Backlog(parts=world.parts, options=world.options, order=(Place(DocumentConsolidation(), "a test"),))
-    assert await backlog.of(world.scope) == ()
+    assert (await backlog.of(world.scope)).work == ()
     desk.memory.write_text(PAGE.replace("Rui runs marathons", "Rui swims"))
-    assert [work.name for work in await backlog.of(world.scope)] == [NAME]
+    assert [work.name for work in (await backlog.of(world.scope)).work] == [NAME]
     desk.memory.write_text(f"<<<<<<< ours\n{PAGE}")
-    assert await backlog.of(world.scope) == ()
+    assert (await backlog.of(world.scope)).work == ()
 
 
 @pytest.mark.parametrize("own", [False, True])
