@@ -10,14 +10,13 @@ from pathlib import Path
 import orjson
 
 from agentcore.llm.chat import ChatRequest
-from tests.oracle.life import Document, Life, fingerprint
-from tests.oracle.stores import STORES, Recipe
+from tests.oracle.life import ID, Document, Life, fingerprint
+from tests.oracle.stores import STORES
 
 FROZEN = Path(__file__).parent / "frozen"
 _MESSAGES = "messages.txt"
 _LINES_SHOWN = 400
 _LONGEST_LINE = 600
-_ID = re.compile(r"\bid-\d{6}\b")
 _MARK = re.compile(r"^=== ([0-9a-f]{10})\n", re.MULTILINE)
 _FENCE = re.compile(r"<<<([0-9a-f]{16})\b")
 
@@ -28,16 +27,16 @@ def lived(names: Collection[str] = STORES) -> dict[str, str]:
     messages: dict[str, str] = {}
     for name in names:
         with tempfile.TemporaryDirectory(prefix="oracle-") as folder:
-            life, documents = asyncio.run(_live(STORES[name], Path(folder)))
+            life, documents = asyncio.run(_live(name, Path(folder)))
             lines = [*documents, *_prompts(life, messages)]
             files[f"{name}.jsonl"] = normalised("".join(map(_line, _apart(lines))), folder)
     files[_MESSAGES] = _written(messages)
     return files
 
 
-async def _live(recipe: Recipe, folder: Path) -> tuple[Life, list[Document]]:
-    life = Life(folder)
-    await recipe(life)
+async def _live(name: str, folder: Path) -> tuple[Life, list[Document]]:
+    life = Life(folder, name)
+    await STORES[name](life)
     return life, await life.left()
 
 
@@ -102,7 +101,7 @@ def normalised(text: str, folder: str) -> str:
     that come after it: they are numbered anew in the order in which the file names them.
     """
     numbers: dict[str, str] = {}
-    return _ID.sub(lambda one: numbers.setdefault(one[0], f"id-{len(numbers) + 1}"), text.replace(folder, "FOLDER"))
+    return ID.sub(lambda one: numbers.setdefault(one[0], f"id-{len(numbers) + 1}"), text.replace(folder, "FOLDER"))
 
 
 def unfenced(content: str) -> str:

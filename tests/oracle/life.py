@@ -3,13 +3,14 @@
 import asyncio
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
@@ -17,8 +18,6 @@ from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.clock import SystemClock
 from agentcore.ids import RandomIds
 from agentcore.llm.chat import ChatRequest
-from agentcore.stores.protocols import Origin, ReadView, Storage, UnitOfWork
-from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
 from agentcore.testing import ManualClock, ScriptedChatClient, SequentialIds
 from dream import DreamOptions, Dreams, RunReport
 from dream.interfaces.cli import main
@@ -30,7 +29,8 @@ START = datetime(2025, 6, 2, 8, tzinfo=UTC)
 _SESSION_EVALUATOR = "session-evaluator"
 _MANY = 1_000
 
-T = TypeVar("T")
+ID = re.compile(r"\b[a-z][a-z-]*-\d{6}\b")
+"""What `SequentialIds` gives."""
 Document = dict[str, Any]
 
 
@@ -40,51 +40,28 @@ def usual(**changes: Any) -> DreamOptions:
     return DreamOptions(**{"model": ModelOptions(calls_in_flight=1), "modes": modes, **changes})
 
 
-class OneAtATime:
-    """A storage that does one thing after the other, in the order asked: batches prepared side by side draw no lots."""
-
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
-        self._turn = asyncio.Lock()
-
-    async def start(self) -> None:
-        await self._storage.start()
-
-    async def stop(self) -> None:
-        await self._storage.stop()
-
-    async def read(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
-        async with self._turn:
-            return await self._storage.read(scope, work)
-
-    async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
-        async with self._turn:
-            return await self._storage.write(scope, work, origin=origin)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._storage, name)
-
-
 @dataclass
 class Life:
     """One store and everybody who uses it; lives as long as its recipe.
 
     Args:
         folder: Where its files lie.
+        name: The store's. Ids begin with it, for passes remember a run by its id, and two lives must not share one.
         rule: How its model answers.
     """
 
     folder: Path
+    name: str
     rule: Rule | None = by_rule
     options: DreamOptions = field(default_factory=usual)
     has_workspace: bool = False
     clock: ManualClock = field(default_factory=lambda: ManualClock(START))
-    ids: SequentialIds = field(default_factory=SequentialIds)
     scopes: list[Scope] = field(default_factory=lambda: [Scope.default()])
     noted: list[Document] = field(default_factory=list[Document])
     commands: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
 
     def __post_init__(self) -> None:
+        self.ids = SequentialIds(self.name)
         self.model: ScriptedChatClient = asking(self._answer)
         self.workspace.mkdir(parents=True, exist_ok=True)
 
@@ -104,7 +81,6 @@ class Life:
         """Return the host of one part of the life; nothing dreams by itself."""
         builder = AgentHostBuilder(self.data, clock=self.clock, ids=self.ids).with_memory().with_conversation_log()
         builder.with_skills().with_feedback().with_wisps().with_tool_calls()
-        builder.with_storage(OneAtATime(SqlStorage(self.data / FILE_NAME, clock=self.clock)))
         if self.rule is not None:
             builder.with_llm(self.model)
         if self.has_workspace:
@@ -178,7 +154,7 @@ class Life:
 
     async def _export(self, scope: Scope) -> Document:
         lines = (await self.command("--scope", str(scope), "export")).splitlines()
-        return {"export": str(scope), "lines": [orjson.loads(line) for line in lines]}
+        return {"export": str(scope), "lines": [orjson.loads(line) for line in in_order(lines)]}
 
     async def _dreams(self, scope: Scope) -> list[Document]:
         documents: list[Document] = []
@@ -188,12 +164,27 @@ class Life:
                 rows = [_shortened(row.to_json()) for row in await dreams.diff(report.run_id)]
                 calls = _by_batch([call.to_json() for call in await dreams.calls(report.run_id)])
                 told = report.to_json()
-                documents.append({"lines": told.pop("passes"), "report": told})
+                documents.append({"lines": [_telling(one) for one in told.pop("passes")], "report": told})
                 documents += [{"journal": report.run_id, "lines": rows}] if rows else []
                 documents += [{"calls": report.run_id, "lines": calls}] if calls else []
             waiting = [one.to_json() for one in await dreams.proposals()]
             documents += [{"waiting": str(scope), "lines": waiting}] if waiting else []
         return documents
+
+
+def in_order(lines: Sequence[str]) -> list[str]:
+    """Return the lines of an export by kind and text; by id they stand as batches drew ids, which is a race."""
+    kinds = list(dict.fromkeys(map(_kind, lines)))
+    return sorted(lines, key=lambda line: (kinds.index(_kind(line)), ID.sub("", line), line))
+
+
+def _kind(line: str) -> str:
+    return orjson.loads(line).get("kind", "")
+
+
+def _telling(report: Document) -> Document:
+    """Return a pass's report without the fields that say nothing: most passes of most runs do nothing."""
+    return {name: value for name, value in report.items() if value or value is False}
 
 
 def _by_batch(calls: list[Document]) -> list[Document]:

@@ -141,7 +141,7 @@ def _skills(_: ChatRequest, shown: Sequence[Record]) -> Any:
 
 def _optimized(request: ChatRequest, shown: Sequence[Record]) -> Any:
     told: dict[str, list[str]] = {}
-    for handle, text in _FAILURE.findall(_prompt(request)):
+    for handle, text in _FAILURE.findall(request.messages[1].content):
         told.setdefault(handle, []).append(orjson.loads(text).splitlines()[0])
     saved = [
         {

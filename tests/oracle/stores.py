@@ -43,7 +43,10 @@ async def imported_chat(life: Life) -> None:
     """A conversation is imported and mined by the demo's model; the second dream has nothing to do."""
     life.rule = by_demo
     life.clock.set(_DEMO)
-    await life.command("import", f"{EXAMPLES}/conversation.jsonl")
+    turns = (EXAMPLES / "conversation.jsonl").read_text("utf-8").splitlines(keepends=True)
+    path = life.folder / "conversation.jsonl"
+    path.write_text("".join([*turns[:40], *turns[-90:]]), encoding="utf-8")  # all of it fills half a megabyte
+    await life.command("import", str(path))
     await life.dream()
     life.later(hours=4)
     await life.dream()
@@ -337,24 +340,12 @@ async def own_pass(life: Life) -> None:
 
 async def bad_answers(life: Life) -> None:
     """A model that is cut off, talks, names what it was not shown, and fails; then a budget; then it behaves."""
-    replies = iter(
-        [
-            Completion(
-                text='{"facts": [',
-                finish_reason=FinishReason.LENGTH,
-                usage=Usage(input_tokens=900, output_tokens=400),
-                model="small",
-            ),
-            "I would rather not.",
-            '{"toDelete": ["e99"], "toSave": [{"content": "x", "sourceIds": ["e98"]}]}',
-            '{"toSave": "none"}',
-        ]
-    )
-    life.rule = lambda request: next(replies, None) or by_rule(request)
+    life.rule = _badly
     await _remember(life, *(text for pair in PAIRS for text in pair))
     async with life.host() as host:
         await life.say(host, "mon", "I moved the bees to Braga.", "We decided to sell the car.")
     await life.dream()
+    life.rule = by_rule
     life.later(hours=4)
     life.options = usual(model=ModelOptions(calls_in_flight=1, tokens_per_run=8_000))
     await life.dream()
@@ -372,6 +363,17 @@ async def _remember(life: Life, *texts: str, scope: Scope | None = None) -> list
             ids.append((await memory.remember(text, category="people/ana", tags=["home"])).id)
             life.later(hours=30)
         return ids
+
+
+def _badly(request: ChatRequest) -> str | Completion:
+    """Answer as no model should; what is cut off is asked for again in halves."""
+    has_bees, has_car = (word in request.messages[1].content for word in ("bees", "car"))
+    if request.purpose == "fact-mining" and has_bees and has_car:
+        usage = Usage(input_tokens=900, output_tokens=400)
+        return Completion(text='{"facts": [', finish_reason=FinishReason.LENGTH, usage=usage, model="small")
+    if request.purpose == "memory-consolidation":
+        return '{"toDelete": ["e99"], "toSave": [{"content": "x", "sourceIds": ["e98"]}]}'
+    return "I would rather not." if has_bees else '{"toSave": "none"}'
 
 
 async def evaluated(life: Life) -> None:
