@@ -18,7 +18,6 @@ from dream.passes.conversation.statement import (
     base_below,
     made_up,
     protected,
-    said_in,
     secret_told,
     speaker_of,
     statement,
@@ -111,16 +110,7 @@ def episode_of(item: Item, evidence: Evidence, terms: Terms) -> Episode | Refusa
     refusal = (
         secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote)
         or protected(item.label, category, terms)
-        or made_up(
-            item.label,
-            content,
-            category,
-            said=said_in(evidence.turns),
-            told=told,
-            partners=evidence.partners,
-            terms=terms,
-            near=evidence.near,
-        )
+        or made_up(item.label, content, category, evidence=evidence, told=told, terms=terms)
     )
     if refusal is not None:
         return refusal
