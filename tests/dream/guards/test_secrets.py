@@ -73,6 +73,21 @@ def test_a_secret_is_recognised_by_its_shape(text: str, kind: str):
     assert secret_in(text) == kind
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("The password is 'bees'.", "password"),
+        ("The password is 'bee'.", None),
+        ("password: be3s", "password"),
+        ("password: b3e", None),
+        ("Her PIN is 482", "password"),
+        ("Her PIN is 48", None),
+    ],
+)
+def test_the_shortest_secret_has_four_characters_or_three_digits(text: str, kind: str | None):
+    assert secret_in(text) == kind
+
+
 @pytest.mark.parametrize("text", HARMLESS)
 def test_talk_about_secrets_is_none(text: str):
     assert secret_in(text) is None
