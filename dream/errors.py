@@ -6,6 +6,7 @@ AgentcoreError
     ├── NoModelError
     ├── NotAdmittedError
     ├── StalledPassError
+    ├── DreamBrokenOffError
     ├── UnknownPassError            (also InvalidInputError)
     ├── InvalidPassError            (also InvalidInputError)
     ├── InvalidEntryPointError      (also InvalidInputError)
@@ -51,6 +52,14 @@ class StalledPassError(DreamError):
 
     def __init__(self, *, name: str, steps: int) -> None:
         super().__init__(f"The pass {name} got nowhere in {steps} steps: run again, or disable the pass.")
+
+
+class DreamBrokenOffError(DreamError):
+    """Something failed outside the passes of a dream; `problem` says what."""
+
+    def __init__(self, *, scope: str, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"The dream of {scope} broke off, and what it committed stands: {problem}.")
 
 
 class UnknownPassError(DreamError, InvalidInputError):

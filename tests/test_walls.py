@@ -21,6 +21,8 @@ CATCHES_EVERYTHING = [
     ("agentcore/hosting/watching.py", "a host's own function may raise anything, and must not end a run"),
     ("agentcore/recall/thread.py", "the thread's own work: queries go on, whatever becomes of tidying"),
     ("agentcore/recall/thread.py", "a job hands whatever is raised to the one who asked for it"),
+    ("agentcore/workspace/workspaces.py", "a host's own function may raise anything, and must end no other's dream"),
+    ("dream/cycle/boundary.py", "the scope boundary: what one scope raises must end no other's dreams"),
     ("dream/cycle/asking.py", "a client's failure is judged, recorded and reported by the pass that asked"),
     ("dream/cycle/passing.py", "the pass boundary: one pass's failure must not end the run"),
     ("dream/cycle/scheduling/work.py", "what a pass cannot tell of its work, its run will; no service dies of it"),

@@ -17,6 +17,7 @@ _MAX_DEPTH = 8
 _MAX_TAG = 64
 _CLEAN_CATEGORY = re.compile(r"[A-Za-z0-9_-]{1,64}(?:/[A-Za-z0-9_-]{1,64}){0,7}")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs"})
+_JOINERS = frozenset("\u200c\u200d")
 # Latin, ideographic, full-width, half-width, danda, Arabic, Armenian, Ethiopic. An ellipsis is none of them,
 # since it says that something is missing.
 _FULL_STOPS = ".\u3002\uff0e\uff61\u0964\u06d4\u0589\u1362"
@@ -133,6 +134,25 @@ def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
     given = (tags,) if isinstance(tags, str) else tags
     cleaned = {" ".join(_visible(tag).split())[:_MAX_TAG].strip() for tag in given}
     return tuple(sorted(cleaned - {""}))
+
+
+def hidden_in(text: str) -> frozenset[str]:
+    r"""Return the control and format characters of a text: white space aside, and what joins letters or signs.
+
+    Example:
+        >>> hidden_in("red:\x1b[31m\n") == {"\x1b"}, hidden_in("caf\u00e9")
+        (True, frozenset())
+    """
+    if text.isprintable():
+        return frozenset()
+    found = {one for one in text if category(one) in _INVISIBLE}
+    return frozenset(one for one in found if not one.isspace() and one not in _JOINERS)
+
+
+def without_hidden(text: str) -> str:
+    """Return a text without the characters that `hidden_in` finds."""
+    hidden = hidden_in(text)
+    return "".join(one for one in text if one not in hidden) if hidden else text
 
 
 def _visible(text: str) -> str:

@@ -8,15 +8,15 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import StorageError
 from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.llm.gate import BusyGate
-from agentcore.stores.protocols import Storage
+from agentcore.stores.protocols import Storage, UnitOfWork
 
 DURATION = timedelta(seconds=30)
 """How long an announcement counts where nobody can see whether its process lives."""
 RENEWAL = timedelta(seconds=10)
-"""How often it is made again while people are served: two may fail."""
+"""How often it is made again while people of a scope are served: two may fail."""
 LOOK = timedelta(milliseconds=200)
 """How often a busy gate is looked at. An announcement outlives the last turn by one to two looks, so that a storm of
-short turns costs at most five writes per second, and mostly one in ten seconds."""
+short turns costs at most five writes per second, and mostly one in ten seconds, however many scopes they are of."""
 
 _ANYWHERE = Scope.default()
 _log = logging.getLogger(__name__)
@@ -41,9 +41,7 @@ class BusyAnnouncer(BackgroundService):
         self._clock = clock
         self._gate = gate
         self._holder = holder
-        self._seen = (False, 0)
-        self._may_stand = False
-        self._announced_at: datetime | None = None
+        self._announced: dict[Scope | None, datetime | None] = {}
         self._fails = False
 
     async def run(self) -> None:
@@ -51,44 +49,41 @@ class BusyAnnouncer(BackgroundService):
         try:
             while True:
                 await self._gate.wait_until_serving()
-                while await self._stands():
+                while await self._stands(self._gate.take_served()):
                     await self._clock.sleep(LOOK)
         finally:
-            await self._withdraw()
+            await self._stands(frozenset())
 
-    async def _stands(self) -> bool:
-        """Announce or withdraw, as the gate looks; tell whether there is anything left to withdraw."""
-        before, self._seen = self._seen, (self._gate.is_serving, self._gate.served)
-        if self._gate.is_serving or self._seen != before:
-            await self._announce()
-            return True
-        return not await self._withdraw()
-
-    async def _announce(self) -> None:
+    async def _stands(self, served: frozenset[Scope | None]) -> bool:
+        """Announce who is served and withdraw who no longer is; tell whether there is anything left to withdraw."""
         now = self._clock.now()
-        # A clock that was set back must not put the renewal off.
-        if self._announced_at is not None and timedelta() <= now - self._announced_at < RENEWAL:
-            return
-        self._may_stand = True  # also when the write is cancelled or fails: nobody knows how far it came
-        try:
-            await self._storage.write(_ANYWHERE, lambda unit: unit.busy.announce(self._holder, duration=DURATION))
-        except StorageError as error:
-            self._complain(error)
-        else:
-            self._announced_at = now
-            self._fails = False
+        wanting = {scope for scope in served if not self._is_fresh(scope, now)}
+        over = self._announced.keys() - served
+        if wanting or over:
+            # Also when the write is cancelled or fails: nobody knows how far it came.
+            self._announced |= dict.fromkeys(wanting)
 
-    async def _withdraw(self) -> bool:
-        """Tell whether nothing stands any more."""
-        if self._may_stand:
+            def tell(unit: UnitOfWork) -> None:
+                if wanting:
+                    unit.busy.announce(self._holder, duration=DURATION, scopes=wanting)
+                if over:
+                    unit.busy.withdraw(self._holder, scopes=over)
+
             try:
-                await self._storage.write(_ANYWHERE, lambda unit: unit.busy.withdraw(self._holder))
+                await self._storage.write(_ANYWHERE, tell)
             except StorageError as error:
                 self._complain(error)
-                return False
-            self._fails = False
-        self._may_stand, self._announced_at = False, None
-        return True
+            else:
+                self._announced |= dict.fromkeys(wanting, now)
+                for scope in over:
+                    del self._announced[scope]
+                self._fails = False
+        return bool(self._announced)
+
+    def _is_fresh(self, scope: Scope | None, now: datetime) -> bool:
+        announced_at = self._announced.get(scope)
+        # A clock that was set back must not put the renewal off.
+        return announced_at is not None and timedelta() <= now - announced_at < RENEWAL
 
     def _complain(self, error: StorageError) -> None:
         if not self._fails:

@@ -1,8 +1,8 @@
 """Context: what a turn should see of what the agent knows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Final, TypeAlias
 
 from agentcore.domain.conversation import Turn
@@ -11,12 +11,22 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_limit, clean_name, clean_query
-from agentcore.hosting.context_block import Block, Item, Part, entry_item, finding_item, lines_of, skill_item
+from agentcore.hosting.context_block import (
+    LONGEST_PASSAGE,
+    Item,
+    Part,
+    entry_item,
+    finding_item,
+    lines_of,
+    skill_item,
+    text_of,
+)
+from agentcore.hosting.context_filling import Filling, by_worth, candidates, standard_budgets
 from agentcore.hosting.context_windows import ContextWindows, SessionWindow
 from agentcore.hosting.options import ContextOptions
 from agentcore.hosting.recall_notes import RecallNotes
 from agentcore.hosting.turn_context import TurnContext
-from agentcore.recall.finding import Finding, Told
+from agentcore.recall.finding import Finding, without_repeats_first
 from agentcore.recall.hit import Hit
 from agentcore.recall.recall import Recall
 from agentcore.recall.skill_recall import SkillHit
@@ -25,9 +35,6 @@ from agentcore.stores.protocols import ReadView, Storage
 Findings: TypeAlias = list[Finding]
 
 _ALWAYS_READ: Final = 100
-_TOKENS_PER_LINE: Final = 20
-"""A short line: so many findings may be wanted for a budget."""
-_LEAST_FINDINGS: Final = 20
 _TURNS_BEFORE: Final = 2
 """Turns before a short message that are searched for with it."""
 
@@ -58,6 +65,8 @@ class _Material:
     always: Sequence[MemoryEntry]
     findings: Sequence[Finding]
     skills: Sequence[SkillHit]
+    not_counted: int
+    """Records that the search may have found, and that are shown elsewhere."""
 
 
 class Context:
@@ -81,9 +90,10 @@ class Context:
         """Return what the agent should see before it answers *message*.
 
         First come what is always loaded and skills, each within its share of the budget, then the entries and turns
-        that answer best, until the budget is full. What the conversation was given in its last turns is not given
-        again, and a note and the turn it was taken from only where everything else has had its place. The entries
-        given count as needed (see `Memory.uses`).
+        that answer best, until the budget is full; of a long one the sentences that answer. A bigger budget gives all
+        that a smaller one does. What the conversation was given in its last turns is not given again, and a note and
+        the turn it was taken from only where everything else has had its place. The entries given count as needed
+        (see `Memory.uses`).
 
         Args:
             session_id: The conversation; its turns in the log that the agent still sees are left out.
@@ -102,9 +112,10 @@ class Context:
             recent, always = await self._parts.storage.read(self._scope, partial(self._at_hand, session=session))
             query = self._query(text, recent)
             material = await self._material(query, recent, always, budget_tokens)
-            items, block = self._packed(material, window, budget_tokens)
+            items = self._chosen(material, window, budget_tokens)
             for item in items:
-                window.give(item.line, item.refs)
+                window.give(item.line, item.tells, item.finding.goes_back_to if item.finding else frozenset())
+        block = text_of(items)
         self._note(query, items, session)
         return TurnContext(
             text=block,
@@ -136,11 +147,14 @@ class Context:
         """
         k = clean_limit(k)
         turns = None if besides is None else TurnFilter(besides=clean_name("session id", besides))
-        return (await self._parts.recall.together.search(self._scope, clean_query(query), k=k, turns=turns)).findings
+        found = await self._parts.recall.together.search(self._scope, clean_query(query), k=k, turns=turns)
+        return without_repeats_first(found.findings)[:k]
 
     def _at_hand(self, view: ReadView, *, session: str) -> tuple[list[Turn], list[MemoryEntry]]:
         """Return the turns that the agent still sees, and what is always loaded, the most important first."""
-        recent = view.turns.session(session, limit=max(2 * self._parts.options.window, _TURNS_BEFORE + 1))
+        said = view.turns.session(session, limit=max(2 * self._parts.options.window, _TURNS_BEFORE + 1))
+        withheld = view.withheld.turns([turn.id for turn in said])
+        recent = [turn for turn in said if turn.id not in withheld]
         always = view.entries.always(self._parts.options.always_categories, limit=_ALWAYS_READ)
         return recent, sorted(always, key=lambda one: (-one.importance, one.id))
 
@@ -154,46 +168,39 @@ class Context:
     async def _material(
         self, query: str, recent: Sequence[Turn], always: Sequence[MemoryEntry], budget: int
     ) -> _Material:
-        k, most_skills = _LEAST_FINDINGS + budget // _TOKENS_PER_LINE, self._parts.options.most_skills
         visible, loaded = {turn.id for turn in recent}, {entry.id for entry in always}
+        not_counted = len(loaded) + len(visible)
         found = await self._parts.recall.together.search(
-            self._scope, query, k=k + len(loaded) + len(visible), skills=most_skills
+            self._scope,
+            query,
+            k=candidates(standard_budgets(budget)[-1]) + not_counted,
+            skills=self._parts.options.most_skills,
+            longest=LONGEST_PASSAGE,
         )
         findings = [
             one for one in found.findings if one.record.id not in (visible if isinstance(one.record, Turn) else loaded)
         ]
-        return _Material(always, findings, found.skills)
+        return _Material(always, findings, found.skills, not_counted)
 
-    def _packed(self, material: _Material, window: SessionWindow, budget: int) -> tuple[list[Item], str]:
-        """Return the lines that are given and the block that shows them."""
+    def _chosen(self, material: _Material, window: SessionWindow, budget: int) -> list[Item]:
+        """Return the lines that are given."""
         options = self._parts.options
-        block, told = Block(budget, options.count_tokens), Told(window.told())
-        for entry in material.always:
-            item = entry_item(entry)
-            if not window.shows(item.line) and block.add(item, within=int(budget * options.always_share)):
-                told.add(Finding(entry, 1.0, frozenset(entry.sources)))
-        share = block.spent + int(budget * options.skills_share)
-        for hit in material.skills:
-            item = skill_item(hit.skill)
-            if not window.shows(item.line):
-                block.add(item, within=share)
-        self._fill(block, told, [item for item in map(finding_item, material.findings) if not window.shows(item.line)])
-        return block.items, block.text
+        filling = Filling(cache(options.count_tokens), budget)
 
-    def _fill(self, block: Block, told: Told, items: Sequence[Item]) -> None:
-        """Add the findings that fit, those that repeat others after all that do not."""
-        repeats: list[Item] = []
-        turns = 0
-        for item in items:
-            if item.finding is None or (item.part is Part.SAID and turns >= self._parts.options.most_turns):
-                continue
-            if told.repeats(item.finding):
-                repeats.append(item)
-            elif block.add(item):
-                told.add(item.finding)
-                turns += item.part is Part.SAID
-        for item in repeats:
-            block.add(item)
+        def new(items: Iterable[Item]) -> list[Item]:
+            return [item for item in items if not window.shows(item.line)]
+
+        always = filling.shared(new(map(entry_item, material.always)), options.always_share)
+        # What is always loaded has its share first, even where both shares together are more than everything.
+        share = min(options.skills_share, 1.0 - options.always_share)
+        skills = filling.shared(new(skill_item(hit.skill) for hit in material.skills), share)
+        found = [(one, item) for one in material.findings if not window.shows((item := finding_item(one)).line)]
+        chosen = filling.found(by_worth(found), window.told(), (always, skills), not_counted=material.not_counted)
+        items = [*filling.taken(always), *filling.taken(skills), *chosen]
+        while items and options.count_tokens(text_of(items)) > budget:
+            # A counter may find more in the whole than in its lines.
+            items.pop()
+        return items
 
     def _note(self, query: str, items: Sequence[Item], session: str) -> None:
         hits = [

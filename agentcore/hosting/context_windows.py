@@ -2,15 +2,23 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from agentcore.domain.memory import SourceRef
 from agentcore.domain.scope import Scope
+from agentcore.recall.finding import Told
 
 _SESSIONS: Final = 1_000
 """Conversations remembered; the one untouched for longest is forgotten, and given everything again."""
+
+
+class _Given(NamedTuple):
+    """A line that was given: at which turn, the record it tells whole, and what that was made of."""
+
+    turn: int
+    tells: SourceRef | None
+    goes_back_to: frozenset[SourceRef]
 
 
 @dataclass(slots=True)
@@ -20,26 +28,28 @@ class SessionWindow:
     turn: int = 0
     """Turns that were given a context."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _given: dict[str, tuple[int, frozenset[SourceRef]]] = field(
-        default_factory=dict[str, tuple[int, frozenset[SourceRef]]]
-    )
+    _given: dict[str, _Given] = field(default_factory=dict[str, _Given])
 
     def begin(self, length: int) -> None:
         """Begin the next turn; what was given *length* turns ago is seen no longer."""
         self.turn += 1
-        self._given = {line: given for line, given in self._given.items() if self.turn - given[0] < length}
+        self._given = {line: given for line, given in self._given.items() if self.turn - given.turn < length}
 
     def shows(self, line: str) -> bool:
         """Tell whether the agent still sees this line."""
         return line in self._given
 
-    def told(self) -> Iterable[SourceRef]:
-        """Return the records whose content the agent still sees, and what they were made of."""
-        return {ref for _, refs in self._given.values() for ref in refs}
+    def told(self) -> Told:
+        """Return what the agent still sees of what was found for it."""
+        told = Told()
+        for given in self._given.values():
+            if given.tells is not None:
+                told.add(given.tells, given.goes_back_to)
+        return told
 
-    def give(self, line: str, refs: frozenset[SourceRef]) -> None:
-        """Note that the agent gets this line now, which tells of these records."""
-        self._given[line] = (self.turn, refs)
+    def give(self, line: str, tells: SourceRef | None, goes_back_to: frozenset[SourceRef]) -> None:
+        """Note that the agent gets this line now, with the record it tells whole and what that was made of."""
+        self._given[line] = _Given(self.turn, tells, goes_back_to)
 
 
 class ContextWindows:

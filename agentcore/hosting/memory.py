@@ -168,6 +168,8 @@ class Memory:
     async def forget(self, entry_id: str) -> Forgotten:
         """Remove an entry for good, with its equal texts, what was derived from it alone, and every copy of the text.
 
+        The turns that it cites and those of equal text stay in the log, but are neither recalled nor learnt from.
+
         Raises:
             UnknownRecordError: no entry has this id.
         """
@@ -197,6 +199,21 @@ class Memory:
         """
         why = clean_text("reason", reason)
         return await self._storage.write(self._scope, lambda unit: retire(unit, entry_id, why))
+
+    async def set_aside(self, entry_id: str, *, reason: str) -> MemoryEntry:
+        """Archive an active entry that shall not come up again, until a person brings it back or deletes it for good.
+
+        The turns that it cites and those of equal text are withheld with it: neither recalled nor learnt from.
+        Arguments, answer and errors as of `archive`.
+        """
+        why = clean_text("reason", reason)
+
+        def work(unit: UnitOfWork) -> MemoryEntry:
+            retired = retire(unit, entry_id, why)
+            unit.withhold(entry_id)
+            return retired
+
+        return await self._storage.write(self._scope, work)
 
     async def update(self, entry_id: str, **changes: Unpack[Amendments]) -> MemoryEntry:
         """Change an active entry; whatever is not named stays as it is.

@@ -209,8 +209,6 @@ class ContextOptions(Options):
     """Share of the budget that skills take at most."""
     most_skills: int = Field(default=3, ge=0)
     """Skills named at most."""
-    most_turns: int = Field(default=10, ge=0)
-    """Turns of earlier conversation shown at most."""
     short_message: int = Field(default=5, ge=0)
     """Words up to which a message is searched for together with the two turns before it."""
     count_tokens: Callable[[str], int] = estimate_tokens

@@ -3,18 +3,21 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
+from copy import copy
 from datetime import timedelta
+from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import TypeAlias
 
 from agentcore.clock import Clock
+from agentcore.domain.busy_reach import BusyReach
 from agentcore.domain.scope import Scope
 from agentcore.errors import StorageError
 from agentcore.hosting.lifecycle import Lifecycle
 from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.llm.gate import BusyGate
-from agentcore.stores.protocols import Storage
+from agentcore.stores.protocols import ReadView, Storage
 
 BusySource: TypeAlias = Callable[[], bool] | Callable[[], Awaitable[bool]]
 """Tells whether a person is served where the host does not see it."""
@@ -32,6 +35,8 @@ _log = logging.getLogger(__name__)
 
 class BusyWatch:
     """Watches for people served by other hosts on the same storage, and by whatever a host names; lives as it does.
+
+    It looks for anybody; what `of` returns looks for those alone who hold back the dreams of a scope.
 
     Args:
         storage: Where others announce themselves; the real one, also when a dream works on a copy.
@@ -67,11 +72,28 @@ class BusyWatch:
         self._holder = holder
         self._sources = tuple(sources)
         self._asked = tuple(_Asked(source, _name_of(source)) for source in sources)
+        self._scope: Scope | None = None
+        self._reach = BusyReach.ALL
+
+    def of(self, scope: Scope, reach: BusyReach = BusyReach.SCOPE) -> "BusyWatch":
+        """Return the same watch for those who hold back the dreams of *scope*; the host's own sources hold back all."""
+        bound = copy(self)
+        bound._scope, bound._reach = scope, reach  # noqa: SLF001 - a copy of its own
+        return bound
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody is served, as far as the gate knows by now."""
+        return self._gate.is_busy if self._scope is None else self._gate.is_busy_for(self._scope, self._reach)
+
+    async def wait_until_busy(self) -> None:
+        """Return when the gate knows that somebody is served, at once if that is so now."""
+        await self._gate.wait_until_busy(self._scope, self._reach)
 
     @asynccontextmanager
     async def watching(self) -> AsyncGenerator[None]:
         """Hold the gate while somebody is served elsewhere; everything has been looked at once when it is entered."""
-        rows = _Look("busy-rows", self._anyone_announced, clock=self._clock, gate=self._gate, every=ROWS_EVERY)
+        rows = self._looking("busy-rows", self._anyone_announced, every=ROWS_EVERY)
         async with Lifecycle([rows, *(self._asking(source) for source in self._sources)]):
             yield
 
@@ -81,10 +103,10 @@ class BusyWatch:
         Raises:
             StorageError: the announcements could not be read.
         """
-        if self._gate.is_busy or await self._anyone_announced():
+        if self.is_busy or await self._anyone_announced():
             return True
         answers = await asyncio.gather(*(asked() for asked in self._asked))
-        return any(answers) or self._gate.is_busy
+        return any(answers) or self.is_busy
 
     async def wait_until_idle(self) -> None:
         """Return when nobody is served, here or elsewhere, by announcements read at this moment.
@@ -93,30 +115,43 @@ class BusyWatch:
             StorageError: they could not be read.
         """
         while True:
-            await self._gate.wait_until_idle()
+            await self._gate.wait_until_idle(self._scope, self._reach)
             if await self._anyone_announced():
                 await self._clock.sleep(ROWS_EVERY)
-            elif not self._gate.is_busy:  # a turn may have begun while they were read
+            elif not self.is_busy:  # a turn may have begun while they were read
                 return
 
     def _asking(self, source: BusySource) -> "_Look":
         name = _name_of(source)
-        return _Look(name, _Asked(source, name), clock=self._clock, gate=self._gate, every=SOURCES_EVERY)
+        return self._looking(name, _Asked(source, name), every=SOURCES_EVERY)
+
+    def _looking(self, name: str, look: Callable[[], Awaitable[bool]], *, every: timedelta) -> "_Look":
+        hold = partial(self._gate.foreign, self._scope)
+        return _Look(name, look, clock=self._clock, hold=hold, every=every)
 
     async def _anyone_announced(self) -> bool:
-        return bool(await self._storage.read(_ANYWHERE, lambda view: view.busy.holders(besides=self._holder)))
+        def look(view: ReadView) -> bool:
+            return bool(view.busy.holders(besides=self._holder, reach=self._reach))
+
+        return await self._storage.read(self._scope or _ANYWHERE, look)
 
 
 class _Look(BackgroundService):
     """Looks in one place again and again, and holds the gate while somebody is served there."""
 
     def __init__(
-        self, name: str, look: Callable[[], Awaitable[bool]], *, clock: Clock, gate: BusyGate, every: timedelta
+        self,
+        name: str,
+        look: Callable[[], Awaitable[bool]],
+        *,
+        clock: Clock,
+        hold: Callable[[], AbstractContextManager[None]],
+        every: timedelta,
     ) -> None:
         super().__init__(name=name, on_failure=WorkerFailure.KEEP_RUNNING)
         self._look = look
         self._clock = clock
-        self._gate = gate
+        self._hold_gate = hold
         self._every = every
         self._hold = ExitStack()
         self._is_held = False
@@ -154,7 +189,7 @@ class _Look(BackgroundService):
 
     def _tell(self, *, busy: bool) -> None:
         if busy and not self._is_held:
-            self._hold.enter_context(self._gate.foreign())
+            self._hold.enter_context(self._hold_gate())
         elif not busy:
             self._hold.close()
         self._is_held = busy

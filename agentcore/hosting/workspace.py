@@ -10,7 +10,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.text import fold_key
 from agentcore.errors import InvalidContentError
 from agentcore.hosting.checks import clean_text
-from agentcore.stores.protocols import Storage, UnitOfWork
+from agentcore.stores.protocols import Peer, Storage, UnitOfWork
 from agentcore.workspace.document import Document
 from agentcore.workspace.edit import Append, Edit, EditRefusal, Replace
 from agentcore.workspace.errors import DocumentChangedError, InvalidWorkspaceError
@@ -102,7 +102,12 @@ class AgentWorkspace:
     async def _edit(self, name: str, edit: Callable[[Document], Edit]) -> None:
         """Write the file, then keep what is the agent's own: killed in between, its text counts as a person's."""
         before, after = await asyncio.to_thread(self._write, name, edit)
-        await self._storage.write(self._scope, lambda unit: _keep(unit, name, before, after))
+
+        def keep(unit: UnitOfWork) -> None:
+            _keep(unit, name, before, after)
+            unit.activity.touch({Peer.of(self._scope): unit.now})
+
+        await self._storage.write(self._scope, keep)
 
     def _write(self, name: str, edit: Callable[[Document], Edit]) -> tuple[str | None, Document]:
         folder = self._folder()

@@ -6,6 +6,7 @@ Importing this costs what `openai` costs, so only a client that starts does it.
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, cast
 
@@ -42,7 +43,7 @@ class Endpoint:
                 verify=_trusted(),
                 follow_redirects=False,
                 timeout=httpx2.Timeout(seconds, connect=min(seconds, 20.0)),
-                event_hooks={"response": [_bound_errors]},
+                event_hooks={"request": [_follow], "response": [_bound_errors]},
             ),
         )
 
@@ -56,11 +57,14 @@ class Endpoint:
 
     async def _bounded(self, resource: object, body: Mapping[str, object]) -> Reply | Break:
         progress = _Progress()
+        _UNDER_WAY.set(progress)
         try:
             async with asyncio.timeout(self._options.timeout.total_seconds()):
                 return await self._post(resource, body, progress)
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException):
-            return Break(failure=TryFailure.TIMED_OUT, received=progress.received)
+            # As where a handshake hangs: what never left cannot have been answered, or be paid for.
+            failure = TryFailure.TIMED_OUT if progress.was_sent else TryFailure.UNREACHABLE
+            return Break(failure=failure, received=progress.received)
         except openai.APIStatusError as error:
             headers = cast("Mapping[str, str]", error.response.headers)
             return Reply(status=error.status_code, headers=headers, body=error.response.content)
@@ -87,7 +91,22 @@ class Endpoint:
 
 
 class _Progress:
+    """How far a call has come."""
+
     received = 0
+    was_sent = False
+
+    async def note(self, event: str, _: Mapping[str, Any]) -> None:
+        """Hear of an event of the connection; the client wants a coroutine."""
+        self.was_sent = self.was_sent or event.endswith(".send_request_headers.started")
+
+
+_UNDER_WAY: ContextVar[_Progress] = ContextVar("call_under_way")
+
+
+async def _follow(request: httpx2.Request) -> None:
+    """Have the call that sends *request* told how far it comes."""
+    request.extensions = {**request.extensions, "trace": _UNDER_WAY.get().note}
 
 
 class _Bounded(httpx2.AsyncByteStream):

@@ -111,7 +111,10 @@ class ChatRequestRefusedError(ChatError):
         code: The server's own short code, if it gives one.
     """
 
+    status: int = 0
+
     def __init__(self, *, model: str, status: int, code: str) -> None:
+        self.status = status
         because = f" ({code})" if code else ""
         super().__init__(
             f"The model {model} refused the request with status {status}{because}: "

@@ -1,28 +1,33 @@
 """BusyGate: a person's turn goes first."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
+
+from agentcore.domain.busy_reach import BusyReach
+from agentcore.domain.scope import Scope
 
 
 class BusyGate:
     """Tells background work whether a person is being served; lives as long as the host, on its event loop.
 
     Foreground work never waits here: it only announces itself, as often and as deeply nested as it likes.
-    Background work asks `is_busy` at each step boundary, or awaits `wait_until_idle` there; what it has under way
+    Background work asks `is_busy_for` at each step boundary, or awaits `wait_until_idle` there; what it has under way
     can be given up when `wait_until_busy` returns.
 
+    A turn says of which scope it is, and holds back the dreams of that scope; one that does not say holds back all.
     People served by this host and people served elsewhere are told apart: a host tells others of its own alone, so
     that two never keep each other waiting.
 
     Example:
-        >>> gate = BusyGate()
-        >>> with gate.pending():
-        ...     gate.is_busy, gate.is_serving
-        (True, True)
+        >>> gate, ana, ben = BusyGate(), Scope("acme", "agent", "ana"), Scope("acme", "agent", "ben")
+        >>> with gate.pending(ana):
+        ...     gate.is_busy, gate.is_serving, gate.is_busy_for(ana), gate.is_busy_for(ben)
+        (True, True, True, False)
         >>> with gate.foreign():
-        ...     gate.is_busy, gate.is_serving
-        (True, False)
+        ...     gate.is_busy, gate.is_serving, gate.is_busy_for(ben)
+        (True, False, True)
         >>> gate.is_busy
         False
     """
@@ -33,88 +38,107 @@ class BusyGate:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a turn runs or a message waits for one, here or elsewhere."""
-        return self._all.count > 0
+        """Whether a turn runs or a message waits for one, here or elsewhere, of whatever scope."""
+        return bool(self._all.held)
 
     @property
     def is_serving(self) -> bool:
         """Whether a turn runs or a message waits for one in this host."""
-        return self._own.count > 0
+        return bool(self._own.held)
 
-    @property
-    def serving(self) -> int:
-        """How many turns and waiting messages this host serves at this moment."""
-        return self._own.count
+    def is_busy_for(self, scope: Scope, reach: BusyReach = BusyReach.SCOPE) -> bool:
+        """Tell whether somebody is served, here or elsewhere, who holds back the dreams of *scope*."""
+        return self._all.count(scope, reach) > 0
 
-    @property
-    def served(self) -> int:
-        """How many turns and messages this host has begun to serve; who remembers it sees whether any came since."""
-        return self._own.begun
+    def serving(self, scope: Scope) -> int:
+        """Return how many turns and waiting messages of a scope, or of nobody knows which, this host serves now."""
+        return self._own.count(scope, BusyReach.SCOPE)
+
+    def take_served(self) -> frozenset[Scope | None]:
+        """Return the scopes served in this host now or since this was last asked; for one who asks."""
+        taken, self._own.moved = self._own.moved, set()
+        return frozenset(taken | self._own.held.keys())
 
     @asynccontextmanager
-    async def foreground(self) -> AsyncGenerator[None]:
-        """Keep the gate busy during a person's turn; entering never waits."""
-        with self.pending():
+    async def foreground(self, scope: Scope | None = None) -> AsyncGenerator[None]:
+        """Keep the gate busy during a person's turn; entering never waits.
+
+        Args:
+            scope: Whose turn it is; None holds back the dreams of all scopes.
+        """
+        with self.pending(scope):
             yield
 
     @contextmanager
-    def pending(self) -> Generator[None]:
+    def pending(self, scope: Scope | None = None) -> Generator[None]:
         """Keep the gate busy while a message is received but its turn has not begun.
 
         Hold it until the turn is inside `foreground`, so that no dream slips in between.
+
+        Args:
+            scope: Whose message it is; None holds back the dreams of all scopes.
         """
-        with self._all.hold(), self._own.hold():
+        with self._all.hold(scope), self._own.hold(scope):
             yield
 
     @contextmanager
-    def foreign(self) -> Generator[None]:
-        """Keep the gate busy while a person is served elsewhere, who is not announced from here."""
-        with self._all.hold():
+    def foreign(self, scope: Scope | None = None) -> Generator[None]:
+        """Keep the gate busy while a person is served elsewhere, who is not announced from here.
+
+        Args:
+            scope: Whose dreams that holds back; None for those of all scopes.
+        """
+        with self._all.hold(scope):
             yield
 
-    async def wait_until_idle(self) -> None:
-        """Return when nobody is being served, at once if that is so now."""
-        await self._all.wait_for_none()
+    async def wait_until_idle(self, scope: Scope | None = None, reach: BusyReach = BusyReach.SCOPE) -> None:
+        """Return when nobody is being served who holds back *scope* (None: nobody at all), at once if that is so."""
+        await self._all.wait(lambda: not self._all.count(scope, reach))
 
-    async def wait_until_busy(self) -> None:
-        """Return when somebody is being served, here or elsewhere, at once if that is so now."""
-        await self._all.wait_for_some()
+    async def wait_until_busy(self, scope: Scope | None = None, reach: BusyReach = BusyReach.SCOPE) -> None:
+        """Return when somebody is being served, here or elsewhere, who holds back *scope* (None: anybody)."""
+        await self._all.wait(lambda: self._all.count(scope, reach) > 0)
 
     async def wait_until_serving(self) -> None:
         """Return when this host serves somebody, at once if that is so now."""
-        await self._own.wait_for_some()
+        await self._own.wait(lambda: bool(self._own.held))
 
 
 class _Holds:
-    """How many hold the gate, and who waits for that to begin or end."""
+    """How often each scope holds the gate, and who waits for that to begin or end."""
 
     def __init__(self) -> None:
-        self.count = 0
-        self.begun = 0
-        self._some = asyncio.Event()
-        self._none = asyncio.Event()
-        self._none.set()
+        self.held = Counter[Scope | None]()
+        self.moved = set[Scope | None]()
+        self._turned = asyncio.Event()
+
+    def count(self, scope: Scope | None, reach: BusyReach) -> int:
+        if scope is None:
+            return self.held.total()
+        if reach is BusyReach.SCOPE:
+            return self.held[None] + self.held[scope]
+        return sum(times for served, times in self.held.items() if reach.holds_back(served, scope))
 
     @contextmanager
-    def hold(self) -> Generator[None]:
-        self.count += 1
-        self.begun += 1
-        if self.count == 1:
-            self._none.clear()
-            self._some.set()
+    def hold(self, scope: Scope | None) -> Generator[None]:
+        self.held[scope] += 1
+        self.moved.add(scope)
+        if self.held[scope] == 1:
+            self._tell()
         try:
             yield
         finally:
-            self.count -= 1
-            if not self.count:
-                self._some.clear()
-                self._none.set()
+            self.moved.add(scope)
+            self.held[scope] -= 1
+            if not self.held[scope]:
+                del self.held[scope]
+                self._tell()
 
-    async def wait_for_some(self) -> None:
-        # It may have ended between the event and this task's wake-up; below, begun again.
-        while not self.count:
-            await self._some.wait()
+    async def wait(self, reached: Callable[[], bool]) -> None:
+        # What was told may have turned again before this task wakes.
+        while not reached():
+            await self._turned.wait()
 
-    async def wait_for_none(self) -> None:
-        while self.count:
-            await self._none.wait()
+    def _tell(self) -> None:
+        turned, self._turned = self._turned, asyncio.Event()
+        turned.set()

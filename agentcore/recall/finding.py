@@ -1,10 +1,11 @@
 """Finding: an entry or a turn in one ranking, and what it repeats."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agentcore.domain.conversation import Turn, spoken_line
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef
+from agentcore.recall.passage import Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +16,15 @@ class Finding:
         record: The entry or the turn.
         score: How well, above 0, at most 1; comparable within one answer only.
         goes_back_to: The records it was made of, however far back; none for a turn.
+        place: How many of its own kind are better by their own words.
+        passage: What is shown of it; None where nobody asked for it.
     """
 
     record: MemoryEntry | Turn
     score: float
     goes_back_to: frozenset[SourceRef] = frozenset()
+    place: int = 0
+    passage: Passage | None = None
     reference: SourceRef = field(init=False)
     """The record itself."""
 
@@ -30,17 +35,23 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """What an agent is shown: an entry's content, or a turn with its date and speaker."""
+        """What an agent is shown: an entry's content, or a turn with its date and speaker; of both the passage."""
+        content = self.record.content if self.passage is None else self.passage.text
         if isinstance(self.record, Turn):
-            return spoken_line(self.record.speaker, self.record.content, self.record.occurred_at)
-        return self.record.content
+            return spoken_line(self.record.speaker, content, self.record.occurred_at)
+        return content
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the record is shown."""
+        return self.passage is None or self.passage.is_whole
 
 
 class Told:
-    """What a reader of findings has been told so far, directly or by something made of it.
+    """What a reader has been shown so far, and which turns it tells of.
 
-    Args:
-        known: Records that the reader knew before.
+    An entry stands for the turns it cites, and a turn for an entry that was made of nothing else; an entry never stands
+    for another entry, since two of one turn say different things. Only what is shown whole counts.
 
     Example:
         >>> from datetime import UTC, datetime
@@ -51,27 +62,28 @@ class Told:
         >>> note = MemoryEntry(id="a", scope=Scope.default(), content="Ana lives in Porto", created_at=now,
         ...                    recorded_at=now, last_seen_at=now, sources=(SourceRef(SourceKind.TURN, "t"),))
         >>> told = Told()
-        >>> told.add(Finding(note, 0.9, frozenset(note.sources)))
+        >>> told.add(SourceRef(SourceKind.ENTRY, "a"), frozenset(note.sources))
         >>> told.repeats(Finding(turn, 0.8))
         True
     """
 
-    def __init__(self, known: Iterable[SourceRef] = ()) -> None:
-        self._known = set(known)
+    def __init__(self) -> None:
+        self._shown = set[SourceRef]()
+        self._cited = set[SourceRef]()
 
-    def add(self, finding: Finding) -> None:
-        """Note that the reader gets *finding*, and with it what it goes back to."""
-        self._known.add(finding.reference)
-        self._known.update(finding.goes_back_to)
+    def add(self, reference: SourceRef, goes_back_to: frozenset[SourceRef] = frozenset()) -> None:
+        """Note that the reader is shown a record, which was made of others."""
+        self._shown.add(reference)
+        self._cited |= goes_back_to
 
     def repeats(self, finding: Finding) -> bool:
-        """Tell whether the reader has the finding already, or something made of it, or all that it was made of."""
-        if finding.reference in self._known:
+        """Tell whether the reader has the finding already, an entry that cites the turn, or every turn of the entry."""
+        if finding.reference in self._shown:
             return True
-        if not finding.goes_back_to:
-            return False
+        if isinstance(finding.record, Turn):
+            return finding.reference in self._cited
         turns = {ref for ref in finding.goes_back_to if ref.kind is SourceKind.TURN}
-        return bool(turns) and turns <= self._known
+        return bool(turns) and turns <= self._shown
 
 
 def without_repeats_first(findings: Sequence[Finding]) -> list[Finding]:
@@ -84,6 +96,9 @@ def without_repeats_first(findings: Sequence[Finding]) -> list[Finding]:
     new: list[Finding] = []
     repeated: list[Finding] = []
     for finding in findings:
-        (repeated if told.repeats(finding) else new).append(finding)
-        told.add(finding)
+        if told.repeats(finding):
+            repeated.append(finding)
+        else:
+            new.append(finding)
+            told.add(finding.reference, finding.goes_back_to)
     return new + repeated

@@ -10,10 +10,11 @@ from agentcore.domain.memory import SourceKind, SourceRef
 from agentcore.domain.scope import Scope
 from agentcore.recall.asking import ask
 from agentcore.recall.entry_search import EntrySearch, Question, entries_found
-from agentcore.recall.finding import Finding, without_repeats_first
+from agentcore.recall.finding import Finding
 from agentcore.recall.follower import Follower
 from agentcore.recall.hit import Hit
 from agentcore.recall.lineage import lineages
+from agentcore.recall.passage import passage
 from agentcore.recall.skill_recall import SkillHit, SkillRecall, skills_found
 from agentcore.recall.thread import RecallThread
 from agentcore.recall.turn_recall import TurnHit, TurnRecall, turns_found
@@ -76,18 +77,26 @@ class Together:
         self._skills = skills
 
     async def search(
-        self, scope: Scope, query: str, *, k: int, turns: TurnFilter | None = None, skills: int = 0
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        k: int,
+        turns: TurnFilter | None = None,
+        skills: int = 0,
+        longest: int | None = None,
     ) -> Found:
-        """Return the *k* best entries and turns for *query*, best first, repeats behind everything else.
+        """Return the *k* best entries and the *k* best turns for *query* in one ranking, best first.
 
         All of it is found in one view of the scope, on the recall thread.
 
         Args:
             scope: Whose records to search.
             query: What is asked, of any length; one without a word finds nothing.
-            k: How many at most, 1 or more.
+            k: How many of each at most, 1 or more; never fewer than 50 are looked at.
             turns: Conditions that turns must meet.
             skills: How many skills are sought beside them.
+            longest: Characters of a text that will be shown; what that is of each finding is found with it.
 
         Raises:
             InvalidOptionsError: *k* is below 1.
@@ -108,6 +117,12 @@ class Together:
 
             def look(view: ReadView) -> Found:
                 findings = _findings(view, entry_index, turn_index, question, turns)
+                if longest is not None:
+                    rarity, tokens = turn_index.rarity(query), self._thread.tokenizer().tokens
+                    findings = [
+                        replace(one, passage=passage(one.record.content, rarity, tokens, longest=longest))
+                        for one in findings
+                    ]
                 return Found(findings, skills_found(view, skill_index, query=query, k=skills) if skill_index else [])
 
             return await ask(self._storage, self._thread, scope, followers, look)
@@ -126,7 +141,7 @@ def _findings(
     named = {ref.id for refs in made_of.values() for ref in refs if ref.kind is SourceKind.TURN}
     said, evidence = turns_found(view, turn_index, query=question.query, k=wanted, where=where, named=named)
     evidence |= {hit.turn.id: hit.score for hit in said}
-    return without_repeats_first(_merged(hits, made_of, said, evidence))[: question.k]
+    return _merged(hits, made_of, said, evidence)
 
 
 def _merged(
@@ -137,10 +152,11 @@ def _merged(
 ) -> list[Finding]:
     best_entry = max((hit.score for hit in hits), default=1.0)
     best_turn = max(evidence.values(), default=1.0)
-    findings = [Finding(hit.turn, TURN_WEIGHT * hit.score / best_turn) for hit in said]
-    for hit in hits:
+    findings = [Finding(hit.turn, TURN_WEIGHT * hit.score / best_turn, place=place) for place, hit in enumerate(said)]
+    for place, hit in enumerate(hits):
         own, sources = hit.score / best_entry, made_of[hit.entry.id]
         turns = [evidence.get(ref.id, 0.0) / best_turn for ref in sources if ref.kind is SourceKind.TURN]
         backing = max(turns) if turns else own
-        findings.append(Finding(hit.entry, (own + EVIDENCE_WEIGHT * backing) / (1.0 + EVIDENCE_WEIGHT), sources))
+        score = (own + EVIDENCE_WEIGHT * backing) / (1.0 + EVIDENCE_WEIGHT)
+        findings.append(Finding(hit.entry, score, sources, place))
     return sorted(findings, key=lambda one: (-one.score, one.reference))

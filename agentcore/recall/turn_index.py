@@ -159,6 +159,13 @@ class TurnIndex:
             key: float(matched[place]) for key, turn, place in pairs if len(matching) and matching[place] == turn
         }
 
+    def rarity(self, query: str) -> dict[str, float]:
+        """Return the terms of *query* and how rare each is among the turns."""
+        postings = self._index.postings
+        numbers = {term: postings.term_id(term) for term in self._tokenizer.query_tokens(query)}
+        having = {term: 0 if at is None else postings.document_frequency(at) for term, at in numbers.items()}
+        return {term: _idf(count, len(postings)) for term, count in having.items()}
+
     def _scores(self, terms: Iterable[str]) -> tuple[Slots, Floats]:
         """The places, ascending, of turns that match themselves or next to one that does, and what they score."""
         whole = self._own_and_whole(terms)

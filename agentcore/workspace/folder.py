@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -40,10 +41,12 @@ class Written:
     Attributes:
         text: Its text, a byte order mark included; empty if there is none.
         hash: SHA-256 of its bytes, in hexadecimal digits; None if there is no such file.
+        changed_at: When it was last written, by the clock of its disk; None if there is no such file.
     """
 
     text: str
     hash: str | None
+    changed_at: datetime | None = None
 
     @property
     def text_or_none(self) -> str | None:
@@ -62,10 +65,16 @@ class WorkspaceFolder:
     """
 
     def __init__(self, root: Path) -> None:
-        if not root.is_dir():
-            problem = "it is a file; name a folder" if root.exists() else "it does not exist; create it first"
+        try:
+            is_folder = stat.S_ISDIR(root.stat().st_mode)
+            problem = "it is a file; name a folder"
+        except FileNotFoundError:
+            is_folder, problem = False, "it does not exist; create it first"
+        except (OSError, ValueError) as error:
+            is_folder, problem = False, _told(error)
+        if not is_folder:
             raise InvalidWorkspaceError(path=str(root), problem=problem)
-        self._root = root.resolve()
+        self._root = _resolved(root)
 
     @property
     def root(self) -> Path:
@@ -76,9 +85,12 @@ class WorkspaceFolder:
         """Return where a document really stands.
 
         Raises:
-            UnreadableDocumentError: the name or a link leads out of the workspace.
+            UnreadableDocumentError: the name is none, or it or a link leads out of the workspace.
         """
-        path = (self._root / name).resolve()
+        try:
+            path = _resolved(self._root / name)
+        except ValueError as error:
+            raise UnreadableDocumentError(name=repr(name), problem=_told(error)) from None
         if not path.is_relative_to(self._root) or path == self._root:
             raise UnreadableDocumentError(
                 name=name, problem="it leads out of the workspace; replace the link by a file"
@@ -105,7 +117,7 @@ class WorkspaceFolder:
         except OSError as error:
             raise UnreadableDocumentError(name=name, problem=_told(error)) from None
         try:
-            return Written(content.decode(), sha256(content).hexdigest())
+            return Written(content.decode(), sha256(content).hexdigest(), datetime.fromtimestamp(found.st_mtime, UTC))
         except UnicodeDecodeError as error:
             problem = f"byte {error.start + 1:,} is not UTF-8; save it as UTF-8"
             raise UnreadableDocumentError(name=name, problem=problem) from None
@@ -202,6 +214,13 @@ def _flush_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _told(error: OSError) -> str:
+def _resolved(path: Path) -> Path:
+    """Follow links; a link that leads to itself stands for itself, so that whoever opens it is told of the loop."""
+    return Path(os.path.realpath(path))  # Path.resolve raises RuntimeError on a loop before Python 3.13
+
+
+def _told(error: OSError | ValueError) -> str:
+    if isinstance(error, ValueError):
+        return f"{error}; give it another name"
     said = (error.strerror or type(error).__name__).lower()
     return f"{said}; check the folder, its permissions and the room on the disk"

@@ -42,12 +42,12 @@ class Workspaces:
         """Return a scope's workspace, None if it has none.
 
         Raises:
-            InvalidWorkspaceError: the folder is none, or another scope's.
+            InvalidWorkspaceError: the folder is none or another scope's, or the host's function failed.
         """
         path = self._path(scope)
         if path is None:
             return None
-        folder = WorkspaceFolder(path.expanduser())
+        folder = WorkspaceFolder(path)
         owner = self._owners.setdefault(folder.root, scope)
         if owner != scope:
             raise InvalidWorkspaceError(
@@ -57,8 +57,13 @@ class Workspaces:
 
     def _path(self, scope: Scope) -> Path | None:
         if isinstance(self.where, Path):
-            return self.where if scope == Scope.default() else None
-        return self.where(scope)
+            return self.where.expanduser() if scope == Scope.default() else None
+        try:
+            path = self.where(scope)
+            return None if path is None else path.expanduser()
+        except Exception as error:
+            problem = f"the function given to with_workspace failed ({type(error).__name__}: {error}); mend it"
+            raise InvalidWorkspaceError(path=f"of {scope}", problem=problem) from error
 
     def read_only(self) -> "Workspaces":
         """Return the same workspaces, for a trial that must leave no trace."""

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
+from agentcore.hosting.watching import BusyWatch
 from agentcore.llm.chat import ChatClient, ChatRequest, Completion, ModelTier, Usage
 from agentcore.llm.errors import (
+    ChatAnswerTooLargeError,
     ChatAnswerUnreadableError,
     ChatContextTooLongError,
     ChatError,
@@ -24,6 +26,9 @@ from dream.stores.calls import CANCELLED, CallKey
 _MOST_CANCELLATIONS = 2
 """How often one call gives way to a person; then it is let finish, else a busy host would pay for nothing."""
 
+_MOST_DOUBTS = 3
+"""How many calls may bring what is no answer of a model before no further one is made."""
+
 _UNKNOWN_MODEL = ""
 _NOTHING = Usage(input_tokens=0, output_tokens=0)
 
@@ -33,25 +38,37 @@ class Asking:
     """The calls of one pass of one run; lives as long as it.
 
     A failure that would befall the other calls as well (no server, no key, no budget) ends the asking: `stopped` says
-    why, and what is not under way is not asked.
+    why, and what is not under way is not asked. What is no answer of a model at all, such as a page or a redirect, is
+    the fault of the address as long as no call was answered: then nothing counts as asked, and `failure` says why.
 
     Args:
         parts: What the host offers.
+        people: Tells who is served first.
         scope: Whose memory.
         budget: What it may cost.
         in_flight: Calls at once.
     """
 
     parts: HostParts
+    people: BusyWatch
     scope: Scope
     budget: Budget
     in_flight: int
     stopped: Stop | Exception | None = None
+    _doubts: list[ChatError] = field(default_factory=list[ChatError], init=False)
+    _was_answered: bool = field(default=False, init=False)
     _slots: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin with all slots free."""
         self._slots = asyncio.Semaphore(self.in_flight)
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why nothing came of the asking; None if something did, or it stopped without a fault."""
+        if isinstance(self.stopped, Exception):
+            return self.stopped
+        return self._doubts[-1] if self._doubts and not self._was_answered else None
 
     async def ask(
         self, key: CallKey, request: ChatRequest, record_ids: Sequence[str], *, is_optional: bool = False
@@ -65,15 +82,16 @@ class Asking:
             is_optional: Whether the call is left out where the budget has no room for it, and the asking goes on.
 
         Returns:
-            The answer; or the error that befell this call alone; or None if the asking has stopped, or the call was
-            left out.
+            The answer; or the error that befell this call alone; or None if the asking has stopped, or may have to,
+            or the call was left out.
         """
         stored = await self.parts.storage.read(self.scope, lambda view: bookkeeping(view).calls.find(key))
         if stored is not None:
+            self._was_answered = True
             return stored
         async with self._slots:
             for cancellations in range(_MOST_CANCELLATIONS + 1):
-                await self.parts.watch.wait_until_idle()
+                await self.people.wait_until_idle()
                 if self.stopped is not None:
                     return None
                 most = await self.budget.set_aside(request)
@@ -95,7 +113,7 @@ class Asking:
             return await _attempted(self.parts.chat, request)
         async with asyncio.TaskGroup() as group:
             call = group.create_task(_attempted(self.parts.chat, request))
-            busy = group.create_task(self.parts.gate.wait_until_busy())
+            busy = group.create_task(self.people.wait_until_busy())
             await asyncio.wait({call, busy}, return_when=asyncio.FIRST_COMPLETED)
             busy.cancel()
             if not call.done():
@@ -129,8 +147,13 @@ class Asking:
 
     def _judged(self, outcome: Completion | Exception) -> Completion | ChatError | None:
         if isinstance(outcome, Completion):
+            self._was_answered = True
             return outcome
-        if isinstance(outcome, ChatError) and _is_of_this_call(outcome):
+        if isinstance(outcome, ChatError) and not self._was_answered and _is_no_answer_of_a_model(outcome):
+            self._doubts.append(outcome)
+            if len(self._doubts) < _MOST_DOUBTS:
+                return None
+        elif isinstance(outcome, ChatError) and _is_of_this_call(outcome):
             return outcome
         self.stopped = self.stopped or outcome
         return None
@@ -148,6 +171,13 @@ def _is_of_this_call(error: ChatError) -> bool:
     if isinstance(error, ChatModelMissingError):
         return False
     return isinstance(error, (ChatRequestRefusedError, ChatContextTooLongError, ChatAnswerUnreadableError))
+
+
+def _is_no_answer_of_a_model(error: ChatError) -> bool:
+    """Tell whether what answered may be something else than a model's server."""
+    if isinstance(error, ChatRequestRefusedError):
+        return 300 <= error.status < 400
+    return isinstance(error, ChatAnswerUnreadableError) and not isinstance(error, ChatAnswerTooLargeError)
 
 
 def _cost(outcome: Completion | Exception | None, most: Usage) -> int:

@@ -54,9 +54,8 @@ class FileOutcome:
         """Whether the texts were to change anything."""
         return self.base != self.meant
 
-    @property
     def delta(self) -> Difference:
-        """What was to change, item by item."""
+        """Read both texts, and return what was to change, item by item."""
         return difference(Document(self.base or ""), Document(self.meant or ""))
 
     def told(self) -> str | None:

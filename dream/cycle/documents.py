@@ -18,11 +18,11 @@ from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import Origin, ReadView, UnitOfWork
+from agentcore.stores.protocols import Origin, Peer, ReadView, UnitOfWork
 from agentcore.workspace.differences import own_left
 from agentcore.workspace.document import Document
 from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
-from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY, WorkspaceFolder
+from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY, WorkspaceFolder, Written
 from agentcore.workspace.workspaces import GitUse
 from dream.cycle.document_files import FileOutcome, read_whole, write_out
 from dream.cycle.steps import apply_changes
@@ -90,6 +90,14 @@ class Documents:
         problem = (await self.deliver()).problem
         return problem or await self._take_over(folder)
 
+    async def take_over(self) -> str | None:
+        """Let the records say what people wrote in the files; return why they cannot."""
+        try:
+            folder = self._folder()
+        except InvalidWorkspaceError as error:
+            return _sentence(error)
+        return NO_WORKSPACE if folder is None else await self._take_over(folder)
+
     async def deliver(self) -> Delivery:
         """Write what the outbox holds to the files, commit them, and say so in the store."""
         try:
@@ -129,22 +137,18 @@ class Documents:
     async def _take_over(self, folder: WorkspaceFolder) -> str | None:
         """Let the records say what the files say; return why they cannot."""
 
-        def look() -> dict[str, str | None]:
-            return {name: read_whole(folder, name).text_or_none for name in KEPT}
+        def look() -> dict[str, Written]:
+            return {name: read_whole(folder, name) for name in KEPT}
 
+        # The files after the store: one that a dream wrote in between differs from the file, and is left alone.
+        known = await self._parts.storage.read(self._scope, _standing)
         try:
             found = await asyncio.to_thread(look)
         except DocumentError as error:
             return _sentence(error)
-
-        def differing(view: ReadView) -> list[str]:
-            stored = {document.id: document.content for document in view.documents.all()}
-            waiting = {row.document for row in bookkeeping(view).outbox.waiting()}
-            return [name for name in KEPT if stored.get(name) != found[name] and name not in waiting]
-
-        names = await self._parts.storage.read(self._scope, differing)
-        if names:
-            take = partial(_take, texts={name: found[name] for name in names})
+        files = {name: found[name] for name in KEPT if name in known and known[name] != found[name].text_or_none}
+        if files:
+            take = partial(_take, files=files, known=known)
             await self._parts.storage.write(self._scope, take, origin=Origin.HOST)
         return None
 
@@ -184,12 +188,31 @@ def _settle(unit: UnitOfWork, outcomes: Sequence[FileOutcome]) -> None:
             books.journal.write(outcome.run_id, books.runs.next_step(outcome.run_id), outcome.passes[-1], noted)
 
 
-def _take(unit: UnitOfWork, texts: dict[str, str | None]) -> None:
-    for name, text in texts.items():
+def _standing(view: ReadView) -> dict[str, str | None]:
+    """Return the text of each document as the store has it, but for those that wait to be written."""
+    stored = {document.id: document.content for document in view.documents.all()}
+    waiting = {row.document for row in bookkeeping(view).outbox.waiting()}
+    return {name: stored.get(name) for name in KEPT if name not in waiting}
+
+
+def _take(unit: UnitOfWork, files: dict[str, Written], known: dict[str, str | None]) -> None:
+    """Let records say what files say; their people were active when they wrote it, and passes may have work by it.
+
+    Args:
+        unit: A transaction.
+        files: The files that differ.
+        known: What the store said before they were read; a document that says something else by now is left alone.
+    """
+    standing = _standing(unit)
+    for name, file in files.items():
+        if name not in standing or standing[name] != known[name]:
+            continue
         before = unit.documents.get(name)
-        after = _as_file(unit, name, before, text)
+        after = _as_file(unit, name, before, file.text_or_none)
         if before != after:
             apply_changes(unit, [Change[Record](before=before, after=after, reason="read from its file")])
+            unit.activity.touch({Peer.of(unit.scope): min(unit.now, file.changed_at or unit.now)})
+            unit.activity.notify()
 
 
 def _as_file(unit: UnitOfWork, name: str, stored: StoredDocument | None, text: str | None) -> StoredDocument | None:

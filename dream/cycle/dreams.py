@@ -57,14 +57,15 @@ class Dreams(DreamRecords):
     def services(self) -> tuple[HostedService, ...]:
         """What works as long as the host lives.
 
-        It writes out documents that an earlier process left, evaluates conversations if there is a model, and starts
-        dreams.
+        It writes out documents that an earlier process left. Where dreams start by themselves it starts them, and
+        evaluates conversations if there is a model; elsewhere no model is called unasked.
         """
+        leftovers = () if self._parts.workspaces is None else (Leftovers(self._parts, self._options),)
+        if self.service is None:
+            return leftovers
         evaluates = self._parts.capabilities >= NEEDS and self._options.is_on(SESSION_EVALUATOR)
         evaluators = (SessionEvaluator(self._parts, self._options),) if evaluates else ()
-        leftovers = () if self._parts.workspaces is None else (Leftovers(self._parts, self._options),)
-        starters = () if self.service is None else (self.service,)
-        return (*leftovers, *evaluators, *starters)
+        return (*leftovers, *evaluators, self.service)
 
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""

@@ -74,8 +74,8 @@ class ModelPassRun(PassRun):
         asking = await self._asking()
         left = await self._work_off(batches, asking)
         await self._close(left, asking)
-        if isinstance(asking.stopped, Exception):
-            raise asking.stopped
+        if asking.failure is not None:
+            raise asking.failure
 
     async def abandon(self) -> None:
         """Have the next run look again at what this one packed and did not deal with."""
@@ -111,7 +111,7 @@ class ModelPassRun(PassRun):
     async def _packed(self) -> list[Batch]:
         """Return the batches that are still to be asked about, packing them first if no process of this run has."""
         if not any(step.report.get("packed") for step in self.steps):
-            await self.parts.watch.wait_until_idle()
+            await self.people.wait_until_idle()
             began = self.parts.clock.now()
             packing = await self.model_pass.pack(await self._context())
             proposal = Proposal(
@@ -140,7 +140,8 @@ class ModelPassRun(PassRun):
 
         run, day = await self.parts.storage.read(self.scope, spent)
         budget = Budget(self.options.model, run.tokens, day.tokens)
-        return Asking(parts=self.parts, scope=self.scope, budget=budget, in_flight=self.options.model.calls_in_flight)
+        at_once = self.options.model.calls_in_flight
+        return Asking(parts=self.parts, people=self.people, scope=self.scope, budget=budget, in_flight=at_once)
 
     async def _work_off(self, batches: Sequence[Batch], asking: Asking) -> list[Batch]:
         """Ask about all batches at once, commit them in their order, and return those that were not asked about."""
@@ -166,7 +167,7 @@ class ModelPassRun(PassRun):
         for part in parts:
             if part.batch.number in committed:
                 continue  # by the process that was interrupted between two halves
-            await self.parts.watch.wait_until_idle()
+            await self.people.wait_until_idle()
             began = self.parts.clock.now()
             proposal = await self._proposed(part, context)
             settled = set(proposal.looked_at)

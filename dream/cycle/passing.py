@@ -9,12 +9,15 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
+from agentcore.hosting.watching import BusyWatch
 from agentcore.stores.protocols import Lease, Origin, ReadView
 from dream.cycle.contexts import Contexts
 from dream.cycle.draft import Draft
+from dream.cycle.foreground import people_before
 from dream.cycle.proposing import Queue
+from dream.cycle.share_cap import waiting_for_room
 from dream.cycle.steps import StepWriter
-from dream.domain.proposal import Refusal, Work
+from dream.domain.proposal import Notes, Refusal, Work
 from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport
 from dream.errors import StalledPassError
@@ -49,6 +52,7 @@ class PassRun:
         obstacle: Why documents must be left alone; None if they need not.
         worked: How long its steps took so far, their commits included, in seconds.
         spent: What its calls cost, however far it came.
+        waiting: What of its changes waits for room under the share cap, for its notes.
     """
 
     parts: HostParts
@@ -65,6 +69,7 @@ class PassRun:
     obstacle: str | None = None
     worked: float = field(init=False)
     spent: Spent = field(default=Spent(), init=False)
+    waiting: Notes = field(default_factory=dict[str, Any], init=False)
 
     def __post_init__(self) -> None:
         """Take up where the committed steps end."""
@@ -88,6 +93,11 @@ class PassRun:
             log_readers=self.log_readers,
             log_end=self.log_end,
         )
+
+    @property
+    def people(self) -> BusyWatch:
+        """What tells who is served first."""
+        return people_before(self.parts, self.options, self.scope)
 
     @property
     def looked_at(self) -> int:
@@ -154,6 +164,7 @@ class PassRun:
             options=self.options,
             asks_model=isinstance(self.dream_pass, ModelPass),
             new_id=self.parts.ids.new,
+            dream_pass=self.dream_pass,
         )
         number = self.next_number
         step = await self.parts.storage.write(
@@ -171,7 +182,7 @@ class PassRun:
     async def _take_steps(self) -> None:
         idle = 0
         while not self.is_closed:
-            await self.parts.watch.wait_until_idle()
+            await self.people.wait_until_idle()
             began = self.parts.clock.now()
             proposal = await self._plain_pass().propose(await self.contexts.plain(self.looked_at))
             await self.commit(Draft(proposal=proposal, seconds=elapsed(self.parts.clock, began)))
@@ -185,9 +196,11 @@ class PassRun:
         return self.dream_pass
 
     async def _count_calls(self) -> None:
-        self.spent = await self.parts.storage.read(
-            self.scope, lambda view: bookkeeping(view).calls.spent(run_id=self.run_id, pass_name=self.name)
-        )
+        def count(view: ReadView) -> tuple[Spent, Notes]:
+            spent = bookkeeping(view).calls.spent(run_id=self.run_id, pass_name=self.name)
+            return spent, waiting_for_room(view, self.options, self.name)
+
+        self.spent, self.waiting = await self.parts.storage.read(self.scope, count)
 
     def _summed(self, outcome: PassOutcome, reason: str | None) -> PassReport:
         reports = [step.report for step in self.steps]
@@ -197,7 +210,9 @@ class PassRun:
             reason,
             **{name: sum(int(report.get(name, 0)) for report in reports) for name in _COUNTS},
             refused=tuple(refused),
-            notes=self.dream_pass.conclude([report["notes"] for report in reports]) if reports else {},
+            notes={**self.dream_pass.conclude([report["notes"] for report in reports]), **self.waiting}
+            if reports
+            else {},
             backlog=reports[-1]["backlog"] if reports else 0,
             calls=self.spent.calls,
             input_tokens=self.spent.input_tokens,

@@ -112,6 +112,7 @@ class Reviser:
                 before, after = _revival(unit, entry_id)
                 books = bookkeeping(unit)
                 unit.entries.replace([(before, after)])
+                unit.withheld.release(entry_id)
                 made = Change[Record](before=before, after=after, reason="brought back by a person")
                 books.journal.write(run_id, 1, RESTORE, [ChangeSet(operation=RESTORE, changes=(made,))])
                 books.decisions.decline(_marks_against(unit, before), run_id=run_id)

@@ -10,9 +10,11 @@ from typing import Any
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
+from dream.cycle.boundary import scope_boundary
 from dream.cycle.consuming import log_readers
 from dream.cycle.contexts import directives_mark
 from dream.cycle.documents import Delivery, Documents
+from dream.cycle.foreground import people_before
 from dream.cycle.freezing import frozen
 from dream.cycle.interrupted import abandoned, deferred, opening
 from dream.cycle.lease import dream_lease
@@ -122,14 +124,16 @@ class Runner:
         Raises:
             UnknownPassError: a pass was named that does not exist.
             StorageError: the database failed; what was committed stands, and the next run goes on from there.
+            DreamBrokenOffError: something else failed outside the passes; the same holds.
         """
         names = self._selected(passes)
         admit = None if booking is None else booking.begin
         try:
-            async with dream_lease(self._parts, scope, self._options.lease, admit=admit) as lease:
-                if lease is None:
-                    return await self._held(scope)
-                return await self._led(scope, lease, _Wish(names, now, gone_on, booking, on_pass))
+            with scope_boundary(scope):
+                async with dream_lease(self._parts, scope, self._options.lease, admit=admit) as lease:
+                    if lease is None:
+                        return await self._held(scope)
+                    return await self._led(scope, lease, _Wish(names, now, gone_on, booking, on_pass))
         except NotAdmittedError as error:
             return deferred(scope, error.reason, self._parts.clock.now())
 
@@ -140,7 +144,7 @@ class Runner:
                 await self._give_up(scope, wish.booking)
                 return deferred(scope, PAUSED, self._parts.clock.now())
             resumed = await self._interrupted(scope)
-            async with self._parts.watch.watching():
+            async with people_before(self._parts, self._options, scope).watching():
                 if resumed is not None:
                     is_all = resumed.names == wish.names and wish.now is None
                     held = wish if is_all else dataclasses.replace(wish, booking=None)

@@ -21,6 +21,7 @@ from agentcore.stores.protocols import Origin, ReadView, SwitchLevel, UnitOfWork
 from dream.cycle.asking import Asking
 from dream.cycle.budget import Budget
 from dream.cycle.contexts import Contexts
+from dream.cycle.foreground import people_before
 from dream.directives import DirectiveLibrary
 from dream.domain.names import PAUSED_SETTING
 from dream.guards.secrets import secret_in
@@ -91,7 +92,7 @@ class SessionEvaluator(BackgroundService):
         for scope in await self._parts.storage.scopes():
             sessions = await self._parts.storage.read(scope, lambda view, scope=scope: self._at_rest(view, scope))
             if sessions:
-                async with self._parts.watch.watching():
+                async with people_before(self._parts, self._options, scope).watching():
                     done += await self._evaluate(scope, sessions)
         return done
 
@@ -134,7 +135,8 @@ class SessionEvaluator(BackgroundService):
         today = self._parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         day = await self._parts.storage.read(scope, lambda view: bookkeeping(view).calls.spent(since=today))
         budget = Budget(self._options.model, 0, day.tokens)
-        return Asking(parts=self._parts, scope=scope, budget=budget, in_flight=1)
+        people = people_before(self._parts, self._options, scope)
+        return Asking(parts=self._parts, people=people, scope=scope, budget=budget, in_flight=1)
 
     async def _request(self, scope: Scope, session_id: str) -> ChatRequest | None:
         library = DirectiveLibrary(self._parts.data_dir, self._options.directives)

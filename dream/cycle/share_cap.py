@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from agentcore.domain.filters import EntryFilter
+from agentcore.domain.instants import to_text
 from agentcore.domain.memory import MemoryEntry
 from agentcore.stores.protocols import ReadView
 from dream.domain.change import ChangeSet
-from dream.options import ConsolidationOptions
+from dream.domain.proposal import Notes
+from dream.options import ConsolidationOptions, DreamOptions, PassMode
 from dream.passes.exact_fold import FOLD
-from dream.stores import Books
+from dream.stores import Books, bookkeeping
 
 _DAY = timedelta(hours=24)
 
@@ -58,3 +60,14 @@ class ShareCap:
         self.room -= weight
         self.taken += weight
         return True
+
+
+def waiting_for_room(view: ReadView, options: DreamOptions, pass_name: str) -> Notes:
+    """Return how many changes of a pass wait for room under the cap, and from when on there is more; empty if none."""
+    books = bookkeeping(view)
+    waiting = 0 if options.mode(pass_name) is PassMode.PROPOSE else books.deferred.count(pass_name)
+    if not waiting:
+        return {}
+    oldest = books.runs.first_retired_since(view.now - _DAY)
+    room_at = None if oldest is None else to_text(oldest + _DAY)
+    return {"share_cap": {"waiting": waiting, "share": options.consolidation.share_cap, "room_at": room_at}}

@@ -23,11 +23,12 @@ from dream.cycle.refused_texts import kept_texts
 from dream.cycle.skill_names import after_change, with_skill_names
 from dream.cycle.touched import cited_turns, moved_since, sources_of, stored_records
 from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import Refusal
+from dream.domain.proposal import Notes, Proposal, Refusal
 from dream.domain.reasons import Refused
 from dream.domain.waiting import WaitingProposal
 from dream.guards import Knowledge, first_refusal
 from dream.options import DreamOptions, PassMode
+from dream.passes.protocol import CountsChanges
 from dream.stores import Books, bookkeeping
 from dream.stores.runs import StepRow
 
@@ -44,6 +45,7 @@ class StepWriter:
         options: The host's options.
         asks_model: Whether what the pass proposes was paid for.
         new_id: Returns a fresh id.
+        dream_pass: The pass, which may count what becomes of its changes; None if it is not asked.
     """
 
     run_id: str
@@ -53,6 +55,7 @@ class StepWriter:
     options: DreamOptions
     asks_model: bool
     new_id: Callable[[], str]
+    dream_pass: object = None
 
     def commit(self, unit: UnitOfWork, number: int, draft: Draft) -> StepRow:
         """Write what the guards let pass; LeaseLostError if another process took over."""
@@ -82,7 +85,7 @@ class StepWriter:
             "purged": purged,
             "looked_at": max(len(proposal.looked_at), int(proposal.notes.get("compared", 0))),
             "refused": [[item.code, item.detail] for item in refused],
-            "notes": dict(proposal.notes),
+            "notes": {**proposal.notes, **self._made(proposal, judged)},
             "backlog": proposal.backlog + len(again),
             "seconds": draft.seconds,
             **draft.extra,
@@ -93,6 +96,12 @@ class StepWriter:
         books.runs.add_step(self.run_id, step)
         books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
         return step
+
+    def _made(self, proposal: Proposal, judged: Judgement) -> Notes:
+        """Return what the pass counts of its changes, of those alone that are made or proposed."""
+        if not isinstance(self.dream_pass, CountsChanges) or not proposal.change_sets:
+            return {}
+        return self.dream_pass.made(judged.accepted)
 
     def _defer(self, books: Books, judged: Judgement) -> list[str]:
         """Keep what has no room yet if it was paid for; else return the ids to look at again, which costs nothing."""
@@ -163,10 +172,12 @@ class StepWriter:
         """
         marks = {mark for change_set in change_sets for mark in change_set.fingerprints.values()}
         declined = frozenset(books.decisions.declined(marks))
+        cited = cited_turns(change_sets)
         knowledge = Knowledge(
             declined=declined,
             protected=self.options.protected_categories,
-            turns={turn.id: turn for turn in unit.turns.get_many(cited_turns(change_sets))},
+            turns={turn.id: turn for turn in unit.turns.get_many(cited)},
+            withheld=frozenset(unit.withheld.turns(cited)),
             needed=newly_needed(books, change_sets),
             protect_importance=self.options.consolidation.protect_importance,
         )

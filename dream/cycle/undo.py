@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import groupby
 
 from agentcore.domain.memory import MemoryEntry, Status
@@ -10,7 +11,7 @@ from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.stores.protocols import UnitOfWork
 from dream.cycle.steps import apply_changes
-from dream.cycle.undo_documents import document_inverse
+from dream.cycle.undo_documents import Inverse, document_inverse
 from dream.domain.change import Change, ChangeSet
 from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Refusal
@@ -43,12 +44,22 @@ class _Obstacles:
     """What keeps a record from coming back.
 
     Args:
-        forgotten: Fold keys of texts that a person asked to forget.
+        forgotten: When texts were forgotten, by fold key.
         held: Ids of the active skills by name.
     """
 
-    forgotten: frozenset[str]
+    forgotten: Mapping[str, datetime]
     held: Mapping[str, str]
+
+    def forgot(self, row: JournalRow, before: Record | None, present: Record | None) -> bool:
+        """Tell whether the text that would come back was forgotten and not said anew since."""
+        if not isinstance(before, MemoryEntry):
+            return False
+        key = fold_key(before.content)
+        if key not in self.forgotten or (isinstance(present, MemoryEntry) and fold_key(present.content) == key):
+            return False
+        # What was journalled later was stored then: somebody had said it anew.
+        return row.recorded_at <= self.forgotten[key]
 
     def bar(self, skill: Skill) -> bool:
         """Tell whether another skill has the name that *skill* would need."""
@@ -132,7 +143,7 @@ def restore_cursor(
 def _taken_back(
     rows: Sequence[JournalRow], state: Mapping[str, Record | None], obstacles: _Obstacles, undone: Undone
 ) -> list[Change[Record]]:
-    """Return the changes that take a change set back, and note what stays as it is."""
+    """Return the changes that take a change set back whole, or none, and note what stays as it is."""
     gone = [
         row.record_id
         for row in rows
@@ -142,47 +153,40 @@ def _taken_back(
         # What the others took over from it stands nowhere else any more.
         undone.refused.append(Refusal(NotUndone.PURGED, f"{', '.join(gone)}; the rest of that change stays too"))
         return []
-    changes = (_inverse(row, state, obstacles, undone) for row in rows)
-    return [change for change in changes if change is not None]
+    inverses = [(row, *_inverse(row, state, obstacles)) for row in rows]
+    undone.purged += sum(row.operation == PURGE for row in rows)
+    undone.refused += [refusal for _, _, refusal in inverses if refusal is not None]
+    if any(refusal is not None and row.kind not in _APART for row, _, refusal in inverses):
+        # Half of it would leave entries whose successor does not exist, or what two of them count.
+        return []
+    return [change for _, change, _ in inverses if change is not None]
 
 
-def _inverse_of_document(row: JournalRow, present: Record | None, undone: Undone) -> Change[Record] | None:
-    change, refusal = document_inverse(row, present)
-    undone.refused += [] if refusal is None else [refusal]
-    return change
-
-
-def _inverse(
-    row: JournalRow, state: Mapping[str, Record | None], obstacles: _Obstacles, undone: Undone
-) -> Change[Record] | None:
-    """Return the change that takes *row* back, or note why there is none."""
+def _inverse(row: JournalRow, state: Mapping[str, Record | None], obstacles: _Obstacles) -> Inverse:
+    """Return the change that takes *row* back, if there is something to take back, and what bars it."""
     if row.operation == PURGE:
-        undone.purged += 1
-        return None
+        return None, None
     present = state.get(row.record_id)
     before = row.was(present)
-    if row.scrubbed or (isinstance(before, MemoryEntry) and fold_key(before.content) in obstacles.forgotten):
-        undone.refused.append(Refusal(NotUndone.FORGOTTEN, row.record_id))
-        return None
+    if row.scrubbed or obstacles.forgot(row, before, present):
+        return None, Refusal(NotUndone.FORGOTTEN, row.record_id)
     if row.kind is RecordKind.DOCUMENT:
-        return _inverse_of_document(row, present, undone)
-    return _inverse_of_record(row, present, before, obstacles, undone)
+        return document_inverse(row, present)
+    return _inverse_of_record(row, present, before, obstacles)
 
 
 def _inverse_of_record(
-    row: JournalRow, present: Record | None, before: Record | None, obstacles: _Obstacles, undone: Undone
-) -> Change[Record] | None:
+    row: JournalRow, present: Record | None, before: Record | None, obstacles: _Obstacles
+) -> Inverse:
     image = image_text(present)
     if image == row.before:
-        return None  # somebody has taken it back before
+        return None, None  # somebody has taken it back before
     if image != row.after:
         purged = row.kind is RecordKind.TURN and present is None
-        undone.refused.append(Refusal(NotUndone.PURGED if purged else NotUndone.CHANGED_SINCE, row.record_id))
-        return None
+        return None, Refusal(NotUndone.PURGED if purged else NotUndone.CHANGED_SINCE, row.record_id)
     if isinstance(before, Skill) and obstacles.bar(before):
-        undone.refused.append(Refusal(NotUndone.CHANGED_SINCE, f"{row.record_id}, whose name another skill has now"))
-        return None
-    return Change(before=present, after=before, reason=f"undo: {row.reason}")
+        return None, Refusal(NotUndone.CHANGED_SINCE, f"{row.record_id}, whose name another skill has now")
+    return Change(before=present, after=before, reason=f"undo: {row.reason}"), None
 
 
 def _held(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, str]:
@@ -214,7 +218,6 @@ def _net(stored: Mapping[str, Record | None], state: Mapping[str, Record | None]
     ]
 
 
-def _forgotten(unit: UnitOfWork, rows: Sequence[JournalRow]) -> frozenset[str]:
+def _forgotten(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, datetime]:
     befores = [row.record_before for row in rows if row.operation != PURGE]
-    keys = {fold_key(record.content) for record in befores if isinstance(record, MemoryEntry)}
-    return frozenset(unit.forgotten.contains(keys))
+    return unit.forgotten.since({fold_key(record.content) for record in befores if isinstance(record, MemoryEntry)})

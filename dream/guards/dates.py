@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import regex
 
+from dream.guards import nth_weekdays
 from dream.guards.calendar_words import AMBIGUOUS_MONTHS, MONTHS
 from dream.guards.folding import fold
 from dream.guards.late import late
@@ -46,10 +47,13 @@ _DATES: Final = (
     rf"{_M}{_LINK},?\s*{_YEAR}",
     rf"{_NOT_DIGIT}(?P<a>\d{{1,2}})(?P<sep>[/.-])(?P<b>\d{{1,2}})(?P=sep){_YEAR}",
     rf"{_NOT_DIGIT}(?P<y>\d{{4}})-(?P<mm>0[1-9]|1[0-2])(?![\d-])",
+    r"(?<=\b(?:am|vom|zum|bis|seit|ab|den|der|dem|von)\s)(?P<d>\d{1,2})\.(?P<mm>\d{1,2})\.(?!\d)",
 )
 _LETTERS = late(r"\p{L}+")
 _BEFORE_MONTH = late(
-    r"(?:in|since|until|till|by|from|of|last|next|late|early|mid|em|de|desde|até|en|depuis|im|seit|bis|ab|hasta)\s+$",
+    r"(?<!\p{L})(?:in|since|until|till|by|from|of|to|before|after|during|through|last|next|this|every|late|early|mid"
+    r"|em|de|desde|até|en|depuis|dès|avant|après|im|seit|bis|ab|vor|nach|mitte|anfang|ende|hasta|antes de|a|da|di|entro"
+    r"|sinds|vanaf|tot)[\s-]+$",
     regex.IGNORECASE,
 )
 
@@ -72,6 +76,8 @@ def _alone() -> "regex.Pattern[str]":
 
 def read_dates(page: Page) -> None:
     """Find the dates of a page and cover them."""
+    if page.has_digits:
+        _nth_weekdays(page)
     for pattern in _patterns() if page.has_digits else ():
         spans: list[tuple[int, int]] = []
         for match in pattern.finditer(page.text):
@@ -82,6 +88,19 @@ def read_dates(page: Page) -> None:
                 page.add(Kind.DATE, *match.span(), day)
         page.cover(spans)
     _months_alone(page)
+
+
+def _nth_weekdays(page: Page) -> None:
+    """Find the days that are told by their place among the weekdays of a month of a year."""
+    folded = nth_weekdays.folded_in_place(page.text)
+    spans: list[tuple[int, int]] = []
+    for match in nth_weekdays.pattern().finditer(folded):
+        year, month = nth_weekdays.month_of(match)
+        day = nth_weekdays.day_in(match, year, month) if year and month else None
+        if day is not None:
+            page.add(Kind.DATE, *match.span(), Day(day.year, day.month, day.day))
+            spans.append(match.span())
+    page.cover(spans)
 
 
 def _is_month(letters: str) -> bool:
@@ -97,9 +116,8 @@ def _months_alone(page: Page) -> None:
     spans: list[tuple[int, int]] = []
     for match in _alone().finditer(page.text):
         name = match["m"]
-        named = name[0].isupper() or page.language not in {"en", "de"}
         doubtful = fold(name) in AMBIGUOUS_MONTHS or len(name) <= 4
-        if named and (not doubtful or _BEFORE_MONTH.search(page.text[max(0, match.start() - 8) : match.start()])):
+        if not doubtful or _BEFORE_MONTH.search(page.text[max(0, match.start() - 10) : match.start()]):
             page.add(Kind.DATE, *match.span(), Day(month=MONTHS[fold(name)]))
             spans.append(match.span())
     page.cover(spans)

@@ -11,7 +11,35 @@ ELISION: Final = regex.compile(r"(?:[dlnjcsmt]|qu)'(?=\p{L}{2})", regex.IGNORECA
 """An article or pronoun that French and its neighbours write as one with the next word."""
 
 _POSSESSIVES: Final = ("'s", "s'")
-_DIGITS_AND_SIGNS: Final = {ord("’"): "'", ord("‘"): "'", ord("ʼ"): "'", ord("："): ":", ord("٫"): ".", ord("٬"): ","}
+_INFLECTED: Final = regex.compile(r"(?P<stem>\p{Lu}{2,})(?:s|'?e?d|'?ing)|(?P<stem>\p{L}{2,})'(?:e?d|ing)")
+"""An acronym used as a verb or in the plural: `CC'd`, `CCed`, `cc'ing`, `PCs`."""
+_TITLES: Final = {
+    spelling: title
+    for title, spellings in {
+        "dr": "doctor doktor dokter docteur doctora doutor doutora dottor dottore dottoressa dott dra drs dr",
+        "prof": "professor professora professeur profesor profesora professore professoressa prof",
+        "mr": "mister",
+        "mrs": "missus",
+        "sr": "señor senhor",
+        "sra": "señora senhora",
+        "mme": "madame",
+        "sig": "signor signore",
+    }.items()
+    for spelling in spellings.split()
+}
+"""The short form of each title by its spellings, as `word_key` would leave them."""
+_DIGITS_AND_SIGNS: Final = {
+    ord("’"): "'",
+    ord("‘"): "'",
+    ord("ʼ"): "'",
+    ord("："): ":",
+    ord("٫"): ".",
+    ord("٬"): ",",
+    ord("．"): ".",
+    ord("％"): "%",
+    ord("／"): "/",
+    ord("－"): "-",
+}
 
 
 def fold(word: str) -> str:
@@ -29,11 +57,13 @@ def fold(word: str) -> str:
 
 
 def word_key(word: str) -> str:
-    """Return the form in which a word, its possessive and its plural in `s` are equal.
+    """Return the form in which a word, its possessive, its plural in `s` and the short form of a title are equal.
 
     Example:
-        >>> word_key("Ana's"), word_key("Lanterns"), word_key("Lantern"), word_key("James'")
-        ('ana', 'lantern', 'lantern', 'jame')
+        >>> word_key("Ana's"), word_key("Lanterns"), word_key("Lantern"), word_key("James'"), word_key("CC'd")
+        ('ana', 'lantern', 'lantern', 'jame', 'cc')
+        >>> word_key("Doctor"), word_key("Dr")
+        ('dr', 'dr')
     """
     return _KEYS[word]
 
@@ -44,7 +74,10 @@ def fold_word(word: str) -> str:
 
 
 def _key(word: str) -> str:
-    folded = fold(word)
+    inflected = _INFLECTED.fullmatch(word)
+    folded = fold(inflected["stem"] if inflected else word)
+    if folded in _TITLES:
+        return _TITLES[folded]
     for ending in _POSSESSIVES:
         folded = folded.removesuffix(ending) if ending == "'s" else folded.removesuffix("'")
     return folded[:-1] if len(folded) > 3 and folded.endswith("s") and not folded.endswith("ss") else folded
@@ -65,11 +98,13 @@ def words_in(text: str) -> frozenset[str]:
 
 
 def one_form(text: str) -> str:
-    """Bring digits of all scripts and apostrophes into one form, character by character: places stay the same.
+    """Bring digits of all scripts and shapes and apostrophes into one form, character by character: places stay.
+
+    A raised or circled digit is one, but for a power: behind a digit it stays as it is.
 
     Example:
-        >>> one_form("٢٠١٧ and Ana’s")
-        "2017 and Ana's"
+        >>> one_form("٢٠١٧ and Ana’s"), one_form("CO₂, 20 m², ③, 10³")
+        ("2017 and Ana's", 'CO2, 20 m2, 3, 10³')
     """
     if text.isascii():
         return text
@@ -77,4 +112,11 @@ def one_form(text: str) -> str:
     for character in set(text):
         if not character.isascii() and unicodedata.category(character) == "Nd":
             table[ord(character)] = str(unicodedata.decimal(character))
-    return text.translate(table)
+    return _SHAPED.sub(_as_digits, text.translate(table))
+
+
+def _as_digits(shaped: "regex.Match[str]") -> str:
+    return "".join(str(unicodedata.digit(character, character)) for character in shaped.group())
+
+
+_SHAPED: Final = regex.compile(r"(?<![\d\p{No}])\p{No}+")

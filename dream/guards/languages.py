@@ -8,23 +8,42 @@ from agentcore.recall.stopwords import ENGLISH_STOP_WORDS
 from dream.guards.folding import words_in
 from dream.guards.late import late
 from dream.guards.memo import TEXTS, Memo
+from dream.guards.number_words import WORDS
 
 _WORD = late(r"\p{L}[\p{L}\p{M}]*")
 _SAMPLE: Final = 2_000
 
-# Words that a language cannot do without and that its neighbours lack or use seldom.
 MARKERS: Final[dict[str, frozenset[str]]] = {
     "en": words_in(
         "the is are was were and of to with for from has have her his she he they it not at by on in or but be an "
-        "this must may can"
+        "this must may can my you your our their does did would should about what who which weeks days months years"
     ),
-    "pt": words_in("o os do da dos das e em no na nos nas um uma não com é ao à às por que mas foi são"),
-    "es": words_in("el los la las del de y en un una no con es por que pero se su al lo fue son está"),
-    "fr": words_in("le les la des du de et en un une ne pas avec est au aux qui que mais à elle il sont dans"),
-    "de": words_in("der die das den dem des und ist in ein eine nicht mit von zu bei seit sie er für im am um"),
-    "it": words_in("il lo gli la le di del della e un una non con è che ma sono nel alla per"),
-    "nl": words_in("de het een en is niet met van te bij zijn voor op aan ook maar"),
+    "pt": words_in(
+        "o os do da dos das e em no na nos nas um uma não com é ao à às por que mas foi são meu minha eu você tem "
+        "muito também então ele ela seu"
+    ),
+    "es": words_in(
+        "el los la las del de y en un una no con es por que pero se su al lo fue son está yo muy tiene también ella él "
+        "cuando hace"
+    ),
+    "fr": words_in(
+        "le les la des du de et en un une ne pas avec est au aux qui que mais à elle il sont dans je mon nous vous ont "
+        "suis très depuis sa ses cette"
+    ),
+    "de": words_in(
+        "der die das den dem des und ist in ein eine nicht mit von zu bei seit sie er für im am um ich mein meine wir "
+        "hat habe sich auf als auch wird zum zur einen einem einer aus nach oder kein keine"
+    ),
+    "it": words_in(
+        "il lo gli la le di del della e un una non con è che ma sono nel alla ho mio mia io anche molto dal dalla dei "
+        "delle degli nella"
+    ),
+    "nl": words_in(
+        "de het een en is niet met van te bij zijn voor op aan ook maar ik mijn wij hij heeft heb dat deze wordt naar "
+        "sinds om tot"
+    ),
 }
+"""Words that a language cannot do without and that its neighbours lack or use seldom."""
 
 _LINKS: Final = """
 o a os as um uma uns umas de do da dos das em no na nos nas ao aos à às por para com que se seu sua seus suas ele ela
@@ -38,10 +57,24 @@ FUNCTION_WORDS: Final[frozenset[str]] = ENGLISH_STOP_WORDS | frozenset(_LINKS.sp
 """Words that say how a sentence is built, in the languages of `MARKERS`."""
 
 
-_SPEAKERS: Final = {
-    word: tuple(language for language, markers in MARKERS.items() if word in markers)
-    for word in frozenset[str]().union(*MARKERS.values())
-}
+def _telling() -> dict[str, tuple[str, ...]]:
+    """Return the languages of each word that tells one: little words, and numbers that no other language has."""
+    counted = Counter(word for words in WORDS.values() for word in words)
+    little = frozenset[str]().union(FUNCTION_WORDS, _NO_NUMBERS, *MARKERS.values())
+    own = {
+        language: frozenset(word for word in words if counted[word] == 1 and word not in little)
+        for language, words in WORDS.items()
+    }
+    tables = {language: markers | own[language] for language, markers in MARKERS.items()}
+    return {
+        word: tuple(language for language, table in tables.items() if word in table)
+        for word in frozenset[str]().union(*tables.values())
+    }
+
+
+_NO_NUMBERS: Final = words_in("due sept")
+"""Numbers of one language that are everyday words of another."""
+_SPEAKERS: Final = _telling()
 
 
 def language_of(text: str, otherwise: str = "en") -> str:

@@ -21,15 +21,21 @@ _IDENTIFIER = late(
     r"(?<![\w/])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]+)*/?"  # a path
     r"|(?<![\w+])\+?\(?\d{2,4}\)?(?:[ -]\d{2,4}){2,5}(?![\w-])"  # a telephone number
     r"|(?<![\w.])v?\d+(?:\.\d+){2,5}(?![\w.]*\d)"  # a version, an address
-    r"|(?<![\w.-])[\p{Latin}\d_]+(?:[-.][\p{Latin}\d_]+)*"  # a word, if it is a name of a thing: see _is_identifier
+    r"|(?<![\w.])(?:(?:version|versión|versão|versione|versie|release)\s)?v(?:er)?\.?\s?\d+(?:\.\d+)*(?![\w.]*\d)"
+    r"|(?<!\w)(?:version|versión|versão|versione|versie)\s\d+(?:\.\d+)*(?![\w.]*\d)"
+    r"|(?<![\w.-])[\p{Latin}\d_]+(?:[-.][\p{Latin}\d_]+)*",  # a word, if it is a name of a thing: see _is_identifier
+    regex.IGNORECASE,
 )
 _FILE_ENDING = late(r"[\w-]{2,}\.[a-z][a-z0-9]{1,4}")
 _TIGHT = late(r"[\s()-]")
+_VERSION = late(r"(?:version|versione|versao|versie|release)?(?:v(?:er)?\.?)?(?P<n>\d+(?:\.\d+)*)")
 # No identifier is without a digit, a slash, an underscore, a capital inside a word, or the ending of a file.
 _HINT = late(r"[\d/_]|\p{Ll}\p{Lu}|\.[a-z]")
 _GROUPED = late(r"\d{1,3}(?:\.\d{3})+")
+_COUNTED = late(r"\d{1,4}(?:-\p{Ll}{3,})+")
+"""A number before a word, as in `12-page`: it is read as a number."""
 _HUMP = late(r"\p{Ll}\p{Lu}")
-_GLUED: Final = frozenset({"e.g", "i.e", "a.m", "p.m"})
+_GLUED: Final = frozenset({"e.g", "i.e", "a.m", "p.m", "dott.ssa", "prof.ssa"})
 _SPACE = late(r"\s+")
 _END: Final = " .,;:!?。！？"
 
@@ -71,7 +77,9 @@ def _key(kind: Kind, written: str) -> str:
         return written.casefold().rstrip(".")
     scheme, _, rest = written.rpartition("://")
     host, slash, path = rest.partition("/")
-    return f"{scheme.casefold()}://{host.casefold()}{slash}{path}".rstrip("/")
+    # A browser asks for the same page whether or not "https://" stands before "www.".
+    known = scheme.casefold() if scheme else "https"
+    return f"{known}://{host.casefold()}{slash}{path}".rstrip("/")
 
 
 def read_identifiers(page: Page) -> None:
@@ -88,12 +96,14 @@ def read_identifiers(page: Page) -> None:
 
 
 def identifier_key(word: str) -> str:
-    """Return the form in which `RTX-4090`, `rtx4090` and `RTX 4090` are equal."""
-    return _TIGHT.sub("", fold(word)).rstrip("./")
+    """Return the form in which `RTX-4090`, `rtx4090` and `RTX 4090` are equal, and `v2.14` and `version 2.14`."""
+    key = _TIGHT.sub("", fold(word)).rstrip("./")
+    version = _VERSION.fullmatch(key)
+    return version["n"] if version else key
 
 
 def _is_identifier(word: str) -> bool:
-    if word.isalpha() or _GROUPED.fullmatch(word):
+    if word.isalpha() or _GROUPED.fullmatch(word) or _COUNTED.fullmatch(word):
         return _HUMP.search(word) is not None
     if "/" in word:
         return len(word) > 2
@@ -103,6 +113,6 @@ def _is_identifier(word: str) -> bool:
     if word.replace(".", "").replace("-", "").isdigit():
         return False
     letters = any(character.isalpha() for character in word)
-    if (digits and letters) or ("_" in word and letters):
+    if letters and (digits or "_" in word):
         return True
     return bool(_HUMP.search(word) or (_FILE_ENDING.fullmatch(word) and word.casefold() not in _GLUED))

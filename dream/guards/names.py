@@ -1,12 +1,15 @@
 """Names and acronyms: words with a capital that no rule of spelling has put there."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from dream.guards.folding import ELISION, fold_word, word_key, words_in
+from dream.guards.german_nouns import is_everyday_noun
 from dream.guards.late import late
 from dream.guards.memo import TEXTS, Memo
 from dream.guards.negation_words import is_negation
+from dream.guards.number_words import WORDS as NUMBERS
 from dream.guards.specific import COVER, Kind, Page
 from dream.guards.vocabulary import Vocabulary
 
@@ -14,32 +17,21 @@ WORD: Final = late(r"\p{L}[\p{L}\p{M}]*(?:'\p{L}[\p{L}\p{M}]*)*'?")
 """A word with its apostrophes; scripts without spaces give whole phrases."""
 
 _SENTENCE_END = late(r"[.!?…:。！？\n|•]|^\s*[-*]\s|\s[-–—]\s|[\"“„«‘]\s*$")
-_TITLES: Final = words_in("dr mr mrs ms prof st sr sra jr vs no nr e.g i.e approx ca etc inc mme")
+_TITLES: Final = words_in("dr dra dott mr mrs ms prof st sr sra sig jr vs no nr e.g i.e approx ca etc inc mme")
 _ADVERB_OR_PARTICIPLE = late(r"\p{Ll}{3,}(?:ly|ing|ed|mente|ment)")
 _FORMS: Final = (("ie", "y"), ("e", ""), ("ed", ""), ("ed", "e"), ("ied", "y"), ("ing", ""), ("ing", "e"), ("er", ""))
+_VERB = late(r"(?<=\p{Lu})(?:s|'?e?d|'?ing)$")
 _LONE_LETTERS: Final = frozenset("iaoeyuàéóèöå")
 _GERMAN_BEFORE_NOUN: Final = words_in(
     "der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner keines mein meine "
     "meinen sein seine seinen seinem seiner ihr ihre ihren ihrem ihrer unser unsere zum zur ins vom beim diese "
-    "dieser dieses diesen jede jeden jeder jedes viele alle pro"
+    "dieser dieses diesen jede jeden jeder jedes viele vielen alle allen pro im am meiner meines seinen seinem seines "
+    "ihres unseren unserem unserer einige einigen mehrere mehreren wenige wenigen beide beiden"
 )
-_GERMAN_ENDING = late(r"\p{L}{3,}(?:ung|ungen|heit|heiten|keit|keiten|schaft|schaften|tion|tionen|ismus|tät|nis|chen)")
-_GERMAN_NOUNS: Final = frozenset(
-    word_key(word)
-    for word in words_in(
-        "tag tage woche wochen monat monate jahr jahre stunde stunden minute minuten uhr zeit morgen abend nacht "
-        "mittag wochenende mann frau kind kinder sohn tochter vater mutter eltern bruder schwester freund "
-        "freundin freunde familie kollege kollegin kollegen chef chefin kunde kundin kunden nutzer benutzer arzt "
-        "ärztin zahnarzt zahnärztin lehrer lehrerin arbeit beruf büro firma projekt projekte vertrag termin "
-        "termine treffen besprechung sitzung anruf nachricht brief rechnung rechnungen preis preise kosten miete "
-        "geld euro wohnung haus zimmer raum räume küche garten straße stadt land dorf ort platz schule "
-        "universität krankenhaus bank bahnhof flughafen zug bus auto fahrrad flug reise urlaub hotel essen "
-        "frühstück mittagessen abendessen kaffee tee wasser milch zucker brot fleisch fisch alkohol bier wein "
-        "obst gemüse hund katze katzen hunde tier tiere buch bücher film musik spiel sport sprache sprachen "
-        "englisch deutsch computer rechner server daten datei dateien ordner liste fehler problem frage antwort "
-        "grund ergebnis ziel regel regeln name adresse nummer klimaanlage allergie alter geburtstag"
-    )
+_ADJECTIVE_BEFORE = late(
+    rf"(?<!\p{{L}})(?:{'|'.join(sorted(_GERMAN_BEFORE_NOUN))})\s(?:\p{{Ll}}+(?:e|en|er|es|em)\s){{1,2}}$",
 )
+_LOOK_BACK: Final = 60
 
 
 class Word(NamedTuple):
@@ -102,26 +94,56 @@ def _lower_case_keys(text: str) -> frozenset[str]:
     return frozenset(word_key(word) for word in WORD.findall(text) if word.islower())
 
 
-def read_names(page: Page, vocabulary: Vocabulary, lower: frozenset[str]) -> None:
+def word_keys(texts: Iterable[str]) -> frozenset[str]:
+    """Return the keys of the words of texts."""
+    return frozenset[str]().union(*(_WHOLE[text] for text in texts))
+
+
+def _whole_keys(text: str) -> frozenset[str]:
+    return frozenset(word_key(word) for word in WORD.findall(text))
+
+
+def joined_words(words: Sequence[Word], text: str) -> dict[int, str]:
+    """Return the key of each two words with a hyphen between as one word, by the place of the first."""
+    return {
+        one.start: word_key(one.written + other.written)
+        for one, other in pairwise(words)
+        if other.follows and text[other.start - 1] == "-"
+    }
+
+
+def read_names(page: Page, vocabulary: Vocabulary, lower: frozenset[str], whole: frozenset[str] = frozenset()) -> None:
     """Find names and acronyms.
 
     Args:
         page: What is left when numbers, dates and literals are covered.
         vocabulary: Which words are ordinary.
         lower: Keys of words that also stand in lower case, here or in the texts beside it: they are ordinary.
+        whole: Keys of all words of these texts: `Wi-Fi` is one word where `wifi` stands beside it.
     """
     shouted = _is_shouted(page.text)
     german = page.language == "de"
-    for word in words_of(page.text):
+    words = words_of(page.text)
+    joined = {place: key for place, key in joined_words(words, page.text).items() if key in whole}
+    in_joined = False
+    for word in words:
+        key = joined.get(word.start)
+        if key is not None or in_joined:
+            if key is not None and key not in lower and word.written[0].isupper():
+                page.add(Kind.NAME, word.start, word.start + len(word.written), key)
+            in_joined = key is not None
+            continue
         # A word in lower case is a name only if a person said so.
         if not word.written[0].isupper() and word.key not in vocabulary.always_specific:
             continue
-        kind = _kind(word, vocabulary, lower, german=german, shouted=shouted)
+        kind = _kind(word, vocabulary, lower, german=page.text if german else None, shouted=shouted)
         if kind is not None:
             page.add(kind, word.start, word.start + len(word.written), word.key)
 
 
-def _kind(word: Word, vocabulary: Vocabulary, lower: frozenset[str], *, german: bool, shouted: bool) -> Kind | None:
+def _kind(
+    word: Word, vocabulary: Vocabulary, lower: frozenset[str], *, german: str | None, shouted: bool
+) -> Kind | None:
     key = word.key
     if key in vocabulary.always_specific:
         return Kind.NAME
@@ -135,7 +157,7 @@ def _kind(word: Word, vocabulary: Vocabulary, lower: frozenset[str], *, german: 
         or (len(written) == 1 and (word.opens or key in _LONE_LETTERS))
         or (word.opens and (_seen(key, lower) or _seen(key, vocabulary.sentence_openers)))
         or (word.opens and _ADVERB_OR_PARTICIPLE.fullmatch(written[1:]) is not None)
-        or (german and _is_german_noun(word))
+        or (german is not None and _is_german_noun(word, german))
     )
     return None if ordinary else Kind.NAME
 
@@ -151,14 +173,16 @@ def _seen(key: str, words: frozenset[str]) -> bool:
 
 
 def _is_acronym(written: str) -> bool:
-    stem = written.removesuffix("s")
+    stem = _VERB.sub("", written)
     return len(stem) >= 2 and stem.isupper()
 
 
-def _is_german_noun(word: Word) -> bool:
-    written = word.written
+def _is_german_noun(word: Word, text: str) -> bool:
     return (
-        word.key in _GERMAN_NOUNS or word.before in _GERMAN_BEFORE_NOUN or _GERMAN_ENDING.fullmatch(written) is not None
+        is_everyday_noun(word.written)
+        or word.before in _GERMAN_BEFORE_NOUN
+        or word.before in NUMBERS["de"]
+        or _ADJECTIVE_BEFORE.search(text[max(0, word.start - _LOOK_BACK) : word.start]) is not None
     )
 
 
@@ -169,3 +193,4 @@ def _is_shouted(text: str) -> bool:
 
 _WORDS: Final = Memo(_words_of, room=TEXTS)
 _LOWER: Final = Memo(_lower_case_keys, room=TEXTS)
+_WHOLE: Final = Memo(_whole_keys, room=TEXTS)

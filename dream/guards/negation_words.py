@@ -12,27 +12,36 @@ _EVERYWHERE: Final = words_in(
     "not never cannot none nobody nothing nowhere neither nor without no-one "
     # Portuguese, Spanish, Italian
     "não nunca jamais sem nem nenhum nenhuma nenhuns nenhumas ninguém jamás ningún ninguna ninguno nadie tampoco "
-    "mai nessuno nessuna "
-    "senza niente "
+    "nessuno nessuna senza niente "
     # French
     "ne pas aucun aucune sans rien "
     # German, Dutch, Scandinavian
     "nicht nie niemals nichts niemand weder ohne kein keine keinen keinem keiner keines niet geen nooit zonder "
     "inte aldrig ikke "
     # Slavic, Turkish
-    "нет не никогда без ничего никто nigdy değil "
+    "нет не никогда без ничего никто ні немає ніколи nigdy nie není nikdy değil yok hiç asla "
+    # Greek, Indonesian, Vietnamese
+    "δεν μην όχι ποτέ χωρίς tidak bukan belum không chưa chẳng "
     # Arabic, Hebrew, Hindi
     "لا لم لن ليس ليست ليسوا غير بدون دون לא אין בלי नहीं मत"
 )
 _BY_LANGUAGE: Final[dict[str, frozenset[str]]] = {
-    "en": frozenset({"no"}),
+    "en": words_in("no dont doesnt didnt isnt arent wasnt cant wont havent hasnt couldnt wouldnt"),
     "es": frozenset({"no", "sin", "ni", "nada"}),
     "pt": frozenset({"nada"}),
-    "it": frozenset({"non", "né"}),
+    "it": frozenset({"non", "né", "mai"}),
     "fr": frozenset({"non", "ni", "n"}),
     "de": frozenset({"nein"}),
 }
+UNTABLED: Final = "other"
+"""Stands for a language that no table of the guards knows."""
+_BY_LANGUAGE[""] = frozenset[str]().union(*_BY_LANGUAGE.values())
+_BY_LANGUAGE[UNTABLED] = _BY_LANGUAGE[""] | words_in(
+    "ei eivät älä en emme nem nincs soha nu nici ej ingen inga inget intet aldri 안 못"
+)
 _CONTRACTED = late(r"\p{L}+n't|n'\p{L}+")
+_INFLECTED = late(r"\p{L}+m[ıiuü]yor\p{L}*|\p{L}{2,}m[ae](?:d[ıi]\p{L}*|z|m|yız|yiz|m[ıi]ş\p{L}*)")
+"""A Turkish verb that holds its negation."""
 
 _SOFT: Final = words_in(
     "stop stops stopped stopping quit quits quitting dislike dislikes disliked hate hates hated avoid avoids "
@@ -41,6 +50,43 @@ _SOFT: Final = words_in(
     "proibido dejó evita salvo prohibido rechaza évite cessé arrêté sauf interdit refuse ehemalig ehemals früher "
     "vermeidet verboten außer"
 )
+
+_TURNING: Final = words_in(
+    # English
+    "stop stops stopped stopping quit quits quitting avoid avoids avoided avoiding refuse refuses refused refusing "
+    "refusal skip skips skipped skipping dislike dislikes disliked hate hates hated former formerly "
+    "previously except "
+    "forbidden prohibited banned unable lack lacks lacking decline declines declined reject rejects rejected cancel "
+    "cancels cancelled canceled abandon abandoned despise despises ex "
+    # Portuguese, Spanish, Italian, French
+    "deixou deixei parou parei evita evito evitar recusa recusou odeia odeio detesta detesto dejó dejé dejado evita "
+    "evito odia odio rechaza rechazó smesso smette evita evitare rifiuta rifiutato arrête arrêté cessé évite éviter "
+    "refuse refusé déteste interdit proibido prohibido vietato ancien exceto excepto salvo sauf tranne "
+    # German, Dutch
+    "aufgehört aufgegeben vermeide vermeidet verweigert abgelehnt abgesagt hasst hasse verboten ehemalig ehemalige "
+    "ehemaliger ehemals früher außer meidet meide gestopt stopte vermijd vermijdt haat voormalig verboden geweigerd "
+    # Russian, Chinese, Japanese, Arabic
+    "бросил бросила перестал перестала избегает избегаю отказался отказалась ненавидит ненавижу توقف توقفت أتجنب "
+    "يتجنب تتجنب يكره تكره أكره رفض رفضت"
+)
+"""Words that deny what follows them and are no negation: `stopped smoking`; denied themselves, they affirm it."""
+
+_BLURRING: Final = words_in(
+    "miss misses missed forget forgets forgot forgotten fail fails failed leave leaves left lose lost hesitate "
+    "hardly rarely seldom barely almost nearly lieber rather instead "
+    "oublié oublie manqué quitté quitte rarement à-peine esqueceu esqueci faltou perdeu raramente olvidó "
+    "olvidé perdió "
+    "apenas casi quase selten kaum verpasst vergessen verlassen beinahe fast zelden nauwelijks vergeten редко почти "
+    "забыл забыла пропустил"
+)
+"""Words after which nothing can be said of what is denied: `missed the party`, `rarely eats meat`."""
+
+_UNSURE: Final = words_in(
+    "sure certain know knew tell told mention mentioned realise realised realize realized decided decide "
+    "clear convinced remember sicher weiß entschieden sûr sûre sais décidé "
+    "seguro segura sé decidido sabe sei certeza decidiu sicuro sicura so zeker weet уверен уверена знаю решил решила"
+)
+"""Words that say, denied, that what follows is not known."""
 
 _ONWARD: Final = words_in(
     "without sem sin sans senza ohne zonder بدون kein keine keinen keinem keiner keines geen nenhum nenhuma "
@@ -65,25 +111,33 @@ IRREGULAR: Final = {
 
 # Where a negation stands in a turn of phrase that does not negate.
 _NO_NEGATION = late(
-    r"\bnot only\b|\bnicht nur\b|\bnão só\b|\bno sólo\b|\bno solo\b|\bnon seulement\b|\bpas seulement\b|\bno\.(?=\s?\d)"
+    r"(?:\bnot|n't) (?:only|just|always|necessarily)\b|\bnicht nur\b|\bnão só\b|\bno sólo\b|\bno solo\b"
+    r"|\bnon seulement\b|\bpas seulement\b|\bno\.(?=\s?\d)"
     r"|\bwhether or not\b|\bnot to mention\b|\bnão apenas\b|\bno problem\b|\bnothing but\b",
     regex.IGNORECASE,
 )
+_PHRASE = late(
+    r"\b(?:g[ai]ve[sn]?|giving) up(?: on)?\b|\bcut(?:ting|s)? out\b|\bg[eo]t(?:ten)? rid of\b|\bturn(?:ed|s"
+    r"|ing)? down\b"
+    r"|\bst(?:ay|ays|ayed) away from\b|\b(?:instead of|rather than)\b",
+    regex.IGNORECASE,
+)
 _HAN = late(
-    r"不仅|不但|不过|不久|不同|不少|差不多|不断|不错|不管|不得不|无论|未来|非常|特别|分别|别人|个别|级别|告别|区别"
+    r"不仅|不但|不过(?!敏)|不久|不同|不少|差不多|不断|不错|不管|不得不|无论|未来|非常|特别|分别|别人|个别|级别|告别|区别"
 )
 _HAN_CUE = late(r"没有|沒有|[不没沒无無未勿]|别(?!墅)|(?<!除)非")
 _JAPANESE = late(
     r"なければなら(?:ない|ません)|なくてはなら(?:ない|ません)|ないといけ(?:ない|ません)|かもしれ(?:ない|ません)|に違いない|少ない|危ない|もったいない"
 )
 _JAPANESE_CUE = late(r"ない|なかった|ません|ませんでした|なくて|ずに|(?<=[一-龯])ず(?=[、。]|$)|なし|禁止|いけません")
+_THAI_CUE = late(r"ไม่")
 _OTHER_CUE = late(r"ไม่|않|못하|없|아니")
 _KANA = late(r"[\u3041-\u30ff]")
 _HAN_SOFT = late(r"停止|戒|禁止|避免|拒绝|やめ|欠席")
 
 
 def is_negation(word: str, language: str = "en") -> bool:
-    """Tell whether a word, `don't` and `n'aime` among them, negates in a language.
+    """Tell whether a word, `don't` and `n'aime` among them, negates in a language; where that is blank, in any.
 
     Example:
         >>> is_negation("no", "en"), is_negation("no", "pt"), is_negation("isn't")
@@ -92,7 +146,25 @@ def is_negation(word: str, language: str = "en") -> bool:
     folded = word.casefold()
     if folded in _EVERYWHERE or folded in _BY_LANGUAGE.get(language, frozenset()):
         return True
+    if language == UNTABLED and _INFLECTED.fullmatch(folded) is not None:
+        return True
     return "'" in folded and _CONTRACTED.fullmatch(folded) is not None
+
+
+def turns(word: str) -> bool:
+    """Tell whether a word denies what follows and is no negation: `stopped`, `évite`."""
+    return word.casefold() in _TURNING
+
+
+def blurs(word: str, *, denied: bool) -> bool:
+    """Tell whether what follows a word is neither denied nor affirmed.
+
+    Example:
+        >>> blurs("missed", denied=False), blurs("sure", denied=True), blurs("sure", denied=False)
+        (True, True, False)
+    """
+    folded = word.casefold()
+    return folded in _BLURRING or (denied and folded in _UNSURE)
 
 
 def looks_onward(word: str, language: str) -> bool:
@@ -117,6 +189,22 @@ def without_idioms(text: str) -> str:
     for pattern in patterns:
         text = pattern.sub(lambda match: " " * len(match.group()), text)
     return text
+
+
+def in_one_word(text: str) -> str:
+    """Return the text with `stopped` for turns of phrase such as `gave up`.
+
+    Example:
+        >>> in_one_word("Ana gave up sugar.")
+        'Ana stopped sugar.'
+    """
+    return _PHRASE.sub("stopped", text)
+
+
+def negated_from(clause: str) -> int:
+    """Return the place from which a clause in Chinese or Thai is negated; 0 in Japanese and Korean."""
+    found = None if _KANA.search(clause) else _HAN_CUE.search(clause) or _THAI_CUE.search(clause)
+    return 0 if found is None else found.start()
 
 
 def unspaced_negation(clause: str) -> tuple[bool, bool]:

@@ -5,18 +5,21 @@ Marks inside a number are read by these rules, which hold for all languages:
 * groups of three after a comma are thousands (`1,000`), and after an apostrophe or a space that does not break;
 * groups after a full stop are thousands where there are several, or where a decimal comma follows (`1.234.567,8`);
 * a lone full stop before three digits (`1.500`) has both readings, and equals either spelling;
-* a plain space joins groups that are all `000` (`25 000`), or that stand before a currency (`1 500 euros`);
+* a plain space joins groups that are all `000` (`25 000`), or that stand before a word or a currency (`1 500 euros`);
 * everything else is a decimal mark; zeros at the end of the decimals do not count (`2,50` is `2.5`).
 """
 
+import unicodedata
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 import regex
 
 from dream.guards.late import late
-from dream.guards.number_words import HAN_COUNTERS, HAN_DIGITS, MULTIPLIERS, UNITS, WORDS
+from dream.guards.number_words import HAN_COUNTERS, HAN_DIGITS, MEASURES, MULTIPLIERS, UNITS
 from dream.guards.specific import Kind, Page
+from dream.guards.spoken_numbers import is_spoken, spoken_numbers
 
 
 class Quantity(NamedTuple):
@@ -34,21 +37,26 @@ class Quantity(NamedTuple):
 _NUMBER = (
     r"(?P<n>\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3})+(?:,\d+)?(?![\d.])"
     r"|\d{1,3}(?:['\u00a0\u2009\u202f]\d{3})+(?!\d)"
-    r"|\d{1,3}(?: 000)+(?!\d)|\d{1,3}(?: \d{3})+(?=\s?(?:€|euros?\b|eur\b|usd\b|dollars\b))|\d+(?:[.,]\d+)?)"
+    r"|\d{1,3}(?: 000)+(?!\d)|(?<!\d )[1-9]\d{0,2}(?: \d{3})+(?=\s?(?:€|\p{L}))|\d+(?:[.,]\d+)?)"
 )
 _SIGN = r"(?:(?<![\w)\d])(?P<sign>[-−])(?=\d))?"
 _MULTIPLIER = "|".join(sorted(map(regex.escape, MULTIPLIERS), key=len, reverse=True))
-_UNIT = "|".join(sorted(map(regex.escape, UNITS), key=len, reverse=True))
+_UNIT = "|".join(regex.escape(unit).replace(r"\ ", r"[\s-]") for unit in sorted(UNITS, key=len, reverse=True))
 _AFTER = (
+    r"(?P<part>\s?[¼½¾⅓⅔⅛⅜⅝⅞])?"
     rf"(?:(?P<k>\s?(?:{_MULTIPLIER}))(?![\p{{Latin}}\d]))?"
     rf"(?:(?:\s?-?(?:of\s|de\s)?)(?P<unit>{_UNIT})(?![\p{{Latin}}\d]))?"
 )
 _BEFORE = r"(?P<currency>r\$|us\$|[€$£¥]|\b(?:eur|usd|gbp|chf)\b)?\s?"
 _NUMERAL = late(rf"(?<![\d.,_])(?<![\p{{Latin}}]){_BEFORE}{_SIGN}(?<!\d){_NUMBER}{_AFTER}", regex.IGNORECASE)
-_ORDINAL = late(r"(?<![\w.,])(?P<n>\d{1,4})(?:st|nd|rd|th|er|ère|º|ª)(?!\w)", regex.IGNORECASE)
-_WORD = late(
-    rf"(?P<w>\p{{L}}[\p{{L}}\p{{M}}]*(?:-\p{{L}}+)?)(?:\s+(?P<unit>{_UNIT})(?![\p{{Latin}}\d]))?", regex.IGNORECASE
+_ORDINAL = late(
+    r"(?<![\w.,])(?P<n>\d{1,4})(?:st|nd|rd|th|ère|ere|er|ème|eme|nde?|ste|de|e|ro|ra|º|ª)(?!\w)", regex.IGNORECASE
 )
+_UNIT_BEHIND = late(rf"(?:\s+|-)(?P<unit>{_UNIT})(?![\p{{Latin}}\d])", regex.IGNORECASE)
+_NO_ORDINAL = late(r"(?:\b(?:a|one|per|each|every|split|last|1)[\s-]$)", regex.IGNORECASE)
+_SEQUENCE = late(r"-?\s?hand|,")
+_LEFT = late(r"\p{No}|\p{Nl}")
+_SPACES = late(r"[\s-]+")
 _HAN = late(rf"(?P<w>[{''.join(HAN_DIGITS)}])(?=[{HAN_COUNTERS}])")
 _LETTERS = late(r"\p{L}+")
 _JOINERS = late(r"['\s]")
@@ -56,6 +64,8 @@ _EITHER = late(r"\d{1,3}\.\d{3}")
 _COMMAS = late(r"\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?")
 _STOPS = late(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _MOST_DIGITS: Final = 18
+CLOCK: Final = "o'clock"
+"""Unit of the hour that a time of day names."""
 
 
 def read_ordinals(page: Page) -> None:
@@ -89,10 +99,24 @@ def _read(page: Page, *, bare: bool) -> None:
         if not bare and unit is None and match["k"] is None:
             continue
         values = _readings(match["n"], MULTIPLIERS.get((match["k"] or "").strip().casefold(), 0))
+        if match["part"]:
+            values = tuple(_and_part(value, match["part"].strip()) for value in values)
         signed = tuple(f"-{value}" for value in values) if match["sign"] else values
-        page.add(Kind.NUMBER, *match.span(), Quantity(signed, UNITS.get(unit.casefold()) if unit else None))
+        if unit is None and (match["k"] or "").strip().casefold() == "k":
+            page.imply(Kind.NUMBER, match.group(), Quantity(_readings(match["n"], 0), "km"))
+        page.add(Kind.NUMBER, *match.span(), Quantity(signed, unit_named(unit) if unit else None))
         spans.append(match.span())
     page.cover(spans)
+
+
+def unit_named(written: str) -> str | None:
+    """Return the one name of a unit, whatever its spelling; None of what is none."""
+    return UNITS.get(_SPACES.sub(" ", written.casefold()))
+
+
+def _and_part(whole: str, part: str) -> str:
+    value = Fraction(unicodedata.numeric(part)).limit_denominator(100)
+    return whole if "." in whole else _plain(f"{whole}.{int(value * 1000 + Fraction(1, 2)):03}")
 
 
 def _readings(written: str, power: int) -> tuple[str, ...]:
@@ -117,16 +141,20 @@ def _plain(number: str, power: int = 0) -> str:
 
 
 def _read_words(page: Page) -> None:
-    words = WORDS.get(page.language, WORDS["en"])
     spans: list[tuple[int, int]] = []
     # Every number in words is, or begins with, a run of letters that is one itself.
-    spoken = not words.keys().isdisjoint(_LETTERS.findall(page.text.casefold()))
-    for match in _WORD.finditer(page.text) if spoken else ():
-        value = _spoken(match["w"].casefold(), words)
-        if value is not None:
-            unit = match["unit"]
-            page.add(Kind.NUMBER, *match.span(), Quantity((str(value),), UNITS[unit.casefold()] if unit else None))
-            spans.append(match.span())
+    spoken = any(is_spoken(letters, page.language) for letters in _LETTERS.findall(page.text.casefold()))
+    for one in spoken_numbers(page.text, page.language) if spoken else ():
+        word = page.text[one.start : one.end].casefold()
+        if word == "second" and (
+            _NO_ORDINAL.search(page.text[: one.start][-8:]) or _SEQUENCE.match(page.text, one.end)
+        ):
+            continue
+        behind = _UNIT_BEHIND.match(page.text, one.end)
+        unit = one.unit or (unit_named(behind["unit"]) if behind else None)
+        end = behind.end() if behind else one.end
+        page.add(Kind.NUMBER, one.start, end, Quantity((_plain(one.value),), unit))
+        spans.append((one.start, end))
     page.cover(spans)
     if page.text.isascii():
         return
@@ -135,15 +163,10 @@ def _read_words(page: Page) -> None:
         page.add(Kind.NUMBER, *match.span(), Quantity((str(HAN_DIGITS[match["w"]]),)))
         spans.append(match.span())
     page.cover(spans)
-
-
-def _spoken(word: str, words: dict[str, int]) -> int | None:
-    if word in words:
-        return words[word]
-    tens, _, ones = word.partition("-")
-    if words.get(tens, 0) in range(20, 100) and ones in words:
-        return words[tens] + words[ones]
-    return None
+    # What no reader knew: ⑫, Ⅳ, a power. It is read by its value, so that nothing is stored unread.
+    for match in _LEFT.finditer(page.text):
+        value = Fraction(unicodedata.numeric(match.group(), 0)).limit_denominator(100)
+        page.add(Kind.NUMBER, *match.span(), Quantity((_plain(f"{float(value):.3f}"),)))
 
 
 class Quantities:
@@ -158,15 +181,44 @@ class Quantities:
         (True, False)
     """
 
-    __slots__ = ("_units",)
+    __slots__ = ("_amounts", "_units")
 
     def __init__(self, given: Iterable[Quantity]) -> None:
         self._units: dict[str, set[str | None]] = {}
+        self._amounts: set[tuple[str, Fraction]] = set()
         for quantity in given:
             for value in quantity.values:
                 self._units.setdefault(value, set()).add(quantity.unit)
+            self._amounts.update(_amounts(quantity))
 
     def __contains__(self, wanted: Quantity) -> bool:
-        """Tell whether a number stands here; a unit may be left out, never exchanged."""
+        """Tell whether a number stands here; a unit may be left out or converted exactly, never exchanged."""
         found = (self._units.get(value) for value in wanted.values)
-        return any(units and (wanted.unit is None or wanted.unit in units or None in units) for units in found)
+        if any(units and _fits(wanted.unit, units) for units in found):
+            return True
+        return not self._amounts.isdisjoint(_amounts(wanted))
+
+
+def _fits(wanted: str | None, units: set[str | None]) -> bool:
+    return wanted is None or None in units or wanted in units or not _LIKE.get(wanted, _NONE).isdisjoint(units)
+
+
+def _amounts(quantity: Quantity) -> Iterable[tuple[str, Fraction]]:
+    """Return what a quantity is in the base unit of its measure, if its unit is an exact part of that."""
+    if quantity.unit not in MEASURES:
+        return ()
+    base, factor = MEASURES[quantity.unit]
+    return [(base, Fraction(value) * factor) for value in quantity.values if len(value) <= _MOST_DIGITS]
+
+
+_NONE: Final = frozenset[str]()
+_LIKE: Final = {
+    "h": {CLOCK},
+    "lb": {"pound"},
+    "gbp": {"pound"},
+    "pound": {"lb", "gbp"},
+    "°c": {"degree"},
+    "°f": {"degree"},
+    "degree": {"°c", "°f"},
+}
+"""Units that stand for others: `14 h` for an hour on the clock, degrees for those of either scale."""

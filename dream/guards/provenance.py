@@ -22,7 +22,8 @@ def raises_nothing(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | Non
 
     Importance is what a reader sees: neither the base nor the instant it fades from may be later or larger than in any
     source. Observations are those of the sources; turns that an entry newly cites are sources too, and each of a
-    person is one observation. Generated turns are none. An entry that counts as promoted for the first time was seen
+    person is one observation. Generated turns are none, withheld ones
+    bar the entry. An entry that counts as promoted for the first time was seen
     when it was recalled last.
     """
     before = [change.before for change in change_set.changes if isinstance(change.before, MemoryEntry)]
@@ -34,6 +35,8 @@ def raises_nothing(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | Non
         said = _newly_cited(after, before, knowledge)
         if any(turn.generated for turn in said):
             return Refusal(Refused.NOT_EVIDENCE, after.id)
+        if any(turn.id in knowledge.withheld for turn in said):
+            return Refusal(Refused.FORGOTTEN, after.id)
         if after.trust > _most_trust(change, before, said):
             return Refusal(Refused.TRUST_RAISED, after.id)
         if isinstance(change.before, MemoryEntry):

@@ -1,5 +1,7 @@
 """Secrets do not belong in a memory: passwords, keys, tokens and card numbers are recognised by their shape.
 
+Each pattern reads a text in time that grows with its length and no faster: no text must stall a dream.
+
 A shape can be missed, and an unusual name can look like one; the guard errs towards refusing, since what was refused
 still stands in the conversation.
 """
@@ -28,15 +30,17 @@ _HOOK = late(
     r"hooks\.slack\.com/(?:services|workflows|triggers)/\w+/\w+|discord(?:app)?\.com/api/webhooks/\d+/[\w-]+",
     regex.IGNORECASE,
 )
-_SIGN_IN = late(r"\bcurl\b.*?\s(?:-u|--user)[ =]*[^\s:]+:[^\s:]+|\bpass ?phrase\s*[:=]\s*(?:\w+[ -]){3,}\w+")
-_IN_URL = late(r"\b[a-z][a-z0-9+.-]*://[^\s/:@]*:[^\s/@]+@", regex.IGNORECASE)
+_PASSPHRASE = late(r"\bpass ?phrase\s*[:=]\s*(?:\w+[ -]){3,}\w+")
+_CURL = late(r"(?P<curl>\bcurl\b)|(?P<user>\s(?:-u|--user)[ =]*[^\s:]+:[^\s:])|\n")
+# Of the scheme the last character is enough: a longer one would be read again from each of its characters.
+_IN_URL = late(r"[a-z0-9+.-]://[^\s/:@]*:[^\s/@]+@", regex.IGNORECASE)
 _NAMED = late(
     r"(?:pass(?:word|code|phrase|wort)|pwd|kennwort|mot de passe|contraseña|senha|palavra-passe"
     r"|(?:api|access|secret|private|auth|account)[ _-]?(?:key|token)|bearer|client[ _-]?secret|secret|token"
     r"|pin(?:[ -]?(?:code|number))?|cvv|cvc|tan)"
     r"(?:(?:\s+(?:for|to|of|für|para|pour)(?:\s+[\p{L}\p{N}'-]+){1,4}?)?"
     r"\s*(?:\b(?:is|was|ist|est|es|é|are)\b|=|:|->)\s*|\s+)"
-    r"(?:(?P<open>[\"'`“„«])(?P<value>[^\"'`”“»\n]{1,80})[\"'`”“»]|(?P<value>[^\s\"'`”»]+))"
+    r"(?:(?P<open>[\"'`“„«])(?P<value>[^\"'`”“»\n]{1,80})[\"'`”“»]|(?P<value>[^\s\"'`”»]{1,256}+))"
     r"(?=(?P<stop>\s*(?:[.,;!?)]|$))?)",
     regex.IGNORECASE,
 )
@@ -50,6 +54,8 @@ _ORDINARY: Final = words_in(
     "there here this that mine hers his theirs ours me him her them"
 )
 _SHORTEST: Final = 4
+_LONGEST: Final = 256
+"""Characters of a value that are read, as in the pattern; no ordinary word is as long."""
 
 
 def secret_in(text: str) -> str | None:
@@ -60,6 +66,17 @@ def secret_in(text: str) -> str | None:
         ('password', None)
     """
     return next((kind for kind, holds in _KINDS if holds(text)), None)
+
+
+def _signs_in(text: str) -> bool:
+    """Tell whether a line calls curl with a user and a password; each line is read once, however often it says curl."""
+    is_called = False
+    for match in _CURL.finditer(text, overlapped=True):
+        if is_called and match["user"] is not None:
+            return True
+        # What begins with a line's end may name a user for the line before it alone.
+        is_called = match["curl"] is not None or (is_called and not match.group().startswith("\n"))
+    return False
 
 
 def _has_named_value(text: str) -> bool:
@@ -76,7 +93,7 @@ def _is_value(match: "regex.Match[str]") -> bool:
         return told or not value.isdecimal() or match.group().casefold().startswith(("pin", "cvv", "cvc", "tan"))
     if not told or value.casefold() in _ORDINARY:
         return False
-    return match["open"] is not None or match["stop"] is not None
+    return match["open"] is not None or match["stop"] is not None or len(match["value"]) == _LONGEST
 
 
 def _has_card_number(text: str) -> bool:
@@ -113,7 +130,8 @@ _KINDS: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
     ("key or token", lambda text: _PREFIXED.search(text) is not None),
     ("key or token", lambda text: _HOOK.search(text) is not None),
     ("password in an address", lambda text: _IN_URL.search(text) is not None),
-    ("password", lambda text: _SIGN_IN.search(text) is not None),
+    ("password", lambda text: _PASSPHRASE.search(text) is not None),
+    ("password", _signs_in),
     ("password", _has_named_value),
     ("card number", _has_card_number),
     ("key or token", _has_random_token),

@@ -37,15 +37,22 @@ def takes_no_name(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None
 
 
 def raises_no_skill(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | None:
-    """Refuse skills above what went in: more trusted, or used later, than the skills of the set were."""
+    """Refuse skills above what went in: more trusted, or used later, than the skills of the set were.
+
+    A text that a skill of the set had already is trusted as it was there, in whichever skill it stands afterwards.
+    """
     befores = list(_before(change_set))
+    texts: dict[tuple[str, str], Trust] = {}
+    for skill in befores:
+        texts[_text(skill)] = max(skill.trust, texts.get(_text(skill), skill.trust))
     least = min((skill.trust for skill in befores), default=Trust.STATED)
     used = max((skill.last_used_at for skill in befores if skill.last_used_at is not None), default=None)
     for change in change_set.changes:
         after = change.after
         if not isinstance(after, Skill):
             continue
-        if after.trust > (change.before.trust if isinstance(change.before, Skill) else least):
+        most = change.before.trust if isinstance(change.before, Skill) else least
+        if after.trust > texts.get(_text(after), most):
             return Refusal(Refused.TRUST_RAISED, after.id)
         if after.last_used_at is not None and (used is None or after.last_used_at > used):
             return Refusal(Refused.REINFORCEMENT_RAISED, after.id)
@@ -69,6 +76,10 @@ def tells_no_secret(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | N
 def _lines(skill: Skill) -> list[str]:
     texts = (skill.name, skill.summary, skill.status_reason or "", *skill.content.splitlines())
     return [line.strip() for line in texts]
+
+
+def _text(skill: Skill) -> tuple[str, str]:
+    return skill.summary, skill.content
 
 
 def _before(change_set: ChangeSet) -> list[Skill]:

@@ -1,7 +1,7 @@
 """One detail that a merge must neither lose nor add."""
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import regex
@@ -67,16 +67,22 @@ class Page:
         original: As it was written, after digits and apostrophes were brought into one form.
         language: Two letters.
         found: What was found so far, with the place where it stands.
+        also: Other forms of what was found, which back another text and are demanded of none.
     """
 
     text: str
     original: str
     language: str
     found: list[tuple[int, Specific]]
+    also: list[Specific] = field(default_factory=list[Specific])
 
     def add(self, kind: Kind, start: int, end: int, key: Hashable) -> None:
         """Note a detail that stands from *start* to *end*."""
         self.found.append((start, Specific(kind, self.original[start : min(end, start + 200)].strip(), key)))
+
+    def imply(self, kind: Kind, text: str, key: Hashable) -> None:
+        """Note another form of something that the text says: of `14 h` the time 14:00."""
+        self.also.append(Specific(kind, text[:200], key))
 
     @property
     def has_digits(self) -> bool:

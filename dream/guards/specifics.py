@@ -6,12 +6,13 @@ from functools import partial
 from typing import Final
 
 from dream.guards.dates import read_dates
+from dream.guards.equals import read_equals
 from dream.guards.folding import one_form
 from dream.guards.languages import MARKERS, language_of, language_of_all
 from dream.guards.late import late
 from dream.guards.literals import read_identifiers, read_verbatim
 from dream.guards.memo import TEXTS, Memo
-from dream.guards.names import lower_case_keys, read_names
+from dream.guards.names import lower_case_keys, read_names, word_keys
 from dream.guards.numerals import read_numbers, read_ordinals, read_quantities
 from dream.guards.polarity import negations_of
 from dream.guards.rare_terms import DocumentFrequency, read_rare
@@ -30,6 +31,7 @@ class Specifics:
     Args:
         items: The details.
         bound: Each number, date and time with the name that stands before it in its sentence.
+        also: Other forms of them, which back another text and are demanded of none.
 
     Example:
         >>> from dream.guards.vocabulary import builtin
@@ -40,6 +42,7 @@ class Specifics:
 
     items: tuple[Specific, ...] = ()
     bound: tuple[tuple[str, Specific], ...] = ()
+    also: tuple[Specific, ...] = ()
 
     def __iter__(self) -> Iterator[Specific]:
         return iter(self.items)
@@ -59,16 +62,18 @@ class Beside:
     Args:
         lower: Keys of the words that stand there in lower case: they are no names.
         language: The language that they are in, for a text too short to tell its own.
+        words: Keys of all words that stand there.
     """
 
     lower: frozenset[str] = frozenset()
     language: str = "en"
+    words: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Beside":
         """Read the texts that are compared with each other."""
         written = [one_form(text) for text in texts]
-        return cls(lower_case_keys(written), language_of_all(written))
+        return cls(lower_case_keys(written), language_of_all(written), word_keys(written))
 
 
 def extract(
@@ -94,13 +99,12 @@ def extract(
     written, beside = one_form(text), beside or Beside.of([text])
     language = language_of(text, beside.language)
     alone = _READ_ALONE[language][written]
-    page = Page(alone.before_rare, written, language, [*negations_of(written, beside.language), *alone.first])
+    page = Page(alone.before_rare, written, language, [*negations_of(written, beside.language), *alone.found])
     read_rare(page, document_frequency)
     page.text = alone.left
-    page.found += alone.numbers
-    read_names(page, vocabulary, beside.lower)
+    read_names(page, vocabulary, beside.lower, beside.words)
     page.found.sort(key=lambda found: found[0])
-    return Specifics(distinct(item for _, item in page.found), _bound(page))
+    return Specifics(distinct(item for _, item in page.found), _bound(page), alone.also)
 
 
 def measures_of(text: str) -> Specifics:
@@ -112,8 +116,7 @@ def measures_of(text: str) -> Specifics:
     """
     written = one_form(text)
     alone = _READ_ALONE[language_of(text, language_of(written))][written]
-    found = sorted((*alone.first, *alone.numbers), key=lambda found: found[0])
-    return Specifics(distinct(item for _, item in found if item.kind in _MEASURES))
+    return Specifics(distinct(item for _, item in alone.found if item.kind in _MEASURES), also=alone.also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,25 +124,26 @@ class _ReadAlone:
     """What is found in a text whatever stands beside it and in the store, in the order of the readers.
 
     Args:
-        first: What stands letter by letter, dates, times, quantities and identifiers, with their places.
-        before_rare: What these left to read.
-        numbers: The numbers in that.
+        found: What stands letter by letter, dates, times, identifiers and numbers, with their places.
+        before_rare: What all but bare numbers left to read.
         left: What those left to read.
+        also: Other forms of what was found.
     """
 
-    first: tuple[tuple[int, Specific], ...]
+    found: tuple[tuple[int, Specific], ...]
     before_rare: str
-    numbers: tuple[tuple[int, Specific], ...]
     left: str
+    also: tuple[Specific, ...]
 
     @classmethod
     def of(cls, language: str, written: str) -> "_ReadAlone":
         page = Page(written, written, language, [])
         for read in (read_verbatim, read_dates, read_times, read_ordinals, read_quantities, read_identifiers):
             read(page)
-        first, before_rare, page.found = tuple(page.found), page.text, []
+        before_rare = page.text
         read_numbers(page)
-        return cls(first, before_rare, tuple(page.found), page.text)
+        read_equals(page)
+        return cls(tuple(page.found), before_rare, page.text, distinct(page.also))
 
 
 _READ_ALONE: Final = {language: Memo(partial(_ReadAlone.of, language), room=TEXTS) for language in MARKERS}

@@ -12,13 +12,16 @@ from dream.guards import dates, numerals
 from dream.guards.folding import one_form
 from dream.guards.literals import identifier_key, squeezed
 from dream.guards.memo import TEXTS, Memo
-from dream.guards.names import Word, words_of
+from dream.guards.names import Word, joined_words, words_of
 from dream.guards.rare_terms import bare_words
 from dream.guards.specific import Kind, Specific
 from dream.guards.specifics import Specifics
 from dream.guards.vocabulary import Vocabulary
 
 _PIECE = regex.compile(r"[\p{L}\p{N}_./+~()-]+")
+
+_PRODUCT = regex.compile(r"(?<=\w{4})(?:sql|db|\.?js)$")
+"""What a product's name ends with that people leave out: `postgres`, `mongo`, `node`."""
 
 
 class Standing:
@@ -33,7 +36,7 @@ class Standing:
     def __init__(self, texts: Sequence[str], found: Sequence[Specifics], vocabulary: Vocabulary) -> None:
         self._texts = [one_form(text) for text in texts]
         self._words = [_WORDS_TOLD[text] for text in self._texts]
-        self._items = [item for specifics in found for item in specifics]
+        self._items = [item for specifics in found for item in (*specifics, *specifics.also)]
         self._vocabulary = vocabulary
         self.words = frozenset[str]().union(*(told.words for told in self._words))
         self.pairs = frozenset[tuple[str, str]]().union(*(told.pairs for told in self._words))
@@ -69,7 +72,14 @@ class Standing:
     @cached_property
     def identifiers(self) -> frozenset[str]:
         """The names of things, and whatever together could be one."""
-        return frozenset[str]().union(*map(_identifiers, self._texts))
+        addresses = (_bare_address(str(item.key)) for item in self._items if item.kind is Kind.URL)
+        return frozenset[str]().union(addresses, *map(_identifiers, self._texts))
+
+    @cached_property
+    def _versions(self) -> frozenset[str]:
+        """Identifiers that are numbers without their `v`."""
+        keys = (str(item.key) for item in self._items if item.kind is Kind.IDENTIFIER)
+        return frozenset(key for key in keys if key.replace(".", "").isdecimal())
 
     @cached_property
     def squeezed(self) -> str:
@@ -90,7 +100,8 @@ class Standing:
             case Kind.ACRONYM:
                 stands = key in self.capitals or (key in self.words and not self._is_ordinary(key))
             case Kind.NUMBER:
-                stands = key in self.quantities
+                # 2.10 is a number equal to 2.1, and a version that is another.
+                stands = key in self.quantities or identifier_key(wanted.text) in self._versions
             case Kind.DATE:
                 stands = key in self.days
             case Kind.QUOTED:
@@ -98,7 +109,9 @@ class Standing:
             case Kind.CODE:
                 stands = str(key) in self.plain
             case Kind.IDENTIFIER:
-                stands = key in self.identifiers
+                stands = key in self.identifiers or _PRODUCT.sub("", str(key)) in self.words
+            case Kind.URL:
+                stands = _bare_address(str(key)) in self.identifiers
             case Kind.RARE:
                 stands = self._has_rare(str(key))
             case _:
@@ -113,6 +126,11 @@ class Standing:
         if len(key) == 2 and key not in self.uncased:
             return key[0] in self.plain and key[1] in self.plain
         return key in self.uncased or key in self.plain
+
+
+def _bare_address(address: str) -> str:
+    """Return an address as people write it who leave `https://` out."""
+    return identifier_key(address.removeprefix("https://").removeprefix("http://"))
 
 
 def _neighbours(words: Sequence[Word]) -> frozenset[tuple[str, str]]:
@@ -144,7 +162,7 @@ class _Words:
     def of(cls, text: str) -> "_Words":
         words = words_of(text)
         return cls(
-            frozenset(word.key for word in words),
+            frozenset((*(word.key for word in words), *joined_words(words, text).values())),
             frozenset(word.key for word in words if word.written.isupper() or word.written[:-1].isupper()),
             _neighbours(words),
         )

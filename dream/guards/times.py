@@ -12,6 +12,7 @@ from dream.guards.calendar_words import CHINESE_WEEKDAYS, JAPANESE_WEEKDAYS, SHO
 from dream.guards.folding import fold
 from dream.guards.late import late
 from dream.guards.memo import WORDS, Memo
+from dream.guards.numerals import Quantity
 from dream.guards.specific import Kind, Page
 
 _HALF = r"(?P<half>[ap]\.?\s?m\b\.?)"
@@ -41,8 +42,12 @@ def read_times(page: Page) -> None:
         spans: list[tuple[int, int]] = []
         for match in pattern.finditer(page.text):
             moment = _moment(match.groupdict())
+            lasted = _lasted(match.groupdict()) if moment is None else None
             if moment is not None:
                 page.add(Kind.TIME, *match.span(), moment)
+            elif lasted is not None:
+                page.add(Kind.NUMBER, *match.span(), lasted)
+            if moment is not None or lasted is not None:
                 spans.append(match.span())
         page.cover(spans)
     spans = []
@@ -66,6 +71,14 @@ def _moment(part: dict[str, str | None]) -> int | None:
     elif half == "a" or part.get("early"):
         hour %= 12
     return (hour % 24) * 3600 + minute * 60 + second if hour <= 24 and minute < 60 and second < 60 else None
+
+
+def _lasted(part: dict[str, str | None]) -> Quantity | None:
+    """Return how long `52:10` is, which no clock shows: in minutes and seconds, or in hours and minutes."""
+    if part.get("half") or part.get("s") or not part.get("m") or int(part["m"] or 0) > 59:
+        return None
+    seconds = int(part["h"] or 0) * 60 + int(part["m"] or 0)
+    return Quantity((str(seconds), str(seconds * 60)), "s")
 
 
 def _read_weekdays(page: Page) -> None:

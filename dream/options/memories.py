@@ -97,11 +97,14 @@ class PreferenceOptions(Options):
     overlap_turns: int = Field(default=4, ge=0, le=50)
     """Turns before the new ones that are shown again, for what they refer to."""
     window: timedelta = Field(default=timedelta(days=7), gt=timedelta(0))
-    """Earlier turns and feedback of this time count as occasions."""
+    """Earlier turns and feedback of this time count as occasions, and feedback since the oldest turn that is shown."""
     max_feedback: int = Field(default=50, ge=0)
     """The newest so many signals of it are shown."""
     beside: int = Field(default=12, ge=0, le=100)
-    """Known preferences and earlier turns shown beside new turns, so many of each at most."""
+    """Known preferences and earlier turns like the new ones shown beside them, so many of each at most.
+
+    The newest earlier turns fill what room is left, unless this is 0.
+    """
     when_irritated: int = Field(default=1, ge=1)
     """Occasions that a preference takes which was voiced with great irritation."""
     when_frustrated: int = Field(default=2, ge=1)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
+from agentcore.domain.busy_reach import BusyReach
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
 from dream.options.triggers import Interval, Trigger
@@ -53,6 +54,8 @@ class SchedulingOptions(Options):
     """The longest such wait."""
     busy_poll: timedelta = Field(default=timedelta(seconds=5), ge=timedelta(seconds=1), le=timedelta(minutes=5))
     """How soon it is looked again while something outside holds a dream back."""
+    busy_reach: BusyReach = BusyReach.SCOPE
+    """Whose turns hold a dream back: those of its scope, of its workspace, or all; a shared model waits for all."""
 
     @field_validator("zone")
     @classmethod

@@ -38,7 +38,13 @@ def appended(text: str, lines: Sequence[str]) -> str:
 
 
 def rewritten(
-    context: DreamContext, name: str, before: StoredDocument | None, after: Document, reason: str
+    context: DreamContext,
+    name: str,
+    before: StoredDocument | None,
+    after: Document,
+    reason: str,
+    *,
+    read: Document | None = None,
 ) -> Change[Record]:
     """Return the change of a document to *after*; what it adds counts as written by dreams.
 
@@ -48,8 +54,9 @@ def rewritten(
         before: It as it is stored; None if there is none yet.
         after: What it shall say.
         reason: Why, in words for people.
+        read: What it says as it is stored, if that has been read before.
     """
     known = before or StoredDocument(id=name, scope=context.scope, content="", updated_at=context.as_of)
-    own = own_after(known.own, Document(known.content), after)
+    own = own_after(known.own, read or Document(known.content), after)
     record = replace(known, content=after.text, own=own, updated_at=context.as_of)
     return Change[Record](before=before, after=record, reason=reason)

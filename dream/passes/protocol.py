@@ -12,6 +12,7 @@ from agentcore.llm.chat import ChatRequest
 from agentcore.recall.neighbour import Neighbour
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogStanding
 from dream.domain.phases import PhaseStanding
@@ -200,6 +201,15 @@ class DreamPass(Protocol):
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Make the report's notes of the steps' notes."""
+        ...
+
+
+@runtime_checkable
+class CountsChanges(Protocol):
+    """A pass that counts its changes for the report; one that has no such method is not asked."""
+
+    def made(self, change_sets: Sequence[ChangeSet]) -> Notes:
+        """Return the counts of changes that were made: what was refused, or waits for room, is not among them."""
         ...
 
 

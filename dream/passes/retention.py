@@ -101,19 +101,20 @@ def _retired_entries(view: ReadView, terms: RetentionOptions, as_of: datetime, l
 
 def _expired_turns(view: ReadView, terms: RetentionOptions, as_of: datetime, limit: int) -> _Due | None:
     found = view.turns.expired(recorded_before=as_of - terms.turns, limit=limit)
-    return _turns(found, f"said more than {terms.turns.days} days ago")
+    return _turns(view, found, f"said more than {terms.turns.days} days ago")
 
 
 def _surplus_turns(view: ReadView, terms: RetentionOptions, _as_of: datetime, limit: int) -> _Due | None:
     found = view.turns.surplus(keep=terms.max_turns, limit=limit)
-    return _turns(found, f"beyond the newest {terms.max_turns} turns")
+    return _turns(view, found, f"beyond the newest {terms.max_turns} turns")
 
 
-def _turns(found: Sequence[Turn], reason: str) -> _Due | None:
+def _turns(view: ReadView, found: Sequence[Turn], reason: str) -> _Due | None:
     if not found:
         return None
-    unread = Counter(turn.session_id for turn in found if turn.consumed_at is None)
-    notes: dict[str, Any] = {"turns": len(found), **({"unread_turns_dropped": dict(unread)} if unread else {})}
+    unread = {turn.id: turn.session_id for turn in found if turn.consumed_at is None}
+    waiting = Counter(unread[turn_id] for turn_id in unread.keys() - view.withheld.turns(unread))
+    notes: dict[str, Any] = {"turns": len(found), **({"unread_turns_dropped": dict(waiting)} if waiting else {})}
     purge = PurgeRecords(RecordKind.TURN, tuple(found), reason)
     return _Due(len(found), Proposal(purges=(purge,), notes=notes, done=False))
 

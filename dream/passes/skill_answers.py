@@ -1,7 +1,7 @@
 """What models answer about skills, taken apart: typed, and not yet believed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import Any, Final, cast
 
@@ -31,7 +31,7 @@ class SkillDraft:
         name: As written.
         summary: One line; None if none was given.
         content: The procedure; None if none was given, which leaves the text as it is.
-        sources: Handles it cites, each once.
+        sources: Handles it cites, or names that were shown, each once.
         see_also: Names or handles of related skills, each once.
     """
 
@@ -48,7 +48,7 @@ class Retirement:
     """One item of `toDelete`.
 
     Args:
-        handle: What goes.
+        handle: What goes, by its handle or its shown name.
         replaced_by: A handle, or the name of a skill; "" if nothing is named.
         reason: Why, in the model's words, on one line.
     """
@@ -105,6 +105,43 @@ def read_skills(answer: Answer, *, sources: str) -> SkillAnswer | Refusal:
             *(one for one in retirements if isinstance(one, Refusal)),
         ),
     )
+
+
+def by_handles(answer: SkillAnswer, names: Mapping[str, str]) -> SkillAnswer:
+    """Return an answer that calls skills by their handles where it calls them by a shown name that is unique.
+
+    A skill that goes with no successor goes into the one item of `toSave` that names it among its sources.
+
+    Args:
+        answer: As it was read.
+        names: The names of the skills shown, by handle.
+
+    Example:
+        >>> read = read_skills({"toSave": [], "toDelete": ["Mail/Digest"]}, sources="sourceNames")
+        >>> isinstance(read, SkillAnswer) and by_handles(read, {"s1": "mail/digest"}).retirements[0].handle
+        's1'
+    """
+
+    def handle(given: str) -> str:
+        exact = [one for one, name in names.items() if name == given]
+        alike = exact or [one for one, name in names.items() if name.casefold() == given.casefold()]
+        return alike[0] if given not in names and len(alike) == 1 else given
+
+    saves = tuple(
+        replace(
+            one,
+            sources=tuple(dict.fromkeys(map(handle, one.sources))),
+            see_also=tuple(dict.fromkeys(map(handle, one.see_also))),
+        )
+        for one in answer.saves
+    )
+    retirements: list[Retirement] = []
+    for one in answer.retirements:
+        gone = handle(one.handle)
+        heirs = [] if one.replaced_by else [save.name.strip() for save in saves if gone in save.sources]
+        successor = heirs[0] if len(heirs) == 1 else one.replaced_by
+        retirements.append(replace(one, handle=gone, replaced_by=successor))
+    return replace(answer, saves=saves, retirements=tuple(retirements))
 
 
 def storable(content: str | None) -> str | None:

@@ -7,6 +7,7 @@ from sqlalchemy import Column, ColumnElement, Table, bindparam, delete, false, i
 from agentcore.domain.memory import Status
 from agentcore.stores.sql.schema import cursors, documents, entries, feedback, reopened, skills, turns
 from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
+from agentcore.stores.sql.withheld import IS_WITHHELD
 
 
 class _Reading:
@@ -21,8 +22,9 @@ class _Reading:
 
 
 _ENTRIES = _Reading(entries, entries.c.position, entries.c.status == Status.ACTIVE.value)
-_TURNS = _Reading(turns, turns.c.position, turns.c.consumed_at.is_(None))
-_UNCONSUMED = _Reading(turns, turns.c.position, turns.c.consumed_at.is_(None))
+_UNREAD = turns.c.consumed_at.is_(None) & ~IS_WITHHELD
+_TURNS = _Reading(turns, turns.c.position, _UNREAD)
+_UNCONSUMED = _Reading(turns, turns.c.position, _UNREAD)
 """What the reader that waits for all other readers of turns looks at: it is itself none."""
 _FEEDBACK = _Reading(feedback, feedback.c.recorded_at, feedback.c.id.is_not(None))
 _SKILLS = _Reading(skills, skills.c.position, skills.c.status == Status.ACTIVE.value)

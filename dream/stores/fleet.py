@@ -4,12 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import ColumnElement, func, literal_column, or_, select, update
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
-from agentcore.stores.sql.schema import peers, schedules, scopes
+from agentcore.stores.sql.schema import peers, runs, schedules, scopes
 from agentcore.stores.sql.transaction import Transaction
+from dream.domain.report import RunKind
+
+# In the words of their partial indexes: SQLite takes these for no others.
+_IS_ASKED_FOR = schedules.c.reason == literal_column("'manual'")
+_INTERRUPTED = select(runs.c.scope_id).where(
+    runs.c.finished.op("IS", is_comparison=True)(literal_column("FALSE")), runs.c.kind == RunKind.DREAM.value
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class Fleet:
         of_peers = select(scopes.c.pk).join(
             peers, (peers.c.workspace == scopes.c.workspace) & (peers.c.observed == scopes.c.observed)
         )
-        concerned = of_peers.where(peers.c.pk.in_(found), scopes.c.revision > 0)
+        concerned = of_peers.where(peers.c.pk.in_(found))
         return Changed(tuple(self._connection.execute(concerned).scalars()), found)
 
     def settle(self, changed: Changed) -> None:
@@ -58,11 +65,23 @@ class Fleet:
         return tuple(self._connection.execute(others.limit(limit)).scalars())
 
     def due(self, now: datetime, *, limit: int) -> list[tuple[int, Scope]]:
-        """Return key and scope of those that are to be looked at, the longest due first."""
+        """Return key and scope of those that are to be looked at, of each kind the longest due first.
+
+        First come those that a person asked for, then those whose run was interrupted, then all others.
+        """
+        interrupted = self._due(now, limit, schedules.c.scope_id.in_(_INTERRUPTED))
+        found = [*self.requested(now, limit=limit), *interrupted, *self._due(now, limit)]
+        return list(dict.fromkeys(found))[:limit]
+
+    def requested(self, now: datetime, *, limit: int) -> list[tuple[int, Scope]]:
+        """Return key and scope of those that a person asked for and that are to be looked at, the longest due first."""
+        return self._due(now, limit, _IS_ASKED_FOR)
+
+    def _due(self, now: datetime, limit: int, *conditions: ColumnElement[bool]) -> list[tuple[int, Scope]]:
         statement = (
             select(scopes.c.pk, scopes.c.workspace, scopes.c.observer, scopes.c.observed)
             .join(schedules, schedules.c.scope_id == scopes.c.pk)
-            .where(schedules.c.due_at <= to_micros(now))
+            .where(schedules.c.due_at <= to_micros(now), *conditions)
             .order_by(schedules.c.due_at)
             .limit(limit)
         )

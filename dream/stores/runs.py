@@ -175,6 +175,14 @@ class RunStore:
         """Return how many entries steps retired since then, folds aside."""
         return self._summed("retired", instant)
 
+    def first_retired_since(self, instant: datetime) -> datetime | None:
+        """Return when a step retired entries for the first time since then; None if none did."""
+        mine = (steps.c.scope_id == self._transaction.scope_id) & (steps.c.committed_at > to_micros(instant))
+        retired = type_coerce(cast(steps.c.report, _JSON_TEXT), JSON)["retired"].as_integer()
+        first = select(func.min(steps.c.committed_at)).where(mine, retired > 0)
+        found = self._connection.execute(first).scalar()
+        return None if found is None else from_micros(found)
+
     def proposed_since(self, instant: datetime) -> int:
         """Return how many proposals steps made since then, whatever became of them."""
         return self._summed("proposed", instant)

@@ -30,6 +30,7 @@ class StoredState:
     last_attempt_at: datetime | None = None
     last_success_at: datetime | None = None
     failures: int = 0
+    problem: str | None = None
     used_until: datetime | None = None
     armed: datetime | None = None
     scheduled_runs: tuple[datetime, ...] = ()
@@ -49,6 +50,7 @@ def encode_state(state: StoredState) -> str:
             **{name: getattr(state, name) for name in _NUMBERS},
             "scheduled_runs": [to_micros(run) for run in state.scheduled_runs],
             "is_running": state.is_running,
+            "problem": state.problem,
         }
     )
 
@@ -68,6 +70,7 @@ def decode(text: str) -> StoredState:
         ),
         scheduled_runs=tuple(from_micros(run) for run in values["scheduled_runs"]),
         is_running=values["is_running"],
+        problem=values.get("problem"),  # rows of earlier versions have none
         **known,
     )
 

@@ -78,6 +78,7 @@ class ScheduleState:
         last_attempt_at: When the last run began, of whichever kind and outcome.
         last_success_at: When the last run ended that did not fail (completed, partial or unchanged), manual ones too.
         failures: Runs in a row that began and did not succeed; a crashed one is among them.
+        problem: Why the last try came to nothing outside its passes, in a sentence; None if it did not.
         used_until: Windows up to here were used or skipped.
         armed: The window that came due while a service watched, and still waits; `CatchUp.SKIP` does not skip it.
         scheduled_runs: When the scheduled runs of the last two days began that did not fail, the oldest first.
@@ -103,6 +104,7 @@ class ScheduleState:
     last_attempt_at: datetime | None = None
     last_success_at: datetime | None = None
     failures: int = 0
+    problem: str | None = None
     used_until: datetime | None = None
     armed: datetime | None = None
     scheduled_runs: tuple[datetime, ...] = ()

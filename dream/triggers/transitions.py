@@ -45,7 +45,7 @@ def succeeded(
         is_manual: Whether a person asked for it; such a run uses no window and counts towards no cap.
         new_entries: Explicit entries stored since it began.
     """
-    done = replace(state, last_success_at=now, failures=0, new_entries=new_entries)
+    done = replace(state, last_success_at=now, failures=0, problem=None, new_entries=new_entries)
     if is_manual:
         return replace(done, requested_at=None)
     runs = (*(run for run in state.scheduled_runs if run > now - _KEPT), started_at)
@@ -56,6 +56,20 @@ def succeeded(
 def failed(state: ScheduleState, *, is_manual: bool) -> ScheduleState:
     """End a run that failed: it stays due, and backs off; a manual one is over, and its caller was told."""
     return replace(state, requested_at=None) if is_manual else state
+
+
+def broken(state: ScheduleState, now: datetime, *, began_at: datetime, problem: str) -> ScheduleState:
+    """Note that a try came to nothing outside its passes; one that had begun a run has been counted by that.
+
+    Args:
+        state: The state after it.
+        now: When it ended.
+        began_at: When it began.
+        problem: Why, in a sentence.
+    """
+    has_begun = state.last_attempt_at is not None and state.last_attempt_at >= began_at
+    counted = replace(state, failures=max(1, state.failures)) if has_begun else started(state, now)
+    return replace(counted, problem=problem)
 
 
 def given_up(state: ScheduleState) -> ScheduleState:

@@ -4,10 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from dreaming import World
+
 from agentcore.domain.capability import Capability
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Notes, Proposal, Work
 from dream.passes import DreamContext, ModelContext
 from dream.passes.prompting import build_request, repair_request
@@ -51,6 +54,33 @@ class Wishful:
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         return notes[-1]
+
+
+def merging(world: World, text: str = "Ana likes tea and rye.") -> Wishful:
+    """A pass that puts the first two entries that people brought into one."""
+
+    def wish(found: Sequence[MemoryEntry]) -> Proposal:
+        one, *others = found[:2]
+        merged = replace(
+            one,
+            id=world.ids.new(),
+            content=text,
+            base=min(entry.base for entry in found[:2]),
+            trust=min(entry.trust for entry in found[:2]),
+            sources=tuple(sorted(SourceRef(SourceKind.ENTRY, entry.id) for entry in found[:2])),
+            level=Level.DERIVED,
+            own_count=0,
+            absorbed=tuple(sorted((entry.id, entry.own_count) for entry in found[:2])),
+            version=1,
+        )
+        retired = {"status": Status.ARCHIVED, "status_reason": "merged", "successor": merged.id}
+        changes = [Change[MemoryEntry](before=None, after=merged, reason="one text for two")]
+        for entry in (one, *others):
+            gone = replace(entry, **retired, status_at=world.clock.now())
+            changes.append(Change(before=entry, after=gone, reason="merged"))
+        return Proposal(change_sets=(ChangeSet(operation="merge", changes=tuple(changes)),))
+
+    return Wishful(lambda found: wish(found) if len(found) > 1 else Proposal())
 
 
 class Zealous(Wishful):

@@ -74,7 +74,7 @@ class Forgetting:
     async def _set_aside(self, entry: MemoryEntry) -> None:
         if entry.pinned:
             raise _refusal("it is pinned, and only a person can set a pinned memory aside")
-        await self.memory.archive(entry.id, reason=SET_ASIDE)
+        await self.memory.set_aside(entry.id, reason=SET_ASIDE)
 
 
 def _refusal(problem: str) -> InvalidToolCallError:

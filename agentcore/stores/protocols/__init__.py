@@ -21,6 +21,9 @@ from agentcore.stores.protocols.ledgers import (
     ImportLedger,
     SettingsReader,
     SettingsStore,
+    Withheld,
+    WithheldReader,
+    WithheldStore,
 )
 from agentcore.stores.protocols.recalls import RecallHitReader, RecallHitStore
 from agentcore.stores.protocols.signals import SignalReader, SignalStore
@@ -76,4 +79,7 @@ __all__ = [
     "UnitOfWork",
     "VectorReader",
     "VectorStore",
+    "Withheld",
+    "WithheldReader",
+    "WithheldStore",
 ]

@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
+from agentcore.domain.memory import SourceKind
 from agentcore.domain.records import RecordKind
 
 
@@ -42,6 +44,49 @@ class ForgottenReader(Protocol):
         """Return those of *fold_keys* that were forgotten."""
         ...
 
+    def since(self, fold_keys: Collection[str]) -> dict[str, datetime]:
+        """Return when those of *fold_keys* that were forgotten, or set aside by an agent, last were: later is new."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Withheld:
+    """A mark that a record is told to nobody.
+
+    Args:
+        kind: What kind of record: a turn, or an entry that an agent set aside.
+        record_id: Its id; it may be gone, or not have come yet.
+        entry_id: The entry for whose sake, which a person asked to forget.
+    """
+
+    kind: SourceKind
+    record_id: str
+    entry_id: str
+
+
+class WithheldReader(Protocol):
+    """What is told to nobody, since a person asked to forget what it says."""
+
+    def all(self) -> list[Withheld]:
+        """Return every mark, sorted."""
+        ...
+
+    def turns(self, turn_ids: Collection[str]) -> set[str]:
+        """Return those of *turn_ids* that are withheld."""
+        ...
+
+
+class WithheldStore(WithheldReader, Protocol):
+    """Withhold records, and show them again."""
+
+    def add(self, marks: Collection[Withheld]) -> None:
+        """Withhold records: recall loses turns, no pass reads them, and nothing waits for them."""
+        ...
+
+    def release(self, entry_id: str) -> None:
+        """Withhold nothing any longer for the sake of this entry."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
@@ -50,7 +95,9 @@ class Forgotten:
     Args:
         removed: Ids of the entries that are gone.
         restored: Ids of sources brought back because a merge that held them had to go.
+        withheld: Ids of turns that say it, which nobody is told any longer.
     """
 
     removed: tuple[str, ...]
     restored: tuple[str, ...]
+    withheld: tuple[str, ...] = ()

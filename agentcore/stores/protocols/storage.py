@@ -23,6 +23,8 @@ from agentcore.stores.protocols.ledgers import (
     ImportLedger,
     SettingsReader,
     SettingsStore,
+    WithheldReader,
+    WithheldStore,
 )
 from agentcore.stores.protocols.recalls import RecallHitReader, RecallHitStore
 from agentcore.stores.protocols.signals import SignalReader, SignalStore
@@ -146,8 +148,16 @@ class ReadView(Protocol):
         ...
 
     @property
+    def withheld(self) -> WithheldReader:
+        """What is told to nobody since."""
+        ...
+
+    @property
     def learnable(self) -> "ReadView":
-        """The same view without turns and signals that nothing is to be learnt from; they still count as stored."""
+        """The same view without turns and signals that nothing is to be learnt from; they still count as stored.
+
+        Those are what learning was switched off for, and turns that are withheld.
+        """
         ...
 
     def records(self) -> Iterable[Record]:
@@ -238,10 +248,23 @@ class UnitOfWork(ReadView, Protocol):
         """Items imported before."""
         ...
 
+    @property
+    def withheld(self) -> WithheldStore:
+        """What is told to nobody since a person asked to forget what it says."""
+        ...
+
+    def withhold(self, entry_id: str) -> tuple[str, ...]:
+        """Withhold the turns that an entry cites and those of equal text; return their ids.
+
+        For an entry that is set aside and stays; `withheld.release` takes it back.
+        """
+        ...
+
     def forget(self, entry_id: str) -> Forgotten:
         """Remove an entry, its equal texts and what was derived from it alone, and scrub every copy of the text.
 
-        A merge with other sources goes too; the sources it took the place of are brought back first. After the
+        A merge with other sources goes too; the sources it took the place of are brought back first. Turns that the
+        removed entries cite, and those of equal text, are withheld. After the
         commit no file of the storage holds the text any longer, or as soon as its readers have finished.
         """
         ...

@@ -1,21 +1,46 @@
 """Who serves people, across the processes that share the database; who died is known as with leases."""
 
 import os
+from collections.abc import Collection
 from datetime import timedelta
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import and_, bindparam, delete, insert, or_, select, true, update
 
+from agentcore.domain.busy_reach import BusyReach
 from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.scope import Scope
 from agentcore.stores.protocols import BusyHolder
 from agentcore.stores.sql.processes import is_gone, machine, process_mark
 from agentcore.stores.sql.schema import busy_holders
 from agentcore.stores.sql.transaction import Transaction
 
 _HOLDERS = busy_holders.c
-_UNEXPIRED = (
-    select(busy_holders).where(_HOLDERS.expires_at > bindparam("now")).order_by(_HOLDERS.since, _HOLDERS.holder)
+_NOBODY_SAID = ("", "", "")
+"""The parts of no scope: that of a turn of which nobody said whose it is."""
+_IN_WORKSPACE = _HOLDERS.workspace.in_(["", bindparam("workspace")])
+_REACHES = {
+    BusyReach.SCOPE: and_(
+        _IN_WORKSPACE,
+        or_(
+            _HOLDERS.workspace == "",
+            and_(_HOLDERS.observer == bindparam("observer"), _HOLDERS.observed == bindparam("observed")),
+        ),
+    ),
+    BusyReach.WORKSPACE: _IN_WORKSPACE,
+    BusyReach.ALL: true(),
+}
+_UNEXPIRED = {
+    reach: select(busy_holders)
+    .where(_HOLDERS.expires_at > bindparam("now"), _HOLDERS.holder != bindparam("besides"), condition)
+    .order_by(_HOLDERS.since, _HOLDERS.holder, _HOLDERS.workspace, _HOLDERS.observer, _HOLDERS.observed)
+    for reach, condition in _REACHES.items()
+}
+_MINE = and_(
+    _HOLDERS.workspace == bindparam("b_workspace"),
+    _HOLDERS.observer == bindparam("b_observer"),
+    _HOLDERS.observed == bindparam("b_observed"),
+    _HOLDERS.holder == bindparam("b_holder"),
 )
-_UNEXPIRED_BESIDES = _UNEXPIRED.where(_HOLDERS.holder != bindparam("besides"))
 
 
 class SqlBusyStore:
@@ -25,10 +50,14 @@ class SqlBusyStore:
         self._transaction = transaction
         self._connection = transaction.connection
 
-    def holders(self, *, besides: str | None = None) -> list[BusyHolder]:
-        """Return who serves a person now, the longest first."""
-        statement = _UNEXPIRED if besides is None else _UNEXPIRED_BESIDES
-        given = {"now": to_micros(self._transaction.now), "besides": besides}
+    def holders(self, *, besides: str | None = None, reach: BusyReach = BusyReach.ALL) -> list[BusyHolder]:
+        """Return who serves a person now that holds back the dreams of the view's scope, the longest first."""
+        scope = self._transaction.scope
+        given = {"now": to_micros(self._transaction.now), "besides": besides or ""}
+        if reach is not BusyReach.ALL:
+            given |= {"workspace": scope.workspace}
+        if reach is BusyReach.SCOPE:
+            given |= {"observer": scope.observer, "observed": scope.observed}
         return [
             BusyHolder(
                 holder=row.holder,
@@ -36,29 +65,45 @@ class SqlBusyStore:
                 pid=row.pid,
                 since=from_micros(row.since),
                 expires_at=from_micros(row.expires_at),
+                scope=Scope(row.workspace, row.observer, row.observed) if row.workspace else None,
             )
-            for row in self._connection.execute(statement, given)
+            for row in self._connection.execute(_UNEXPIRED[reach], given)
             if not is_gone(row.host, row.pid, row.process_started)
         ]
 
-    def announce(self, holder: str, *, duration: timedelta) -> None:
-        """Count as serving a person for *duration* from now; rows that expired are swept away."""
+    def announce(self, holder: str, *, duration: timedelta, scopes: Collection[Scope | None] = (None,)) -> None:
+        """Count as serving people of *scopes* for *duration* from now; rows that expired are swept away."""
         now = self._transaction.now
-        expires_at = to_micros(now + duration)
         self._connection.execute(delete(busy_holders).where(_HOLDERS.expires_at <= to_micros(now)))
-        renewal = update(busy_holders).where(_HOLDERS.holder == holder).values(expires_at=expires_at)
-        if self._connection.execute(renewal).rowcount:
-            return
-        row = {
+        mine = {
             "holder": holder,
             "host": machine(),
             "pid": os.getpid(),
             "process_started": process_mark(os.getpid()),
             "since": to_micros(now),
-            "expires_at": expires_at,
+            "expires_at": to_micros(now + duration),
         }
-        self._connection.execute(insert(busy_holders).values(row))
+        standing = select(_HOLDERS.workspace, _HOLDERS.observer, _HOLDERS.observed).where(_HOLDERS.holder == holder)
+        known = {tuple(row) for row in self._connection.execute(standing)}
+        renewed = [_named(holder, scope) for scope in scopes if tuple(_parts(scope).values()) in known]
+        new = [mine | _parts(scope) for scope in scopes if tuple(_parts(scope).values()) not in known]
+        if renewed:
+            self._connection.execute(update(busy_holders).where(_MINE).values(expires_at=mine["expires_at"]), renewed)
+        if new:
+            self._connection.execute(insert(busy_holders), new)
 
-    def withdraw(self, holder: str) -> None:
-        """No longer count; nothing happens if it did not."""
-        self._connection.execute(delete(busy_holders).where(_HOLDERS.holder == holder))
+    def withdraw(self, holder: str, *, scopes: Collection[Scope | None] | None = None) -> None:
+        """No longer count as serving people of *scopes*, of any if None; nothing happens if it did not."""
+        if scopes is None:
+            self._connection.execute(delete(busy_holders).where(_HOLDERS.holder == holder))
+        elif scopes:
+            self._connection.execute(delete(busy_holders).where(_MINE), [_named(holder, scope) for scope in scopes])
+
+
+def _named(holder: str, scope: Scope | None) -> dict[str, str]:
+    return {"b_holder": holder, **{f"b_{name}": part for name, part in _parts(scope).items()}}
+
+
+def _parts(scope: Scope | None) -> dict[str, str]:
+    parts = _NOBODY_SAID if scope is None else (scope.workspace, scope.observer, scope.observed)
+    return dict(zip(("workspace", "observer", "observed"), parts, strict=True))

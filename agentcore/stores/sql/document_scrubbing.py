@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import insert, or_, select, update
 
 from agentcore.domain.instants import to_micros
-from agentcore.domain.text import fold_key
+from agentcore.domain.text import fold_key, without_hidden
 from agentcore.stores.sql.conditions import contains
 from agentcore.stores.sql.schema import documents, journal, outbox, promotions
 from agentcore.stores.sql.transaction import Transaction, chunks
@@ -31,7 +31,7 @@ def scrub_documents(transaction: Transaction, gone: Mapping[str, str], telling: 
             that it was made from.
         telling: Texts long enough to be searched for; a line that holds one goes.
     """
-    keys = {fold_key(text) for text in gone.values()}
+    keys = {fold_key(form) for text in gone.values() for form in (text, without_hidden(text))}
     mine = documents.c.scope_id == transaction.scope_id
     for row in transaction.connection.execute(select(documents).where(mine)).all():
         kept = _without(row.content, gone.keys(), keys, telling)

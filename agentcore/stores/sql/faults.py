@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 
+import orjson
 from sqlalchemy.exc import DBAPIError
 
 from agentcore.errors import StorageCorruptError, StorageUnavailableError
@@ -24,15 +25,20 @@ _PROBLEMS = {
     sqlite3.SQLITE_IOERR: _BROKEN_DISK,
 }
 _CORRUPT = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_UNDECODABLE = "Could not decode to UTF-8"
+"""What Python's driver says, without a code, of a text that is none."""
 _PRIMARY = 0xFF
 """SQLite keeps the primary code in the lowest byte of the extended one."""
 
 
 @contextmanager
 def storage_faults(path: str) -> Generator[None]:
-    """Translate what the driver raises about *path*; programming errors pass unchanged."""
+    """Translate what the driver raises about *path*, and what a damaged row is; programming errors pass unchanged."""
     try:
         yield
+    except orjson.JSONDecodeError as error:
+        # Only the storage writes the JSON in its columns.
+        raise StorageCorruptError(path=path) from error
     except DBAPIError as error:
         _translate(error.orig, path)
         raise
@@ -46,5 +52,5 @@ def _translate(error: BaseException | None, path: str) -> None:
     if code in _PROBLEMS:
         problem, remedy = _PROBLEMS[code]
         raise StorageUnavailableError(path=path, problem=problem, remedy=remedy) from error
-    if code in _CORRUPT:
+    if code in _CORRUPT or (isinstance(error, sqlite3.OperationalError) and _UNDECODABLE in str(error)):
         raise StorageCorruptError(path=path) from error

@@ -17,6 +17,7 @@ from agentcore.stores.sql.entry_rows import index_text
 from agentcore.stores.sql.prepared import Prepared
 from agentcore.stores.sql.schema import change_feed, entries, skills, turns
 from agentcore.stores.sql.transaction import Transaction, of_my_scope
+from agentcore.stores.sql.withheld import IS_WITHHELD
 
 Row = TypeVar("Row")
 
@@ -38,7 +39,7 @@ class Followed(Generic[Row]):
     """
 
     table: Table
-    columns: tuple[Column[Any], ...]
+    columns: tuple[ColumnElement[Any], ...]
     live: ColumnElement[bool]
     removed: Column[Any]
     row: Callable[[Sequence[Any]], Row]
@@ -57,9 +58,9 @@ def _facet_row(row: Sequence[Any]) -> FacetRow:
 
 
 def _turn_row(row: Sequence[Any]) -> TurnRow:
-    key, session_id, speaker, content, occurred_at, role, generated, _ = row
-    was_said = role != _PROMPT and not generated
-    return TurnRow(key, session_id, spoken_line(speaker, content, from_micros(occurred_at)), occurred_at, was_said)
+    key, session_id, speaker, content, occurred_at, role, generated, is_withheld, _ = row
+    is_told = role != _PROMPT and not generated and not is_withheld
+    return TurnRow(key, session_id, spoken_line(speaker, content, from_micros(occurred_at)), occurred_at, is_told)
 
 
 def _skill_row(row: Sequence[Any]) -> SkillRow:
@@ -105,8 +106,9 @@ TURNS: Final = Followed(
         turns.c.occurred_at,
         turns.c.role,
         turns.c.generated,
+        IS_WITHHELD.label("is_withheld"),
     ),
-    (turns.c.role != _PROMPT) & (turns.c.generated == false()),
+    (turns.c.role != _PROMPT) & (turns.c.generated == false()) & ~IS_WITHHELD,
     change_feed.c.removed_turns,
     _turn_row,
 )

@@ -1,26 +1,31 @@
 """A person's `forget`: the text is gone from every table, and a salted hash keeps it from coming back.
 
 What was derived from the text alone goes with it. A merge that also holds other sources goes too, and the sources it
-took the place of are brought back first.
+took the place of are brought back first. Turns that say it are withheld.
 """
 
 import dataclasses
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
 
-from sqlalchemy import insert, select
+from sqlalchemy import Select, delete, func, insert, select
 
 from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
-from agentcore.domain.text import fold_key
+from agentcore.domain.text import fold_key, normalise
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.protocols import Forgotten
+from agentcore.stores.protocols import Forgotten, Withheld
 from agentcore.stores.sql.entry_store import SqlEntryStore
-from agentcore.stores.sql.imports import SALT_SETTING, SqlForgottenReader, fingerprint
-from agentcore.stores.sql.schema import entries, forgotten
+from agentcore.stores.sql.imports import SALT_SETTING, fingerprint
+from agentcore.stores.sql.schema import entries, forgotten, turns
 from agentcore.stores.sql.scrubbing import scrub
 from agentcore.stores.sql.settings_store import SqlSettingsStore
 from agentcore.stores.sql.transaction import Transaction, chunks
+from agentcore.stores.sql.withheld import SqlWithheldStore
+
+_MOST_COMPOSED: Final = 3
+"""Characters into which case folding takes one apart at most."""
 
 
 def forget(transaction: Transaction, entry_id: str) -> Forgotten:
@@ -36,11 +41,32 @@ def forget(transaction: Transaction, entry_id: str) -> Forgotten:
     doomed = _doomed(transaction, store, entry)
     spared = _spared(store, doomed)
     store.replace([(source, _revived(source)) for source in spared])
-    _remember_hashes(transaction, doomed)
-    scrub(transaction, {gone.id: gone.content for gone in doomed.values()})
+    unsaid = _unsaid(transaction, doomed)
+    _remember_hashes(transaction, unsaid)
+    withheld = _withhold_forgotten(transaction, entry, doomed, unsaid.values())
+    scrub(transaction, {gone.id: gone.content for gone in doomed.values()}, withheld)
     store.delete(doomed)
     transaction.forgot = True
-    return Forgotten(removed=tuple(sorted(doomed)), restored=tuple(source.id for source in spared))
+    return Forgotten(removed=tuple(sorted(doomed)), restored=tuple(source.id for source in spared), withheld=withheld)
+
+
+def withhold(transaction: Transaction, entry_id: str) -> tuple[str, ...]:
+    """Withhold what an entry that is set aside cites, with what it took the place of, and turns of equal text.
+
+    Raises:
+        UnknownRecordError: there is no such entry.
+    """
+    store = SqlEntryStore(transaction)
+    entry = store.get(entry_id)
+    if entry is None:
+        raise UnknownRecordError(kind="entry", value=entry_id)
+    told, ahead = {entry.id: entry}, [entry]
+    while ahead:
+        named = [ref.id for one in ahead for ref in one.sources if ref.kind is SourceKind.ENTRY]
+        ahead = [one for one in store.get_many(named) if one.id not in told and one.successor in told]
+        told.update((one.id, one) for one in ahead)
+    SqlWithheldStore(transaction).add([Withheld(SourceKind.ENTRY, entry.id, entry.id)])
+    return _withhold(transaction, entry, _cited(told.values()), [entry.content])
 
 
 def _doomed(transaction: Transaction, store: SqlEntryStore, entry: MemoryEntry) -> dict[str, MemoryEntry]:
@@ -70,21 +96,75 @@ def _revived(entry: MemoryEntry) -> MemoryEntry:
     return dataclasses.replace(entry, status=Status.ACTIVE, status_reason=None, successor=None, status_at=None)
 
 
-def _remember_hashes(transaction: Transaction, doomed: Mapping[str, MemoryEntry]) -> None:
+def _unsaid(transaction: Transaction, doomed: Mapping[str, MemoryEntry]) -> dict[str, str]:
+    """Return the texts that no entry says any longer, by fold key."""
+    texts = {fold_key(gone.content): gone.content for gone in doomed.values()}
+    said = _still_said(transaction, doomed)
+    return {key: text for key, text in texts.items() if key not in said}
+
+
+def _withhold_forgotten(
+    transaction: Transaction, entry: MemoryEntry, doomed: Mapping[str, MemoryEntry], texts: Iterable[str]
+) -> tuple[str, ...]:
+    """Withhold the turns that forgotten entries cite, and those of equal text; return their ids, sorted.
+
+    A turn that only a derived entry cites stays if another entry rests on it too: that one says something else.
+
+    Args:
+        transaction: The forget's own, before the entries are deleted.
+        entry: What a person asked to forget.
+        doomed: All that goes with it.
+        texts: What none of them may say any longer.
+    """
+    key = fold_key(entry.content)
+    asked = _cited(one for one in doomed.values() if fold_key(one.content) == key)
+    derived = _cited(doomed.values()) - asked
+    beside = SqlEntryStore(transaction).derived_from(SourceKind.TURN.value, *sorted(derived)) if derived else []
+    derived -= _cited(one for one in beside if one.id not in doomed)
+    return _withhold(transaction, entry, asked | derived, texts)
+
+
+def _withhold(
+    transaction: Transaction, entry: MemoryEntry, cited: Collection[str], texts: Iterable[str]
+) -> tuple[str, ...]:
+    named = sorted({*cited, *_saying(transaction, {normalise(text) for text in texts})})
+    SqlWithheldStore(transaction).add([Withheld(SourceKind.TURN, turn_id, entry.id) for turn_id in named])
+    return tuple(named)
+
+
+def _cited(entries: Iterable[MemoryEntry]) -> set[str]:
+    return {ref.id for entry in entries for ref in entry.sources if ref.kind is SourceKind.TURN}
+
+
+def _saying(transaction: Transaction, wanted: Collection[str]) -> set[str]:
+    """Return the ids of turns whose normalised text is one of *wanted*."""
+    if not wanted:
+        return set()
+    shortest = min(map(len, wanted)) // _MOST_COMPOSED
+    said: Select[tuple[str, str]] = select(turns.c.id, turns.c.content).where(
+        turns.c.scope_id == transaction.scope_id, func.length(turns.c.content) >= shortest
+    )
+    rows: Iterable[Sequence[str]] = transaction.connection.execute(said)
+    return {turn_id for turn_id, content in rows if normalise(content) in wanted}
+
+
+def _remember_hashes(transaction: Transaction, unsaid: Collection[str]) -> None:
     settings = SqlSettingsStore(transaction)
     salt = settings.get(SALT_SETTING)
     if salt is None:
         salt = secrets.token_hex(32)
         settings.put(SALT_SETTING, salt)
-    keys = {fold_key(gone.content) for gone in doomed.values()} - _still_said(transaction, doomed)
-    known = SqlForgottenReader(transaction).contains(keys)
+    fingerprints = [fingerprint(salt, key) for key in sorted(unsaid)]
+    for chunk in chunks(fingerprints):
+        mine = (forgotten.c.scope_id == transaction.scope_id) & forgotten.c.fingerprint.in_(chunk)
+        transaction.connection.execute(delete(forgotten).where(mine))
     rows = [
         {
             "scope_id": transaction.scope_id,
-            "fingerprint": fingerprint(salt, key),
+            "fingerprint": one,
             "forgotten_at": to_micros(transaction.now),
         }
-        for key in sorted(keys - known)
+        for one in fingerprints
     ]
     if rows:
         transaction.connection.execute(insert(forgotten), rows)

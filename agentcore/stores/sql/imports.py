@@ -2,15 +2,30 @@
 
 import hashlib
 from collections.abc import Collection, Mapping
+from datetime import datetime
 
-from sqlalchemy import insert, select
+from sqlalchemy import bindparam, insert, select
 
+from agentcore.domain.instants import from_micros
+from agentcore.domain.memory import SourceKind
 from agentcore.domain.records import RecordKind
-from agentcore.stores.sql.schema import forgotten, imports
+from agentcore.stores.sql.conditions import is_retired
+from agentcore.stores.sql.schema import entries, forgotten, imports, withheld
 from agentcore.stores.sql.settings_store import SqlSettingsStore
-from agentcore.stores.sql.transaction import Transaction, chunks
+from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
 
 SALT_SETTING = "forget.salt"
+
+_SET_ASIDE = (
+    select(entries.c.fold_key, withheld.c.withheld_at)
+    .join_from(entries, withheld, (withheld.c.scope_id == entries.c.scope_id) & (withheld.c.record_id == entries.c.id))
+    .where(
+        of_my_scope(entries),
+        is_retired(entries.c.status),
+        withheld.c.kind == SourceKind.ENTRY.value,
+        entries.c.fold_key.in_(bindparam("among", expanding=True)),
+    )
+)
 
 
 class SqlImportLedger:
@@ -48,17 +63,28 @@ class SqlForgottenReader:
 
     def contains(self, fold_keys: Collection[str]) -> set[str]:
         """Return those of *fold_keys* that were forgotten."""
+        return set(self._forgotten(fold_keys))
+
+    def since(self, fold_keys: Collection[str]) -> dict[str, datetime]:
+        """Return when those of *fold_keys* that were forgotten, or set aside by an agent, last were: later is new."""
+        found = self._forgotten(fold_keys)
+        for chunk in chunks(sorted(set(fold_keys))):
+            for key, at in self._transaction.execute(_SET_ASIDE, among=chunk):
+                found[key] = max(at, found.get(key, at))
+        return {key: from_micros(at) for key, at in found.items()}
+
+    def _forgotten(self, fold_keys: Collection[str]) -> dict[str, int]:
         salt = SqlSettingsStore(self._transaction).get(SALT_SETTING)
         if salt is None:
-            return set()
+            return {}
         by_fingerprint = {fingerprint(salt, fold_key): fold_key for fold_key in fold_keys}
-        found: set[str] = set()
+        found: dict[str, int] = {}
         for chunk in chunks(sorted(by_fingerprint)):
-            statement = select(forgotten.c.fingerprint).where(
+            statement = select(forgotten.c.fingerprint, forgotten.c.forgotten_at).where(
                 forgotten.c.scope_id == self._transaction.scope_id,
                 forgotten.c.fingerprint.in_(chunk),
             )
-            found.update(by_fingerprint[item] for item in self._transaction.connection.execute(statement).scalars())
+            found.update((by_fingerprint[item], at) for item, at in self._transaction.connection.execute(statement))
         return found
 
 

@@ -31,14 +31,15 @@ def drop_refused_texts(transaction: Transaction, cited: Collection[str], texts: 
         transaction.connection.execute(delete(refused_texts).where(refused_texts.c.pk.in_(chunk)))
 
 
-def forget_refused_texts(transaction: Transaction, gone: Mapping[str, str]) -> None:
+def forget_refused_texts(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collection[str] = ()) -> None:
     """Remove the refused texts that hold forgotten texts, or cite forgotten entries or what these were made of.
 
     Args:
         transaction: The forget's own, before the entries are deleted.
         gone: Texts by entry id.
+        turn_ids: Turns that are withheld.
     """
-    cited = set(gone)
+    cited = {*gone, *turn_ids}
     for chunk in chunks(sorted(gone)):
         made = select(entry_sources.c.source_id).join(entries, entries.c.pk == entry_sources.c.entry_pk)
         mine = made.where(entries.c.scope_id == transaction.scope_id, entries.c.id.in_(chunk))

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 import orjson
 from sqlalchemy import Column, ColumnElement, Table, delete, func, or_, select, update
 
+from agentcore.domain.text import without_hidden
 from agentcore.stores.sql.conditions import contains
 from agentcore.stores.sql.document_scrubbing import cited, document_rows, forget_promotions, scrub_documents
 from agentcore.stores.sql.refused_texts import forget_refused_texts
@@ -47,14 +48,21 @@ _PROPOSALS = (proposals.c.changes, proposals.c.marks)
 _IMAGES = (journal.c.before, journal.c.after)
 
 
-def scrub(transaction: Transaction, gone: Mapping[str, str]) -> None:
+def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collection[str] = ()) -> None:
     """Clear the bookkeeping of one scope of forgotten entries, before they are deleted.
 
     Args:
         transaction: The forget's own.
         gone: Texts by entry id.
+        turn_ids: Turns that are withheld: what waits to be learnt from them is not learnt.
     """
-    _scrub_rows(transaction, _journal_rows(transaction, gone))
+    _scrub_rows(transaction, _journal_rows(transaction, gone) | _lost_rows(transaction, turn_ids))
+    for chunk in chunks(sorted(turn_ids), _MENTIONS):
+        _forget_answers(transaction, _mentions((model_calls.c.record_ids,), [_json(turn_id) for turn_id in chunk]))
+        named = [_reference(turn_id, "turn") for turn_id in chunk]
+        _delete(transaction, plans, _mentions(_PLANS, named))
+        _delete(transaction, deferred, _mentions(_DEFERRED, named))
+        _forget_proposals(transaction, _mentions(_PROPOSALS, named))
     for chunk in chunks(sorted(gone), _MENTIONS):
         ids = [_json(entry_id) for entry_id in chunk]
         _forget_answers(transaction, _mentions((model_calls.c.record_ids,), ids))
@@ -64,20 +72,22 @@ def scrub(transaction: Transaction, gone: Mapping[str, str]) -> None:
         _forget_proposals(transaction, _mentions(_PROPOSALS, named))
         _delete(transaction, settled_clusters, _mentions((settled_clusters.c.record_ids,), ids))
         _delete(transaction, reopened, reopened.c.record_id.in_(chunk))
-    telling = sorted({text for text in gone.values() if _is_telling(text)})
-    forget_refused_texts(transaction, gone)
+    forget_refused_texts(transaction, gone, turn_ids)
+    # A document holds a text without the characters that nobody sees.
+    forms = {form for text in gone.values() for form in (text, without_hidden(text))}
+    telling = sorted(filter(_is_telling, forms))
     scrub_documents(transaction, gone, telling)
     forget_promotions(transaction, gone)
     told = [*(_json(text)[1:-1] for text in telling), *map(cited, gone)]
     _scrub_rows(transaction, document_rows(transaction, told))
     for text in telling:
-        forms = {text, _json(text)[1:-1]}
-        _forget_answers(transaction, _mentions(_ANSWERS, forms))
-        _delete(transaction, plans, _mentions(_PLANS, forms))
-        _delete(transaction, deferred, _mentions(_DEFERRED, forms))
-        _forget_proposals(transaction, _mentions(_PROPOSALS, forms))
+        written = {text, _json(text)[1:-1]}
+        _forget_answers(transaction, _mentions(_ANSWERS, written))
+        _delete(transaction, plans, _mentions(_PLANS, written))
+        _delete(transaction, deferred, _mentions(_DEFERRED, written))
+        _forget_proposals(transaction, _mentions(_PROPOSALS, written))
         for column in _QUOTING:
-            for form in forms:
+            for form in written:
                 _replace(transaction, column, form)
 
 
@@ -102,6 +112,17 @@ def _journal_rows(transaction: Transaction, gone: Mapping[str, str]) -> set[int]
         chased |= lost
         needles = set(map(_reference, lost))
     return found
+
+
+def _lost_rows(transaction: Transaction, turn_ids: Collection[str]) -> set[int]:
+    """Return journal rows about entries that cited these turns and are no more: no redo brings them back."""
+    mine = select(journal.c.pk, journal.c.record_id).where(journal.c.scope_id == transaction.scope_id)
+    found: dict[int, str] = {}
+    for chunk in chunks(sorted(turn_ids), _MENTIONS):
+        citing = _mentions(_IMAGES, [_reference(turn_id, "turn") for turn_id in chunk])
+        found |= {row.pk: row.record_id for row in transaction.connection.execute(mine.where(citing))}
+    existing = _existing(transaction, set(found.values()))
+    return {pk for pk, record_id in found.items() if record_id not in existing}
 
 
 def _existing(transaction: Transaction, ids: Collection[str]) -> set[str]:
@@ -160,5 +181,5 @@ def _json(text: str) -> str:
     return orjson.dumps(text).decode()
 
 
-def _reference(entry_id: str) -> str:
-    return f'"entry:{entry_id}"'
+def _reference(record_id: str, kind: str = "entry") -> str:
+    return f'"{kind}:{record_id}"'

@@ -132,12 +132,14 @@ class SqlSkillStore:
         (position,) = self._transaction.new_positions(1)
         row = _ROWS.write(self._transaction, skill) | self._counters(version=1) | {"position": position}
         self._transaction.insert_new(skills, "skill", [row])
+        self._transaction.note_activity()
 
     def replace(self, before: Skill, after: Skill) -> None:
         """Write *after* over *before*; StaleVersionError if the stored version is another than *before*'s."""
         row = _ROWS.write(self._transaction, after) | self._counters(version=before.version + 1)
         if self._is_renewed(before, after):
             (row["position"],) = self._transaction.next_positions(1)
+            self._transaction.note_activity()
         statement = update(skills).where(self._mine, skills.c.id == before.id, skills.c.version == before.version)
         try:
             written = self._transaction.execute_whole(statement, [row])

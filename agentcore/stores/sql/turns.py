@@ -16,6 +16,7 @@ from agentcore.stores.sql.refused_texts import drop_refused_texts
 from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.switches import ALL_OF_THEM, any_counts, learnable
 from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, of_my_scope
+from agentcore.stores.sql.withheld import IS_WITHHELD, learnable_turns
 
 S = TypeVar("S", bound=Select[*tuple[Any, ...]])
 
@@ -23,7 +24,8 @@ _ROWS = RecordRows(Turn, turns)
 _USER = "user"
 _ALL = 2**31 - 1
 """More turns than a session has."""
-_UNREAD = turns.c.consumed_at.is_(None)
+_EMPTY = turns.c.consumed_at.is_(None)
+_UNREAD = _EMPTY & ~IS_WITHHELD
 _MINE = of_my_scope(turns)
 _AMONG = turns.c.id.in_(bindparam("among", expanding=True))
 _PAST = turns.c.position > bindparam("after")
@@ -44,7 +46,7 @@ _COUNT = select(func.count()).select_from(turns).where(_MINE)
 _COUNT_UNREAD = _COUNT.where(_UNREAD)
 _COUNT_PAST = _COUNT_UNREAD.where(_PAST)
 _COUNT_AGAIN = _COUNT_UNREAD.where(_REOPENED)
-_CONSUMED_FIRST: tuple[ColumnElement[Any], ...] = (turns.c.consumed_at.is_(None), turns.c.recorded_at, turns.c.pk)
+_CONSUMED_FIRST: tuple[ColumnElement[Any], ...] = (_UNREAD, turns.c.recorded_at, turns.c.pk)
 
 
 class SqlTurnStore:
@@ -53,7 +55,13 @@ class SqlTurnStore:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._connection = transaction.connection
-        self._learnable = learnable(transaction, turns)
+        self._learnable = self._learnt_from()
+
+    def _learnt_from(self) -> ColumnElement[bool]:
+        switched_on, told = learnable(self._transaction, turns), None
+        if self._transaction.learnable_only:
+            told = learnable_turns(self._transaction)
+        return switched_on if told is None else and_(switched_on, told)
 
     @property
     def _mine(self) -> ColumnElement[bool]:
@@ -209,7 +217,7 @@ class SqlTurnStore:
 
     def mark_consumed(self, turn_ids: Collection[str], at: datetime) -> int:
         """Set `consumed_at` where it is empty; return how many were set."""
-        return self._mark(turn_ids, _UNREAD, to_micros(at))
+        return self._mark(turn_ids, _EMPTY, to_micros(at))
 
     def mark_unread(self, turn_ids: Collection[str]) -> int:
         """Empty `consumed_at`, which an undo does; return how many were emptied."""

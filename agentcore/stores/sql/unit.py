@@ -19,7 +19,7 @@ from agentcore.stores.sql.busy import SqlBusyStore
 from agentcore.stores.sql.documents import DOCUMENTS, SqlDocumentStore
 from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entry
 from agentcore.stores.sql.entry_store import SqlEntryStore
-from agentcore.stores.sql.forgetting import forget
+from agentcore.stores.sql.forgetting import forget, withhold
 from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger
 from agentcore.stores.sql.leases import SqlLeaseStore
 from agentcore.stores.sql.recall_hits import SqlRecallHitStore
@@ -32,6 +32,7 @@ from agentcore.stores.sql.switches import SqlSwitchStore
 from agentcore.stores.sql.transaction import Transaction, of_my_scope
 from agentcore.stores.sql.turns import SqlTurnStore
 from agentcore.stores.sql.vectors import SqlVectorStore
+from agentcore.stores.sql.withheld import SqlWithheldStore
 
 _ENTRIES = select(*RECORD_COLUMNS).where(of_my_scope(entries)).order_by(entries.c.id)
 _TURNS = RecordRows(Turn, turns)
@@ -153,6 +154,15 @@ class SqlUnit:
     def learnable(self) -> "SqlUnit":
         """The same view without turns and signals that nothing is to be learnt from."""
         return SqlUnit(replace(self.transaction, learnable_only=True))
+
+    @property
+    def withheld(self) -> SqlWithheldStore:
+        """What is told to nobody since a person asked to forget what it says."""
+        return SqlWithheldStore(self.transaction)
+
+    def withhold(self, entry_id: str) -> tuple[str, ...]:
+        """Withhold the turns that an entry cites and those of equal text; return their ids."""
+        return withhold(self.transaction, entry_id)
 
     def forget(self, entry_id: str) -> Forgotten:
         """Remove an entry, its equal texts and what was derived from it alone, and scrub every copy of the text."""

@@ -1,7 +1,10 @@
 """Who serves people."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
+from agentcore.domain.busy_reach import BusyReach
+from agentcore.domain.scope import Scope
 from agentcore.stores.protocols import BusyHolder, Storage
 from agentcore.testing.clock import ManualClock
 from agentcore.testing.contracts.expectations import expect_equal
@@ -56,8 +59,28 @@ class BusyContract:
                 clock.advance(timedelta(seconds=1))
         expect_equal([found.holder for found in await _holders(storage)], ["c", "a", "b"])
 
+    async def test_who_serves_a_scope_holds_back_that_scope_and_as_far_as_it_is_asked_for(
+        self, storage: Storage, clock: ManualClock
+    ) -> None:
+        """Who named no scope holds back all; each scope is announced, renewed and withdrawn for itself."""
+        neighbour = Scope(SCOPE.workspace, SCOPE.observer, "a neighbour")
+        await _announce(storage, "one", [SCOPE, neighbour])
+        await _announce(storage, "two", [Scope("elsewhere", SCOPE.observer, SCOPE.observed)])
+        expect_equal(await _served(storage, BusyReach.SCOPE), [("one", SCOPE)])
+        expect_equal(await _served(storage, BusyReach.WORKSPACE), [("one", neighbour), ("one", SCOPE)])
+        expect_equal(len(await _served(storage, BusyReach.ALL)), 3)
+        await _announce(storage, "three", [None])
+        expect_equal(await _served(storage, BusyReach.SCOPE), [("one", SCOPE), ("three", None)])
+        clock.advance(_MINUTE / 2)
+        await _announce(storage, "one", [SCOPE])
+        clock.advance(_MINUTE / 2)
+        expect_equal([found[1] for found in await _served(storage, BusyReach.ALL)], [SCOPE])
+        await _announce(storage, "one", [neighbour])
+        await storage.write(SCOPE, lambda unit: unit.busy.withdraw("one", scopes=[SCOPE]))
+        expect_equal([found[1] for found in await _served(storage, BusyReach.ALL)], [neighbour])
+
     async def test_every_scope_sees_who_serves_and_none_changes_by_it(self, storage: Storage) -> None:
-        """All scopes share the model; a scope in which one announced holds nothing for that."""
+        """Nobody said whose person it is; a scope in which one announced holds nothing for that."""
         await storage.write(SCOPE, lambda unit: unit.busy.announce("one", duration=_MINUTE))
         found = await storage.read(OTHER_SCOPE, lambda view: (view.busy.holders(), view.revision))
         expect_equal(([holder.holder for holder in found[0]], found[1]), (["one"], 0))
@@ -67,8 +90,13 @@ class BusyContract:
         expect_equal(await storage.scopes(), [])
 
 
-async def _announce(storage: Storage, holder: str) -> None:
-    await storage.write(SCOPE, lambda unit: unit.busy.announce(holder, duration=_MINUTE))
+async def _announce(storage: Storage, holder: str, scopes: Sequence[Scope | None] = (None,)) -> None:
+    await storage.write(SCOPE, lambda unit: unit.busy.announce(holder, duration=_MINUTE, scopes=scopes))
+
+
+async def _served(storage: Storage, reach: BusyReach) -> list[tuple[str, Scope | None]]:
+    found = await storage.read(SCOPE, lambda view: view.busy.holders(reach=reach))
+    return [(holder.holder, holder.scope) for holder in found]
 
 
 async def _withdraw(storage: Storage, holder: str) -> None:

@@ -1,14 +1,16 @@
 """Forgetting: an entry, what was made of it alone, and the way back of the rest."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status
 from agentcore.domain.text import fold_key
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.protocols import FeedPosition, Origin, Storage
+from agentcore.stores.protocols import FeedPosition, Origin, Storage, Withheld
 from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
-from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, an_entry
+from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, a_turn, an_entry
 
 
 class ForgetContract:
@@ -120,10 +122,57 @@ class ForgetContract:
         expect_equal(sorted(row.text.split()[1] for row in start.rows), ["m."])
         expect_equal({row.key for row in start.rows} & set(page.removed), {row.key for row in start.rows})
 
+    async def test_turns_that_say_it_are_withheld(self, storage: Storage) -> None:
+        """Those that it cites and those of equal text, old ones alone; they stay in the log."""
+        await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("t1", content="I have a cough")]))
+        await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("t2", content="ana is  ill"), a_turn("t3")]))
+        start = await storage.read(SCOPE, lambda view: view.turns.changes_since(FeedPosition(), limit=9))
+        cited = (SourceRef(SourceKind.TURN, "t1"),)
+        await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a", "Ana is ill.", sources=cited)]))
+        done = await storage.write(SCOPE, lambda unit: unit.forget("a"))
+        expect_equal(done.withheld, ("t1", "t2"))
+        await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("t4", content="Ana is ill.")]))
+        everybody = ["t1", "t2", "t3", "t4"]
+        expect_equal(await storage.read(SCOPE, lambda view: view.withheld.turns(everybody)), {"t1", "t2"})
+        expect_equal(await storage.read(OTHER_SCOPE, lambda view: view.withheld.turns(everybody)), set())
+        expect_equal(await storage.read(SCOPE, lambda view: _ids(view.turns.get_many(everybody))), everybody)
+        expect_equal(
+            await storage.read(SCOPE, lambda view: _ids(view.learnable.turns.get_many(everybody))), ["t3", "t4"]
+        )
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.count_unread()), 2)
+        material = await storage.read(SCOPE, lambda view: view.turns.material(after=0, also=everybody, limit=9))
+        expect_equal([one.id for one in material], ["t3", "t4"])
+        page = await storage.read(SCOPE, lambda view: view.turns.changes_since(start.position, limit=9))
+        expect_equal(len(page.removed), 2)
+        anew = await storage.read(SCOPE, lambda view: view.turns.changes_since(FeedPosition(), limit=9))
+        expect_equal(len(anew.rows), 2)
+
+    async def test_an_entry_that_is_set_aside_withholds_its_turns_until_it_is_released(self, storage: Storage) -> None:
+        """Followers hear of them again."""
+        cited = (SourceRef(SourceKind.TURN, "t1"),)
+        await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("t1"), a_turn("t2")]))
+        await storage.write(SCOPE, lambda unit: unit.entries.add([_into("a", "Ana is ill.", "m", sources=cited)]))
+        expect_equal(await storage.write(SCOPE, lambda unit: unit.withhold("a")), ("t1",))
+        marks = [Withheld(SourceKind.ENTRY, "a", "a"), Withheld(SourceKind.TURN, "t1", "a")]
+        expect_equal(await storage.read(SCOPE, lambda view: view.withheld.all()), marks)
+        key = fold_key("Ana is ill.")
+        expect_equal(set(await storage.read(SCOPE, lambda view: view.forgotten.since({key, "x"}))), {key})
+        expect_equal(await storage.read(SCOPE, lambda view: view.forgotten.contains({key})), set())
+        start = await storage.read(SCOPE, lambda view: view.turns.changes_since(FeedPosition(), limit=9))
+        await storage.write(SCOPE, lambda unit: unit.withheld.release("a"))
+        expect_equal(await storage.read(SCOPE, lambda view: view.withheld.all()), [])
+        page = await storage.read(SCOPE, lambda view: view.turns.changes_since(start.position, limit=9))
+        expect_equal([row.live for row in page.rows], [True])
+        await expect_error(UnknownRecordError, storage.write(SCOPE, lambda unit: unit.withhold("nobody")))
+
     async def test_an_unknown_entry_cannot_be_forgotten(self, storage: Storage) -> None:
         """Nor can that of another scope."""
         await storage.write(OTHER_SCOPE, lambda unit: unit.entries.add([an_entry("a", scope=OTHER_SCOPE)]))
         await expect_error(UnknownRecordError, storage.write(SCOPE, lambda unit: unit.forget("a")))
+
+
+def _ids(turns: Sequence[Turn]) -> list[str]:
+    return [turn.id for turn in turns]
 
 
 def _refs(*ids: str) -> tuple[SourceRef, ...]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import UnitOfWork
+from dream.cycle.boundary import scope_boundary
 from dream.cycle.scheduling.booking import ManualBooking, refuse_switched_off
-from dream.cycle.scheduling.planning import Planner, Surroundings
+from dream.cycle.scheduling.planning import Planner, surroundings
 from dream.cycle.scheduling.standing import Standing, read_standing
 from dream.cycle.scheduling.work import Backlog
 from dream.domain.reasons import Deferral
@@ -53,7 +54,8 @@ class Desk:
                 refuse_switched_off(found)
             except NotAdmittedError as error:
                 return Request(scope=scope, requested_at=None, reason=error.reason)
-            asked = replace(found, state=requested(state, unit.now))
+            # Due from now on: a service that goes from one timed dream to the next sees it without planning anew.
+            asked = replace(found, state=requested(state, unit.now), due_at=unit.now, reason=Reason.MANUAL)
             schedules.save([asked], options_hash=state.options_hash)
             unit.activity.notify()
             return Request(scope=scope, requested_at=unit.now, reason=None)
@@ -61,9 +63,12 @@ class Desk:
         return await self._parts.storage.write(scope, ask)
 
     async def explained(self, scope: Scope) -> Standing:
-        """Return how the next dream stands, after asking each pass what it has to do."""
-        around, work = await self._around(), await self._backlog.of(scope)
-        return await self._parts.storage.read(scope, lambda view: read_standing(view, self.planner, around, work))
+        """Return how the next dream stands, after asking each pass what it has to do.
 
-    async def _around(self) -> Surroundings:
-        return Surroundings(await self._parts.watch.sees_anyone(), self._parts.gate.serving)
+        Raises:
+            StorageError: the database failed.
+            DreamBrokenOffError: the passes could not be asked.
+        """
+        with scope_boundary(scope):
+            around, found = await surroundings(self._parts, self._options, scope), await self._backlog.of(scope)
+            return await self._parts.storage.read(scope, lambda view: read_standing(view, self.planner, around, found))

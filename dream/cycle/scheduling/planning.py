@@ -6,8 +6,11 @@ from datetime import datetime
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.instants import to_text
+from agentcore.domain.scope import Scope
+from agentcore.hosting.parts import HostParts
 from agentcore.ids import IdFactory
 from agentcore.stores.protocols import UnitOfWork
+from dream.cycle.foreground import people_before
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.options import DreamOptions
@@ -16,7 +19,7 @@ from dream.stores.schedule_facts import Terms
 from dream.stores.schedules import ANYTHING_NEW, Schedule
 from dream.triggers import Decision, Missed, PassWork, decide, settled
 from dream.triggers.machine import machine_zone
-from dream.triggers.transitions import armed, skipped
+from dream.triggers.transitions import armed, broken, skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,12 @@ class Surroundings:
 
     is_busy: bool = False
     pending_messages: int = 0
+
+
+async def surroundings(parts: HostParts, options: DreamOptions, scope: Scope) -> Surroundings:
+    """Return what the dreams of a scope see around them at this moment."""
+    is_busy = await people_before(parts, options, scope).sees_anyone()
+    return Surroundings(is_busy, parts.gate.serving(scope))
 
 
 _QUIET = Surroundings()
@@ -110,6 +119,22 @@ class Planner:
         planned, decision = self.considered(unit, found, around)
         schedules.save([planned], options_hash=terms.options_hash)
         return planned, decision
+
+    def put_off(self, unit: UnitOfWork, key: int, *, began_at: datetime, problem: str) -> None:
+        """Count a try that broke off outside its passes as failed, so that the scope backs off and no other waits.
+
+        Args:
+            unit: A transaction.
+            key: The scope's key.
+            began_at: When the try began.
+            problem: Why, in a sentence.
+        """
+        schedules = bookkeeping(unit).schedules
+        terms = self.terms
+        for found in schedules.of([key], terms):
+            state = broken(found.state, unit.now, began_at=began_at, problem=problem)
+            planned, _ = self.considered(unit, replace(found, state=state, is_running=False))
+            schedules.save([planned], options_hash=terms.options_hash)
 
     def considered(self, unit: UnitOfWork, found: Schedule, around: Surroundings = _QUIET) -> tuple[Schedule, Decision]:
         """Return a schedule as it is to be stored, and the decision about it; skipped windows are written down."""

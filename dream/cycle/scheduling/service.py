@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -11,15 +11,20 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import BackgroundService, WorkerFailure
-from agentcore.stores.protocols import ReadView, UnitOfWork
+from agentcore.stores.protocols import UnitOfWork
+from dream.cycle.boundary import scope_boundary
+from dream.cycle.edits import EditWatch
+from dream.cycle.foreground import people_before
 from dream.cycle.runner import Runner
 from dream.cycle.scheduling.booking import ScheduledBooking
-from dream.cycle.scheduling.planning import Planner, Surroundings
+from dream.cycle.scheduling.planning import Planner, Surroundings, surroundings
 from dream.cycle.scheduling.work import Backlog
 from dream.cycle.watching import Watch
 from dream.domain.report import RunReport
+from dream.errors import DreamBrokenOffError
 from dream.options import DreamOptions
 from dream.stores import bookkeeping
+from dream.stores.fleet import Fleet
 from dream.triggers import Reason
 
 LONGEST_WAIT: Final = timedelta(minutes=1)
@@ -34,16 +39,12 @@ _ANYWHERE = Scope.default()
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Due:
-    """What is to be looked at now, and when the next scope is."""
-
-    scopes: tuple[Scope, ...]
-    next_at: datetime | None
-
-
 class DreamService(BackgroundService):
     """Starts dreams by themselves, on every scope of the storage, one after the other; lives as long as the host.
+
+    Dreams that people asked for come first, then interrupted ones, then timed ones. One whose person is served
+    meanwhile holds up no other: it goes on beside them once that person's turn is over. What fails on one scope is
+    counted against that scope alone, which backs off.
 
     All that it decides by is stored, so that any number of processes may watch the same scopes, and a restart loses
     nothing. It sleeps until the next scope is due and looks for what others stored once a minute at most, or every
@@ -70,6 +71,7 @@ class DreamService(BackgroundService):
         self._news = asyncio.Event()
         self._known_hash = ""
         self._looked_at: datetime | None = None
+        self._edits = EditWatch(parts) if self._backlog.reads_documents else None
         self._fails = False
 
     def wake(self) -> None:
@@ -78,33 +80,43 @@ class DreamService(BackgroundService):
 
     async def run(self) -> None:
         """Watch until stopped."""
-        while True:
-            self._news.clear()
-            next_at = await self._look_once()
-            await self._wait(next_at)
+        try:
+            async with asyncio.TaskGroup() as under_way:
+                while True:
+                    self._news.clear()
+                    next_at = await self._look_once(under_way)
+                    await self._wait(next_at)
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
 
-    async def _look_once(self) -> datetime | None:
+    async def _look_once(self, under_way: asyncio.TaskGroup) -> datetime | None:
         """Plan what changed and run what is due; return when something is due next."""
         try:
             await self._plan()
-            due = await self._find_due()
-            for scope in due.scopes:
-                await self._attend(scope)
-            if due.scopes:
+            attended: set[int] = set()
+            for one in await self._due(Fleet.due):
+                # Whoever asked meanwhile does not wait for all that was due before.
+                for key, scope in [*await self._due(Fleet.requested), one]:
+                    if key not in attended:
+                        attended.add(key)
+                        await self._attend(key, scope, under_way)
+            if attended:
                 await self._plan_changed()
-                due = await self._find_due()
+            next_at = await self._parts.storage.read(_ANYWHERE, lambda view: bookkeeping(view).fleet.next_due())
         except StorageError as error:
             if not self._fails:
                 _log.warning("schedule_unknown", extra={"error": type(error).__name__})
             self._fails = True
             return None
         self._fails = False
-        return due.next_at
+        return next_at
 
     async def _plan(self) -> None:
         """Work out the due times of all that changed, a few at a time."""
         now, before = self._parts.clock.now(), self._looked_at
         self._looked_at = now
+        if self._edits is not None:
+            await self._edits.look()
         mark = await asyncio.to_thread(self._runner.directives_mark)
         if mark != self._planner.directives:
             self._planner = replace(self._planner, directives=mark)
@@ -130,45 +142,81 @@ class DreamService(BackgroundService):
             last = after
             after = await self._store(lambda unit: self._planner.plan_all(unit, after=last, limit=_SCOPES_AT_ONCE))  # noqa: B023 - awaited
 
-    async def _find_due(self) -> _Due:
-        def find(view: ReadView) -> _Due:
-            fleet = bookkeeping(view).fleet
-            due = fleet.due(view.now, limit=_DUE_AT_ONCE)
-            return _Due(tuple(scope for _, scope in due), fleet.next_due())
+    async def _due(self, find: Callable[..., list[tuple[int, Scope]]]) -> list[tuple[int, Scope]]:
+        return await self._parts.storage.read(
+            _ANYWHERE, lambda view: find(bookkeeping(view).fleet, view.now, limit=_DUE_AT_ONCE)
+        )
 
-        return await self._parts.storage.read(_ANYWHERE, find)
+    async def _attend(self, key: int, scope: Scope, under_way: asyncio.TaskGroup) -> None:
+        """Run if the scope is due and has something to do; return when that is over, or its person is served.
 
-    async def _attend(self, scope: Scope) -> None:
-        """Decide anew on what is stored now; run if it is due, and has something to do."""
-        around = Surroundings(await self._parts.watch.sees_anyone(), self._parts.gate.serving)
+        Raises:
+            StorageError: the database failed, for all scopes.
+        """
+        people = people_before(self._parts, self._options, scope)
+        began_at = self._parts.clock.now()
+        try:
+            with scope_boundary(scope):
+                around = await self._decided(scope)
+        except AgentcoreError as error:
+            await self._put_off(key, scope, began_at, error)
+            return
+        if around is None:
+            return
+        dream = under_way.create_task(self._dream(key, scope, around), name=f"dream-{scope}")
+        served = under_way.create_task(people.wait_until_busy(), name=f"served-{scope}")
+        await asyncio.wait({dream, served}, return_when=asyncio.FIRST_COMPLETED)
+        served.cancel()
+        if dream.done() and (error := dream.result()) is not None:
+            raise error
+
+    async def _decided(self, scope: Scope) -> Surroundings | None:
+        """Decide anew on what is stored now; return what the decision rests on if it is due with something to do."""
+        around = await surroundings(self._parts, self._options, scope)
         storage = self._parts.storage
         _, decision = await storage.write(scope, lambda unit: self._planner.attend(unit, around))
         if decision.is_due(self._parts.clock.now()) and decision.reason is not Reason.MANUAL:
-            work = await self._backlog.of(scope)
+            work = (await self._backlog.of(scope)).work
             _, decision = await storage.write(scope, lambda unit: self._planner.attend(unit, around, work))
-        if decision.is_due(self._parts.clock.now()):
-            await self._dream(scope, around)
+        return around if decision.is_due(self._parts.clock.now()) else None
 
-    async def _dream(self, scope: Scope, around: Surroundings) -> None:
+    async def _dream(self, key: int, scope: Scope, around: Surroundings) -> StorageError | None:
+        """Run; return the error if the database failed for all scopes."""
+        began_at = self._parts.clock.now()
         booking = ScheduledBooking(planner=self._planner, lease=self._options.lease, around=around)
         gone_on: list[RunReport] = []
         try:
             report = await self._runner.run(scope, booking=booking, gone_on=gone_on)
-        except StorageError:
-            raise
+            for earlier in gone_on:
+                await self._watch.told(earlier)
+            await self._watch.told(report)
         except AgentcoreError as error:
-            # Its beginning counts as a failure, so that the next try backs off.
-            _log.warning("dream_failed", extra={"scope": str(scope), "error": type(error).__name__})
-            return
-        for earlier in gone_on:
-            await self._watch.told(earlier)
-        await self._watch.told(report)
+            try:
+                await self._put_off(key, scope, began_at, error)
+            except StorageError as fault:
+                return fault
+        return None
+
+    async def _put_off(self, key: int, scope: Scope, began_at: datetime, error: AgentcoreError) -> None:
+        """Count what a scope raised as its failure, so that it backs off.
+
+        Raises:
+            StorageError: not even that can be stored: the database failed, for all scopes.
+        """
+        told = {"scope": str(scope), "error": type(error).__name__, "problem": str(error)}
+        problem = str(error).rstrip(".")
+        if isinstance(error, DreamBrokenOffError):
+            # A foreign error may quote what is remembered: that stands where the scope's people look, not in the log.
+            problem, told["error"], told["problem"] = error.problem, type(error.__cause__).__name__, "see dream explain"
+            _log.debug("dream_failed_at", extra=told, exc_info=error.__cause__)
+        _log.warning("dream_failed", extra=told)
+        await self._store(lambda unit: self._planner.put_off(unit, key, began_at=began_at, problem=problem))
 
     async def _store(self, work: Callable[[UnitOfWork], int | None]) -> int | None:
         return await self._parts.storage.write(_ANYWHERE, work)
 
     async def _wait(self, until: datetime | None) -> None:
-        """Return when something is due, when this host stored something, or after a minute."""
+        """Return when something is due, when this host was asked for a dream, or after a minute."""
         now = self._parts.clock.now()
         left = LONGEST_WAIT if until is None else until - now
         most = min(LONGEST_WAIT, left) if left > timedelta() else _SHORTEST_WAIT

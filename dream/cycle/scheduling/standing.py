@@ -1,6 +1,5 @@
 """Answers for people: when a scope dreams next, what it waits for, and what keeps it from ever dreaming."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,7 +7,9 @@ from typing import Any
 from agentcore.domain.instants import to_text
 from agentcore.domain.scope import Scope
 from agentcore.stores.protocols import ReadView
+from dream.cycle.documents import NO_WORKSPACE
 from dream.cycle.scheduling.planning import Planner, Surroundings, with_answers
+from dream.cycle.scheduling.work import Found
 from dream.options import AllOf, AnyOf, DreamOptions, Heartbeat, Threshold, Trigger
 from dream.stores import bookkeeping
 from dream.stores.schedules import Schedule
@@ -29,7 +30,7 @@ class Standing:
         work: What the passes have to do.
         requested_at: When a person asked for a dream that has not begun; None if nobody did.
         failures: Runs in a row that failed.
-        warnings: What keeps dreams from ever starting by themselves, in sentences.
+        warnings: What keeps dreams from starting by themselves, and passes from their work, in sentences.
     """
 
     scope: Scope
@@ -75,19 +76,19 @@ class Standing:
         }
 
 
-def read_standing(view: ReadView, planner: Planner, around: Surroundings, work: Sequence[PassWork]) -> Standing:
+def read_standing(view: ReadView, planner: Planner, around: Surroundings, asked: Found) -> Standing:
     """Return how the next dream of the view's scope stands.
 
     Args:
         view: A view of the scope.
         planner: Decides.
         around: What is seen beside what is stored.
-        work: What the passes say they have to do.
+        asked: What the passes say they have to do.
     """
     found = bookkeeping(view).schedules.mine(planner.terms)
     if found.changed_since is not None:
         found = found.with_news(min(found.changed_since, view.now))
-    found = with_answers(found, work)
+    found = with_answers(found, asked.work)
     return Standing(
         scope=view.scope,
         now=view.now,
@@ -95,7 +96,7 @@ def read_standing(view: ReadView, planner: Planner, around: Surroundings, work: 
         work=found.state.work,
         requested_at=found.state.requested_at,
         failures=found.state.failures,
-        warnings=tuple(_warnings(planner.options, found, view)),
+        warnings=(*_warnings(planner.options, found, view), *_obstacles(found, asked.obstacle)),
     )
 
 
@@ -110,6 +111,14 @@ def _warnings(options: DreamOptions, found: Schedule, view: ReadView) -> list[st
             said.append("The heart does not beat: schedule.trigger.beat is zero, so no heartbeat starts a dream.")
         if isinstance(trigger, Threshold):
             said += _about_threshold(trigger, found, view)
+    return said
+
+
+def _obstacles(found: Schedule, obstacle: str | None) -> list[str]:
+    """Return what came between the scope and its last dream, or what passes would do now."""
+    said = [f"The last dream broke off: {found.state.problem}."] if found.state.problem else []
+    if obstacle is not None and obstacle != NO_WORKSPACE:
+        said.append(f"The passes that need the workspace wait: {obstacle}.")
     return said
 
 

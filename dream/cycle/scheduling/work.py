@@ -40,17 +40,23 @@ class Backlog:
     options: DreamOptions
     order: Sequence[Place]
 
-    async def of(self, scope: Scope) -> tuple[PassWork, ...]:
+    @property
+    def reads_documents(self) -> bool:
+        """Whether what stands in the files of a workspace can be work."""
+        return any(self._runs(place) and Capability.WORKSPACE in place.dream_pass.requires for place in self.order)
+
+    async def of(self, scope: Scope) -> "Found":
         """Return what each enabled pass that can run has to do, now or at a date.
 
         What people wrote in the files of the workspace is read first: it may be work.
         """
         now = self.parts.clock.now()
         able = [place.dream_pass for place in self.order if self._runs(place)]
-        if any(Capability.WORKSPACE in one.requires for one in able) and await Documents(self.parts, scope).prepare():
+        obstacle = await Documents(self.parts, scope).prepare() if self.reads_documents else None
+        if obstacle is not None:
             able = [one for one in able if Capability.WORKSPACE not in one.requires]
         found = [await self._of_pass(scope, one, now) for one in able]
-        return tuple(one for one in found if one.at is not None)
+        return Found(tuple(one for one in found if one.at is not None), obstacle)
 
     def _runs(self, place: Place) -> bool:
         one = place.dream_pass
@@ -104,6 +110,19 @@ class Backlog:
     def _holds(self, view: ReadView, name: str) -> bool:
         """Tell whether what a pass has to look at again waits for a person."""
         return self.options.mode(name) is PassMode.PROPOSE and awaits_review(view, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the passes of a scope have to do.
+
+    Args:
+        work: Of each that has something to do, now or at a date.
+        obstacle: Why documents must be left alone, with all passes that need them; None if they need not.
+    """
+
+    work: tuple[PassWork, ...]
+    obstacle: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

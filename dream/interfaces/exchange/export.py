@@ -1,16 +1,17 @@
 """Our own format: every record and cursor of a scope as JSON lines, to back up, compare and read back.
 
     {"format":"agentcore-dream/1","scope":"default/agent/agent"}
+    {"entry":"77c0de...","id":"0b5e1c...","kind":"withheld","record":"turn"}
     {"content":"...","id":"4f00c2...","kind":"entry",...}
     {"kind":"cursor","reader":"exact-fold"}
     {"id":"4f00c2...","kind":"pending","reader":"exact-fold"}
-    {"kind":"end","lines":4}
+    {"kind":"end","lines":5}
 
-Records stand by kind (entries, turns, skills, uses of skills, feedback, wisp runs, tool calls, documents of the
-workspace) and id, then come the cursors: a
-reader has looked at every entry but those that are pending for it. The last line tells a whole export from a cut-off
-one. Two scopes that hold the same write the same bytes below the first line: keys are sorted, and nothing is written
-that only the store needs (no versions, no decayed importance). Runs and their journal stay behind.
+First comes what is withheld, so that an import shows it at no instant. Records stand by kind (entries, turns, skills,
+uses of skills, feedback, wisp runs, tool calls, documents of the workspace) and id, then come the cursors: a reader has
+looked at every entry but those that are pending for it. The last line tells a whole export from a cut-off one. Two
+scopes that hold the same write the same bytes below the first line: keys are sorted, and nothing is written that only
+the store needs (no versions, no decayed importance). Runs and their journal stay behind.
 """
 
 import dataclasses
@@ -23,13 +24,13 @@ import orjson
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.errors import InvalidInputError
-from agentcore.stores.protocols import ReadView, Storage
+from agentcore.stores.protocols import ReadView, Storage, Withheld
 from dream.errors import UnwritableFileError
 from dream.interfaces.exchange.fields import Fields
 from dream.interfaces.exchange.items import CursorMark, Item, SourceKeys
@@ -42,6 +43,7 @@ FORMAT = f"{FORMAT_PREFIX}1"
 
 _FEEDBACK_KIND = "feedback_kind"
 _KINDS = {kind.value: kind for kind in RecordKind}
+_SOURCES = {kind.value: kind for kind in SourceKind}
 _TYPES: dict[RecordKind, type[Record]] = {
     RecordKind.ENTRY: MemoryEntry,
     RecordKind.TURN: Turn,
@@ -96,6 +98,8 @@ def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:
         lines += 1
 
     put({"format": FORMAT, "scope": str(view.scope)})
+    for mark in view.withheld.all():
+        put({"kind": "withheld", "record": mark.kind.value, "id": mark.record_id, "entry": mark.entry_id})
     for record in view.records():
         put(_document(record))
         records += 1
@@ -116,8 +120,8 @@ def _document(record: Record) -> Mapping[str, object]:
     return {**image, **own_kind, "kind": kind.value}
 
 
-def parse_export(source: Source) -> Iterator[Item | CursorMark]:
-    """Yield the records, with their ids, and the cursors.
+def parse_export(source: Source) -> Iterator[Item | CursorMark | Withheld]:
+    """Yield what is withheld, the records, with their ids, and the cursors.
 
     Raises:
         InvalidFileError: it is no export, is cut off, comes from a later version, or a line is no record.
@@ -152,14 +156,18 @@ def _check_header(source: Source, fields: Fields) -> None:
     raise source.refusal("it is no export", line=1, remedy="choose another --format")
 
 
-def _parsed(source: Source, fields: Fields, values: Mapping[str, object], keys: SourceKeys) -> Item | CursorMark:
+def _parsed(
+    source: Source, fields: Fields, values: Mapping[str, object], keys: SourceKeys
+) -> Item | CursorMark | Withheld:
     kind = fields.text("kind")
     if kind == "cursor":
         return CursorMark(fields.text("reader"))
     if kind == "pending":
         return CursorMark(fields.text("reader"), fields.text("id"))
+    if kind == "withheld":
+        return Withheld(fields.required_choice("record", _SOURCES), fields.name("id"), fields.name("entry"))
     if kind not in _KINDS:
-        raise fields.refusal("kind", f"one of {', '.join((*_KINDS, 'cursor', 'pending', 'end'))}")
+        raise fields.refusal("kind", f"one of {', '.join((*_KINDS, 'withheld', 'cursor', 'pending', 'end'))}")
     record = _record(source, fields.line, _KINDS[kind], values)
     return Item(record=record, source_key=keys.new(kind, record.id), line=fields.line)
 

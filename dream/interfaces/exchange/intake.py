@@ -15,7 +15,7 @@ from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.text import fold_key
 from agentcore.ids import IdFactory
-from agentcore.stores.protocols import SignalReader, UnitOfWork
+from agentcore.stores.protocols import SignalReader, UnitOfWork, Withheld
 from dream.domain.change import Change
 from dream.interfaces.exchange.items import Item, Note, Parsed, Skip, SkipReason
 from dream.interfaces.exchange.report import Tally
@@ -41,6 +41,7 @@ class Intake:
         """Write what is new among *parsed*; return what became of each."""
         tally = Tally()
         tally.skipped.update((one.kind, one.reason) for one in parsed if isinstance(one, Skip))
+        unit.withheld.add([one for one in parsed if isinstance(one, Withheld)])
         items = [one for one in parsed if isinstance(one, Item)]
         tally.sessions.update(one.record.session_id for one in items if isinstance(one.record, Turn))
         imported = unit.imports.known([item.source_key for item in items])

@@ -6,6 +6,7 @@ from enum import StrEnum
 from hashlib import blake2b
 
 from agentcore.domain.records import Record, RecordKind
+from agentcore.stores.protocols import Withheld
 
 UNNAMED = ""
 """Id of a record that the importer has yet to name."""
@@ -79,7 +80,7 @@ class CursorMark:
     pending: str | None = None
 
 
-Parsed = Item | Skip | CursorMark
+Parsed = Item | Skip | CursorMark | Withheld
 
 
 class SourceKeys:

@@ -1,9 +1,11 @@
-"""The words of relative dates in five languages, folded and without accents as `dream.guards.folding.fold` leaves them.
+"""Words of relative dates in seven languages, folded and without accents as `dream.guards.folding.fold` leaves them.
 
 Each table is a text: a value, and the words that have it.
 """
 
 from typing import Final
+
+import regex
 
 from dream.guards.calendar_words import SHORT_WEEKDAYS, WEEKDAYS
 from dream.guards.folding import fold
@@ -46,6 +48,15 @@ DAYS: Final = _numbers(
     -2: anteontem
      1: amanha
      2: depois de amanha
+     0: oggi|stamattina|stasera
+    -1: ieri
+    -2: l'altro ieri|ieri l'altro
+     1: domani
+     2: dopodomani
+     0: vandaag|vanavond
+    -1: gisteren
+    -2: eergisteren
+     2: overmorgen
     """
 )
 """Days from the day on which it was said."""
@@ -58,11 +69,11 @@ SPOKEN_IN: Final = {"hier": "fr", "morgen": "de"}
 
 UNITS: Final = _table(
     """
-    day: day|days|tag|tage|tagen|jour|jours|dia|dias
-    week: week|weeks|woche|wochen|semaine|semaines|semana|semanas
+    day: day|days|tag|tage|tagen|jour|jours|dia|dias|giorno|giorni|dag|dagen
+    week: week|weeks|woche|wochen|semaine|semaines|semana|semanas|settimana|settimane|weken
     weekend: weekend|wochenende|week-end|fin de semana|fim de semana
-    month: month|months|monat|monate|monaten|mois|mes|meses
-    year: year|years|jahr|jahre|jahren|an|ans|annee|annees|ano|anos
+    month: month|months|monat|monate|monaten|mois|mes|meses|mese|mesi|maand|maanden
+    year: year|years|jahr|jahre|jahren|an|ans|annee|annees|ano|anos|anno|anni|jaar|jaren
     """
 )
 """What a word for a stretch of the calendar stands for."""
@@ -74,35 +85,76 @@ WEEKDAY_NAMES: Final = {name: number for name, number in WEEKDAYS.items() if nam
 
 BEFORE: Final = _numbers(
     """
-    -1: last|past|previous|letzte|letzten|letzter|letztes|vorige|vorigen|voriges|vergangene|vergangenen
-     0: this|diese|diesen|dieser|dieses|ce|cet|cette|este|esta|esse|essa|neste|nesta|nesse|nessa
+    -1: last|past|previous|letzte|letzten|letzter|letztes|vorige|vorigen|voriges|vergangene|vergangenen|afgelopen
+     0: this|diese|diesen|dieser|dieses|ce|cet|cette|este|esta|esse|essa|neste|nesta|nesse|nessa|questo|questa|deze
      1: next|coming|nachste|nachsten|nachster|nachstes|kommende|kommenden|kommendes|proximo|proxima
+     1: prossimo|prossima|volgende|komende
     """
 )
 """Where a stretch lies, by the word before it: the one before, this one, the one after."""
 
 AFTER: Final = _numbers(
     """
-    -1: dernier|derniere|passe|passee|pasado|pasada|passado|passada
-     1: prochain|prochaine|proximo|proxima|que viene|que vem
+    -1: dernier|derniere|passe|passee|pasado|pasada|passado|passada|scorso|scorsa
+     1: prochain|prochaine|proximo|proxima|que viene|que vem|prossimo|prossima
     """
 )
 """The same by the word behind it."""
 
 COUNTS: Final = {
-    **{fold(word): value for words in WORDS.values() for word, value in words.items() if 0 < value <= 100},
+    # Longer ones hardly stand before a stretch, and each costs time in the patterns.
+    **{fold(word): value for words in WORDS.values() for word, value in words.items() if 0 < value <= 20},
+    **{fold(word): value for words in WORDS.values() for word, value in words.items() if value in range(20, 101, 10)},
     **_numbers(
         """
-        1: a|an|one|ein|eine|einem|einer|einen|un|une|una|um|uma
+        1: a|an|one|ein|eine|einem|einer|einen|un|une|una|um|uma|uno|een
         2: a couple of
         """
     ),
 }
 """Numbers that stand before a stretch."""
 
-AGO: Final = (r"{count} {unit} (?:ago|back|atras)", r"(?:vor|il y a|hace|ha|faz) {count} {unit}")
-AHEAD: Final = (r"{count} {unit} from now", r"(?:in|dans|en|em|dentro de|daqui a) {count} {unit}")
+ABOUT: Final = (
+    "(?:(?:about|almost|nearly|roughly|around|over|more than|at least|just over|some|etwa|fast|rund|ungefahr|uber"
+    "|mehr als|gut|knapp|environ|presque|plus de|casi|unos|unas|mas de|quase|cerca de|mais de|quasi|circa|piu di"
+    "|ongeveer|bijna|meer dan|ruim) )?"
+)
+"""Words by which a stretch is not counted exactly."""
+FOR_HOW_LONG: Final = (
+    r"(?:for )?{about}{count} {unit} now",
+    r"(?:been|going on) {about}{count} {unit}(?: since)?",
+    r"(?<=\bbeen\b[^.!?;\n]{{0,40}}\b){about}{count} {unit}(?! ago)",
+    r"(?:for|over) the (?:last|past) {about}{count} {unit}",
+    r"(?<=\b(?:have|has|been|ve)\b[^.!?;\n]{{0,60}}\b)for {about}{count} {unit}",
+    r"(?:since|schon|seit|jetzt|nun|depuis|ca fait|cela fait|desde hace|da|al|sinds) {about}{count} {unit}",
+    r"(?:llevo|lleva|llevamos|llevan) {about}{count} {unit}",
+    r"(?:ha|faz|hace|tem|sono|e) {about}{count} {unit} (?:que|che)",
+)
+"""How people say since when something has been so."""
+AGO: Final = (
+    r"{count} {unit} (?:ago|back|atras|fa|geleden)",
+    r"(?:vor|il y a|hace|ha|faz) {about}{count} {unit}",
+)
+AHEAD: Final = (r"{count} {unit} from now", r"(?:in|dans|en|em|dentro de|daqui a|tra|fra) {count} {unit}")
 """How distance from the day is said; the second way ahead can also say how long something took."""
 
 ORDINAL: Final = r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th)|(?:dia|am|le) (?P<day>\d{1,2})(?!\d|[.:,/-]\d| (?:uhr|h)\b))"
 """A day of a month that is not named."""
+
+_HALF_YEARS: Final = {
+    "6 months": "half a year|(?:ein|einem) halbe[sn] jahr|medio ano|meio ano|mezzo anno|(?:een )?half jaar",
+    "18 months": "a year and a half|one and a half years|anderthalb jahren?|eineinhalb jahren?|un an et demi"
+    "|(?:un )?ano y medio|(?:um )?ano e meio|un anno e mezzo|anderhalf jaar",
+}
+
+
+def in_whole_months(folded: str) -> str:
+    """Return folded text with half years told in months, which can be counted back.
+
+    Example:
+        >>> in_whole_months("for a year and a half now")
+        'for 18 months now'
+    """
+    for months, words in _HALF_YEARS.items():
+        folded = regex.sub(rf"\b(?:{words})\b", months, folded)
+    return folded

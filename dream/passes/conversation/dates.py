@@ -1,7 +1,8 @@
 """Relative dates: what `last Tuesday` or `vor zwei Wochen` says, given the day on which it was said.
 
-Read in English, German, French, Spanish and Portuguese. Where people disagree about a wording (`next Friday` on a
-Monday), it has several readings; where it says no more than a week, a month or a year, so does its reading.
+Read in English, German, French, Spanish, Portuguese, Italian and Dutch. Where people disagree about a wording (`next
+Friday` on a Monday), it has several readings; where it says no more than a week, a month or a year, so does its
+reading.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,22 +14,26 @@ from typing import Final
 import regex
 
 from agentcore.domain.subject_time import PartialDate, Precision, Span
+from dream.guards import nth_weekdays
 from dream.guards.calendar_words import MONTHS
 from dream.guards.folding import fold, one_form
 from dream.guards.languages import language_of
 from dream.passes.conversation.date_words import (
+    ABOUT,
     AFTER,
     AGO,
     AHEAD,
     BEFORE,
     COUNTS,
     DAYS,
+    FOR_HOW_LONG,
     NOT_BEHIND,
     ORDINAL,
     SPOKEN_IN,
     STRETCHES,
     UNITS,
     WEEKDAY_NAMES,
+    in_whole_months,
 )
 
 Reading = PartialDate | Span
@@ -43,11 +48,13 @@ class Mention:
         phrase: As it stands there, folded.
         readings: What it can mean, the usual meaning first.
         sure: Whether the first is what nearly everybody means.
+        begins: Whether it says since when something is so, as `for three months now` does.
     """
 
     phrase: str
     readings: tuple[Reading, ...]
     sure: bool = True
+    begins: bool = False
 
 
 def relative_dates(text: str, said_on: date) -> tuple[Mention, ...]:
@@ -61,7 +68,7 @@ def relative_dates(text: str, said_on: date) -> tuple[Mention, ...]:
         >>> [str(one.readings[0]) for one in relative_dates("I saw Rui last Tuesday.", date(2025, 6, 14))]
         ['2025-06-10']
     """
-    folded, language = fold(one_form(text)), language_of(text, "")
+    folded, language = in_whole_months(fold(one_form(text))), language_of(text, "")
     found: list[Mention] = []
     for pattern, read in _readers():
         for match in pattern.finditer(folded):
@@ -123,6 +130,32 @@ def _distance(sign: int, *, sure: bool = True) -> _Reader:
         return Mention(match.group(), readings, sure)
 
     return read
+
+
+def _begin(match: "regex.Match[str]", said_on: date) -> Mention:
+    """Return since when something is so that has been so for a while; nobody counts the days exactly."""
+    found = _distance(-1)(match, said_on)
+    months = int(match["count"]) if match["count"].isdecimal() else COUNTS[_spaced(match["count"])]
+    unit = UNITS[_spaced(match["unit"])]
+    exact: list[Reading] = []
+    if unit in {"month", "year"}:
+        months *= 12 if unit == "year" else 1
+        month = _month(said_on.year * 12 + said_on.month - 1 - months)
+        day = _real(month.begins.year, month.begins.month, said_on.day)
+        exact = [month, *([day_of(day)] if day is not None and unit == "month" else [])]
+    return replace(found, readings=(*found.readings, *exact), sure=False, begins=True)
+
+
+def _nth_weekday(match: "regex.Match[str]", said_on: date) -> Mention:
+    year, month = nth_weekdays.month_of(match, said_on)
+    if month is None:
+        return Mention(match.group(), ())
+    years = [year] if year else sorted(range(said_on.year - 1, said_on.year + 2), key=lambda one: one != said_on.year)
+    days = [day for one in years if (day := nth_weekdays.day_in(match, one, month)) is not None]
+    if not days:
+        return Mention(match.group(), ())
+    nearest = min(days, key=lambda one: abs(one - said_on))
+    return Mention(match.group(), tuple(day_of(day) for day in dict.fromkeys((days[0], nearest))), sure=len(days) == 1)
 
 
 def _moved(said_on: date, unit: str, count: int) -> Iterator[Reading]:
@@ -232,8 +265,10 @@ _STRETCH: Final = rf"(?:(?P<before>{_any(BEFORE)}) (?P<name>{_NAME})|(?P<name_>{
 def _readers() -> tuple[tuple["regex.Pattern[str]", _Reader], ...]:
     # Compiled at the first text that is read: a process that reads none would hardly live as long.
     return (
+        (nth_weekdays.pattern(), _nth_weekday),
+        *((_whole(way.format(count=_COUNT, unit=_UNIT, about=ABOUT)), _begin) for way in FOR_HOW_LONG),
         (_whole(rf"(?<!\b(?:{'|'.join(NOT_BEHIND.split())}) )(?:{_any(DAYS)})"), _by_word),
-        *((_whole(way.format(count=_COUNT, unit=_UNIT)), _distance(-1)) for way in AGO),
+        *((_whole(way.format(count=_COUNT, unit=_UNIT, about=ABOUT)), _distance(-1)) for way in AGO),
         *(
             (_whole(way.format(count=_COUNT, unit=_UNIT)), _distance(1, sure=place == 0))
             for place, way in enumerate(AHEAD)

@@ -1,7 +1,7 @@
 """Evidence: the turns a statement may rest on, and the quote that shows it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 from unicodedata import normalize
 
@@ -10,7 +10,10 @@ import regex
 from agentcore.domain.conversation import Turn
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.guards.clauses import taken_up
+from dream.guards.denial import Said, contradiction
 from dream.passes.conversation.lines import Shown
+from dream.passes.conversation.near import Near, near_turns
 
 READABLE: Final = frozenset({"user", "assistant"})
 """Roles whose turns are shown: prompts and the output of tools are no conversation."""
@@ -29,10 +32,6 @@ _SPELLINGS: Final = str.maketrans(
 )
 _EDGES: Final = " \t\n\"'.,;:!?()[]-"
 _IN_NUMBERS: Final = frozenset(".,:")
-_DENIAL = regex.compile(
-    r"\W*(?:no|nope|nah|not|never|wrong|incorrect|nein|falsch|stimmt nicht|non|faux|jamais|não|nunca|errado|falso)\b",
-    regex.IGNORECASE,
-)
 _ADDRESS = regex.compile(
     r"(?<!\p{L})(?:y(?:ou|ours?|'all)|u|we|us|ours?|let'?s|together|du|dich|dir|dein\p{L}*|ihr|euch|wir|uns(?:er\p{L}*)?"
     r"|tu|te|toi|ton|ta|tes|vous|vos|votre|nous|nos|notre|tú|ti|contigo|tus?|usted(?:es)?|nosotr[oa]s|nuestr[oa]s?"
@@ -48,6 +47,11 @@ class Claim(Protocol):
     @property
     def label(self) -> str:
         """What refusals call it, such as `fact 3`."""
+        ...
+
+    @property
+    def content(self) -> str:
+        """The statement; blank where it says again what is known."""
         ...
 
     @property
@@ -70,17 +74,31 @@ class Evidence:
         quoted: The one that holds the quote.
         quote: The quote on one line, as the model wrote it.
         partners: Names of those whom its turns address or include, as in "you" and "we".
+        near: The turns beside them, whose numbers, dates and acronyms a statement may name.
+        before: What somebody else said right before a turn, by the turn's id.
     """
 
     turns: tuple[Turn, ...]
     quoted: Turn
     quote: str
     partners: tuple[str, ...] = ()
+    near: tuple[Near, ...] = ()
+    before: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def heard(self) -> tuple[Turn, ...]:
         """What people said of it: each such turn can count once as an observation."""
         return tuple(turn for turn in self.turns if turn.role == "user")
+
+    @property
+    def said(self) -> tuple[Said, ...]:
+        """What people said of it, each with what was said before."""
+        return tuple(Said(turn.content, turn.speaker, self.before.get(turn.id, "")) for turn in self.heard)
+
+    @property
+    def taken_up(self) -> tuple[str, ...]:
+        """What others said right before, as far as a person answered it or said it again."""
+        return tuple(filter(None, (taken_up(one.text, one.asked) for one in self.said)))
 
 
 def is_evidence(turn: Turn) -> bool:
@@ -91,8 +109,8 @@ def is_evidence(turn: Turn) -> bool:
 def evidence_of(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str]) -> Evidence | Refusal:
     """Return what a claim rests on, or why it must not.
 
-    What a person said is evidence. What an assistant said is evidence only beside a later turn of a user in the same
-    session that the claim cites too; alone it is nothing.
+    What a person said is evidence. What an assistant said is evidence only beside the next turn of a user in the same
+    session, if that answers it with yes or no or says its words again, and if the claim cites it too.
 
     Args:
         claim: The item of the answer.
@@ -100,7 +118,7 @@ def evidence_of(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str])
         known: All handles of turns in the prompt.
     """
     valid = cited_turns(claim, shown, known)
-    return valid if isinstance(valid, Refusal) else _quoted(claim, valid, partners_of(valid, shown.values()))
+    return valid if isinstance(valid, Refusal) else _quoted(claim, valid, shown)
 
 
 def cited_turns(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str]) -> list[Shown] | Refusal:
@@ -113,7 +131,7 @@ def cited_turns(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str])
     cited = sorted((shown[handle] for handle in claim.handles), key=lambda one: one.place)
     if not any(one.is_new for one in cited):
         return _refused(Refused.NO_SOURCES, claim, "cites only turns that were read before")
-    valid = [one for one in cited if is_evidence(one.turn) and (one.turn.role == "user" or _answers(one, cited))]
+    valid = [one for one in cited if is_evidence(one.turn) and (one.turn.role == "user" or _reply(one, shown) in cited)]
     if not any(one.is_new for one in valid):
         return _refused(Refused.NOT_EVIDENCE, claim, "rests on words of the assistant that no user confirmed")
     return valid
@@ -145,34 +163,51 @@ def partners_of(valid: Sequence[Shown], shown: Iterable[Shown]) -> tuple[str, ..
     return tuple(sorted(name for name in names if name is not None))
 
 
-def _quoted(claim: Claim, valid: Sequence[Shown], partners: tuple[str, ...]) -> Evidence | Refusal:
+def said_before(valid: Sequence[Shown], shown: Iterable[Shown]) -> dict[str, str]:
+    """Return what somebody else said right before each of some turns, by the turn's id."""
+    found: dict[str, str] = {}
+    last: dict[str, Turn] = {}
+    for one in sorted(shown, key=lambda one: one.place):
+        turn = one.turn
+        if not is_evidence(turn):
+            continue
+        earlier = last.get(turn.session_id)
+        last[turn.session_id] = turn
+        if earlier is not None and (earlier.role, earlier.speaker) != (turn.role, turn.speaker):
+            found[turn.id] = earlier.content
+    cited = {one.turn.id for one in valid}
+    return {turn_id: text for turn_id, text in found.items() if turn_id in cited}
+
+
+def _quoted(claim: Claim, valid: Sequence[Shown], shown: Mapping[str, Shown]) -> Evidence | Refusal:
     holders = [one for one in valid if holds_quote(one.turn.content, claim.quote)]
     if not holders:
         return _refused(Refused.QUOTE_NOT_FOUND, claim, "has a quote that stands in none of its turns")
     said = [one for one in holders if one.turn.role == "user"]
-    if not said and any(_denies(one, valid) for one in holders):
-        return _refused(Refused.NOT_EVIDENCE, claim, "rests on words of the assistant that the user denied")
     quote = " ".join(claim.quote.split()).strip(" \"'")
-    return Evidence(tuple(one.turn for one in valid), (said or holders)[0].turn, quote, partners)
-
-
-def _answers(assistant: Shown, cited: Sequence[Shown]) -> bool:
-    return _reply(assistant, cited) is not None
-
-
-def _denies(assistant: Shown, cited: Sequence[Shown]) -> bool:
-    reply = _reply(assistant, cited)
-    return reply is not None and _DENIAL.match(reply.turn.content) is not None
-
-
-def _reply(assistant: Shown, cited: Sequence[Shown]) -> Shown | None:
-    """Return the next turn of a user in the same session that is cited too."""
-    later = (
-        one
-        for one in cited
-        if one.turn.role == "user" and one.place > assistant.place and one.turn.session_id == assistant.turn.session_id
+    evidence = Evidence(
+        tuple(one.turn for one in valid),
+        (said or holders)[0].turn,
+        quote,
+        partners_of(valid, shown.values()),
+        near=near_turns(valid, shown.values()),
+        before=said_before(valid, shown.values()),
     )
-    return next((one for one in later if is_evidence(one.turn)), None)
+    if not said and not any(holds_quote(text, quote) for text in evidence.taken_up):
+        return _refused(Refused.NOT_EVIDENCE, claim, "rests on words of the assistant that no user confirmed")
+    if not said and contradiction(claim.content or quote, evidence.said) is not None:
+        return _refused(Refused.NOT_EVIDENCE, claim, "rests on words of the assistant that the user denied")
+    return evidence
+
+
+def _reply(assistant: Shown, shown: Mapping[str, Shown]) -> Shown | None:
+    """Return the next turn of a user in the same session, if it takes up what the assistant said."""
+    of_session = (one for one in shown.values() if one.turn.session_id == assistant.turn.session_id)
+    later = [one for one in of_session if one.place > assistant.place and is_evidence(one.turn)]
+    reply = min(later, key=lambda one: one.place, default=None)
+    if reply is None or reply.turn.role != "user" or not taken_up(reply.turn.content, assistant.turn.content):
+        return None
+    return reply
 
 
 def _plain(text: str) -> str:

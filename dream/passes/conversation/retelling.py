@@ -1,10 +1,11 @@
-"""Whether two texts of the same turns tell the same, and which turns an entry has not counted."""
+"""Whether two texts of the same turns tell the same, what was forgotten, and which turns are not counted."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, SourceKind
-from agentcore.domain.text import normalise
+from agentcore.domain.text import fold_key, normalise
 from agentcore.recall.tokenizer import Tokenizer
 from dream.guards.coverage import coverage
 from dream.guards.vocabulary import Vocabulary
@@ -38,6 +39,18 @@ def retells(new: str, old: str, vocabulary: Vocabulary) -> bool:
     """
     says_no_more = set(terms_of(new)) <= set(terms_of(old))
     return says_no_more and not coverage([old], new, vocabulary).invented
+
+
+def is_forgotten(content: str, quoted: Turn, since: Mapping[str, datetime]) -> bool:
+    """Tell whether a person asked to forget a text, and the turn that shows it is none in which it was said anew.
+
+    Args:
+        content: The text.
+        quoted: The turn.
+        since: When texts were forgotten, by fold key.
+    """
+    at = since.get(fold_key(content))
+    return at is not None and quoted.recorded_at <= at
 
 
 def fresh_turns(entry: MemoryEntry, heard: Iterable[Turn]) -> list[Turn]:

@@ -9,11 +9,15 @@ from agentcore.domain.text import clean_content, clean_tags
 from agentcore.errors import InvalidContentError
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.guards.clauses import are_alike, names_in, words_of
 from dream.guards.coverage import coverage
+from dream.guards.denial import Said, contradiction
 from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.secrets import secret_in
+from dream.guards.specific import Kind
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.evidence import Evidence
+from dream.passes.conversation.near import not_near
 from dream.passes.conversation.times import ToldTimes
 
 _LONGEST: Final = 2_000
@@ -83,42 +87,55 @@ def protected(label: str, category: str, terms: Terms) -> Refusal | None:
     )
 
 
-def said_in(turns: Sequence[Turn]) -> list[str]:
-    """Return what each turn says, by whom."""
-    return [f"{turn.speaker or turn.role.title()}: {turn.content}" for turn in turns]
-
-
 def made_up(
     label: str,
     content: str,
     category: str,
     *,
-    said: Sequence[str],
+    evidence: Evidence,
     told: ToldTimes,
-    partners: Sequence[str],
     terms: Terms,
+    also: Sequence[str] = (),
 ) -> Refusal | None:
-    """Return a refusal that names the details no source holds; what the statement leaves out is no matter.
+    """Return a refusal that names what no source holds or a source denies; what the statement leaves out is no matter.
 
     Args:
         label: What the refusal calls the item.
         content: The statement.
         category: Where it goes.
-        said: What the sources say.
+        evidence: Its turns; numbers, dates and acronyms may come from the turns beside them.
         told: The times they tell.
-        partners: Names of those whom they address.
         terms: What it is judged by.
+        also: What else people said of it.
     """
+    said = [f"{turn.speaker or turn.role.title()}: {turn.content}" for turn in evidence.turns]
     found = coverage(
-        [*said, " ".join((told.sentences(), *partners))],
+        [*said, *evidence.taken_up, *also, " ".join((told.sentences(), *evidence.partners))],
         content,
         terms.vocabulary,
         category=category,
         document_frequency=terms.document_frequency,
     )
-    if not found.invented:
-        return None
-    return Refusal(Refused.INVENTED_DETAIL, f"{label}: {', '.join(str(detail) for detail in found.invented)}")
+    # What is denied is judged below: there a clause may deny one thing and affirm another.
+    details = [detail for detail in found.invented if detail.kind is not Kind.NEGATION]
+    invented = [str(detail) for detail in not_near(details, evidence.near, terms.vocabulary)]
+    against = contradiction(content, [*evidence.said, *map(Said, also)])
+    if against is not None:
+        invented.append(f"{Kind.NEGATION.value}: {against}")
+    if invented:
+        return Refusal(Refused.INVENTED_DETAIL, f"{label}: {', '.join(invented)}")
+    if rests_on_others(content, evidence, also):
+        return Refusal(Refused.NOT_EVIDENCE, f"{label} rests on words of the assistant that no user confirmed")
+    return None
+
+
+def rests_on_others(content: str, evidence: Evidence, also: Sequence[str]) -> bool:
+    """Tell whether more of a statement stands in unconfirmed words of an assistant than in what people said."""
+    people = words_of("\n".join((*(turn.content for turn in evidence.heard), *evidence.taken_up, *also)))
+    others = words_of("\n".join(turn.content for turn in evidence.turns if turn.role != "user"))
+    words = words_of(content) - names_in(content)
+    heard = {word for word in words if any(are_alike(word, other) for other in people)}
+    return sum(any(are_alike(word, other) for other in others) for word in words - heard) > len(heard)
 
 
 def usable_tags(given: object) -> tuple[str, ...]:

@@ -43,7 +43,8 @@ class ToldTimes:
             dates.update(_named(found, turn))
             for mention in relative_dates(turn.content, turn.occurred_at.date()):
                 dates.update(bound for reading in mention.readings for bound in _bounds(reading))
-            minutes.update(cast("int", item.key) // _SECONDS_OF_MINUTE for item in found.of(Kind.TIME))
+            times = (item for item in (*found, *found.also) if item.kind is Kind.TIME)
+            minutes.update(cast("int", item.key) // _SECONDS_OF_MINUTE for item in times)
         return cls(frozenset(dates), frozenset(minutes), _of_quote(evidence))
 
     def sentences(self) -> str:
@@ -107,7 +108,9 @@ def _partial(year: int, month: int | None, day: int | None) -> Iterator[PartialD
 def _of_quote(evidence: Evidence) -> SubjectTime | None:
     if measures_of(evidence.quote).of(Kind.DATE):
         return None
-    mentions: Sequence[Mention] = relative_dates(evidence.quote, evidence.quoted.occurred_at.date())
+    told = relative_dates(evidence.quote, evidence.quoted.occurred_at.date())
+    # For how long something has been so says nothing of when it is.
+    mentions: Sequence[Mention] = [mention for mention in told if not mention.begins]
     if len(mentions) != 1 or not mentions[0].sure:
         return None
     reading = mentions[0].readings[0]

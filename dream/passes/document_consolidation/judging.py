@@ -7,6 +7,7 @@ from hashlib import blake2b
 from itertools import combinations
 
 from agentcore.domain.subject_time import compatible
+from agentcore.domain.text import hidden_in
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.coverage import Coverage, coverage
@@ -92,7 +93,7 @@ def _verdict(
             return _adding(edit, made, vocabulary)
         case _:
             pass
-    fault = _text_fault(edit)
+    fault = _text_fault(edit, pieces)
     if fault is None and edit.op is Op.MERGE:
         fault = _joining_fault(edit.items, pieces)
     if fault is not None:
@@ -136,7 +137,7 @@ def _moving(edit: GivenEdit, made: Approved) -> Approved | Refusal | None:
 def _adding(edit: GivenEdit, made: Approved, vocabulary: Vocabulary) -> Approved | Refusal | Unfaithful:
     if any(piece.is_pattern for piece in made.pieces):
         return Refusal.of(Refused.NOT_EVIDENCE, edit.items)
-    fault = _text_fault(edit)
+    fault = _text_fault(edit, made.pieces)
     if fault is not None:
         return fault
     words = set(terms_of(edit.text))
@@ -148,8 +149,9 @@ def _adding(edit: GivenEdit, made: Approved, vocabulary: Vocabulary) -> Approved
     return verdict or replace(made, text=edit.text, reason=f"what {len(made.pieces)} items show together")
 
 
-def _text_fault(edit: GivenEdit) -> Refusal | None:
-    if not edit.text:
+def _text_fault(edit: GivenEdit, pieces: Sequence[Piece]) -> Refusal | None:
+    # Marks of direction turn round what is read; those that a person wrote may stay.
+    if not edit.text or hidden_in(edit.text) - hidden_in("".join(piece.item.text for piece in pieces)):
         return Refusal.of(Refused.INVALID_CONTENT, edit.items)
     secret = secret_in(edit.text)
     return None if secret is None else Refusal(Refused.SECRET, f"{', '.join(edit.items)}: it would hold a {secret}")

@@ -18,7 +18,6 @@ from dream.passes.conversation.statement import (
     base_below,
     made_up,
     protected,
-    said_in,
     secret_told,
     speaker_of,
     statement,
@@ -108,11 +107,10 @@ def episode_of(item: Item, evidence: Evidence, terms: Terms) -> Episode | Refusa
     event_type = next((kind for kind in EventType if kind == item.event_type), None)
     category = category_of(event_type or EventType.CONVERSATION)
     told = ToldTimes.of(evidence)
-    said = said_in(evidence.turns)
     refusal = (
         secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote)
         or protected(item.label, category, terms)
-        or made_up(item.label, content, category, said=said, told=told, partners=evidence.partners, terms=terms)
+        or made_up(item.label, content, category, evidence=evidence, told=told, terms=terms)
     )
     if refusal is not None:
         return refusal

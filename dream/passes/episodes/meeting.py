@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -20,7 +20,7 @@ from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.beside import are_related
 from dream.passes.conversation.evidence import Evidence
 from dream.passes.conversation.meeting import Meeting
-from dream.passes.conversation.retelling import fresh_turns, retells
+from dream.passes.conversation.retelling import fresh_turns, is_forgotten, retells
 from dream.passes.conversation.statement import is_under, reason_of
 from dream.passes.episodes.answer import Item
 from dream.passes.episodes.episode import (
@@ -58,11 +58,11 @@ class Known:
 
     Args:
         entries: Active episodes of equal text, made of the same turns, or named by their handle; oldest first.
-        forgotten: Fold keys that a person asked to forget.
+        forgotten: When texts were forgotten that they say, by fold key.
     """
 
     entries: tuple[MemoryEntry, ...] = ()
-    forgotten: frozenset[str] = frozenset()
+    forgotten: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
 
     @classmethod
     def of(cls, view: ReadView, told: Sequence[Told]) -> "Known":
@@ -76,7 +76,7 @@ class Known:
         found |= {entry.id: entry for entry in view.entries.get_many(named)}
         episodes = [entry for entry in found.values() if entry.is_active and is_under(entry.category, (EPISODES,))]
         ordered = sorted(episodes, key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
-        return cls(tuple(ordered), frozenset(view.forgotten.contains(keys)))
+        return cls(tuple(ordered), view.forgotten.since(keys))
 
 
 @dataclass(slots=True)
@@ -193,7 +193,7 @@ def _refused(one: Told, draft: _Draft | None, known: Known, declined: frozenset[
             return Refusal(Refused.UNRELATED, f"{label} and {one.entry_id}")
         is_declined = mark_of(draft.after.content, [one.evidence]) in declined
         return Refusal(Refused.UNDONE_BY_PERSON, label) if is_declined else None
-    if fold_key(one.content) in known.forgotten:
+    if is_forgotten(one.content, one.evidence.quoted, known.forgotten):
         return Refusal(Refused.FORGOTTEN, label)
     if mark_of(one.content, [one.evidence]) in declined:
         return Refusal(Refused.UNDONE_BY_PERSON, label)

@@ -18,7 +18,6 @@ from dream.passes.conversation.statement import (
     made_up,
     protected,
     reason_of,
-    said_in,
     secret_told,
     statement,
     usable_tags,
@@ -103,9 +102,8 @@ def fact_of(item: Item, evidence: Evidence, terms: Terms) -> Fact | Refusal:
             item.label,
             content,
             category,
-            said=said_in(evidence.turns),
+            evidence=evidence,
             told=told,
-            partners=evidence.partners,
             terms=terms,
         )
     )

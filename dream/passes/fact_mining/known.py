@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -18,7 +18,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.meeting import Meeting
-from dream.passes.conversation.retelling import fresh_turns, says_the_same
+from dream.passes.conversation.retelling import fresh_turns, is_forgotten, says_the_same
 from dream.passes.conversation.statement import speaker_of
 from dream.passes.fact_mining.fact import Fact
 from dream.passes.words import CUTTER
@@ -35,11 +35,11 @@ class Known:
 
     Args:
         entries: Active entries of equal text, or made of the same turns, oldest first.
-        forgotten: Fold keys that a person asked to forget.
+        forgotten: When texts were forgotten that they say, by fold key.
     """
 
     entries: tuple[MemoryEntry, ...] = ()
-    forgotten: frozenset[str] = frozenset()
+    forgotten: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
 
     @classmethod
     def of(cls, view: ReadView, facts: Sequence[Fact]) -> "Known":
@@ -50,7 +50,7 @@ class Known:
         made = view.entries.derived_from(SourceKind.TURN.value, *turn_ids)
         found |= {entry.id: entry for entry in made if entry.is_active and entry.id not in found}
         ordered = sorted(found.values(), key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
-        return cls(tuple(ordered), frozenset(view.forgotten.contains(keys)))
+        return cls(tuple(ordered), view.forgotten.since(keys))
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ def meet(
 
 
 def _refusal(fact: Fact, known: Known, declined: frozenset[str]) -> Refusal | None:
-    if fold_key(fact.content) in known.forgotten:
+    if is_forgotten(fact.content, fact.evidence.quoted, known.forgotten):
         return Refusal(Refused.FORGOTTEN, f"fact {fact.number}", fact.number)
     if mark_of([fact]) in declined:
         return Refusal(Refused.UNDONE_BY_PERSON, f"fact {fact.number}", fact.number)

@@ -11,6 +11,7 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.passes.conflicts import speakers_by_entry
@@ -21,6 +22,7 @@ from dream.passes.memory_consolidation.candidates import FEEDBACK, SETTLED, coun
 from dream.passes.memory_consolidation.judging import (
     Judged,
     Twins,
+    counts_of,
     desk_for,
     find_twins,
     judge_entries,
@@ -107,6 +109,10 @@ class MemoryConsolidation:
             looked_at=batch.member_ids if batch.kind == FEEDBACK else tuple(entry.id for entry in entries),
         )
         return proposal if batch.kind == FEEDBACK else await _settling(context, proposal, entries, judged.changed)
+
+    def made(self, change_sets: Sequence[ChangeSet]) -> Notes:
+        """Count what was merged, rewritten, superseded, dropped and learned."""
+        return counts_of(change_sets)
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over the batches; questions are kept one by one."""

@@ -14,6 +14,8 @@ from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.coverage import Coverage, coverage
+from dream.guards.specific import Kind, Specific, distinct
+from dream.passes.corrections import is_read, turned_round
 from dream.passes.lines import feedback_line, feedback_text, handles
 from dream.passes.memory_consolidation.answer import SaveItem, is_clean
 from dream.passes.memory_consolidation.desk import Desk, is_under
@@ -29,29 +31,25 @@ _BASE: Final = 0.5
 _TRUST: Final = {
     FeedbackKind.CORRECTION: Trust.STATED,
     FeedbackKind.THUMBS_DOWN: Trust.STATED,
-    FeedbackKind.THUMBS_UP: Trust.STATED,
     FeedbackKind.WISP_CORRECTION: Trust.INFERRED,
-    FeedbackKind.SESSION_SUMMARY: Trust.INFERRED,
     FeedbackKind.TOOL_FAILURE: Trust.UNTRUSTED,
 }
-_SHOWS_A_MISTAKE: Final = frozenset(
-    {FeedbackKind.CORRECTION, FeedbackKind.THUMBS_DOWN, FeedbackKind.WISP_CORRECTION, FeedbackKind.TOOL_FAILURE}
-)
+"""How far a lesson is trusted, by the signal of a mistake; praise and a model's summary of a session show none."""
 
 
 def unmined(view: ReadView, context: ModelContext, cursor: int) -> list[Feedback]:
-    """Return the newest feedback of the window that was not mined, in the order in which it was stored."""
+    """Return the newest signals of mistakes in the window that were not mined, in the order they were stored."""
     terms = context.options.consolidation
     if not terms.max_feedback:
         return []
     found = view.feedback.newest(limit=context.options.retention.max_signals, since=_since(context))
-    new = [one for one in found if to_micros(one.recorded_at) > cursor][-terms.max_feedback :]
+    new = [one for one in found if one.kind in _TRUST and to_micros(one.recorded_at) > cursor][-terms.max_feedback :]
     return sorted(new, key=lambda one: (one.recorded_at, one.id))
 
 
 def shown(view: ReadView, batch: Batch) -> Mapping[str, Feedback]:
     """Return the feedback of a batch by handle, without what is gone."""
-    stored = {one.id: one for one in view.feedback.get_many(batch.record_ids)}
+    stored = {one.id: one for one in view.feedback.get_many(batch.record_ids) if one.kind in _TRUST}
     named = handles(batch.record_ids, "f")
     return {handle: stored[record_id] for handle, record_id in named.items() if record_id in stored}
 
@@ -73,14 +71,11 @@ def judge_lesson(
         code = Refused.UNKNOWN_HANDLE if unknown else Refused.NO_SOURCES
         return Refusal.of(code, unknown or [f"item {item.place}"])
     sources = [feedback[handle] for handle in item.sources]
-    code = _fault(item, sources, desk)
+    code = _fault(item, desk)
     if code is not None:
         return Refusal.of(code, _ids(sources))
     content, category = clean_content(item.content), _category(item.category)
-    texts = [feedback_text(source) for source in sources]
-    found = coverage(texts, content, desk.vocabulary, document_frequency=desk.document_frequency)
-    # A rule leaves out what its occasions were about; only what it makes up speaks against it.
-    made_up = Coverage(invented=found.invented)
+    made_up = Coverage(invented=_made_up(content, sources, desk))
     refusal = unfaithful(made_up, _ids(sources))
     if refusal is not None:
         return Unfaithful(place=item.place, coverage=made_up, refusal=refusal.at(item.place + 1))
@@ -89,9 +84,24 @@ def judge_lesson(
     return _learned(item, content, category, sources, desk)
 
 
-def _fault(item: SaveItem, sources: Sequence[Feedback], desk: Desk) -> Refused | None:
-    if not any(source.kind in _SHOWS_A_MISTAKE for source in sources):
-        return Refused.NOT_EVIDENCE
+def _made_up(rule: str, sources: Sequence[Feedback], desk: Desk) -> tuple[Specific, ...]:
+    """Return what a rule makes up; it may leave out what its occasions were about.
+
+    What it forbids is its point, as long as that is not what was asked for. Where that cannot be read, a denial that no
+    feedback has is made up.
+    """
+    texts = [feedback_text(source) for source in sources]
+    invented = coverage(texts, rule, desk.vocabulary, document_frequency=desk.document_frequency).invented
+    if not is_read("\n".join((rule, *texts))):
+        return invented
+    kept = [detail for detail in invented if detail.kind is not Kind.NEGATION]
+    # Where there are details, the summary is a title: it names the mistake as often as the remedy.
+    asked = [source.detail or source.summary for source in sources]
+    turned = [Specific(Kind.NEGATION, clause[:200], clause) for clause in turned_round(rule, asked)]
+    return distinct((*kept, *turned))
+
+
+def _fault(item: SaveItem, desk: Desk) -> Refused | None:
     if not is_clean(item.content):
         return Refused.INVALID_CONTENT
     return Refused.PROTECTED_CATEGORY if desk.is_protected_category(_category(item.category)) else None

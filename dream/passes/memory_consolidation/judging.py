@@ -1,6 +1,6 @@
 """One answer, judged: what of it becomes changes, what does not, and why."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,17 +67,22 @@ class Judged:
 
     def notes(self) -> Notes:
         """Return the findings for the report."""
-        counts = dict.fromkeys(("merged", "into", "rewritten", "superseded", "dropped", "learned"), 0)
-        for change_set in self.change_sets:
-            statuses = [getattr(change.after, "status", None) for change in change_set.changes]
-            counts["superseded"] += statuses.count("superseded")
-            counts["merged"] += statuses.count("archived") if change_set.operation == MERGE else 0
-            counts["into"] += change_set.operation == MERGE
-            counts["rewritten"] += change_set.operation == REWRITE
-            counts["dropped"] += change_set.operation == DROP
-            counts["learned"] += change_set.operation == ANTI_PATTERN
         asked: list[dict[str, Any]] = [{"entries": list(ids), "question": _QUESTION} for ids in self.questions]
-        return {**counts, "questions": asked}
+        return {"questions": asked}
+
+
+def counts_of(change_sets: Sequence[ChangeSet]) -> Notes:
+    """Return what change sets do to entries, for the report."""
+    counts: dict[str, int] = dict.fromkeys(("merged", "into", "rewritten", "superseded", "dropped", "learned"), 0)
+    for change_set in change_sets:
+        statuses = [getattr(change.after, "status", None) for change in change_set.changes]
+        counts["superseded"] += statuses.count("superseded")
+        counts["merged"] += statuses.count("archived") if change_set.operation == MERGE else 0
+        counts["into"] += change_set.operation == MERGE
+        counts["rewritten"] += change_set.operation == REWRITE
+        counts["dropped"] += change_set.operation == DROP
+        counts["learned"] += change_set.operation == ANTI_PATTERN
+    return counts
 
 
 def judge_entries(parsed: Parsed, sheet: Sheet, desk: Desk) -> Judged:

@@ -14,7 +14,7 @@ from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
 from dream.passes.conversation.lines import Shown as ShownTurn
 from dream.passes.conversation.lines import line
-from dream.passes.conversation.packing import packed
+from dream.passes.conversation.packing import Session, packed
 from dream.passes.conversation.reading import pending, read_new, settled_of, terms_for
 from dream.passes.conversation.statement import Terms
 from dream.passes.lines import entry_line, feedback_line, importance_at
@@ -24,7 +24,7 @@ from dream.passes.preferences.meeting import Again, Instead, Known, Meeting, Sho
 from dream.passes.preferences.occasions import occasions_of
 from dream.passes.preferences.preference import preference_of
 from dream.passes.preferences.prompt import frame, question
-from dream.passes.preferences.sheet import Sheet, Surroundings, texts_of, told_by
+from dream.passes.preferences.sheet import SHARE_BESIDE, Sheet, Surroundings, told_by
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import repair_of, repaired, with_texts
 
@@ -41,8 +41,6 @@ _COUNTS = (
     "repairs",
     "repaired",
 )
-_SHARE_BESIDE: Final = 2
-"""Half of a prompt at most goes to what is shown beside the new turns."""
 
 
 class PreferenceInference:
@@ -65,14 +63,10 @@ class PreferenceInference:
         terms = context.options.preferences
         reading = await read_new(context, limit=terms.max_turns, overlap=terms.overlap_turns)
         room = context.options.model.prompt_tokens - estimate_tokens(frame(context.marker))
-        around, beside = await context.read(lambda view: _around(view, context, room // _SHARE_BESIDE))
-        batches, refused = packed(reading.sessions, room=room - beside, overlap=terms.overlap_turns)
-        texts = texts_of(reading.sessions)
+        around, kept = await context.read(lambda view: _around(view, context, reading.sessions, room // SHARE_BESIDE))
+        batches, refused = packed(reading.sessions, room=room - kept, overlap=terms.overlap_turns)
         surrounded = await context.read(
-            lambda view: tuple(
-                around.beside(view, context, batch, [texts[turn_id] for turn_id in batch.member_ids], beside)
-                for batch in batches
-            )
+            lambda view: tuple(around.beside(view, context, batch, room, kept) for batch in batches)
         )
         return reading.packing(surrounded, refused)
 
@@ -122,8 +116,8 @@ class PreferenceInference:
         return {**summed(notes, *_COUNTS), "questions": asked}
 
 
-def _around(view: ReadView, context: ModelContext, room: int) -> tuple[Surroundings, int]:
-    around = Surroundings.of(view, context)
+def _around(view: ReadView, context: ModelContext, sessions: Sequence[Session], room: int) -> tuple[Surroundings, int]:
+    around = Surroundings.of(view, context, sessions)
     return around, around.need(view, context, room)
 
 

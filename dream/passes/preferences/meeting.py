@@ -18,7 +18,7 @@ from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conflicts import Evidence, Verdict, judge, speakers_by_entry, speakers_of
 from dream.passes.conversation.beside import are_related
-from dream.passes.conversation.retelling import fresh_turns, retells
+from dream.passes.conversation.retelling import fresh_turns, is_forgotten, retells
 from dream.passes.conversation.statement import is_under
 from dream.passes.preferences.answer import Item
 from dream.passes.preferences.occasions import Occasions
@@ -62,12 +62,12 @@ class Known:
 
     Args:
         entries: Active preferences of equal text, made of the same turns, or named by their handle; oldest first.
-        forgotten: Fold keys that a person asked to forget.
+        forgotten: When texts were forgotten that they say, by fold key.
         speakers: Who said the contradicted ones, by their ids, as far as turns show it.
     """
 
     entries: tuple[MemoryEntry, ...] = ()
-    forgotten: frozenset[str] = frozenset()
+    forgotten: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     speakers: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     @classmethod
@@ -83,7 +83,7 @@ class Known:
         wanted = [entry for entry in found.values() if entry.is_active and is_under(entry.category, (PREFERENCES,))]
         ordered = sorted(wanted, key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
         contradicted = [one.old for one in shown if isinstance(one, Instead) and one.old is not None]
-        return cls(tuple(ordered), frozenset(view.forgotten.contains(keys)), speakers_by_entry(view, contradicted))
+        return cls(tuple(ordered), view.forgotten.since(keys), speakers_by_entry(view, contradicted))
 
 
 @dataclass(slots=True)
@@ -184,8 +184,8 @@ class Meeting:
 
     def _refusal(self, shown: Shown, met: _Draft | None) -> Refusal | None:
         preference, occasions = _preference(shown), _occasions(shown)
-        label = _item(shown).label
-        if preference is not None and fold_key(preference.content) in self.known.forgotten:
+        label, quoted = _item(shown).label, occasions.evidence.quoted
+        if preference is not None and is_forgotten(preference.content, quoted, self.known.forgotten):
             return Refusal(Refused.FORGOTTEN, label)
         if isinstance(shown, Again):
             if met is None:

@@ -12,8 +12,9 @@ from agentcore.domain.text import normalise
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
-from dream.passes.conversation.evidence import Claim, Evidence, cited_turns, holds_quote, partners_of
+from dream.passes.conversation.evidence import Claim, Evidence, cited_turns, holds_quote, partners_of, said_before
 from dream.passes.conversation.lines import Shown
+from dream.passes.conversation.near import near_turns
 from dream.passes.conversation.statement import shortened
 from dream.passes.lines import feedback_text
 from dream.passes.preferences.answer import Item, Sentiment
@@ -71,6 +72,7 @@ class _OfTurns:
     """The part of a claim that is about turns."""
 
     label: str
+    content: str
     handles: tuple[str, ...]
     quote: str
 
@@ -93,7 +95,9 @@ def occasions_of(
         feedback_handles: All handles of feedback in the prompt.
     """
     of_feedback = [handle for handle in item.handles if handle in feedback_handles]
-    claim = _OfTurns(item.label, tuple(one for one in item.handles if one not in feedback_handles), item.quote)
+    claim = _OfTurns(
+        item.label, item.content, tuple(one for one in item.handles if one not in feedback_handles), item.quote
+    )
     valid = cited_turns(claim, shown, turn_handles)
     if isinstance(valid, Refusal):
         return valid
@@ -105,7 +109,15 @@ def occasions_of(
         return Refusal(Refused.QUOTE_NOT_FOUND, f"{item.label} has a quote that none of the people it cites said")
     quote = " ".join(item.quote.split()).strip(" \"'")
     turns = tuple(one.turn for one in valid)
-    evidence = Evidence(turns, quoted, quote, partners_of(valid, shown.values()))
+    said = [*shown.values()]
+    evidence = Evidence(
+        turns,
+        quoted,
+        quote,
+        partners_of(valid, said),
+        near=near_turns(valid, said),
+        before=said_before(valid, said),
+    )
     return Occasions(evidence=evidence, feedback=signals)
 
 

@@ -14,7 +14,6 @@ from dream.passes.conversation.statement import (
     base_below,
     made_up,
     protected,
-    said_in,
     secret_told,
     statement,
     usable_tags,
@@ -95,9 +94,9 @@ def preference_of(item: Item, occasions: Occasions, terms: Terms, options: Prefe
             item.label,
             content,
             INFERRED,
-            said=[*said_in(evidence.turns), *(feedback_text(one) for one in occasions.feedback)],
+            evidence=evidence,
             told=ToldTimes.of(evidence),
-            partners=evidence.partners,
+            also=[feedback_text(one) for one in occasions.feedback],
             terms=terms,
         )
         or too_few(item, occasions, options)

@@ -1,6 +1,6 @@
 """What a batch of the pass shows: new turns, and beside them what they may be held against."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -14,13 +14,17 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Batch
 from dream.passes.conversation.beside import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.lines import Shown, longest_line, shown_turns
-from dream.passes.conversation.packing import Session
+from dream.passes.conversation.packing import Session, tokens_of
 from dream.passes.lines import entry_line, feedback_line, feedback_text, importance_at
 from dream.passes.preferences.preference import INFERRED, PREFERENCES
 from dream.passes.protocol import ModelContext
 
 _LOOKED_THROUGH: Final = 1_000
 """The newest so many preferences, and earlier turns, are compared with the new turns."""
+_MOST_FEEDBACK: Final = 10_000
+"""The newest so many signals are looked through for those from the time of the turns."""
+SHARE_BESIDE: Final = 2
+"""Half of a prompt at most goes to what is shown beside the new turns."""
 _KINDS: Final = 3
 """Earlier turns, preferences and feedback have a third of the room each."""
 _WIDEST_ENTRY, _WIDEST_FEEDBACK = "e9999", "f9999"
@@ -79,7 +83,8 @@ class Surroundings:
 
     Args:
         known: Preferences, inferred ones first, then those last seen.
-        feedback: Feedback of the window, newest first.
+        feedback: Feedback of the window, or as old as the oldest turn that is shown, newest first.
+        new: The new turns and those said before them, by id.
         earlier: Turns of users in the window, newest first.
         known_words: The preferences by their words.
         earlier_words: The turns by their words.
@@ -87,22 +92,26 @@ class Surroundings:
 
     known: Sequence[MemoryEntry]
     feedback: Sequence[Feedback]
+    new: Mapping[str, Turn]
     earlier: Sequence[Turn]
     known_words: Surrounding[MemoryEntry]
     earlier_words: Surrounding[Turn]
 
     @classmethod
-    def of(cls, view: ReadView, context: ModelContext) -> "Surroundings":
-        """Read what the options allow."""
+    def of(cls, view: ReadView, context: ModelContext, sessions: Sequence[Session]) -> "Surroundings":
+        """Read what the options allow beside the new turns of *sessions*."""
         terms = context.options.preferences
+        new = {turn.id: turn for session in sessions for turn in (*session.before, *session.turns)}
+        since = min([_since(context), *(turn.occurred_at for turn in new.values())])
         found = view.entries.select(EntryFilter(category=PREFERENCES), limit=_LOOKED_THROUGH) if terms.beside else []
         said = view.turns.said_since(_since(context), limit=_LOOKED_THROUGH) if terms.beside else []
-        signals = view.feedback.newest(limit=terms.max_feedback, since=_since(context)) if terms.max_feedback else []
+        signals = view.feedback.newest(limit=_MOST_FEEDBACK, since=since) if terms.max_feedback else []
         known = sorted(found, key=lambda entry: entry.category.casefold() != INFERRED)
         earlier = [turn for turn in said[::-1] if turn.occurred_at <= context.as_of]
         return cls(
             known=known,
             feedback=signals[::-1],
+            new=new,
             earlier=earlier,
             known_words=Surrounding(known, lambda entry: entry.content),
             earlier_words=Surrounding(earlier, lambda turn: turn.content),
@@ -110,46 +119,74 @@ class Surroundings:
 
     def need(self, view: ReadView, context: ModelContext, room: int) -> int:
         """Return how many of *room* tokens this can take beside any batch: what it cannot is left to new turns."""
-        most, importance = context.options.preferences.beside, importance_at(view.decay, context.as_of)
+        terms, importance = context.options.preferences, importance_at(view.decay, context.as_of)
+        most, signals = terms.beside, terms.max_feedback
         weights = (
             sorted((_tokens(longest_line(turn)) for turn in self.earlier), reverse=True)[:most],
             sorted((_tokens(entry_line(_WIDEST_ENTRY, one, importance)) for one in self.known), reverse=True)[:most],
-            [_tokens(feedback_line(_WIDEST_FEEDBACK, one)) for one in self.feedback],
+            sorted((_tokens(feedback_line(_WIDEST_FEEDBACK, one)) for one in self.feedback), reverse=True)[:signals],
         )
         return min(room, _KINDS * max(sum(kind) for kind in weights))
 
-    def beside(self, view: ReadView, context: ModelContext, batch: Batch, said: Sequence[str], room: int) -> Batch:
-        """Return *batch* with the nearest earlier turns and preferences and the newest feedback.
+    def beside(self, view: ReadView, context: ModelContext, batch: Batch, room: int, kept: int) -> Batch:
+        """Return *batch* with earlier turns, preferences and feedback.
+
+        First come the nearest turns and preferences and the newest feedback, then, while there is room, the newest
+        earlier turns: what somebody wants is seldom said in the same words.
 
         Args:
             view: Where importance is read.
             context: The run's.
             batch: Its turns.
-            said: Their texts.
-            room: Tokens that all of it may take, a third for each kind.
+            room: Tokens that all lines of the prompt may take.
+            kept: Tokens of them that were kept free for this, a third for each kind.
         """
         terms, importance = context.options.preferences, importance_at(view.decay, context.as_of)
+        said = [self.new[turn_id].content for turn_id in batch.member_ids]
         shown = {record_id for record_id, _ in (*batch.members, *batch.beside)}
         earlier = self.earlier_words.nearest(said, terms.beside, without=lambda turn: turn.id in shown)
         alike = self.known_words.nearest(said, terms.beside)
         known = list({entry.id: entry for entry in (*alike, *self.known)}.values())[: terms.beside]
-        turns = fitting(earlier, longest_line, room // _KINDS)
-        entries = fitting(known, lambda entry: entry_line(_WIDEST_ENTRY, entry, importance), room // _KINDS)
-        feedback = fitting(self.feedback, lambda one: feedback_line(_WIDEST_FEEDBACK, one), room // _KINDS)
-        turns.sort(key=lambda turn: (turn.occurred_at, turn.id))
-        versions = [*((turn.id, turn.version) for turn in turns), *((entry.id, entry.version) for entry in entries)]
-        signals = [(one.id, 1) for one in reversed(feedback)]
-        return replace(batch, beside=(*batch.beside, *versions, *signals))
+        turns = fitting(earlier, longest_line, kept // _KINDS)
+        entries = fitting(known, lambda entry: entry_line(_WIDEST_ENTRY, entry, importance), kept // _KINDS)
+        signals = self._signals(context, [self.new[record_id] for record_id in shown])
+        feedback = fitting(signals, lambda one: feedback_line(_WIDEST_FEEDBACK, one), kept // _KINDS)
+        shown |= {turn.id for turn in turns}
+        used = sum(tokens_of(self.new[record_id]) for record_id, _ in (*batch.members, *batch.beside))
+        taken = sum(map(tokens_of, turns)) + sum(_tokens(entry_line(_WIDEST_ENTRY, one, importance)) for one in entries)
+        taken += sum(_tokens(feedback_line(_WIDEST_FEEDBACK, one)) for one in feedback)
+        turns += _as_many(self.earlier, shown, min(room - used, room // SHARE_BESIDE) - taken)
+        chosen = {record.id for record in (*turns, *feedback)}
+        before = [turn for turn in reversed(self.earlier) if turn.id in chosen]
+        # Later turns of a session stand later, whatever they are shown for.
+        before = sorted([*before, *(self.new[one] for one, _ in batch.beside)], key=lambda turn: turn.occurred_at)
+        versions = [*((turn.id, turn.version) for turn in before), *((entry.id, entry.version) for entry in entries)]
+        versions += [(one.id, 1) for one in reversed(self.feedback) if one.id in chosen]
+        return replace(batch, beside=tuple(versions))
 
-
-def texts_of(sessions: Sequence[Session]) -> Mapping[str, str]:
-    """Return what the new turns say, by id."""
-    return {turn.id: turn.content for session in sessions for turn in session.turns}
+    def _signals(self, context: ModelContext, shown: Sequence[Turn]) -> list[Feedback]:
+        """Return the newest feedback of the window, or since the oldest turn shown; that of their sessions first."""
+        since = min([_since(context), *(turn.occurred_at for turn in shown)])
+        sessions = {turn.session_id for turn in shown}
+        found = [one for one in self.feedback if one.occurred_at >= since]
+        theirs_first = sorted(found, key=lambda one: one.session_id not in sessions)
+        return theirs_first[: context.options.preferences.max_feedback]
 
 
 def told_by(sheet: Sheet) -> list[str]:
     """Return all that was said or signalled."""
     return [*(one.turn.content for one in sheet.turns), *(feedback_text(one) for one in sheet.feedback.values())]
+
+
+def _as_many(turns: Sequence[Turn], shown: Collection[str], room: int) -> list[Turn]:
+    """Return the first turns that are not shown and take *room* tokens at most; one that is too long is passed over."""
+    fit: list[Turn] = []
+    for turn in turns:
+        tokens = 0 if turn.id in shown else tokens_of(turn)
+        if 0 < tokens <= room:
+            fit.append(turn)
+            room -= tokens
+    return fit
 
 
 def _tokens(text: str) -> int:

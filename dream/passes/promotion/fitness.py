@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from agentcore.domain.memory import MemoryEntry, SourceKind
+from agentcore.domain.text import without_hidden
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.workspace.document import Document
 from dream.domain.proposal import Refusal
@@ -21,10 +22,10 @@ def unfit(entry: MemoryEntry, options: PromotionOptions) -> Refusal | None:
         return Refusal(Refused.UNTRUSTED, entry.id)
     if is_under(entry.category, options.never) or any(ref.kind is SourceKind.DOCUMENT for ref in entry.sources):
         return Refusal(Refused.OWN_OUTPUT, entry.id)
-    secret = secret_in(entry.content)
+    line = one_line(entry)
+    secret = secret_in(entry.content) or secret_in(line)
     if secret is not None:
         return Refusal(Refused.SECRET, f"{entry.id} looks like it holds a {secret}")
-    line = one_line(entry)
     items = Document(f"- {line}\n").items
     if len(items) != 1 or items[0].text != line:
         return Refusal(Refused.INVALID_CONTENT, f"{entry.id} would not stay one item of a document")
@@ -32,8 +33,8 @@ def unfit(entry: MemoryEntry, options: PromotionOptions) -> Refusal | None:
 
 
 def one_line(entry: MemoryEntry) -> str:
-    """Return what an entry says, on one line."""
-    return " ".join(entry.content.split())
+    """Return what an entry says, on one line, without characters that nobody sees but that do something."""
+    return " ".join(without_hidden(entry.content).split())
 
 
 @dataclass(slots=True)

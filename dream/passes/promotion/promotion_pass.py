@@ -1,5 +1,6 @@
 """Promotion: the entries that recall proved useful go to MEMORY.md, with an entry in the diary; no model is asked."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
@@ -44,13 +45,9 @@ class PromotionPass:
         """
         sweep = await self._sweep(context)
         texts = await context.read(_texts)
-        after = _written(context, sweep, texts) if sweep.chosen else {}
+        after = await asyncio.to_thread(_written, context, sweep, texts) if sweep.chosen else []
         reinforced = [_reinforced(context, line) for line in sweep.covered]
-        written: list[ChangeSet] = []
-        if after:
-            reason = f"{len(sweep.chosen)} promoted by what recall needed"
-            changes = [rewritten(context, name, texts.get(name), text, reason) for name, text in after.items()]
-            written.append(_promoted(context, sweep, changes))
+        written = [_promoted(context, sweep, after)] if after else []
         full = Refusal(Refused.DOCUMENT_FULL, f"{MEMORY}: {len(sweep.chosen)} entries wait for room")
         return Proposal(
             change_sets=(*written, *(one for one in reinforced if one.changes)),
@@ -74,13 +71,13 @@ def _texts(view: ReadView) -> dict[str, StoredDocument]:
     return {document.id: document for document in view.documents.all()}
 
 
-def _written(context: DreamContext, sweep: Sweep, stored: dict[str, StoredDocument]) -> dict[str, Document] | None:
-    """Return the documents that change, None if there is no room."""
+def _written(context: DreamContext, sweep: Sweep, stored: dict[str, StoredDocument]) -> list[Change[Record]] | None:
+    """Return how the documents change, None if there is no room; each text is read once."""
     heading = moment(context)
+    read = {name: _read(sweep, name, _text(stored, name)) for name in (MEMORY, DREAMS, ARCHIVE)}
     memory = Document(with_block(_text(stored, MEMORY), sweep.chosen, heading))
     cap, own = context.options.documents.size_cap, stored[MEMORY].own if MEMORY in stored else ()
-    archive = Document(_text(stored, ARCHIVE))
-    room = fitted(memory, archive, own, cap)
+    room = fitted(memory, read[ARCHIVE], own, cap)
     if not room.fits and len(memory.text) > cap:
         return None
     diary = with_diary(
@@ -91,7 +88,18 @@ def _written(context: DreamContext, sweep: Sweep, stored: dict[str, StoredDocume
         skipped=sweep.known + len(sweep.already_said),
     )
     written = {MEMORY: room.memory, DREAMS: Document(diary)}
-    return {**written, ARCHIVE: room.archive} if room.moved else written
+    if room.moved:
+        written[ARCHIVE] = room.archive
+    reason = f"{len(sweep.chosen)} promoted by what recall needed"
+    return [
+        rewritten(context, name, stored.get(name), after, reason, read=read[name]) for name, after in written.items()
+    ]
+
+
+def _read(sweep: Sweep, name: str, text: str) -> Document:
+    """Return a document as the sweep has read it, if it says the same still."""
+    known = sweep.read.get(name)
+    return known if known is not None and known.text == text else Document(text)
 
 
 def _text(stored: dict[str, StoredDocument], name: str) -> str:

@@ -52,5 +52,6 @@ def fitted(memory: Document, archive: Document, own: tuple[str, ...], cap: int) 
     kept = archive.edited([Append(section, tuple(texts)) for section, texts in by_section.items()])
     if kept.refused:
         return Fitted(memory, archive, 0, fits=False)
-    left = Document(without_emptied(edited.document.text))
+    text = without_emptied(edited.document.text)
+    left = edited.document if text == edited.document.text else Document(text)
     return Fitted(left, kept.document, len(gone), fits=len(left.text) <= cap)

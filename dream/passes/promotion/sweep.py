@@ -1,5 +1,6 @@
 """One sweep: who is promoted, who stands in MEMORY.md already, and who must not stand there."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -47,6 +48,7 @@ class Sweep:
         withheld: Those that a person declined or has yet to decide about, by id.
         left: How many more may meet every gate, for the next sweep.
         staged: Those that came newly among the candidates, where the scorer counts that.
+        read: MEMORY.md and its archive as they were read, by name.
     """
 
     scored: Scored
@@ -58,6 +60,7 @@ class Sweep:
     withheld: Mapping[str, Refused] = field(default_factory=dict[str, Refused])
     left: int = 0
     staged: tuple[PhaseHit, ...] = ()
+    read: Mapping[str, Document] = field(default_factory=dict[str, Document])
 
     @property
     def already_said(self) -> tuple[Line, ...]:
@@ -74,7 +77,10 @@ async def look(context: DreamContext) -> Sweep:
     room = options.max_per_sweep - sum(at > context.as_of - options.interval for at in promoted.values())
     waits = np.array([one not in promoted for one in recalls.ids], np.bool_)
     await settle(context, found, lambda: found.undecided(~waits))
-    choice = _Choice(context, found, await _items(context), room)
+    stored = await context.read(_documents)
+    # A long document is read, and held against a text, for longer than the event loop may stall.
+    read = await asyncio.to_thread(lambda: {name: Document(one.content) for name, one in stored.items()})
+    choice = await asyncio.to_thread(_Choice, context, found, _items(read), room)
     while not choice.is_full:
         best = await settle(context, found, lambda end=choice.seen + _AT_ONCE: found.ranked(waits)[:end])
         rows = best[choice.seen :]
@@ -91,6 +97,7 @@ async def look(context: DreamContext) -> Sweep:
         withheld=choice.withheld,
         left=len(found.ranked(waits)) - choice.seen,
         staged=staged(found, phases, context),
+        read=read,
     )
 
 
@@ -119,6 +126,11 @@ class _Choice:
         entries = await self._context.read(lambda view: _active(view, ids))
         marks = {mark_of(entry, operation) for entry in entries.values() for operation in (PROMOTE, REINFORCE)}
         withheld = await self._context.declined(marks)
+        await asyncio.to_thread(self._judge_all, rows, entries, withheld)
+
+    def _judge_all(
+        self, rows: Sequence[int], entries: Mapping[str, MemoryEntry], withheld: Mapping[str, Refused]
+    ) -> None:
         for row in rows:
             if self.is_full:
                 return
@@ -168,14 +180,14 @@ async def settle(context: DreamContext, found: Scored, wanted: Callable[[], Sequ
         found.count_tags(uncounted, [len(concepts(texts.get(one, ""), glossary)) for one in ids])
 
 
-async def _items(context: DreamContext) -> list[str]:
+def _items(read: Mapping[str, Document]) -> list[str]:
     """Return what MEMORY.md says, and what was taken out of it: that is not to come back by another entry."""
+    return [item.text for document in read.values() for item in document.items]
 
-    def look(view: ReadView) -> list[StoredDocument | None]:
-        return [view.documents.get(MEMORY), view.documents.get(ARCHIVE)]
 
-    found = await context.read(look)
-    return [item.text for stored in found if stored is not None for item in Document(stored.content).items]
+def _documents(view: ReadView) -> dict[str, StoredDocument]:
+    found = (view.documents.get(name) for name in (MEMORY, ARCHIVE))
+    return {document.id: document for document in found if document is not None}
 
 
 def _active(view: ReadView, ids: Sequence[str]) -> dict[str, MemoryEntry]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.text import without_hidden
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.workspace.document import Document
 from dream.domain.proposal import Refusal
@@ -81,7 +82,7 @@ def judged(
         return Refusal(Refused.TOO_FEW_CITATIONS, f"{item.label} cites one entry")
     if all(source.id in told for source in sources):
         return Refusal(Refused.TOO_FEW_CITATIONS, f"{item.label} cites nothing that was not told before")
-    text = statement(item.text, item.label)
+    text = statement(without_hidden(item.text), item.label)
     if isinstance(text, Refusal):
         return text
     if len(text) > LONGEST or "<!--" in text or [one.text for one in Document(f"- {text}\n").items] != [text]:

@@ -9,6 +9,7 @@ from agentcore.domain.capability import Capability
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.passes.notes import summed
@@ -16,8 +17,8 @@ from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import with_texts
 from dream.passes.run_memo import RunMemo
-from dream.passes.skill_answers import SkillAnswer, read_skills
-from dream.passes.skill_consolidation.judging import Desk, Judged, after_state, judge
+from dream.passes.skill_answers import SkillAnswer, by_handles, read_skills
+from dream.passes.skill_consolidation.judging import Desk, Judged, after_state, counts_of, judge
 from dream.passes.skill_consolidation.operations import Sheet, sort_out
 from dream.passes.skill_consolidation.question import SOURCES, complaint, question, room_for_skills
 from dream.passes.skill_consolidation.reviewing import Plan, batch_of, planned, settling
@@ -98,11 +99,15 @@ class SkillConsolidation:
         return Proposal(
             change_sets=tuple(judged.change_sets),
             refused=with_texts(judged.refused, answer, "toSave", batch),
-            notes={"reviewed": len(sheet.shown), **judged.notes()},
+            notes={"reviewed": len(sheet.shown)},
             looked_at=tuple(skill.id for skill in sheet.shown.values()),
             settled=settled,
             unsettled=unsettled,
         )
+
+    def made(self, change_sets: Sequence[ChangeSet]) -> Notes:
+        """Count what was retired, rewritten and made into guides."""
+        return counts_of(change_sets)
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over the batches."""
@@ -131,6 +136,7 @@ async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[
     if read.retirements and not answer.get("toSave"):
         problem = "it retires skills and saves none"
         return Judged(refused=[Refusal(Refused.NO_REPLACEMENT, problem)], problem=problem), sheet
+    read = by_handles(read, sheet.names)
     operations, refused = sort_out(read, sheet)
     marks = {mark for operation in operations for mark in operation.marks().values()}
     desk = Desk(
@@ -153,10 +159,11 @@ def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> 
         for handle, record_id in ids.items()
         if record_id in by_id and by_id[record_id].version == versions[record_id]
     }
-    sheet = Sheet(shown=shown, handles=frozenset(ids))
+    names = {handle: by_id[record_id].name for handle, record_id in ids.items() if record_id in by_id}
+    sheet = Sheet(shown=shown, handles=frozenset(ids), names=names)
     # An answer that changes nothing needs to know of no other skill.
     if isinstance(read, SkillAnswer) and (read.saves or read.retirements):
-        return _with_others(view, sheet, read)
+        return _with_others(view, sheet, by_handles(read, names))
     return sheet
 
 

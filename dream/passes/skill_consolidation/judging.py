@@ -7,7 +7,7 @@ from datetime import datetime
 from agentcore.domain.memory import Status, Trust
 from agentcore.domain.skill import Skill
 from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import Refusal
+from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.guards import Knowledge
 from dream.guards.undone import respects_undo
@@ -55,16 +55,17 @@ class Judged:
     unfaithful: dict[str, SkillCoverage] = field(default_factory=dict[str, SkillCoverage])
     problem: str = ""
 
-    def notes(self) -> dict[str, int]:
-        """Return the counts for the report."""
-        kinds = [one.operation for one in self.change_sets]
-        retired = [
-            change
-            for one in self.change_sets
-            for change in one.changes
-            if isinstance(change.after, Skill) and change.after.status is not Status.ACTIVE
-        ]
-        return {"retired": len(retired), "rewritten": kinds.count(REWRITE), "guides": kinds.count(GUIDE)}
+
+def counts_of(change_sets: Sequence[ChangeSet]) -> Notes:
+    """Return what change sets do to skills, for the report."""
+    kinds = [one.operation for one in change_sets]
+    retired = [
+        change
+        for one in change_sets
+        for change in one.changes
+        if isinstance(change.after, Skill) and change.after.status is not Status.ACTIVE
+    ]
+    return {"retired": len(retired), "rewritten": kinds.count(REWRITE), "guides": kinds.count(GUIDE)}
 
 
 @dataclass(frozen=True, slots=True)

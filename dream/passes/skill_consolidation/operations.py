@@ -22,6 +22,7 @@ class Sheet:
     Args:
         shown: Skills that are as they were packed, by handle.
         handles: All handles that were given.
+        names: The names of the skills behind them that are still active.
         live: The names of active skills, of those that the skills or the answer mention.
         successors: Active skills that an answer has others go into by their names, by name.
         leading: Active skills that name one which an answer retires as related, by name.
@@ -30,6 +31,7 @@ class Sheet:
 
     shown: Mapping[str, Skill]
     handles: frozenset[str]
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
     live: frozenset[str] = frozenset()
     successors: Mapping[str, Skill] = field(default_factory=dict[str, Skill])
     leading: tuple[Skill, ...] = ()

@@ -97,7 +97,7 @@ class SkillGaps:
         return Proposal(
             change_sets=tuple(read.good),
             refused=with_texts(read.refused, read.answer, _LIST, batch),
-            notes={"written": len(read.good), **read.notes},
+            notes=read.notes,
             # Of a turn that is gone nothing is left to read.
             looked_at=await _settled(context, batch, present),
         )
@@ -122,6 +122,10 @@ class SkillGaps:
         )
         made, refused = await asyncio.to_thread(judged, read.saves, terms)
         return made, [*read.refused, *refused]
+
+    def made(self, change_sets: Sequence[ChangeSet]) -> Notes:
+        """Count the skills that were written."""
+        return {"written": len(change_sets)}
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over packing and batches."""

@@ -1,11 +1,13 @@
 """Rewrites judged: what a skill says stays, but for what a failure says is wrong."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agentcore.domain.memory import Status, Trust
+from agentcore.domain.signals import FeedbackKind
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import normalise
 from dream.domain.change import Change, ChangeSet, fingerprint
@@ -13,6 +15,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.specific import Kind
 from dream.guards.vocabulary import Vocabulary
+from dream.passes.corrections import contradicted
 from dream.passes.skill_answers import SkillAnswer, SkillDraft, one_line, storable
 from dream.passes.skill_coverage import STEP, Detail, SkillCoverage, compare_skills
 from dream.passes.skill_optimization.candidates import REWRITE, Candidate
@@ -20,6 +23,9 @@ from dream.passes.skill_optimization.question import failure_text
 from dream.passes.words import terms_of
 
 _NEVER_INVENTED = frozenset({Kind.URL.value, Kind.EMAIL.value})
+_OF_PEOPLE = frozenset({FeedbackKind.CORRECTION, FeedbackKind.THUMBS_DOWN})
+_CODE = re.compile(r"`[^`]*`")
+_EMPHASIS = re.compile(r"\*\*|__")
 _STEP_IS_MEANT = 0.5
 """Share of a step's words that a failure repeats if it is about that step."""
 
@@ -130,9 +136,27 @@ def _coverage(candidate: Candidate, content: str, vocabulary: Vocabulary) -> Ski
         news = compare_skills([told], skill.content, vocabulary).lost
         took_over = compare_skills([told], content, vocabulary).lost
         corrected = Counter(detail.kind for detail in set(news) - set(took_over))
-        lost = tuple(detail for detail in lost if not _is_wrong(detail, told, corrected))
+        lost = tuple(one for one in _left(lost, candidate) if not _is_wrong(one, told, corrected))
     invented = tuple(detail for detail in found.invented if detail.kind in _NEVER_INVENTED)
     return SkillCoverage(lost=lost, invented=invented)
+
+
+def _left(lost: Sequence[Detail], candidate: Candidate) -> list[Detail]:
+    """Return what is lost, without the steps that a person objected to and what stands in these alone."""
+    said = [failure_text(one) for one in candidate.failures if one.kind in _OF_PEOPLE]
+    gone = [one.text for one in lost if one.kind == STEP and contradicted(_CODE.sub(" ", one.text), said)]
+    if not gone:
+        return list(lost)
+    stays = [line for line in candidate.skill.content.splitlines() if not any(_stands_in(step, line) for step in gone)]
+    return [
+        one
+        for one in lost
+        if not any(_stands_in(one.text, step) for step in gone) or any(_stands_in(one.text, line) for line in stays)
+    ]
+
+
+def _stands_in(text: str, line: str) -> bool:
+    return _EMPHASIS.sub("", text).casefold() in _EMPHASIS.sub("", line).casefold()
 
 
 def _is_wrong(detail: Detail, told: str, corrected: Counter[str]) -> bool:

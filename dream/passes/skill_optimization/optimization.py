@@ -8,6 +8,7 @@ from agentcore.domain.capability import Capability
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
@@ -16,13 +17,13 @@ from dream.passes.prompting import repair_request
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import with_texts
 from dream.passes.run_memo import RunMemo
-from dream.passes.skill_answers import read_skills
+from dream.passes.skill_answers import by_handles, read_skills
 from dream.passes.skill_lines import handles, tokens_of
 from dream.passes.skill_optimization.candidates import Candidate, Found, candidate_of, find, tried_texts
 from dream.passes.skill_optimization.judging import Desk, Judged, judge
 from dream.passes.skill_optimization.outcomes import Outcomes
 from dream.passes.skill_optimization.question import SOURCES, complaint, question, room_for_skills, weigh
-from dream.passes.skill_optimization.reverting import reverted
+from dream.passes.skill_optimization.reverting import REVERT, reverted
 
 KIND = "skills"
 
@@ -60,7 +61,6 @@ class SkillOptimization:
             notes={
                 "at_risk": sum(bool(one.failures) for one in chosen),
                 "sparse": sum(one.sparse for one in chosen),
-                "reverted": len(found.worse),
             },
         )
 
@@ -94,7 +94,6 @@ class SkillOptimization:
         return Proposal(
             change_sets=tuple(judged.change_sets),
             refused=with_texts(judged.refused, answer, "toSave", batch),
-            notes={"rewritten": len(judged.change_sets)},
             looked_at=tuple(one.skill.id for one in shown.values()),
             settled=settled,
             unsettled=unsettled,
@@ -102,6 +101,11 @@ class SkillOptimization:
 
     async def _known(self, context: ModelContext) -> Outcomes:
         return await self._outcomes.of(context, lambda: context.read(lambda view: Outcomes.read(view, context.as_of)))
+
+    def made(self, change_sets: Sequence[ChangeSet]) -> Notes:
+        """Count what was rewritten, and what went back to its earlier text."""
+        taken_back = sum(one.operation == REVERT for one in change_sets)
+        return {"rewritten": len(change_sets) - taken_back, "reverted": taken_back}
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over packing and batches."""
@@ -161,7 +165,8 @@ async def _judged(
         new_id=context.new_id,
     )
     # Comparing procedures takes longer than the event loop may stall.
-    return await asyncio.to_thread(judge, read, desk), shown
+    named = by_handles(read, {handle: one.skill.name for handle, one in shown.items()})
+    return await asyncio.to_thread(judge, named, desk), shown
 
 
 async def _settling(

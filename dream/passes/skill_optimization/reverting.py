@@ -49,8 +49,8 @@ def trials(skills: Sequence[Skill], earlier: Sequence[Skill]) -> list[Trial]:
 def verdict(trial: Trial, outcomes: Outcomes, *, least_uses: int) -> str | None:
     """Return why a rewrite is taken back; None while it was used too little, or failed no more often than before."""
     rewritten = trial.skill.updated_at
-    uses_before, failed_before = outcomes.tally(trial.skill.name, since=trial.former.updated_at, until=rewritten)
-    uses_after, failed_after = outcomes.tally(trial.skill.name, since=rewritten, until=None)
+    uses_before, failed_before = outcomes.tally(trial.former, trial.skill.id, until=rewritten)
+    uses_after, failed_after = outcomes.tally(trial.skill, trial.skill.id, until=None)
     if min(uses_before, uses_after) < least_uses or failed_after * uses_before <= failed_before * uses_after:
         return None
     since, before = f"{failed_after} of {uses_after} uses", f"{failed_before} of {uses_before}"
@@ -58,13 +58,17 @@ def verdict(trial: Trial, outcomes: Outcomes, *, least_uses: int) -> str | None:
 
 
 def reverted(trial: Trial, why: str, as_of: datetime) -> ChangeSet:
-    """Return the changes that bring the former text back, and keep the one that failed in its place."""
+    """Return the changes that bring the former text back, and keep the one that failed in its place.
+
+    Each text keeps the trust of whoever wrote it.
+    """
     skill, former = trial.skill, trial.former
-    back = replace(skill, summary=former.summary, content=former.content, updated_at=as_of)
+    back = replace(skill, summary=former.summary, content=former.content, trust=former.trust, updated_at=as_of)
     tried = replace(
         former,
         summary=skill.summary,
         content=skill.content,
+        trust=skill.trust,
         updated_at=skill.updated_at,
         status=Status.ARCHIVED,
         status_reason=why,

@@ -20,6 +20,7 @@ from dream.passes.wisp_failures.judging import Desk, Judged, judge
 from dream.passes.wisp_failures.promotion import listed, storable, stored
 from dream.passes.wisp_failures.question import question, room_for_cases, weigh
 from dream.passes.wisp_failures.scene import Case, Scene, fresh_cases, survey
+from dream.passes.wisp_failures.section import named
 
 KIND: Final = "wisps"
 
@@ -79,7 +80,10 @@ class WispFailures:
         return None
 
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
-        """Annotate skills, and remember which patterns were classified."""
+        """Annotate skills, and remember which patterns were asked about.
+
+        One that the model left unclassified waits like the others until it fails once more.
+        """
         scene = await self._scene(context)
         shown = await _shown(context, batch, scene)
         desk = Desk(
@@ -94,7 +98,7 @@ class WispFailures:
         judged = await asyncio.to_thread(judge, answers[-1], desk)
         if isinstance(judged, Refusal):
             return Proposal(refused=(judged,))
-        settled, unsettled = await _settling(context, judged, shown, scene)
+        settled, unsettled = await _settling(context, shown, scene)
         return Proposal(
             change_sets=tuple(judged.change_sets),
             refused=tuple(judged.refused),
@@ -177,10 +181,10 @@ async def _shown(context: ModelContext, batch: Batch, scene: Scene) -> _Shown:
 
 
 async def _settling(
-    context: ModelContext, judged: Judged, shown: _Shown, scene: Scene
+    context: ModelContext, shown: _Shown, scene: Scene
 ) -> tuple[tuple[SettledCluster, ...], tuple[str, ...]]:
-    """Return the marks of the patterns that were classified, and those they take the place of."""
-    looked_at = {case.pattern.key for case in (shown.cases[handle] for handle in judged.classes)}
+    """Return the marks of the patterns that were asked about, and those they take the place of."""
+    looked_at = {case.pattern.key for case in shown.cases.values()}
     settled = tuple(
         SettledCluster(
             fingerprint=case.mark(context.directives),
@@ -201,6 +205,8 @@ def _note(case: Case, handle: str, judged: Judged) -> dict[str, Any]:
         "description": " ".join(case.pattern.description.split())[:120],
         "failures": len(case.pattern.failures),
         "runs": case.pattern.runs,
+        "steps": named(run.failed_step_id for run in case.pattern.failures),
+        "tools": named(run.failed_tool_name for run in case.pattern.failures),
         "classification": judged.classes[handle].value,
         "skill": judged.annotated.get(handle),
     }

@@ -69,6 +69,10 @@ def judge(answer: Answer, desk: Desk) -> Judged | Refusal:
         refusal = _classify(item, desk, judged)
         if refusal is not None:
             judged.refused.append(refusal)
+    named = {_handle(item, "pattern") for item in patterns}
+    passed_over = [handle for handle in desk.cases if handle not in named]
+    if passed_over:
+        judged.refused.append(Refusal(Refused.INVALID_CONTENT, f"{', '.join(passed_over)}: given no class"))
     touched: set[str] = set()
     for item in updates:
         made = _annotate(item, desk, judged, touched)

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 from agentcore.domain.signals import FailureCategory
@@ -44,8 +45,8 @@ def without_section(content: str, key: str) -> str:
 def section_text(pattern: Pattern, category: FailureCategory, annotation: str) -> str:
     """Return what a skill is told: what was counted by the host, then what the model makes of it."""
     first, last = pattern.failures[0].occurred_at, pattern.failures[-1].occurred_at
-    step = _most_common([run.failed_step_id for run in pattern.failures])
-    tool = _most_common([run.failed_tool_name for run in pattern.failures])
+    step = next(iter(named(run.failed_step_id for run in pattern.failures)), None)
+    tool = next(iter(named(run.failed_tool_name for run in pattern.failures)), None)
     where = "".join(f", most often at the {kind} `{name}`" for kind, name in (("step", step), ("tool", tool)) if name)
     counted = (
         f"{category.value.capitalize()}: {len(pattern.failures)} of {pattern.runs} runs failed "
@@ -64,9 +65,15 @@ def _fenced(key: str) -> re.Pattern[str]:
     return re.compile(rf"\s*<!-- wisp-failure {name} -->.*?<!-- end wisp-failure {name} -->", re.DOTALL)
 
 
-def _most_common(names: list[str | None]) -> str | None:
+def named(names: Iterable[str | None]) -> dict[str, int]:
+    """Return how often each step or tool is named, the most frequent first.
+
+    Example:
+        >>> named(["parse", None, "fetch", "parse"])
+        {'parse': 2, 'fetch': 1}
+    """
     counted = Counter(_plain(name) for name in names if name)
-    return min(counted, key=lambda name: (-counted[name], name), default=None)
+    return {name: counted[name] for name in sorted(counted, key=lambda name: (-counted[name], name))}
 
 
 def _plain(text: str) -> str:

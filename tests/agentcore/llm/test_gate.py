@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentcore.domain.busy_reach import BusyReach
+from agentcore.domain.scope import Scope
 from agentcore.llm import BusyGate
+
+ANA, BEN, EVA = Scope("acme", "agent", "ana"), Scope("acme", "agent", "ben"), Scope("other", "agent", "eva")
 
 
 async def settle() -> None:
@@ -147,11 +151,11 @@ def test_the_gate_is_busy_exactly_while_somebody_holds_it(steps: list[int]):
 async def test_people_served_elsewhere_make_it_busy_and_are_not_its_own():
     gate = BusyGate()
     with gate.foreign():
-        assert (gate.is_busy, gate.is_serving, gate.served) == (True, False, 0)
+        assert (gate.is_busy, gate.is_serving, gate.take_served()) == (True, False, set())
         async with gate.foreground():
-            assert (gate.is_busy, gate.is_serving, gate.served) == (True, True, 1)
+            assert (gate.is_busy, gate.is_serving, gate.take_served()) == (True, True, {None})
         assert (gate.is_busy, gate.is_serving) == (True, False)
-    assert (gate.is_busy, gate.is_serving, gate.served) == (False, False, 1)
+    assert (gate.is_busy, gate.is_serving) == (False, False)
 
 
 async def test_a_turn_and_people_served_elsewhere_both_have_to_end():
@@ -195,10 +199,37 @@ async def test_only_the_hosts_own_turns_are_waited_for_by_who_announces_them():
             await asyncio.wait_for(waiter, 1)
 
 
-async def test_who_remembers_how_many_were_served_sees_that_a_turn_came_and_went():
+async def test_who_asks_whom_the_host_served_is_told_of_turns_that_came_and_went():
     gate = BusyGate()
-    async with gate.foreground(), gate.foreground():
+    async with gate.foreground(ANA), gate.foreground():
         pass
+    assert gate.take_served() == {ANA, None}
+    with gate.pending(ANA):
+        assert gate.take_served() == {ANA}
+        assert gate.take_served() == {ANA}
+    assert (gate.take_served(), gate.take_served()) == ({ANA}, set())
+
+
+async def test_a_turn_holds_back_its_own_scope_alone_and_one_that_names_none_holds_back_all():
+    gate = BusyGate()
+    async with gate.foreground(ANA):
+        assert (gate.is_busy, gate.is_busy_for(ANA), gate.is_busy_for(BEN)) == (True, True, False)
+        await asyncio.wait_for(gate.wait_until_idle(BEN), 1)
+        assert gate.is_busy_for(BEN, BusyReach.WORKSPACE)
+        assert not gate.is_busy_for(EVA, BusyReach.WORKSPACE)
+        assert gate.is_busy_for(EVA, BusyReach.ALL)
+        assert (gate.serving(ANA), gate.serving(BEN)) == (1, 0)
     with gate.pending():
-        pass
-    assert (gate.served, gate.is_serving) == (3, False)
+        assert all(gate.is_busy_for(scope) for scope in (ANA, BEN, EVA))
+    assert not gate.is_busy_for(ANA)
+
+
+async def test_who_waits_for_one_scope_is_not_woken_for_good_by_the_end_of_anothers_turn():
+    gate = BusyGate()
+    with gate.pending(ANA):
+        waiter = asyncio.create_task(gate.wait_until_idle(ANA))
+        with gate.pending(BEN):
+            await settle()
+        await settle()
+        assert not waiter.done()
+    await asyncio.wait_for(waiter, 1)

@@ -1,5 +1,6 @@
 import asyncio
 import logging
+import socket
 import traceback
 from collections.abc import Iterable
 from datetime import timedelta
@@ -225,6 +226,17 @@ async def test_an_absent_server_is_tried_again_and_then_named(clock: LeapingCloc
         await ask(server, clock, retries=2)
     assert [one.failure for one in caught.value.failed_tries] == [TryFailure.UNREACHABLE] * 3
     assert sum(one.usage.input_tokens for one in caught.value.failed_tries) == 0
+
+
+async def test_a_handshake_that_hangs_is_charged_nothing_for_nothing_was_sent(clock: LeapingClock):
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, and never speaks TLS
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}/v1"
+        settings = ChatOptions(model="tiny", base_url=url, timeout=timedelta(seconds=0.2), retries=1)
+        async with OpenAIChatClient(settings, clock=clock) as client:
+            with pytest.raises(ChatUnreachableError) as caught:
+                await client.complete(request())
+    assert len(caught.value.failed_tries) == 2
+    assert {(one.usage.input_tokens, one.usage.output_tokens) for one in caught.value.failed_tries} == {(0, 0)}
 
 
 async def test_failed_tries_before_an_answer_are_told_with_it(clock: LeapingClock):

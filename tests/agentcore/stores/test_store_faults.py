@@ -154,6 +154,19 @@ async def test_a_damaged_page_is_found_when_it_is_read(path: Path):
     await storage.stop()
 
 
+@pytest.mark.parametrize("damage", ["tags = '[\"tea'", "content = CAST(x'ff41' AS TEXT)"])
+async def test_a_damaged_value_is_found_when_it_is_read(path: Path, damage: str):
+    await filled(path)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"UPDATE entries SET {damage}")
+        database.commit()
+    storage = SqlStorage(path, clock=ManualClock(START))
+    with pytest.raises(StorageCorruptError) as refused:
+        await read_everything(storage)
+    checked(str(refused.value), path)
+    await storage.stop()
+
+
 async def test_an_empty_file_becomes_a_database(path: Path):
     put(path, b"")
     await filled(path)

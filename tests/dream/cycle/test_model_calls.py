@@ -13,7 +13,13 @@ from wishing import Curious
 
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.llm.chat import ChatRequest, Completion, FinishReason, Usage
-from agentcore.llm.errors import ChatContextTooLongError, ChatUnreachableError
+from agentcore.llm.errors import (
+    ChatAnswerUnreadableError,
+    ChatContextTooLongError,
+    ChatError,
+    ChatRequestRefusedError,
+    ChatUnreachableError,
+)
 from agentcore.testing import ScriptedChatClient
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Proposal
@@ -377,3 +383,35 @@ async def test_a_directive_that_cannot_be_used_fails_its_pass_alone(world: World
     assert done.outcome is PassOutcome.FAILED
     assert "memory-rules.md" in str(done.reason)
     assert one.chat.requests == []
+
+
+NO_MODEL = [
+    ChatAnswerUnreadableError(model="m", base_url="http://here/v1", problem="not JSON"),
+    ChatRequestRefusedError(model="m", status=302, code=""),
+]
+
+
+@pytest.mark.parametrize("error", NO_MODEL, ids=["a page", "a redirect"])
+@pytest.mark.parametrize("questions", [1, 8])
+async def test_a_pass_whose_every_call_brings_something_else_than_an_answer_of_a_model_has_failed(
+    world: World, error: ChatError, questions: int
+):
+    asked = with_model(world, lambda _: error, calls_in_flight=1)
+    for _ in range(7):  # and is not given up, however often
+        calls = len(asked.chat.requests)
+        report = await asked.run_passes(Curious(EIGHT[:questions]))
+        (told,) = report.passes
+        assert (report.outcome, told.outcome) == (Outcome.FAILED, PassOutcome.FAILED)
+        assert told.reason == f"{type(error).__name__}: {error}"
+        assert (told.refused, told.backlog) == ((), questions)
+        assert len(asked.chat.requests) - calls <= 3
+    report = await with_model(world, saying("an answer")).run_passes(Curious(EIGHT[:questions]))
+    assert report.outcome is Outcome.COMPLETED
+
+
+async def test_one_call_that_brings_no_answer_of_a_model_is_its_own_fault_alone_once_another_was_answered(world: World):
+    error = NO_MODEL[0]
+    given = iter([saying("one"), error, saying("three")])
+    told = await curious(with_model(world, lambda _: next(given), calls_in_flight=1), *EIGHT[:3])
+    assert told.outcome is not PassOutcome.FAILED
+    assert (codes(told), told.notes) == (["call_failed"], {"answers": ["one", "three"]})

@@ -197,8 +197,21 @@ async def test_it_is_not_started_where_it_is_switched_off():
     made = AgentHostBuilder(None).with_memory().with_conversation_log().with_feedback()
     off = DreamOptions(modes={"session-evaluator": "off"})
     made.with_llm(ChatOptions(base_url="http://127.0.0.1:9", model="m"))
-    host = made.with_dreaming(off, in_background=False).build()
-    assert host.dreams.services == ()
+    host = made.with_dreaming(off).build()
+    assert [service.name for service in host.dreams.services] == ["dreams"]
+
+
+async def test_a_host_whose_dreams_do_not_start_by_themselves_calls_no_model_unasked():
+    async with ChatServer([rated("poor")] * 3) as server:
+        clock = ManualClock(NOW)
+        made = AgentHostBuilder(None, clock=clock).with_memory().with_conversation_log().with_feedback()
+        made.with_llm(ChatOptions(base_url=server.base_url, model="scripted"))
+        async with made.with_dreaming(in_background=False).build() as host:
+            await host.conversation.append(session_id="s1", role="user", content="This is useless.")
+            clock.advance(HALF_AN_HOUR + timedelta(minutes=5))
+            for _ in range(20):
+                await asyncio.sleep(0.01)
+            assert (host.dreams.services, await host.feedback.count(), len(server.requests)) == ((), 0, 0)
 
 
 async def test_the_host_starts_it_and_reaches_a_real_client():

@@ -1,5 +1,7 @@
 """What looks like a secret, and what only talks about one."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,3 +86,59 @@ def test_any_text_is_read(text: str):
 @given(st.text(alphabet="ab ", max_size=40), st.text(alphabet="ab ", max_size=40))
 def test_a_secret_is_found_wherever_it_stands(before: str, after: str):
     assert secret_in(f"{before} AKIAIOSFODNN7EXAMPLE {after}") is not None
+
+
+def seconds(text: str) -> float:
+    """The least processor time of three looks at a text."""
+    taken: list[float] = []
+    for _ in range(3):
+        before = process_time()
+        secret_in(text)
+        taken.append(process_time() - before)
+    return min(taken)
+
+
+@pytest.mark.parametrize(
+    ("part", "end"),
+    [
+        ("curl ", ""),
+        ("curl -u ", ""),
+        ("curl\n", " -u a:b"),
+        ("a.", "://x"),
+        ("a-", "://:x"),
+        ("a://b:", ""),
+        ("token=", '"x'),
+        ("token for ", ""),
+        ("token to a ", ""),
+        ("pass phrase: a ", ""),
+        ("-----BEGIN ", ""),
+        ("eyJa.", ""),
+        ("+a", "\u00e9"),
+        ("1 ", ""),
+        ("the market, ", ""),
+        ("a", ""),
+    ],
+)
+def test_the_time_grows_with_the_text_and_no_faster(part: str, end: str):
+    seconds("")
+    short, long = (part * (size // len(part)) + end for size in (5_000, 40_000))
+    assert seconds(long) < 24 * seconds(short)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "curl curl -s https://example.com -u ana:hunter22 curl",
+        "-u ana:x\ncurl\n-u ana:hunter22",
+        "https://a.example https://ana:hunter22@b.example",
+        "token=token=token=hunter22",
+        f"The password is {'lisbon' * 60} by the way",
+    ],
+)
+def test_a_secret_behind_its_likes_is_found(text: str):
+    assert secret_in(text) is not None
+
+
+@pytest.mark.parametrize("text", ["curl\nthen -u ana:x", "-u ana:x curl", "curl -u ana\n-u x:"])
+def test_a_user_of_another_line_is_no_sign_in(text: str):
+    assert secret_in(text) is None

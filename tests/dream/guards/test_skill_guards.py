@@ -66,6 +66,17 @@ def test_no_skill_takes_another_s_name(pairs: Any, known: Any, code: str | None)
         ([(None, skill("b", trust=Trust.CONFIRMED))], "trust_raised"),
         ([gone(skill(trust=Trust.UNTRUSTED), "b"), (None, skill("b", trust=Trust.INFERRED))], "trust_raised"),
         ([gone(skill(trust=Trust.INFERRED), "b"), (None, skill("b", trust=Trust.INFERRED))], None),
+        (
+            [(skill("b", content="d", trust=Trust.INFERRED), skill("b")), (skill(), skill(content="d"))],
+            "trust_raised",
+        ),
+        (
+            [
+                (skill("b", content="d", trust=Trust.INFERRED), skill("b")),
+                (skill(), skill(content="d", trust=Trust.INFERRED)),
+            ],
+            None,
+        ),
         ([(None, skill("b", last_used_at=AT))], "reinforcement_raised"),
         (
             [gone(skill(last_used_at=AT), "b"), (None, skill("b", last_used_at=AT + timedelta(days=1)))],

@@ -1,14 +1,20 @@
 """Laws 3, 11 and 12: undo is the inverse and holds; unchanged input costs nothing; order of arrival changes nothing."""
 
 from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any
 
-from dreaming import World
+import orjson
+from dreaming import World, codes
 from hypothesis import given
 from hypothesis import strategies as st
-from memories import Spec, fill, laboratory, memories, options
+from memories import TEXTS, Spec, fill, laboratory, memories, options
+from wishing import merging
 
 from agentcore.domain.memory import Status
+from agentcore.domain.text import fold_key
+from dream.domain.journal import JournalRow, image_text
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.options import DreamOptions
 
@@ -53,6 +59,79 @@ async def meddle(world: World, deed: str, entry_id: str) -> None:
         await world.change(entry, content=f"{entry.content} indeed")
     elif deed == "retime" and entry.is_active:
         await world.memory.update(entry_id, subject_time="2019")
+
+
+histories = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(("run", "merge")), st.just(0)),
+        st.tuples(st.sampled_from(("take back", "take back", "forget", "say", "edit", "restore")), st.integers(0, 20)),
+    ),
+    min_size=3,
+    max_size=12,
+)
+MERGED = "Ana likes tea and rye."
+
+
+async def images(world: World) -> dict[str, str | None]:
+    return {entry.id: image_text(entry) for entry in await world.entries()}
+
+
+async def take_back(world: World, run_id: str, forgotten: dict[str, datetime]) -> None:
+    """Undo a run, and see that each change set is taken back to the byte, or left alone for the right reason."""
+    state, refused = await images(world), list[str]()
+    rows = await world.dreams.diff(run_id)
+    for _, group in groupby(reversed(rows), key=lambda row: row.number):
+        members = list(group)
+        barred = [
+            (row.record_id, bar) for row in members if (bar := obstacle(row, state.get(row.record_id), forgotten))
+        ]
+        refused += [bar for _, bar in barred]
+        if not barred:
+            state.update({row.record_id: row.before for row in members})
+    undone = await world.dreams.undo(run_id)
+    assert sorted(codes(undone.passes[0])) == sorted(refused)
+    assert await images(world) == {entry_id: image for entry_id, image in state.items() if image is not None}
+
+
+def obstacle(row: JournalRow, present: str | None, forgotten: dict[str, datetime]) -> str | None:
+    """Return why a record must not come back, None if it may."""
+    if row.scrubbed:
+        return "forgotten"
+    key, shown = (None if one is None else fold_key(orjson.loads(one)["content"]) for one in (row.before, present))
+    if key in forgotten and key != shown and row.recorded_at <= forgotten[key]:
+        return "forgotten"
+    return None if present in (row.before, row.after) else "changed_since"
+
+
+@laboratory(0.25)
+@given(memory=memories, history=histories)
+async def test_an_undo_or_redo_after_a_forget_takes_each_change_back_to_the_byte_or_leaves_it_whole(
+    world: World, memory: list[Spec], history: list[tuple[str, int]]
+):
+    one = world.elsewhere()
+    await fill(one, memory)
+    forgotten: dict[str, datetime] = {}
+    for deed, what in history:
+        one.clock.advance(timedelta(minutes=1))
+        entries, runs = await one.entries(), [run for run in await one.dreams.runs() if run.changes]
+        if deed == "merge":
+            await one.run_passes(merging(one, MERGED))
+        elif deed == "say":
+            await one.memory.remember((MERGED, *TEXTS)[what % (len(TEXTS) + 1)])
+        elif deed == "take back" and runs:
+            await take_back(one, runs[what % len(runs)].run_id, forgotten)
+        elif deed == "forget" and entries:
+            gone = await one.memory.forget(entries[what % len(entries)].id)
+            forgotten |= {fold_key(entry.content): one.clock.now() for entry in entries if entry.id in gone.removed}
+            forgotten = {key: at for key, at in forgotten.items() if await is_gone(one, key) or at < one.clock.now()}
+        elif deed not in {"take back", "forget"}:
+            await happen(one, deed, what, what)
+        known = {entry.id for entry in await one.entries()}
+        assert {entry.successor for entry in await one.entries()} <= {None, *known}
+
+
+async def is_gone(world: World, key: str) -> bool:
+    return all(fold_key(entry.content) != key for entry in await world.entries())
 
 
 async def brought_together(world: World, run: RunReport) -> list[set[str]]:

@@ -1,45 +1,22 @@
 """The whole way of an idle dream: a host left alone, its clock, its files, and nobody who hears of it."""
 
-import asyncio
 import logging
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import orjson
 import pytest
 from dreaming import NOW
-from watching_over import HOUR, MINUTE
+from watching_over import HOUR, MINUTE, WatchedClock
 
 from agentcore import AgentHostBuilder, Host
 from agentcore.llm.chat import ChatClient, ModelTier
-from agentcore.testing import ManualClock, ScriptedChatClient
+from agentcore.testing import ScriptedChatClient
 from dream.domain.report import RunReport
 from dream.options import DreamOptions
 
 USER = b"# User\r\n\r\n- Keeps bees. Keeps bees.\r\n"
 IDLE = DreamOptions.preset("idle")
 ALSO_PROMOTING = IDLE.replace(modes={**IDLE.modes, "promotion": "apply"})
-
-
-class WatchedClock(ManualClock):
-    """A clock that tells when the service of dreams has done all there is to do and sleeps."""
-
-    def __init__(self, start: datetime) -> None:
-        super().__init__(start)
-        self.resting = asyncio.Event()
-
-    async def sleep(self, duration: timedelta) -> None:
-        task = asyncio.current_task()
-        if task is not None and task.get_name() == "dreams-due":
-            self.resting.set()
-        await super().sleep(duration)
-
-    async def go_on(self, duration: timedelta) -> None:
-        """Let at least a minute pass, in one leap."""
-        await asyncio.wait_for(self.resting.wait(), 10)
-        self.resting.clear()
-        self.advance(duration)
-        await asyncio.wait_for(self.resting.wait(), 10)
 
 
 def a_host(tmp_path: Path, clock: WatchedClock, options: DreamOptions, chat: ChatClient | None = None) -> Host:

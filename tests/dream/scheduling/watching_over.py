@@ -48,6 +48,27 @@ class WatchedService(DreamService):
             self.resting.clear()
 
 
+class WatchedClock(ManualClock):
+    """A clock that tells when the service of dreams has done all there is to do and sleeps."""
+
+    def __init__(self, start: datetime) -> None:
+        super().__init__(start)
+        self.resting = asyncio.Event()
+
+    async def sleep(self, duration: timedelta) -> None:
+        task = asyncio.current_task()
+        if task is not None and task.get_name() == "dreams-due":
+            self.resting.set()
+        await super().sleep(duration)
+
+    async def go_on(self, duration: timedelta) -> None:
+        """Let at least a minute pass, in one leap."""
+        await asyncio.wait_for(self.resting.wait(), 10)
+        self.resting.clear()
+        self.advance(duration)
+        await asyncio.wait_for(self.resting.wait(), 10)
+
+
 @dataclass
 class Stage:
     """A world in which dreams start by themselves."""

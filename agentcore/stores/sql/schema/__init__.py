@@ -43,13 +43,14 @@ from agentcore.stores.sql.schema.records import (
     turns,
     vectors,
     wisp_runs,
+    withheld,
 )
 from agentcore.stores.sql.schema.workspace import documents, outbox, phase_hits, promotions
 
-REVISION = "0010"
+REVISION = "0012"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
 """Every revision a database of this or an earlier version can have, oldest first."""
 
 __all__ = [
@@ -95,4 +96,5 @@ __all__ = [
     "turns",
     "vectors",
     "wisp_runs",
+    "withheld",
 ]

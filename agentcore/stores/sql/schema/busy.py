@@ -1,4 +1,4 @@
-"""Who serves people: of no scope, because all scopes of a database share the model and the machine."""
+"""Who serves people of which scope; a scope need not hold anything for that."""
 
 from sqlalchemy import Column, Integer, String, Table, Text
 
@@ -7,6 +7,9 @@ from agentcore.stores.sql.schema.base import instant, metadata
 busy_holders = Table(
     "busy_holders",
     metadata,
+    Column("workspace", String(128), primary_key=True),
+    Column("observer", String(128), primary_key=True),
+    Column("observed", String(128), primary_key=True),
     Column("holder", String(64), primary_key=True),
     Column("host", Text, nullable=False),
     Column("pid", Integer, nullable=False),

@@ -5,6 +5,8 @@ from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Tabl
 from agentcore.stores.sql.schema.base import WHERE, instant, metadata, record_id, row_key, scope_key
 
 _PLANNED = text("due_at IS NOT NULL")
+_REQUESTED = text("reason = 'manual'")
+_UNFINISHED = text("finished IS FALSE")
 
 runs = Table(
     "runs",
@@ -23,6 +25,7 @@ runs = Table(
     Column("report", Text, nullable=True),
     UniqueConstraint("scope_id", "id"),
     Index("ix_runs_started", "scope_id", "started_at"),
+    Index("ix_runs_unfinished", "scope_id", info={WHERE: _UNFINISHED}),
 )
 
 steps = Table(
@@ -214,5 +217,6 @@ schedules = Table(
     Column("options_hash", String(64), nullable=False),
     Column("state", Text, nullable=False),
     Index("ix_schedules_due", "due_at", info={WHERE: _PLANNED}),
+    Index("ix_schedules_requested", "due_at", info={WHERE: _REQUESTED}),
     Index("ix_schedules_options", "options_hash"),
 )

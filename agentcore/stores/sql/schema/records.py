@@ -274,6 +274,16 @@ forgotten = Table(
     instant("forgotten_at"),
 )
 
+withheld = Table(
+    "withheld",
+    metadata,
+    scope_key(primary_key=True),
+    Column("kind", String(16), primary_key=True),
+    Column("record_id", String(64), primary_key=True),
+    Column("entry_id", String(64), primary_key=True),
+    instant("withheld_at"),
+)
+
 settings = Table(
     "settings",
     metadata,

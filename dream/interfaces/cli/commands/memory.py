@@ -180,6 +180,11 @@ async def forget(entry: str, /, *, session: CliSession) -> None:
         done = await host.for_scope(scope).memory.forget(entry_id)
         restored = await storage.read(scope, lambda view: view.entries.get_many(done.restored))
     session.screen.show(
-        lambda: {"removed": list(done.removed), "restored": list(done.restored), "untouched": list(OUT_OF_REACH)},
-        lambda: forgotten_lines(done.removed, restored, session.screen.width),
+        lambda: {
+            "removed": list(done.removed),
+            "restored": list(done.restored),
+            "withheld": list(done.withheld),
+            "untouched": list(OUT_OF_REACH),
+        },
+        lambda: forgotten_lines(done, restored, session.screen.width),
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.explanation import DenseScore, Explanation
 from agentcore.recall.hit import Hit
+from agentcore.stores.protocols import Forgotten
 from dream.domain.report import Outcome, RunReport
 from dream.interfaces.cli.render.line import Line, Lines, Tone, clipped, paragraph
 from dream.interfaces.cli.render.reasons import explained
@@ -120,15 +121,18 @@ def restored_lines(session: Session, report: RunReport, entry: MemoryEntry | Non
     yield Line(f"Take that back: {session.command('undo', report.run_id)}", Tone.FAINT)
 
 
-def forgotten_lines(removed: Sequence[str], restored: Sequence[MemoryEntry], width: int) -> Lines:
-    """Yield what a forget removed and brought back, and where the text may still stand."""
-    yield Line(f"Forgotten for good: {counted(len(removed), 'entry', 'entries')}.", Tone.TITLE)
-    for entry_id in removed:
+def forgotten_lines(done: Forgotten, restored: Sequence[MemoryEntry], width: int) -> Lines:
+    """Yield what a forget removed, brought back and withheld, and where the text may still stand."""
+    yield Line(f"Forgotten for good: {counted(len(done.removed), 'entry', 'entries')}.", Tone.TITLE)
+    for entry_id in done.removed:
         yield Line(f"    {one_line(entry_id)}", Tone.REMOVED)
     if restored:
         yield Line(f"Brought back, since only their merge had to go: {counted(len(restored), 'entry', 'entries')}.")
         for entry in restored:
             yield from entry_lines(entry, width)
+    if done.withheld:
+        turns = counted(len(done.withheld), "turn")
+        yield from paragraph(f"Withheld from recall and from dreams: {turns} of the conversation log.", width)
     yield from paragraph(
         f"Out of reach, look there yourself if it matters: {', '.join(OUT_OF_REACH)}.", width, tone=Tone.FAINT
     )

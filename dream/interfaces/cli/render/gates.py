@@ -39,7 +39,7 @@ def to_do(standing: Standing) -> str:
 def next_rows(standing: Standing) -> list[tuple[str, str]]:
     """Return what `dream status` says of the next dream."""
     shut = ", ".join(gate.name.value for gate in standing.waits_for) or "nothing"
-    return [("next dream", _next(standing)), ("waits for", shut)]
+    return [("next dream", _next(standing)), ("waits for", shut), *(("warning", one) for one in standing.warnings)]
 
 
 def standing_lines(session: Session, standing: Standing) -> Lines:

@@ -1,8 +1,9 @@
 """Reports of runs: pass by pass, with reasons, numbers, refusals and what to do next."""
 
-from collections.abc import Mapping, Sized
+from collections.abc import Callable, Mapping, Sized
 from typing import Any, cast
 
+from agentcore.domain.instants import from_text
 from agentcore.domain.memory import MemoryEntry
 from dream.domain.reasons import Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
@@ -111,10 +112,8 @@ def _numbers(item: PassReport) -> str:
 
 def _note(name: str, value: Any) -> str:
     label = name.replace("_", " ")
-    if name == "commit":
-        return committed(str(value))
-    if name == "score_range":
-        return f"scores {value[0]:.2f} to {value[1]:.2f}" if value else ""
+    if name in _TOLD:
+        return _TOLD[name](value)
     if isinstance(value, bool):
         return label if value else ""
     if isinstance(value, int | float):
@@ -123,6 +122,21 @@ def _note(name: str, value: Any) -> str:
         counts = cast("Mapping[str, Any]", value)
         return f"{label}: {', '.join(f'{key} {count}' for key, count in counts.items())}"
     return f"{len(value):,} {label}" if isinstance(value, Sized) and not isinstance(value, str) else f"{label} {value}"
+
+
+def _waiting(told: Mapping[str, Any]) -> str:
+    """Return what waits for room under the share cap, and until when."""
+    more = f"; the next ones from {when(from_text(told['room_at']))} on" if told["room_at"] else ""
+    what = f"{counted(told['waiting'], 'change')} wait{'s' if told['waiting'] == 1 else ''}"
+    return f"{what}: at most {told['share']:.0%} of the entries may be retired in 24 hours{more}"
+
+
+_TOLD: Mapping[str, Callable[[Any], str]] = {
+    "commit": lambda value: committed(str(value)),
+    "share_cap": _waiting,
+    "score_range": lambda value: f"scores {value[0]:.2f} to {value[1]:.2f}" if value else "",
+}
+"""How a note is told that is no plain count."""
 
 
 def _next_steps(session: Session, report: RunReport) -> Lines:

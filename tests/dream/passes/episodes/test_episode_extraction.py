@@ -101,6 +101,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a name from nowhere": ({"content": "Ana and Pedro decided to tile the roof."}, "invented_detail"),
     "a number from nowhere": ({"content": "Ana decided to tile 3 roofs."}, "invented_detail"),
     "a denial from nowhere": ({"content": "Ana decided not to tile the roof."}, "invented_detail"),
+    "a denial dropped": ({"content": "Ana decided to paint the fence.", "sourceTurns": ["t4"],
+                          "quote": "paint the fence"}, "invented_detail"),
     "the assistant alone": ({"sourceTurns": ["t2"], "quote": "Slate is better"}, "not_evidence"),
     "blank content": ({"content": " "}, "invalid_content"),
     "no content": ({"content": None}, "invalid_content"),
@@ -111,7 +113,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 async def test_an_episode_that_does_not_hold_is_refused_alone(world: World, case: str):
-    await talk(world, SAID, "assistant: Slate is better, I think.", "My password is hunter2.")
+    await talk(
+        world, SAID, "assistant: Slate is better, I think.", "My password is hunter2.", "We won't paint the fence."
+    )
     fields, code = REFUSED[case]
     report = await tell(world, ROOF | fields, an_episode("Ana told a password.", "t3", quote="My password"))
     assert codes(report) == [code]

@@ -134,9 +134,9 @@ async def test_another_wording_of_another_turn_is_for_consolidation_to_judge(wor
 
 
 async def test_a_forgotten_text_does_not_come_back(world: World):
+    await talk(world, "I like tea")
     (entry,) = await world.add("Ana likes tea.")
     await world.memory.forget(entry.id)
-    await talk(world, "I like tea")
     report = await mine(world, TEA)
     assert (codes(report), await world.active()) == (["forgotten"], [])
 

@@ -341,3 +341,72 @@ async def test_whom_a_speaker_addresses_may_be_named(world: World, said: str, co
         a_fact("Ana offers help to Eva.", "t2", quote=said),
     )
     assert codes(report) == [*codes_of, "invented_detail"]
+
+
+@pytest.mark.parametrize(
+    ("said", "content", "code"),
+    [
+        (("I don't eat meat but I love fish.",), "Ana eats meat.", "invented_detail"),
+        (("I don't eat meat but I love fish.",), "Ana loves fish.", None),
+        (("assistant: Have you ever tried sushi?", "Not yet."), "Ana has tried sushi.", "invented_detail"),
+        (("assistant: Have you ever tried sushi?", "Not yet."), "Ana has never tried sushi.", None),
+        (
+            ("assistant: Did you change the settings?", "Let me see. Nope."),
+            "Ana made no changes to the settings.",
+            None,
+        ),
+        (
+            ("I don't work at Norte. The new boss is Rui.", "Wait, actually I do work at Norte."),
+            "Ana works at Norte.",
+            None,
+        ),
+    ],
+)
+async def test_a_denial_is_neither_dropped_nor_turned(
+    world: World, said: tuple[str, ...], content: str, code: str | None
+):
+    await talk(world, *said)
+    handles = [f"t{place}" for place in range(1, len(said) + 1)]
+    report = await mine(world, a_fact(content, *handles, quote=said[-1]))
+    assert codes(report) == ([] if code is None else [code])
+    assert contents(await world.active()) == ([content] if code is None else [])
+
+
+async def test_a_bare_answer_counts_with_the_question_before_it_though_only_the_answer_is_cited(world: World):
+    await talk(world, "assistant: Have you ever been to Porto?", "No.", "assistant: Is Rui your brother?", "Yes!")
+    report = await mine(
+        world,
+        a_fact("Ana has never been to Porto.", "t2", quote="No."),
+        a_fact("Ana has been to Porto.", "t2", quote="No."),
+        a_fact("Rui is Ana's brother.", "t4", quote="Yes!"),
+    )
+    assert codes(report) == ["invented_detail"]
+    assert contents(await world.active()) == ["Ana has never been to Porto.", "Rui is Ana's brother."]
+
+
+@pytest.mark.parametrize(
+    ("reply", "accepted"),
+    [
+        ("Thanks! By the way, I bought a bike.", False),
+        ("Yes, for years.", True),
+        ("Oh, I do work at Norte, on the third floor.", True),
+        ("No, at Sul.", False),
+    ],
+)
+async def test_the_assistant_s_words_count_only_where_the_next_turn_of_the_person_takes_them_up(
+    world: World, reply: str, accepted: bool
+):
+    await talk(world, "assistant: You work at Norte.", reply, "Yes, the bike is blue.")
+    report = await mine(world, a_fact("Ana works at Norte.", "t1", "t2", "t3", quote="work at Norte"))
+    assert [entry.content for entry in await world.active()] == (["Ana works at Norte."] if accepted else [])
+    assert bool(report.refused) != accepted
+
+
+async def test_a_yes_to_a_question_does_not_confirm_what_stands_beside_the_question(world: World):
+    await talk(world, "assistant: You are allergic to nuts. Shall I send the recipe?", "Yes, please!")
+    report = await mine(
+        world,
+        a_fact("Ana is allergic to nuts.", "t1", "t2", quote="You are allergic to nuts"),
+        a_fact("Ana is allergic to nuts.", "t1", "t2", quote="Yes, please"),
+    )
+    assert codes(report) == ["not_evidence", "not_evidence"]

@@ -111,6 +111,62 @@ async def test_what_the_feedback_does_not_say_is_not_learned(world: World):
     assert (codes(report), await learned(world)) == ([Refused.INVENTED_DETAIL], [])
 
 
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        ("that's wrong, use zgrep for the .gz logs", "When searching .gz logs, don't use plain grep; use zgrep."),
+        ("Actually, always run the tests before committing", "Don't commit without running the tests first."),
+        ("No, show me the draft before you send it!", "Never send an email before the user has seen the draft."),
+        ("You replied in English. Reply in Portuguese.", "Don't reply in English; reply in Portuguese."),
+        ("Deploy only after the tests passed.", "Never deploy before the tests have passed."),
+        ("Use `pnpm`, not npm, in this repository.", "Don't use npm in this repository; use pnpm."),
+        ("Wrong, the meeting is on Tuesday.", "Don't assume a day for the meeting without checking; it is on Tuesday."),
+        ("That doesn't work, run it with sudo.", "Don't run it without sudo."),
+        ("Why did you book a flight? I asked for the train.", "Don't book a flight when the user asks for a train."),
+        ("Nein, benutze zgrep für die .gz-Logs.", "Für .gz-Logs nicht grep benutzen, sondern zgrep."),
+        ("Não, usa o zgrep nos logs .gz.", "Nunca uses o grep nos logs .gz; usa o zgrep."),
+        ("Non, il faut demander avant d'envoyer.", "N'envoie jamais rien sans demander avant."),
+    ],
+)
+async def test_what_a_rule_forbids_is_its_point(world: World, said: str, rule: str):
+    await give(world, said)
+    report, _ = await dream(world, learn(rule, said))
+    assert (codes(report), [entry.content for entry in await learned(world)]) == ([], [rule])
+
+
+async def test_a_title_above_the_details_may_name_the_mistake(world: World):
+    (said,) = await give(world, '"2 pm" in a mail', detail="Third time: 14:00.")
+    rule = "Times in mails are written as 14:00 instead of 2 pm."
+    report, _ = await dream(world, learn(rule, f"{said.summary}\n{said.detail}"))
+    assert (codes(report), [entry.content for entry in await learned(world)]) == ([], [rule])
+
+
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        ("that's wrong, use zgrep for the .gz logs", "Don't use zgrep; use grep."),
+        ("that's wrong, use zgrep for the .gz logs", "Use grep instead of zgrep for .gz logs."),
+        ("that's wrong, use zgrep for the .gz logs", "zgrep must not be used for .gz logs."),
+        ("Actually, always run the tests before committing", "Don't run the tests before committing."),
+        ("No, show me the draft before you send it!", "Never show the draft to the user before sending it."),
+        ("You replied in English. Reply in Portuguese.", "Don't reply in Portuguese; reply in English."),
+        ("Deploy only after the tests passed.", "Don't deploy after the tests passed."),
+        ("Use `pnpm`, not npm, in this repository.", "Don't use pnpm in this repository; use npm."),
+        ("That doesn't work, run it with sudo.", "Don't run it with sudo."),
+        ("No, never answer to all in Outlook, only to the sender.", "Do not answer only to the sender."),
+        ("I told you to book the aisle seat.", "Avoid booking the aisle seat."),
+        ("Nein, benutze zgrep für die .gz-Logs.", "Für .gz-Logs zgrep nicht benutzen."),
+        ("Não, usa o zgrep nos logs .gz.", "Nunca uses o zgrep nos logs .gz."),
+        ("Non, il faut demander avant d'envoyer.", "Ne demande pas avant d'envoyer."),
+        ("用zgrep查日志", "不要用zgrep查日志"),
+    ],
+)
+async def test_a_rule_that_forbids_what_was_asked_for_is_not_learned(world: World, said: str, rule: str):
+    await give(world, said)
+    report, _ = await dream(world, learn(rule, said), repairs=0)
+    assert (codes(report), await learned(world)) == ([Refused.INVENTED_DETAIL], [])
+
+
 async def test_what_it_made_up_can_be_repaired(world: World):
     await give(world, REPLY)
     _, requests = await dream(world, learn("Never write to Mallory in Outlook.", REPLY), learn(RULE, REPLY))
@@ -140,10 +196,13 @@ async def test_a_rule_is_trusted_as_the_feedback_it_cites(world: World, kind: Fe
 
 
 @pytest.mark.parametrize("kind", [FeedbackKind.SESSION_SUMMARY, FeedbackKind.THUMBS_UP])
-async def test_praise_and_a_models_summary_prove_no_mistake(world: World, kind: FeedbackKind):
+async def test_praise_and_a_models_summary_show_no_mistake_and_cost_no_call(world: World, kind: FeedbackKind):
     await give(world, REPLY, kind=kind)
-    report, _ = await dream(world, learn(RULE, REPLY))
-    assert (codes(report), await learned(world)) == ([Refused.NOT_EVIDENCE], [])
+    report, requests = await dream(world)
+    assert (requests, report.reason) == ([], Skip.NO_WORK)
+    await give(world, "Wrong again.")
+    _, requests = await dream(world, NOTHING)
+    assert set(lines(requests[0])) == {"Wrong again."}
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ from consolidating import NOTHING, Shown, contents, dream, drop, save, supersede
 from dreaming import DAY, NOW, World, codes
 from talking import talk
 
+from agentcore.domain.instants import to_text
 from agentcore.domain.memory import SourceKind, SourceRef, Status, Trust
 from agentcore.domain.subject_time import PartialDate, SubjectTime
 from dream.domain.reasons import Refused
+from dream.interfaces.cli.render.reports import pass_lines
 from dream.passes.conflicts import Evidence, Verdict, judge
 
 NOISE, TEA = "ok thanks", "Ana likes tea."
@@ -101,6 +103,31 @@ async def test_what_one_day_has_no_room_for_is_deferred_and_not_paid_again(world
     world.clock.advance(DAY * 1.1)
     await dream(world, share_cap=0.0, share_cap_least=3)
     assert contents(await world.active()) == set(texts[5:])
+
+
+async def test_the_report_counts_the_merges_that_were_made_and_tells_when_the_others_are(world: World):
+    pairs = [(f"thought{place} passing{place}", f"thought{place} is passing{place}") for place in range(5)]
+    await world.add(*(text for pair in pairs for text in pair))
+
+    def merge_all(shown: Shown) -> dict[str, object]:
+        return {"toDelete": [], "toSave": [save(shown, second, first, second) for first, second in pairs]}
+
+    report, _ = await dream(world, merge_all, share_cap=0.0, share_cap_least=2)
+    assert (report.notes["merged"], report.notes["into"]) == (2, 2)
+    waiting = {"waiting": 3, "share": 0.0, "room_at": to_text(NOW + DAY)}
+    assert report.notes["share_cap"] == waiting
+    shown = " ".join(line.text for line in pass_lines(report, 500, {}))
+    assert (
+        "3 changes wait: at most 0% of the entries may be retired in 24 hours; the next ones from 2025-06-15" in shown
+    )
+    world.clock.advance(DAY * 1.1)
+    report, _ = await dream(world, share_cap=0.0, share_cap_least=2)
+    assert (report.notes["merged"], report.notes["into"]) == (2, 2)
+    assert report.notes["share_cap"]["waiting"] == 1
+    world.clock.advance(DAY * 1.1)
+    report, _ = await dream(world, share_cap=0.0, share_cap_least=2)
+    assert (report.notes["merged"], report.notes["into"]) == (1, 1)
+    assert "share_cap" not in report.notes
 
 
 async def test_a_later_entry_takes_the_place_of_an_older_one(world: World):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from dreaming import DAY, NOW, World, codes
-from talking import answering, handle_of, lines_of, talk
+from talking import MINUTE, answering, handle_of, lines_of, talk
 from wanting import SHORT, a_preference, answer, infer, shorter, signal, wanted
 
 from agentcore.domain.memory import Level, SourceKind, Status, Trust
@@ -122,6 +122,71 @@ async def test_occasions_that_an_earlier_run_read_still_count_for_seven_days(wor
     assert (entry.created_at, entry.last_seen_at) == (NOW, NOW + 2 * DAY)
 
 
+CASUAL = (
+    "I only do metric.",
+    "How far is it? In metres please.",
+    "And the oven? In celsius.",
+    "The run was 12 km of course.",
+)
+
+
+async def test_casual_occasions_in_other_words_and_dreams_are_counted_together(world: World):
+    for place, text in enumerate(CASUAL[:2]):
+        await talk(world, text, session=f"s{place}")
+        await infer(world)
+        world.clock.advance(DAY)
+    await talk(world, CASUAL[2], session="s2")
+
+    def cite(request: ChatRequest) -> str:
+        cited = [handle_of(request, text) for text in CASUAL[:3]]
+        return answer(a_preference("Ana prefers metric.", *cited, quote="I only do metric", sentiment="casual"))
+
+    report = (await answering(world, cite).run_passes(PreferenceInference())).passes[0]
+    assert (codes(report), [entry.content for entry in await wanted(world)]) == ([], ["Ana prefers metric."])
+
+
+async def test_the_newest_earlier_turns_fill_what_room_is_left(world: World):
+    for place in range(60):
+        await talk(world, f"Wish {place}: {'word ' * 20}", session=f"s{place}", occurred_at=NOW - (60 - place) * MINUTE)
+    await infer(world)
+    await talk(world, "Something else.", session="new")
+    bounded = world.options.model.replace(prompt_tokens=3_000)
+    heard = answering(world, answer(), model=bounded)
+    await heard.run_passes(PreferenceInference())
+    (request,) = heard.chat.requests
+    shown = [int(line.partition("Wish ")[2].partition(":")[0]) for line in lines_of(request, "t") if "Wish" in line]
+    assert 5 < len(shown) < 60
+    assert shown == [*range(60 - len(shown), 60)]
+    assert len(request.messages[1].content.encode()) / 4 <= 3_000
+
+
+async def test_feedback_is_shown_as_long_as_the_turns_beside_it_are(world: World):
+    long_ago = NOW - 400 * DAY
+    await talk(world, SAID[0], session="old", occurred_at=long_ago)
+    await signal(world, FeedbackKind.CORRECTION, "Shorter, I said!", at=long_ago, session_id="old")
+    await signal(world, FeedbackKind.CORRECTION, "Before that talk.", at=long_ago - DAY)
+
+    def cite(request: ChatRequest) -> str:
+        assert len(lines_of(request, "f")) == 1
+        cited = ("t1", handle_of(request, "Shorter, I said!"))
+        return answer(shorter(*cited, sentiment="frustrated"))
+
+    report = (await answering(world, cite).run_passes(PreferenceInference())).passes[0]
+    assert (codes(report), len(await wanted(world))) == ([], 1)
+
+
+async def test_of_much_feedback_that_of_the_sessions_shown_comes_first(world: World):
+    long_ago = NOW - 400 * DAY
+    await talk(world, SAID[0], session="old", occurred_at=long_ago)
+    await signal(world, FeedbackKind.CORRECTION, "Shorter, I said!", at=long_ago, session_id="old")
+    for day in range(5):
+        await signal(world, FeedbackKind.CORRECTION, f"fault {day}", at=NOW - day * DAY)
+    heard = answering(world, answer(), preferences=PreferenceOptions(max_feedback=3))
+    await heard.run_passes(PreferenceInference())
+    shown = [line.partition(' "')[2].strip('"') for line in lines_of(heard.chat.requests[0], "f")]
+    assert shown == ["Shorter, I said!", "fault 1", "fault 0"]
+
+
 async def test_consumed_turns_are_occasions_too(world: World):
     (turn,) = await talk(world, SAID[0], session="a")
     await infer(world)
@@ -156,6 +221,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a number from nowhere": ({"content": "Ana prefers answers of 3 lines."}, "invented_detail"),
     "a name from nowhere": ({"content": "Ana prefers shorter answers about Zoltan."}, "invented_detail"),
     "a denial from nowhere": ({"content": "Ana never wants shorter answers."}, "invented_detail"),
+    "a denial dropped": ({"content": "Ana wants long tables.", "sourceIds": ["t4", "t5"], "quote": "no long tables"},
+                         "invented_detail"),
     "blank content": ({"content": ""}, "invalid_content"),
     "a secret": ({"content": "Ana's password is hunter2.", "sourceIds": ["t4"], "quote": "password is hunter2"},
                  "secret"),
@@ -164,7 +231,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 async def test_a_preference_that_does_not_hold_is_refused_alone(world: World, case: str):
-    await talk(world, SAID[0], "assistant: emoji are fun", "Maybe.", "My password is hunter2, use metric units.")
+    await talk(
+        world,
+        SAID[0],
+        "assistant: emoji are fun",
+        "Maybe.",
+        "My password is hunter2, use metric units.",
+        "And no long tables.",
+    )
     fields, code = REFUSED[case]
     good = a_preference("Ana prefers metric units.", "t4", quote="use metric units")
     report = await infer(world, shorter() | fields, good)

@@ -1,9 +1,15 @@
 """What recall proved useful goes to MEMORY.md, once, and nothing else does."""
 
-from collections.abc import Sequence
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import FrameType
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -14,6 +20,7 @@ from dulwich.repo import Repo
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Trust
 from agentcore.domain.signals import RecallHit
 from agentcore.errors import InvalidOptionsError
+from agentcore.workspace.reading import read
 from agentcore.workspace.workspaces import GitUse, Workspaces
 from dream.domain.report import Outcome, PassReport, RunReport
 from dream.interfaces.cli.render.reports import passes_lines
@@ -394,6 +401,29 @@ async def test_the_other_scorer_and_other_weights_decide_by_their_own_numbers(sh
     assert scores == [set(), set(), {ana.id}]
 
 
+async def test_characters_that_nobody_sees_are_not_written_and_the_line_goes_with_the_entry(
+    shared: World, folder: Path
+):
+    hidden = "Ana\u200b keeps\x1b[31m \u202ebees\u2066 in \u0645\u06cc\u200c\u062e and \U0001f468\u200d\U0001f33e"
+    (entry,) = await shared.add(hidden)
+    await recalled(shared, entry)
+    _, done = await sweep(shared)
+    assert done.accepted == 2
+    shown = "Ana keeps[31m bees in \u0645\u06cc\u200c\u062e and \U0001f468\u200d\U0001f33e"
+    assert all(shown in written.decode() for written in files_in(folder).values())
+    assert (await shared.get(entry)).content == hidden
+    await shared.memory.forget(entry.id)
+    stored = await shared.storage.read(shared.scope, lambda view: [one.content for one in view.documents.all()])
+    assert len(stored) == 2
+    assert "bees" not in str(stored) + str(await shared.journal())
+
+
+async def test_a_secret_between_characters_that_nobody_sees_is_seen(shared: World, folder: Path):
+    await recalled(shared, *await shared.add("Ana's pass\u200bword is hunter2swordfish."))
+    _, done = await sweep(shared)
+    assert (codes(done), files_in(folder)) == (["secret"], {})
+
+
 async def test_what_is_set_aside_or_forgotten_is_not_promoted(shared: World, folder: Path):
     ana, bo = await shared.add("Ana keeps bees in the garden", "Bo sails on Sundays with Cy")
     await recalled(shared, ana, bo)
@@ -476,3 +506,36 @@ async def test_what_needs_no_model_leaves_every_entry_as_it_was(shared: World):
     report = await shared.dreams.run(passes=["promotion", "rem"])
     assert report.changes == 3  # MEMORY.md once, the diary by each of them
     assert await shared.by_id(entry.id for entry in entries) == entries
+
+
+@contextmanager
+def counted_readings() -> Iterator[Counter[tuple[str, bool]]]:
+    """Count how often each text is read as Markdown, and whether the event loop waited for it."""
+    found, loop = Counter[tuple[str, bool]](), threading.get_ident()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code is read.__code__:
+            found[frame.f_locals["text"], threading.get_ident() == loop] += 1
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield found
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+@pytest.mark.parametrize("cap", [2_000, 20_000])
+async def test_each_text_is_read_once_and_never_while_the_event_loop_waits(shared: World, folder: Path, cap: int):
+    shared.workspaces = Workspaces(lambda _: folder, git=GitUse.OFF)
+    shared.options = shared.options.replace(documents=DocumentOptions(size_cap=cap))
+    memory = "# MEMORY.md\n\n" + "".join(f"- Visitor {number} came to the harbour.\n" for number in range(100))
+    (folder / "MEMORY.md").write_text(memory)
+    await recalled(shared, *await shared.add("Ana keeps bees", "Bo sails on Sundays", "curl " * 100))
+    with counted_readings() as readings:
+        _, told = await sweep(shared)
+    assert told.accepted == (0 if cap < len(memory) else 2)
+    assert readings[memory, False] == 1
+    assert [text for text, in_the_loop in readings if in_the_loop] == []
+    assert [text for (text, _), times in readings.items() if text.startswith("# MEMORY.md") and times > 1] == []

@@ -215,6 +215,56 @@ async def test_one_unrelated_save_unlocks_no_deletion(library: Library, successo
     assert (codes(done), await library.names()) == (["no_replacement"], ["a", "b"])
 
 
+def saved(name: str, *sources: str, content: str | None = BOTH, see_also: tuple[str, ...] = ()) -> dict[str, Any]:
+    summary = "Digest of unread mail"
+    return {"name": name, "summary": summary, "content": content, "sourceNames": [*sources], "seeAlso": [*see_also]}
+
+
+async def test_skills_may_be_called_by_the_names_that_were_shown(library: Library):
+    _, part = await two_digests(library)
+    await library.skill("calendar")
+    item = saved("mail-digest", "mail-digest", "Summarize-Inbox", see_also=("Calendar",))
+    gone = {"name": "summarize-inbox", "replacedBy": "mail-digest", "reason": "the same"}
+    done = await library.consolidate({"toSave": [item], "toDelete": [gone]})
+    kept = await library.named("mail-digest")
+    assert kept is not None
+    assert (codes(done), kept.content, kept.see_also) == ([], BOTH, ("calendar",))
+    assert (await library.get(part)).successor == "mail-digest"
+
+
+@pytest.mark.parametrize("into", ["mail-digest", "email/digest"])
+async def test_the_one_item_that_names_a_skill_as_its_source_takes_its_place(library: Library, into: str):
+    _, part = await two_digests(library)
+    gone = [name for name in ("mail-digest", "summarize-inbox") if name != into]
+    done = await library.consolidate({"toSave": [saved(into, "mail-digest", "s2")], "toDelete": gone})
+    assert (codes(done), await library.names()) == ([], [into])
+    assert (await library.get(part)).successor == into
+
+
+async def test_a_skill_that_two_items_name_as_their_source_has_no_successor(library: Library):
+    await two_digests(library)
+    items = [saved("mail-digest", "s1", "s2"), saved("email/digest", "s1", "s2")]
+    done = await library.consolidate({"toSave": items, "toDelete": ["s2"]})
+    assert codes(done) == ["no_replacement"]
+    assert await library.names() == ["email/digest", "mail-digest", "summarize-inbox"]
+
+
+async def test_a_skill_stays_whose_one_successor_is_refused(library: Library):
+    first, second = await two_digests(library)
+    item = saved("mail-digest", "s1", "s2", content=BOTH.replace("2. Put invoices first.\n", ""))
+    done = await library.consolidate({"toSave": [item], "toDelete": ["summarize-inbox"]})
+    assert codes(done) == ["lost_detail"]
+    assert await library.everything() == sorted([first, second], key=lambda skill: skill.id)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "MAIL", "mail/"])
+async def test_a_name_that_is_not_unique_or_was_not_shown_is_no_handle(library: Library, name: str):
+    await library.skill("mail")
+    await library.skill("Mail")
+    done = await library.consolidate({"toSave": [saved("mail", name, content=None)], "toDelete": []})
+    assert codes(done) == ["unknown_handle"]
+
+
 async def test_two_skills_that_replace_each_other_both_stay(library: Library):
     await library.skill("a")
     await library.skill("b")

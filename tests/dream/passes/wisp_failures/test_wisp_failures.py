@@ -140,10 +140,35 @@ async def test_three_failures_annotate_the_skill_that_produced_them(lab: Lab):
             "description": "fetch the open invoices",
             "failures": 3,
             "runs": 4,
+            "steps": {"parse": 3},
+            "tools": {"json": 3},
             "classification": "structural",
             "skill": "invoices/fetch",
         }
     ]
+
+
+async def test_the_report_counts_the_steps_and_tools_that_failed(lab: Lab):
+    await lab.skill()
+    await lab.ran(1)
+    await lab.ran(3, failed_step_id="fetch", failed_tool_name="http", at=lab.world.clock.now() - 2 * DAY)
+    await lab.ran(1, failed_step_id=None, failed_tool_name="http")
+    (pattern,) = (await lab.dream(answer(None))).notes["patterns"]
+    assert list(pattern["steps"].items()) == [("fetch", 3), ("parse", 1)]
+    assert list(pattern["tools"].items()) == [("http", 4), ("json", 1)]
+
+
+@pytest.mark.parametrize("said", [[], [{"pattern": "w2", "classification": "bad luck"}]])
+async def test_a_pattern_that_a_model_left_unclassified_is_asked_about_once(lab: Lab, said: list[Any]):
+    await lab.skill()
+    await lab.ran(3, skill="invoices/fetch")
+    await lab.ran(3, skill="other", description="send a reminder")
+    classified = [{"pattern": "w1", "classification": "data"}, *said]
+    report = await lab.dream({"patterns": classified, "skillUpdates": []})
+    assert (report.calls, codes(report)) == (1, ["invalid_content"])
+    assert (await lab.dream()).reason == "no_work"
+    await lab.ran(1, description="send a reminder", at=lab.world.clock.now())
+    assert (await lab.dream(answer(None))).calls == 1
 
 
 async def test_two_failures_are_no_pattern_whatever_a_model_would_say(lab: Lab):

@@ -1,0 +1,97 @@
+"""What is withheld: turns that say what a person asked to forget, and entries that an agent set aside for one.
+
+A mark names a record and the entry for whose sake it is withheld; it holds no text, and it stays when the record is
+gone, so that neither an import nor a restart shows it again.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+from sqlalchemy import ColumnElement, bindparam, delete, exists, insert, literal_column, select, update
+
+from agentcore.domain.instants import to_micros
+from agentcore.domain.memory import SourceKind
+from agentcore.stores.protocols import Withheld
+from agentcore.stores.sql.schema import change_feed, reopened, turns, withheld
+from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
+
+_W = withheld.c
+_TURN: Final = SourceKind.TURN.value
+
+IS_WITHHELD: Final[ColumnElement[bool]] = (
+    exists()
+    .where(_W.scope_id == turns.c.scope_id, _W.kind == literal_column(f"'{_TURN}'"), _W.record_id == turns.c.id)
+    .correlate(turns)
+)
+"""Whether a row of `turns` is withheld."""
+
+_ALL = select(_W.kind, _W.record_id, _W.entry_id).where(of_my_scope(withheld))
+_AMONG = (
+    select(_W.record_id)
+    .where(of_my_scope(withheld), _W.kind == _TURN, _W.record_id.in_(bindparam("among", expanding=True)))
+    .distinct()
+)
+_ANY = select(_W.kind).where(of_my_scope(withheld), _W.kind == _TURN).limit(1)
+_OF_ENTRY = of_my_scope(withheld) & (_W.entry_id == bindparam("of_entry"))
+
+
+class SqlWithheldStore:
+    """What is withheld in one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def all(self) -> list[Withheld]:
+        """Return every mark, sorted."""
+        rows = self._transaction.execute(_ALL)
+        return sorted(Withheld(SourceKind(kind), record_id, entry_id) for kind, record_id, entry_id in rows)
+
+    def turns(self, turn_ids: Collection[str]) -> set[str]:
+        """Return those of *turn_ids* that are withheld."""
+        found: set[str] = set()
+        for chunk in chunks(sorted(set(turn_ids))):
+            found.update(self._transaction.execute(_AMONG, among=chunk).scalars())
+        return found
+
+    def add(self, marks: Collection[Withheld]) -> None:
+        """Withhold records; followers of turns hear that they are gone."""
+        known = set(self.all())
+        new = sorted(mark for mark in set(marks) if mark not in known)
+        if not new:
+            return
+        named = {mark.record_id for mark in new if mark.kind is SourceKind.TURN}
+        hidden = named - self.turns(named)
+        at = to_micros(self._transaction.now)
+        scope_id = self._transaction.scope_id
+        rows = [
+            {"scope_id": scope_id, "kind": one.kind.value, "record_id": one.record_id, "entry_id": one.entry_id}
+            for one in new
+        ]
+        self._transaction.connection.execute(insert(withheld), [row | {"withheld_at": at} for row in rows])
+        keys = self._keys(hidden)
+        if keys:
+            self._transaction.removed(keys, told_in=change_feed.c.removed_turns)
+        for chunk in chunks(sorted(hidden)):
+            nobody = (reopened.c.scope_id == scope_id) & reopened.c.record_id.in_(chunk)
+            self._transaction.connection.execute(delete(reopened).where(nobody))
+
+    def release(self, entry_id: str) -> None:
+        """Withhold nothing any longer for the sake of this entry; followers hear of the turns again."""
+        mine = [mark.record_id for mark in self.all() if mark.entry_id == entry_id and mark.kind is SourceKind.TURN]
+        self._transaction.execute(delete(withheld).where(_OF_ENTRY), of_entry=entry_id)
+        keys = self._keys(set(mine) - self.turns(mine))
+        for chunk in chunks(keys):
+            shown = update(turns).where(turns.c.pk.in_(chunk)).values(revision=self._transaction.change())
+            self._transaction.connection.execute(shown)
+
+    def _keys(self, turn_ids: Collection[str]) -> list[int]:
+        found: list[int] = []
+        for chunk in chunks(sorted(turn_ids)):
+            mine = select(turns.c.pk).where(turns.c.scope_id == self._transaction.scope_id, turns.c.id.in_(chunk))
+            found += self._transaction.connection.execute(mine).scalars()
+        return found
+
+
+def learnable_turns(transaction: Transaction) -> ColumnElement[bool] | None:
+    """Return which turns are not withheld, None where all of them are."""
+    return ~IS_WITHHELD if transaction.execute(_ANY).first() is not None else None

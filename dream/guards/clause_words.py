@@ -1,0 +1,89 @@
+"""Words and signs by which a text is cut into clauses, and that say how one clause goes on from another."""
+
+from typing import Final
+
+import regex
+
+from dream.guards.folding import words_in
+from dream.guards.late import late
+from dream.guards.negation_words import UNTABLED
+
+SENTENCE = late(r"(?<=[.!?…])\s+|(?<=[。！？؟])|\n+")
+ABBREVIATED = late(r"(?:\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\.|\.{3,}|…)$", regex.IGNORECASE)
+QUESTION = late(r"[?？؟]\W*$")
+BREAK: Final = (
+    r"[;,()，、،؛:：\n]|\s[-\u2013\u2014]+\s|\.(?=\s|$)|[!?。！？؟…]+|但是?|而且|而是|所以|因为|けど|けれど|(?<=[るただすん])が|지만|는데"
+    r"|\b(?:but|although|though|because|however|except|aber|sondern|obwohl|weil|pero|sino|aunque|porque|porém|embora"
+    r"|parce|puisque|però|perché|maar|omdat|lecz|ponieważ|но|а|и|потому|хотя|если|çünkü|tapi"
+    r"|karena|nhưng|mutta|αλλά|و?لكن\p{Arabic}*|אבל|लेकिन|और)\b"
+)
+LINKS: Final = {
+    "en": "and|while|since|so|if|when|whether|unless|who|which|where|until|till|just|only",
+    "pt": "e|mas|desde|se|quando|até|exceto|só|quem",
+    "es": "e|y|desde|si|cuando|hasta|excepto|salvo|solo|sólo",
+    "fr": "et|car|mais|depuis|si|quand|sauf|jusqu|qui",
+    "de": "und|seit|wenn|ob|außer|bis|denn|nur",
+    "it": "e|ma|se|quando|tranne|finché|solo",
+    "nl": "en|want|terwijl|als|behalve|tot|alleen",
+    "": "und|mais",
+    UNTABLED: "och|og|men|dan|și|hogy|ama|ale|bo",
+}
+TOKEN = late(
+    r"[\p{Han}\p{Thai}]|[\p{Katakana}ー]+|[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]]"
+    r"[[\p{L}\p{M}]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]]*(?:'\p{L}+)*|\d[\d\p{L}.]*",
+    regex.V1,
+)
+SHORTENED = late(r"'(?:m|ve|re|ll|d)$", regex.IGNORECASE)
+UNSPACED = late(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Hangul}]")
+CONTENT = late(r"[\p{L}\p{N}]")
+ARABIC_AFFIX = late(r"(?:[وف])?(?:ال|س(?=[يتنأ]))?[يتنأ]?(?=\p{L}{3})")
+UNREAL = late(
+    r"\bused to\b|\b(?:was|were) (?:going|about|supposed|meant) to\b|\bwould have\b|\b(?:planned|meant|wanted"
+    r"|hoped|intended) to\b"
+    r"|\bwollte eigentlich\b|\b(?:allais|voulais|iba a|quería|ia|queria|volevo|wilde)\b",
+    regex.IGNORECASE,
+)
+"""Words before something that was meant and may not have come."""
+OTHER_MARKS = late(
+    r"[ąćęłńśźżěščřžůďťňőűğışåøășț]"
+    r"|\b(?:mutta|myös|jest|czy|się|och|inte|jag|ikke|jeg|bir|nem|egy|hogy|tidak|saya|yang|sunt|ei|että|minä)\b",
+)
+UNSURE = late(r"\b(?:if|whether|unless|si|ob|wenn|se|als|если|jeśli|eğer)\b", regex.IGNORECASE)
+UNTIL = late(r"\b(?:until|till|bis|hasta|até|jusqu|finché|tot|до)\b", regex.IGNORECASE)
+CONTRAST = late(
+    r"\b(?:but|only|just|rather|instead|except|sondern|aber|nur|außer|sino|pero|solo|sólo|salvo|excepto|mais"
+    r"|seulement|sauf"
+    r"|mas|só|exceto|ma|però|зато|tranne|maar|wel|alleen|behalve|men|bara|kun|но|а|lecz|ale|tylko|tapi|ama|لكن"
+    r"|بل)\b|但|而是|只|が$|けど|けれど|지만"
+    r"|\b(?:does|do|did|is|are|can|will|has|have|wel|schon|sí|sì|sim|oui|да)\W*$",
+    regex.IGNORECASE,
+)
+EXCEPTION = late(r"\b(?:except|außer|salvo|excepto|sauf|exceto|tranne|behalve|кроме)\b|除了", regex.IGNORECASE)
+OR = late(r"\b(?:or|nor|oder|noch|ni|nem|ou|o|u|né|of|eller|или|ни|ani|lub|veya|atau|أو|ولا)\b|或|も", regex.IGNORECASE)
+CORRECTION = late(
+    r"\b(?:actually|correction|wait|i was wrong|i take (?:it|that) back|changed my mind|doch|eigentlich"
+    r"|korrektur|en fait"
+    r"|finalement|de hecho|en realidad|corrección|na verdade|aliás|afinal|in realtà|anzi|eigenlijk|toch|вообще-то"
+    r"|на самом деле|faktiskt|właściwie|aslında)\b|其实|其實|實際|实际|更正|実は|訂正|사실|في الواقع|בעצם",
+    regex.IGNORECASE,
+)
+SHORTEST: Final = 3
+LITTLE: Final = words_in(
+    "longer anymore yet ever even still really quite very much at all any every always either also too just again "
+    "mehr noch schon auch sehr gar gern gerne immer ich du wir mich mir sich dich habe hat haben hatte bin wird kann "
+    "plus encore jamais très bien je tu nous on me te ai ont été être avoir cela ça y fait peut "
+    "ya más aún todavía muy yo tú me te nos he ha han había soy ser estar tengo tiene tener puede esto eso eu "
+    "você me "
+    "mais ainda já muito tenho tem ter isso isto pode foi io tu mi ti ci ho ha hanno più ancora già molto questo può "
+    "meer nog al ook heel ik je jij we heb heeft hebben ben kan wordt dit dat "
+    "я ты он она мы мне меня у это уже ещё еще был была было есть в на с и"
+)
+SUBJECTS: Final = words_in(
+    "i we he she they it you is are was were has have had do does did will am i'm it's ich du er sie wir ist "
+    "sind hat je tu il elle "
+    "nous on est sont j'ai yo él ella nosotros es son está está eu ele ela nós é são io lui lei noi è sono ik "
+    "hij zij is "
+    "я он она мы это"
+)
+WITHOUT: Final = words_in("without sem sin sans senza ohne zonder بدون без χωρίς")
+HAN_BUILDING: Final = frozenset("的了在是和有他她我你也都就与及到着過过得地个個们們吗嗎呢吧把被还還再")

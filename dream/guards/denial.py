@@ -1,0 +1,158 @@
+"""Whether a statement says what was denied, or denies what was said.
+
+A clause of the statement is contradicted if one clause of its evidence says the opposite of more of its content words
+than any clause agrees with; of two that say as much, the later one holds.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from dream.guards.clauses import Clause, Reader, are_alike, names_in, words_of
+from dream.guards.folding import words_in
+from dream.guards.negation_words import turns
+
+_WHO: Final = words_in("user person speaker assistant nutzer nutzerin usuario usuaria utilisateur utente gebruiker")
+_PREFIXES: Final = ("un", "in", "im", "ir", "dis", "non")
+_ENOUGH: Final = 0.5
+_LONG: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text as evidence.
+
+    Args:
+        text: What was said.
+        speaker: By whom; None if nobody knows.
+        asked: What was said before it by somebody else, which a bare "yes" or "no" answers.
+    """
+
+    text: str
+    speaker: str | None = None
+    asked: str = ""
+
+
+class _Told(NamedTuple):
+    """A clause of the evidence: its place among the texts, and who said it."""
+
+    clause: Clause
+    place: int
+    speaker: str | None
+
+
+class _Rank(NamedTuple):
+    """How much a clause of the evidence says of one of the statement; the greater one holds."""
+
+    words: int = 0
+    about: int = 0
+    is_named: bool = False
+    place: int = -1
+
+
+def contradiction(statement: str, said: Sequence[Said]) -> str | None:
+    """Return what of a statement its evidence contradicts, in words for people; None if nothing.
+
+    Args:
+        statement: What a model made of it.
+        said: Its evidence, in the order it was said.
+
+    Example:
+        >>> talk = [Said("I do not eat meat, but I love fish.", "Ana"), Said("Not yet.", "Ana", "Ever tried sushi?")]
+        >>> contradiction("Ana eats meat.", talk)
+        "'Ana eats meat', against 'I do not eat meat'"
+        >>> contradiction("Ana loves fish.", talk), contradiction("Ana has never tried sushi.", talk)
+        (None, None)
+    """
+    reader = Reader.of([statement, *(text for one in said for text in (one.text, one.asked))])
+    speakers = frozenset[str]().union(*(words_of(one.speaker) for one in said if one.speaker))
+    clauses = [_without(clause, speakers | _WHO) for clause in reader.clauses(statement)]
+    told = [
+        _Told(clause, place, one.speaker)
+        for place, one in enumerate(said)
+        for clause in reader.clauses(one.text, one.asked)
+    ]
+    evidence = _standing(told, clauses)
+    named = words_of(statement) & speakers
+    for clause in clauses:
+        found = _against(clause, evidence, named, names_in(statement))
+        if found is not None:
+            return f"{clause.text!r}, {found}"
+    return None
+
+
+def _without(clause: Clause, words: frozenset[str]) -> Clause:
+    # Scripts without capitals write particles as one with a name.
+    uncased = tuple(word for word in words if word.lower() == word.upper())
+    kept = {word: sign for word, sign in clause.signs.items() if word not in words and not word.startswith(uncased)}
+    return Clause(clause.text, kept, clause.negated)
+
+
+def _standing(told: Sequence[_Told], clauses: Sequence[Clause]) -> list[_Told]:
+    """Leave out what a speaker denied and then took back, in a later text of which the statement tells."""
+    affirmed = {word for clause in clauses for word, sign in clause.signs.items() if sign > 0}
+    corrections = {(one.place, one.speaker) for one in told if one.clause.corrects}
+    until: dict[str | None, int] = {}
+    for place, speaker in corrections:
+        now = [one.clause.signs for one in told if one.place == place]
+        if any((_match(word, signs) or 0) > 0 for word in affirmed for signs in now):
+            until[speaker] = max(place, until.get(speaker, 0))
+    return [one for one in told if not (one.clause.negated and one.place < until.get(one.speaker, 0))]
+
+
+def _against(clause: Clause, evidence: Sequence[_Told], named: frozenset[str], names: frozenset[str]) -> str | None:
+    """Return what speaks against one clause of a statement."""
+    signs = clause.signs
+    met = {word for word in signs if any(_match(word, one.clause.signs) is not None for one in evidence)}
+    # A name that nobody said is for the coverage guard to judge.
+    asked = len([word for word in signs if word in met or not (word in names or word[0].isdigit())])
+    best = worst = _Rank()
+    refuting = ""
+    for place, one in enumerate(evidence):
+        is_named = one.speaker is not None and not named.isdisjoint(words_of(one.speaker))
+        for meant in _readings(signs, one.clause):
+            if all(word[0].isdigit() for word in meant):
+                continue
+            balance = sum(sign * meant.get(word, 0) for word, sign in signs.items())
+            rank = _Rank(abs(balance), len(meant), is_named, place)
+            if balance > 0:
+                best = max(best, rank)
+            elif balance < 0 and rank > worst and len(meant) >= _ENOUGH * (asked if balance == -1 else len(met)):
+                worst, refuting = rank, one.clause.text
+    if worst > best:
+        return f"against {refuting!r}"
+    denied = clause.negated and any(sign < 0 and not turns(word) for word, sign in signs.items())
+    if denied and best == _Rank() and not any(one.clause.denies for one in evidence):
+        return "which nobody denied"
+    return None
+
+
+def _readings(signs: Mapping[str, int], clause: Clause) -> Iterator[Mapping[str, int]]:
+    """Return what a clause says of some words: by itself, and with what it takes over of the clause before."""
+    found = {word: match for word in signs if (match := _match(word, clause.signs)) is not None}
+    if found:
+        yield found
+    more = {word: match for word in signs if word not in found and (match := _match(word, clause.over)) is not None}
+    own = [word for word in clause.signs if _match(word, clause.over) is None]
+    meant = [_match(word, signs) is not None for word in own]
+    # In "not on Mondays, only on Fridays" the one stands in the other's place; "not after six" stands beside it.
+    fits = any(_match(word, signs) is None for word in clause.over) or (clause.negated and all(meant) and bool(own))
+    if more and (clause.whole or fits) and (any(meant) or not clause.signs):
+        yield {**more, **found}
+
+
+def _match(word: str, signs: Mapping[str, int]) -> int | None:
+    """Return what is said of a word: the opposite of what is said of one that a prefix such as `un-` undoes."""
+    if word in signs:
+        return signs[word]
+    for other, sign in signs.items():
+        if are_alike(word, other):
+            return sign
+        if _undoes(word, other) or _undoes(other, word):
+            return -sign
+    return None
+
+
+def _undoes(one: str, other: str) -> bool:
+    rests = [one.removeprefix(prefix) for prefix in _PREFIXES if one.startswith(prefix)]
+    return any(len(rest) >= _LONG and are_alike(rest, other) for rest in rests)

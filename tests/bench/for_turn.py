@@ -1,0 +1,156 @@
+"""What a turn is given of earlier conversation at each budget: how much of a question's evidence is shown.
+
+python -m tests.bench.for_turn --locomo FILE
+python -m tests.bench.for_turn --beam FILE...
+
+A conversation is logged turn by turn, and each question asked in a session of its own, a day after the last turn, with
+the defaults of `host.context.for_turn`. A turn counts as found if it is shown, wholly or in part.
+"""
+
+import argparse
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from agentcore import AgentHostBuilder
+from agentcore.domain.conversation import spoken_line
+from agentcore.domain.scope import Scope
+from agentcore.hosting.turn_context import TurnContext
+from agentcore.testing import SequentialIds
+from dream.interfaces.benchmark.samples import read_locomo
+from dream.interfaces.benchmark.trial import AFTERWARDS, StandingClock
+from dream.interfaces.exchange.locomo import parse_locomo
+from dream.interfaces.exchange.source import Source
+from tests.bench.machine import described
+
+BUDGETS: Final = (250, 500, 1_000, 2_000, 4_000)
+LONG: Final = 1_000
+"""Characters from which on it matters which part of a turn is shown."""
+_NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation: its turns by their own names as `append` takes them, and questions with the turns that answer."""
+
+    turns: Mapping[str, Mapping[str, Any]]
+    questions: Sequence[tuple[str, frozenset[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What one question was given within one budget.
+
+    Args:
+        found: The share of its evidence that is shown.
+        tokens: What the block takes.
+        long: Turns of more than `LONG` characters that are shown.
+        passages: Those of them of which another part than the beginning is shown.
+    """
+
+    found: float
+    tokens: int
+    long: int
+    passages: int
+
+
+def locomo(path: Path) -> Iterator[Talk]:
+    """Read the conversations of a LoCoMo file."""
+    for sample in read_locomo(path, now=_NOW):
+        names = (name for session in sample.sessions.values() for name in session)
+        records = (one.record for one in parse_locomo(Source(path, Scope.default(), _NOW), sample=sample.name))
+        turns = [record for record in records if hasattr(record, "session_id")]
+        logged = {
+            name: {key: getattr(turn, key) for key in ("session_id", "role", "speaker", "content", "occurred_at")}
+            for name, turn in zip(names, turns, strict=True)
+        }
+        yield Talk(logged, [(one.text, frozenset(one.evidence)) for one in sample.questions])
+
+
+def beam(path: Path) -> Talk:
+    """Read a BEAM chat: one object with `turns` (`id, session, role, timestamp, content`) and `questions`."""
+    chat = orjson.loads(path.read_bytes())
+    turns = {
+        one["id"]: {
+            "session_id": one["session"],
+            "role": one["role"],
+            "content": one["content"],
+            "occurred_at": datetime.fromisoformat(one["timestamp"]),
+        }
+        for one in chat["turns"]
+    }
+    return Talk(turns, [(one["question"], frozenset(one["evidence"])) for one in chat["questions"]])
+
+
+async def measure(talk: Talk) -> dict[int, list[Given]]:
+    """Log the conversation and ask each question with each budget."""
+    ended = max(turn["occurred_at"] for turn in talk.turns.values())
+    builder = AgentHostBuilder(None, clock=StandingClock(ended + AFTERWARDS), ids=SequentialIds())
+    async with builder.with_memory().with_conversation_log().build() as host:
+        names = {(await host.conversation.append(**turn)).id: name for name, turn in talk.turns.items()}
+        given: dict[int, list[Given]] = {budget: [] for budget in BUDGETS}
+        for place, (question, evidence) in enumerate(talk.questions):
+            for budget in BUDGETS:
+                block = await host.context.for_turn(f"{place}, {budget}", question, budget_tokens=budget)
+                if block.tokens > budget:
+                    raise AssertionError(f"The budget of {budget} was exceeded: {block.tokens}")
+                shown = {names[turn.id] for turn in block.turns}
+                given[budget].append(Given(len(shown & evidence) / len(evidence), block.tokens, *_parts(block)))
+    return given
+
+
+def _parts(block: TurnContext) -> tuple[int, int]:
+    """Return how many long turns are shown, and of how many of them another part than the beginning."""
+    lines = {line.removeprefix("- ") for line in block.text.splitlines()}
+    long = [turn for turn in block.turns if len(turn.content) > LONG]
+    heads = [" ".join(spoken_line(turn.speaker, turn.content, turn.occurred_at).split())[:100] for turn in long]
+    return len(long), sum(not any(line.startswith(head) for line in lines) for head in heads)
+
+
+def row(name: str, given: Mapping[int, Sequence[Given]]) -> str:
+    """Return the figures of one data set as rows of a Markdown table."""
+    questions = len(given[BUDGETS[0]])
+    found = [f"{100 * sum(one.found for one in all_) / questions:.1f}" for all_ in given.values()]
+    tokens = [f"{sum(one.tokens for one in all_) / questions:,.0f}" for all_ in given.values()]
+    long = [sum(one.long for one in all_) for all_ in given.values()]
+    passages = [sum(one.passages for one in all_) for all_ in given.values()]
+    parts = [
+        f"{100 * part / whole:.0f} of {whole:,}" if whole else "" for part, whole in zip(passages, long, strict=True)
+    ]
+    return "\n".join(
+        f"| {' | '.join([what, *cells])} |"
+        for what, cells in (
+            (f"{name}, {questions:,} questions: evidence shown, %", found),
+            ("- tokens used", tokens),
+            ("- long turns shown by another part than their beginning, %", parts),
+        )
+    )
+
+
+def main() -> None:
+    """Measure the files that are given and print one table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.for_turn", description="Evidence within budgets.")
+    parser.add_argument("--locomo", type=Path, help="a LoCoMo file")
+    parser.add_argument("--beam", type=Path, nargs="+", default=[], help="BEAM chats, a file each")
+    asked = parser.parse_args()
+    if not (asked.locomo or asked.beam):
+        parser.error("name a file, with --locomo or --beam")
+    print(f"{described()}\n\n| tokens | {' | '.join(f'{budget:,}' for budget in BUDGETS)} |")
+    print(f"|---|{'---|' * len(BUDGETS)}")
+    sets = {"LoCoMo": list(locomo(asked.locomo)) if asked.locomo else [], "BEAM": [beam(path) for path in asked.beam]}
+    for name, talks in sets.items():
+        given: dict[int, list[Given]] = {budget: [] for budget in BUDGETS}
+        for talk in talks:
+            for budget, answers in asyncio.run(measure(talk)).items():
+                given[budget] += answers
+        if talks:
+            print(row(name, given), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""The readings of `data/readings.txt`: honest rewordings and texts with one wrong value, judged as facts or merges."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import Trust
+from agentcore.domain.scope import Scope
+from dream.guards.coverage import coverage
+from dream.guards.vocabulary import builtin
+from dream.passes.conversation.evidence import Evidence, evidence_of
+from dream.passes.conversation.lines import Shown
+from dream.passes.conversation.statement import Terms
+from dream.passes.fact_mining.answer import Item
+from dream.passes.fact_mining.fact import Fact, fact_of
+
+FILE = Path(__file__).parent / "data" / "readings.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was said, what a model makes of it, and whether that is so."""
+
+    kind: str
+    language: str
+    said_on: str
+    said: str
+    text: str
+    honest: bool
+
+    def why_refused(self) -> str:
+        """Return what the guards say against it; empty if it is accepted."""
+        if self.said_on == "-":
+            found = coverage([self.said], self.text, builtin())
+            return "; ".join(map(str, (*found.lost, *found.invented)))
+        said, _, cited = self.said.partition(" @")
+        shown = list(_shown(said.split(" // "), datetime.fromisoformat(self.said_on).replace(hour=9, tzinfo=UTC)))
+        chosen = [shown[int(cited) - 1]] if cited else shown
+        handles = tuple(one.handle for one in chosen)
+        item = Item(number=1, content=self.text, handles=handles, quote=chosen[0].turn.content)
+        by_handle = {one.handle: one for one in shown}
+        found = evidence_of(item, by_handle, frozenset(by_handle))
+        terms = Terms(builtin(), lambda _: 9, (), 0.8)
+        judged = fact_of(item, found, terms) if isinstance(found, Evidence) else found
+        return "" if isinstance(judged, Fact) else str(judged.detail)
+
+
+def _shown(said: list[str], at: datetime) -> Iterator[Shown]:
+    for place, text in enumerate(said):
+        speaker, _, content = text.rpartition("Ben: ")
+        assistant = text.startswith("assistant: ")
+        turn = Turn(
+            id=f"turn-{place}",
+            scope=Scope.default(),
+            session_id="s1",
+            role="assistant" if assistant else "user",
+            speaker=None if assistant else "Ben" if speaker or text.startswith("Ben: ") else "Ana",
+            content=content.removeprefix("assistant: "),
+            occurred_at=at + timedelta(minutes=place),
+            recorded_at=at + timedelta(minutes=place),
+            trust=Trust.INFERRED if assistant else Trust.STATED,
+        )
+        yield Shown(f"t{place + 1}", turn, is_new=True, place=place)
+
+
+def readings() -> list[Reading]:
+    """Read the file."""
+    found: list[Reading] = []
+    for line in FILE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        kind, language, said_on, said, *texts = line.split(" | ")
+        found += [Reading(kind, language, said_on, said, text[2:], text.startswith("+ ")) for text in texts]
+    return found
