@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from agentcore.llm.chat import ChatRequest
+from agentcore.llm import ChatRequest
 from tests.oracle.life import ID, Document, Life, fingerprint
 from tests.oracle.stores import STORES
 

@@ -17,7 +17,7 @@ import orjson
 from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.clock import SystemClock
 from agentcore.ids import RandomIds
-from agentcore.llm.chat import ChatRequest
+from agentcore.llm import ChatRequest
 from agentcore.testing import ManualClock, ScriptedChatClient, SequentialIds
 from dream import DreamOptions, Dreams, RunReport
 from dream.interfaces.cli import main

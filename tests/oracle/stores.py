@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from agentcore import Scope, Status
-from agentcore.domain.capability import Capability
-from agentcore.domain.filters import EntryFilter
-from agentcore.llm.chat import ChatRequest, Completion, FinishReason, Usage
-from dream.domain.change import Change, ChangeSet, fingerprint
-from dream.domain.proposal import Proposal, Work
+from agentcore.domain import Capability, EntryFilter
+from agentcore.llm import ChatRequest, Completion, FinishReason, Usage
+from dream.domain import Change, ChangeSet, Proposal, Work, fingerprint
 from dream.options import ConsolidationOptions, DreamOptions, ModelOptions, WispFailureOptions
 from dream.passes.notes import summed
 from tests.oracle.life import Life, usual
