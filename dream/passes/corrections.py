@@ -42,8 +42,8 @@ _WISHES: Final = {
 }
 """Words of a wish, whatever its clause begins with."""
 _BANS: Final = {
-    "en": r"nothing|nobody|none|do not|don't|never|avoid\w*|stop|quit|refrain from|must not|mustn't|should not|shouldn't|not allowed"
-    r"|forbidden|no longer|wrong|mistake|^no(?=\s\p{L})"
+    "en": r"nothing|nobody|none|do not|don't|never|avoid\w*|stop|quit|refrain from|must not|mustn't|should not"
+    r"|shouldn't|not allowed|forbidden|no longer|wrong|mistake|^no(?=\s\p{L})"
     r"|(?<!\b(?:did|does|was|were|is|are|has|have|had|could|would|will|'s|'re) )not",
     "de": r"nichts|niemand\w*|hör\w* auf|nicht|nie|niemals|keine?[nmrs]?|vermeide\w*|falsch|verboten",
     "fr": r"rien|aucune?|arrête\w*|cesse\w*|ne plus|ne|n'|pas|plus de|jamais|évite[rz]?|faux|interdit",
@@ -87,8 +87,8 @@ _PARTED: Final = regex.compile(
 )
 """What stands before the first preposition is what a clause is about."""
 _END: Final = regex.compile(
-    r"[.:](?=\s|$)|[;!?,\n()]|\s[-\u2013\u2014]\s|\b(?:and|but|because|since|then|und|aber|sondern|weil|et|mais|car"
-    r"|pero|sino|porque|mas|ma|perché|maar|want|omdat)\b",
+    r"[.:](?=\s|$)|[;!?,\n()]|\s[-\u2013\u2014]\s|\b(?:and|but|because|since|then|und|aber|sondern|weil|et|mais"
+    r"|pero|sino|porque|perché|maar|omdat|(?<=,\s)(?:car|mas|ma|want))\b",
     regex.IGNORECASE,
 )
 _PAST: Final = regex.compile(r"\b\p{L}+[aei]stes?\b")
@@ -97,8 +97,8 @@ _BEING: Final = regex.compile(r"\b(?:is|are|was|were|ist|sind|est|sont|está|sã
 _DOES: Final = {
     language: regex.compile(pattern)
     for language, pattern in {
-        "en": r"^\W*(?:[\w-]+\s){1,3}?(?:can(?:'t|not)?|won't|doesn't|didn't|has|had|does|[\w-]+[^\Ws]s(?= (?:the|an?|it|them"
-        r"|our|my|your|h\w+|their|this|that|us|me|everything|all|too|on|about)\b))\b",
+        "en": r"^\W*(?:[\w-]+\s){1,3}?(?:can(?:'t|not)?|won't|doesn't|didn't|has|had|does|[\w-]+[^\Ws]s"
+        r"(?= (?:the|an?|it|them|our|my|your|h\w+|their|this|that|us|me|everything|all|too|on|about)\b))\b",
         "de": r"^\W*(?:[\w-]+\s){1,3}?(?!nicht\b)[a-zäöü]{2,}t\b",
         "nl": r"^\W*(?:[\w-]+\s){1,3}?(?!niet\b|met\b|het\b|dit\b|dat\b|uit\b|tot\b)[a-z]{2,}t\b",
     }.items()
@@ -184,7 +184,12 @@ def is_read(text: str) -> bool:
 
 
 def turned_round(lesson: str, corrections: Sequence[str], beside: Sequence[str] = ()) -> list[str]:
-    """Return the clauses of a lesson that forbid what the corrections ask for.
+    """Return the clauses of a lesson that forbid what the corrections ask for, more than they forbid, or something else.
+
+    Args:
+        lesson: The rule.
+        corrections: What it was learned from.
+        beside: What else was told with them.
 
     Example:
         >>> turned_round("Never use zgrep; use grep.", ["That's wrong, use zgrep for the .gz logs."])
@@ -195,19 +200,18 @@ def turned_round(lesson: str, corrections: Sequence[str], beside: Sequence[str] 
     guess = language_of_all([lesson, *corrections])
     language = next((one for one in (guess, *_BANS) if _ban(one).search(lesson)), guess)
     said = [clause for text in corrections for clause in _clauses(text, language)]
-    rule = [clause for clause in _clauses(lesson, language)]
+    rule = list(_clauses(lesson, language))
     bans = [clause for clause in rule if clause.sense is _Sense.FORBIDS]
     # What stands before the ban behind a preposition says where it holds.
     opening = takewhile(lambda clause: clause.sense is not _Sense.FORBIDS and not clause.head, rule)
-    wanted = _known(rule[len(list(opening)) :]) - _known(bans)
+    banned = _known(bans)
+    wanted = _known(rule[len(list(opening)) :]) - banned
     whole = _known(rule) - _VAGUE
     new = {word for word in whole - _words("\n".join((*corrections, *beside)), language) if not word.isdecimal()}
-    heard = " ".join(corrections)
-    if bans and (
-        len(new) > _MOST_NEW * len(whole)
-        or _is_wider(lesson, heard)
-        or any(_is_elsewhere(one, new, said) for one in rule)
-    ):
+    is_elsewhere = any(
+        _is_elsewhere((one.words - banned if one.asks else one.head) - _VAGUE, new, said, asks=one.asks) for one in rule
+    )
+    if bans and (len(new) > _MOST_NEW * len(whole) or is_elsewhere or _is_wider(lesson, " ".join(corrections))):
         return [ban.text for ban in bans]
     return [
         ban.text
@@ -274,14 +278,16 @@ def _share(ban: _Clause, said: Iterable[_Clause], *, asks: bool) -> float:
     return max((len(one & ban.words) / len(one) for one in words if one), default=0.0)
 
 
-def _is_elsewhere(clause: _Clause, new: AbstractSet[str], said: Sequence[_Clause]) -> bool:
+def _is_elsewhere(about: frozenset[str], new: AbstractSet[str], said: Sequence[_Clause], *, asks: bool) -> bool:
     """Tell whether a clause of a rule is about what a correction does not name.
 
     A rule may name what is replaced, unless the correction does so.
     """
-    about = (clause.words if clause.asks else clause.head) - _VAGUE
-    asked, objected = (_known(one for one in said if one.asks is asks) - _VAGUE for asks in (True, False))
-    is_told = bool(asked and objected) if not clause.asks else bool(asked | objected)
+    asked, told, blamed = (
+        any(one.words - _VAGUE for one in said if low <= one.sense.value <= high)
+        for low, high in ((1, 2), (0, 0), (-2, -1))
+    )
+    is_told = blamed or (asked or told if asks else asked and told)
     return is_told and bool(about) and about <= new
 
 
