@@ -184,7 +184,7 @@ def is_read(text: str) -> bool:
 
 
 def turned_round(lesson: str, corrections: Sequence[str], beside: Sequence[str] = ()) -> list[str]:
-    """Return the clauses of a lesson that forbid what the corrections ask for, more than they forbid, or something else.
+    """Return the clauses of a lesson that forbid what the corrections ask for, more than they do, or something else.
 
     Args:
         lesson: The rule.

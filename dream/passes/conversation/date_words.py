@@ -40,7 +40,7 @@ DAYS: Final = _numbers(
      2: apres-demain
      0: hoy|esta manana|esta tarde|esta noche
     -1: ayer
-    -2: anteayer
+    -2: anteayer|antes de ayer
      1: manana
      2: pasado manana
      0: hoje
@@ -71,6 +71,7 @@ UNITS: Final = _table(
     """
     day: day|days|tag|tage|tagen|jour|jours|dia|dias|giorno|giorni|dag|dagen
     week: week|weeks|woche|wochen|semaine|semaines|semana|semanas|settimana|settimane|weken
+    fortnight: fortnight|fortnights
     weekend: weekend|wochenende|week-end|fin de semana|fim de semana
     month: month|months|monat|monate|monaten|mois|mes|meses|mese|mesi|maand|maanden
     year: year|years|jahr|jahre|jahren|an|ans|annee|annees|ano|anos|anno|anni|jaar|jaren
@@ -85,10 +86,10 @@ WEEKDAY_NAMES: Final = {name: number for name, number in WEEKDAYS.items() if nam
 
 BEFORE: Final = _numbers(
     """
-    -1: last|past|previous|letzte|letzten|letzter|letztes|vorige|vorigen|voriges|vergangene|vergangenen|afgelopen
+    -1: last|past|previous|letzte|letzten|letzter|letztes|vorig|vorige|vorigen|voriges|vergangene|vergangenen|afgelopen
      0: this|diese|diesen|dieser|dieses|ce|cet|cette|este|esta|esse|essa|neste|nesta|nesse|nessa|questo|questa|deze
      1: next|coming|nachste|nachsten|nachster|nachstes|kommende|kommenden|kommendes|proximo|proxima
-     1: prossimo|prossima|volgende|komende
+     1: prossimo|prossima|volgend|volgende|komend|komende
     """
 )
 """Where a stretch lies, by the word before it: the one before, this one, the one after."""

@@ -161,6 +161,8 @@ def _nth_weekday(match: "regex.Match[str]", said_on: date) -> Mention:
 def _moved(said_on: date, unit: str, count: int) -> Iterator[Reading]:
     if unit == "day":
         yield day_of(said_on + timedelta(days=count))
+    elif unit == "fortnight":
+        yield day_of(said_on + timedelta(weeks=2 * count))
     elif unit in {"week", "weekend"}:
         yield _week(said_on, count) if unit == "week" else _weekend(said_on, count)
         yield day_of(said_on + timedelta(weeks=count))
