@@ -33,15 +33,16 @@ _PARTS: Final = {
 }
 """Minutes by what they are of an hour."""
 _PAST = late(
-    r"(?<!\p{L})(?:(?P<m>\d{1,2}|\p{L}+)\s(?:minutes?\s|minuten\s)?(?:past|nach|over|(?P<to>to|vor|voor))|(?P<to>halb|half))"
+    r"(?<!\p{L})"
+    r"(?:(?P<m>\d{1,2}|\p{L}+)\s(?:minute[sn]?\s)?(?:past|nach|over|(?P<to>to|vor|voor))|(?P<to>halb|half))"
     r"\s(?P<h>\d{1,2}|\p{L}+)(?![\p{L}\d])"
     r"|(?<!\p{L})(?P<h>\d{1,2}|\p{L}+)\s(?:heures?\s|horas?\s|ore\s)?(?:y|e|et|(?P<to>menos|meno|moins))\s(?:le\s|un\s|um\s)?"
     r"(?P<m>\d{1,2}|\p{L}+)(?![\p{L}\d])",
     regex.IGNORECASE,
 )
 _EVENING = late(
-    r"(?<!\p{L})(?:evening|night|tonight|afternoon|abends?|nachmittags?|nachts|(?:de|por) la (?:noche|tarde)|anoche|du soir"
-    r"|de l'après-midi|da (?:noite|tarde)|di sera|del pomeriggio|'s avonds|'s middags|avond|middag)(?!\p{L})",
+    r"(?<!\p{L})(?:evening|night|tonight|afternoon|abends?|nachmittags?|nachts|(?:de|por) la (?:noche|tarde)|anoche"
+    r"|du soir|de l'après-midi|da (?:noite|tarde)|di sera|del pomeriggio|'s avonds|'s middags|avond|middag)(?!\p{L})",
     regex.IGNORECASE,
 )
 _SET = late(rf"(?<!\p{{L}})(?:{_AT})\s$", regex.IGNORECASE)
@@ -89,6 +90,21 @@ _HALF_OF = late(
 _DECADE = late(
     r"(?<![\p{L}\d])(?:'?(?P<tens>\d0)(?:s|er)|(?P<tens>\p{L}+(?:ties|zigern?|ßigern?))"
     r"|(?:années|años|anos|anni|jaren)\s'?(?P<tens>\d0|\p{L}+))(?![\p{L}\d])",
+    regex.IGNORECASE,
+)
+_SHARES: Final = tuple(
+    (share, late(rf"(?<!\p{{L}})(?:{words})(?!\p{{L}})", regex.IGNORECASE))
+    for share, words in (
+        ((1, 2), r"half|hälfte|moitié|mitad|metade|metà|helft"),
+        ((1, 3), r"(?:a|one) third|ein drittel|un tiers|un tercio|um terço|un terzo|een derde"),
+        ((2, 3), r"two[ -]thirds|zwei ?drittel|deux tiers|dos tercios|dois terços|due terzi|twee ?derden?"),
+        ((1, 4), r"(?:a|one) quarter of|ein viertel|un quart d[eu]s?|una cuarta parte|un quarto d\p{L}+|een kwart van"),
+        ((3, 4), r"three[ -]quarters|drei ?viertel|trois quarts|tres cuart[oa]s|três quartos|tre quarti|drie ?kwart"),
+    )
+)
+"""Shares in words."""
+_DECADES = late(
+    r"(?<!\p{L})(?P<n>\d|\p{L}+)\s(?:decades?|jahrzehnte?n?|décennies?|décadas?|decenni[oa]?|decennia)(?!\p{L})",
     regex.IGNORECASE,
 )
 _TENS: Final = {fold(word)[:5]: n for words in WORDS.values() for word, n in words.items() if n in range(20, 100, 10)}
@@ -240,18 +256,32 @@ def _ones(page: Page) -> None:
     for minutes, pattern in _MINUTES:
         for match in pattern.finditer(page.original):
             _take(page, match, Quantity((str(minutes),), "min"))
+    if _HALF_YEAR.search(page.original):
+        page.imply(Kind.NUMBER, "6", Quantity(("6",), "month"))
+    _shares_and_decades(page)
+
+
+def _shares_and_decades(page: Page) -> None:
     for match in _HALF_OF.finditer(page.original):
         if match["dozen"]:
             _take(page, match, Quantity(("6",)))
         else:
             page.imply(Kind.NUMBER, match.group(), Quantity(("0.5",), unit_named(match["unit"])))
+    for (part, whole), pattern in _SHARES:
+        for match in pattern.finditer(page.original):
+            for number in (part, whole):
+                page.imply(Kind.NUMBER, match.group(), Quantity((str(number),)))
+            if 100 * part % whole == 0:
+                page.imply(Kind.NUMBER, match.group(), Quantity((str(100 * part // whole),), "%"))
+    for match in _DECADES.finditer(page.original):
+        said = match["n"].casefold()
+        many = int(said) if said.isdecimal() else WORDS[page.language].get(said, 1)
+        page.imply(Kind.NUMBER, match.group(), Quantity((str(10 * many),), "year"))
     for match in _DECADE.finditer(page.original):
         said = fold(match["tens"])
         tens = int(said) if said.isdecimal() else _TENS.get(said[:5])
         if tens is not None:
             page.imply(Kind.NUMBER, match.group(), Quantity((str(1900 + tens),)))
-    if _HALF_YEAR.search(page.original):
-        page.imply(Kind.NUMBER, "6", Quantity(("6",), "month"))
 
 
 def _take(page: Page, match: "regex.Match[str]", quantity: Quantity) -> None:

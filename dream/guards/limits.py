@@ -9,6 +9,7 @@ from dream.guards.folding import fold, one_form
 from dream.guards.languages import language_of
 from dream.guards.late import late
 from dream.guards.number_words import WORDS
+from dream.guards.numerals import Quantity
 from dream.guards.polarity import negations_of
 from dream.guards.specific import Kind, Specific
 
@@ -42,7 +43,7 @@ def turned_limits(text: str, sources: Iterable[str]) -> list[Specific]:
     """
     told = {(side, denied, what) for source in sources for side, denied, what, _ in _limits(source)}
     return [
-        Specific(Kind.NUMBER, written, written)
+        Specific(Kind.NUMBER, written, Quantity((written,)))
         for side, denied, what, written in _limits(text)
         if (-side, denied, what) in told and (side, denied, what) not in told
     ]
