@@ -4,8 +4,7 @@ A clause that begins with a subject tells what happened; one that forbids has a 
 something. The part behind `before`, `unless`, `if` is its condition. Words are compared as recall knows them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
