@@ -12,6 +12,8 @@ from dream.domain.reasons import Refused
 from dream.guards.clauses import are_alike, names_in, words_of
 from dream.guards.coverage import coverage
 from dream.guards.denial import Said, contradiction
+from dream.guards.german_nouns import exchanged_nouns
+from dream.guards.languages import language_of_all
 from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.secrets import secret_in
 from dream.guards.specific import Kind
@@ -120,6 +122,10 @@ def made_up(
     details = [detail for detail in found.invented if detail.kind is not Kind.NEGATION]
     invented = [str(detail) for detail in not_near(details, evidence.near, terms.vocabulary)]
     against = contradiction(content, [*evidence.said, *map(Said, also)])
+    if language_of_all([content, *said]) == "de":
+        invented += [
+            f"{Kind.NAME.value} {noun!r}" for noun in exchanged_nouns(content, [*said, *evidence.taken_up, *also])
+        ]
     if against is not None:
         invented.append(f"{Kind.NEGATION.value}: {against}")
     if invented:
