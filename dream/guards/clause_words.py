@@ -69,6 +69,8 @@ CORRECTION = late(
 )
 SHORTEST: Final = 3
 LITTLE: Final = words_in(
+    "want wants wanted would like möchte möchten will wollen mag quer querem quiere quieren quiero veut veulent veux "
+    "voudrais vuole vogliono voglio vorrei wil willen wilt хочет хочу "
     "longer anymore yet ever even still really quite very much at all any every always either also too just again "
     "mehr noch schon auch sehr gar gern gerne immer ich du wir mich mir sich dich habe hat haben hatte bin wird kann "
     "plus encore jamais très bien je tu nous on me te ai ont été être avoir cela ça y fait peut "
@@ -87,3 +89,19 @@ SUBJECTS: Final = words_in(
 )
 WITHOUT: Final = words_in("without sem sin sans senza ohne zonder بدون без χωρίς")
 HAN_BUILDING: Final = frozenset("的了在是和有他她我你也都就与及到着過过得地个個们們吗嗎呢吧把被还還再")
+AGAIN: Final = late(
+    r"\b(?:again|schon wieder|encore une fois|de nouveau|otra vez|de nuevo|outra vez|de novo|di nuovo|un'altra volta"
+    r"|(?:al)?weer|опять|снова|znowu|igen|yine)\b|又|また|또|مرة أخرى|שוב|फिर",
+    regex.IGNORECASE,
+)
+ASKING: Final = late(
+    r"(?<!\p{L})(?:what|when|where|who|whom|whose|which|why|how|was|wann|wo|wer|wen|wem|welche[rsnm]?|warum|wieso|wie"
+    r"|wie ?viele?|woher|wohin|womit|worauf|qué|cuál(?:es)?|quién(?:es)?|cuándo|dónde|cómo|cuánt[oa]s?|qua(?:l|is)"
+    r"|quando|onde|quem|quant[oaie]s?|quoi|que(?:l|lle)s?|quand|où|comment|combien|pourquoi|qu'est-ce|cosa|quale|quali"
+    r"|dove|chi|wat|wanneer|waar|welke?|hoe(?:veel)?|waarom|что|какой|какая|какие|какое|когда|где|кто|сколько|почему"
+    r"|куда|откуда|co|kiedy|gdzie|kto|ile|dlaczego|jak[aie]?|ne|nerede|kim|kaç)(?!\p{L})"
+    r"|什么|甚麼|什麼|哪|谁|誰|几|幾|多少|怎|何|いつ|どこ|どの|いくつ|なぜ|どう|どんな|무엇|뭐|언제|어디|누구|몇|왜|어떻"
+    r"|ما|متى|أين|من|كم|كيف|ماذا|מה|מתי|איפה|מי|כמה|क्या|कब|कहाँ|कौन",
+    regex.IGNORECASE,
+)
+"""Words that ask for more than a yes or a no."""

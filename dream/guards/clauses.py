@@ -12,6 +12,7 @@ from dream.guards.answer_words import answered
 from dream.guards.clause_words import (
     ABBREVIATED,
     ARABIC_AFFIX,
+    ASKING,
     BREAK,
     CONTENT,
     CONTRAST,
@@ -320,6 +321,22 @@ def taken_up(text: str, asked: str) -> str:
         if again > 1 and again > _HALF * len(words) and sentence not in found:
             found.append(sentence)
     return " ".join(found)
+
+
+def unanswered(text: str, asked: str) -> str:
+    """Return the question of a text that the next one neither answers nor says again; blank if none.
+
+    Args:
+        text: The next one.
+        asked: What was said before it by somebody else.
+
+    Example:
+        >>> unanswered("I wish.", "Nice. Do you live by the sea?"), unanswered("In May.", "When did you move?")
+        ('Do you live by the sea?', '')
+    """
+    question = question_of(asked)
+    open_ended = QUESTION.search(question) is None or ASKING.search(question) is not None
+    return "" if open_ended or question in taken_up(text, asked) else question
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from dream.guards.clause_words import AGAIN
 from dream.guards.clauses import Clause, Reader, are_alike, names_in, words_of
 from dream.guards.folding import words_in
 from dream.guards.negation_words import turns
@@ -75,7 +76,7 @@ def contradiction(statement: str, said: Sequence[Said]) -> str | None:
     evidence = _standing(told, clauses)
     named = words_of(statement) & speakers
     for clause in clauses:
-        found = _against(clause, evidence, named, names_in(statement))
+        found = _against(clause, evidence, named, names_in(statement)) or _outvoted(clause, evidence)
         if found is not None:
             return f"{clause.text!r}, {found}"
     return None
@@ -124,6 +125,21 @@ def _against(clause: Clause, evidence: Sequence[_Told], named: frozenset[str], n
     denied = clause.negated and any(sign < 0 and not turns(word) for word, sign in signs.items())
     if denied and best == _Rank() and not any(one.clause.denies for one in evidence):
         return "which nobody denied"
+    return None
+
+
+def _outvoted(clause: Clause, evidence: Sequence[_Told]) -> str | None:
+    """Return a word of a clause of which two texts more say the opposite than say the same."""
+    # "That was a musical again" is no wish for musicals.
+    complaints = {one.place for one in evidence if AGAIN.search(one.clause.text)}
+    for word, sign in clause.signs.items():
+        votes: dict[int, int] = {}
+        for one in evidence:
+            said = None if word[0].isdigit() else _match(word, one.clause.signs)
+            if said and sign and not (said > 0 and one.place in complaints):
+                votes[one.place] = max(votes.get(one.place, -1), said * sign)
+        if sum(votes.values()) < -1:
+            return f"against what is said of {word!r} again and again"
     return None
 
 

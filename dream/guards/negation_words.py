@@ -26,7 +26,7 @@ _EVERYWHERE: Final = words_in(
     "لا لم لن ليس ليست ليسوا غير بدون دون לא אין בלי नहीं मत"
 )
 _BY_LANGUAGE: Final[dict[str, frozenset[str]]] = {
-    "en": words_in("no dont doesnt didnt isnt arent wasnt cant wont havent hasnt couldnt wouldnt"),
+    "en": words_in("no zero dont doesnt didnt isnt arent wasnt cant wont havent hasnt couldnt wouldnt"),
     "es": frozenset({"no", "sin", "ni", "nada"}),
     "pt": frozenset({"nada"}),
     "it": frozenset({"non", "né", "mai"}),

@@ -10,7 +10,7 @@ import regex
 from agentcore.domain.conversation import Turn
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.clauses import taken_up
+from dream.guards.clauses import taken_up, unanswered
 from dream.guards.denial import Said, contradiction
 from dream.passes.conversation.lines import Shown
 from dream.passes.conversation.near import Near, near_turns
@@ -99,6 +99,11 @@ class Evidence:
     def taken_up(self) -> tuple[str, ...]:
         """What others said right before, as far as a person answered it or said it again."""
         return tuple(filter(None, (taken_up(one.text, one.asked) for one in self.said)))
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """What others asked right before, where the reply tells neither a yes nor a no."""
+        return tuple(filter(None, (unanswered(one.text, one.asked) for one in self.said)))
 
 
 def is_evidence(turn: Turn) -> bool:

@@ -130,11 +130,17 @@ def made_up(
 
 
 def rests_on_others(content: str, evidence: Evidence, also: Sequence[str]) -> bool:
-    """Tell whether more of a statement stands in unconfirmed words of an assistant than in what people said."""
-    people = words_of("\n".join((*(turn.content for turn in evidence.heard), *evidence.taken_up, *also)))
-    others = words_of("\n".join(turn.content for turn in evidence.turns if turn.role != "user"))
+    """Tell whether more of a statement stands in what nobody confirmed than in what people said.
+
+    Nobody confirmed the other words of an assistant, nor a question that was answered by neither yes nor no.
+    """
+    people = "\n".join((*(turn.content for turn in evidence.heard), *evidence.taken_up, *also))
+    for question in evidence.unanswered:
+        people = people.replace(question, "")
+    told = words_of(people)
+    others = words_of("\n".join((*(turn.content for turn in evidence.turns), *evidence.unanswered)))
     words = words_of(content) - names_in(content)
-    heard = {word for word in words if any(are_alike(word, other) for other in people)}
+    heard = {word for word in words if any(are_alike(word, other) for other in told)}
     return sum(any(are_alike(word, other) for other in others) for word in words - heard) > len(heard)
 
 
