@@ -69,6 +69,8 @@ CORRECTION = late(
 )
 SHORTEST: Final = 3
 LITTLE: Final = words_in(
+    "true right correct wahr stimmt richtig vrai verdad cierto vero verdade certo waar klopt правда "
+    "success luck chance succès erfolg éxito suerte successo sucesso sorte succes "
     "want wants wanted would like möchte möchten will wollen mag quer querem quiere quieren quiero veut veulent veux "
     "voudrais vuole vogliono voglio vorrei wil willen wilt хочет хочу "
     "longer anymore yet ever even still really quite very much at all any every always either also too just again "
@@ -105,3 +107,34 @@ ASKING: Final = late(
     regex.IGNORECASE,
 )
 """Words that ask for more than a yes or a no."""
+ANAPHOR: Final = words_in(
+    "it that them one there this any es das ihn keins keine keinen ça cela l'ai l'a en y lo la los las eso isso isto o "
+    "ci ne het dat er это его её их"
+)
+"""Words that stand for what was said before."""
+TAKES_BACK: Final = late(
+    r"^\W*(?:(?:oh|ah|ach|äh|uh|um|well|ok|okay|sorry|hmm*|ay|ups|oops|nein|no|non|não|nee|нет)\W+)*"
+    r"(?:no|nope|nein|non|não|nee|нет|oops|ups|wait|scratch that|(?:i )?spoke too soon|my (?:mistake|bad)|i (?:meant|misspoke)"
+    r"|correction|actually|changed|turns out|i was wrong|doch nicht|quatsch|falsch|korrektur|ich meinte|moment|halt"
+    r"|pardon|en fait|finalement|je me suis trompée?|je voulais dire|perdón|me equivoqué|quise decir|al final|en realidad"
+    r"|enganei-me|me enganei|afinal|na verdade|quis dizer|aliás|scusa|anzi|mi sono sbagliat[oa]|mi sbaglio|volevo dire"
+    r"|alla fine|toch niet|foutje|ik bedoel(?:de)?|eigenlijk|ошибл?[ао]?с?[ья]?|вернее)(?!\p{L})"
+    r"|^\W*(?:不对|不是|更正|其实|搞错|いや|違|訂正|間違|아니|사실|لا|في الواقع|עזוב)",
+    regex.IGNORECASE,
+)
+"""How a text begins that takes back what its speaker said."""
+KIN: Final = late(
+    r"^\W*(?:(?:so|and|but|well|also|ja|und|et|y|e|en)\s+)?(?:my|our|meine?|unsere?|mon|ma|mes|mi|mis|meu|minha|o meu|a minha"
+    r"|(?:il )?mio|(?:la )?mia|mijn|мой|моя|我的?|私の|우리)\s*(?:\p{L}+\s+)?"
+    r"(?P<kin>mother|father|mum|mom|dad|brother|sister|son|daughter|wife|husband|partner|aunt|uncle|cousin|nephew|niece"
+    r"|grand\p{L}+|boss|neighbou?r|friend|colleague|flatmate|roommate|girlfriend|boyfriend|kid"
+    r"|mutter|vater|mama|papa|bruder|schwester|sohn|tochter|frau|mann|tante|onkel|cousine?|oma|opa|chefin|chef|nachbarin"
+    r"|nachbar|freundin|freund|kollegin|kollege|schwieger\p{L}+|mère|père|frère|sœur|soeur|fils|fille|femme|mari|oncle|voisine?"
+    r"|amie?|collègue|copine?|madre|padre|hermano|hermana|hijo|hija|mujer|esposa|marido|tía|tío|prim[oa]|abuel[oa]|jef[ea]"
+    r"|vecin[oa]|amig[oa]|mãe|pai|irmão|irmã|filh[oa]|ti[oa]|av[óô]|chefe|vizinh[oa]|coleg[oa]|fratello|sorella|figli[oa]"
+    r"|moglie|zi[oa]|cugin[oa]|nonn[oa]|cap[oa]|vicin[oa]|amic[oa]|moeder|vader|broer|zus|zoon|dochter|vrouw|vriendin|vriend"
+    r"|buurman|buurvrouw|collega|baas|мама|папа|брат|сестра|сын|дочь|жена|муж|друг|подруга|妈妈|爸爸|哥哥|姐姐|弟弟|妹妹"
+    r"|妻|夫|母|父|兄|姉|弟|妹)",
+    regex.IGNORECASE,
+)
+"""How a clause begins that tells of somebody else."""

@@ -11,6 +11,7 @@ from agentcore.recall.stopwords import ENGLISH_STOP_WORDS
 from dream.guards.answer_words import answered
 from dream.guards.clause_words import (
     ABBREVIATED,
+    ANAPHOR,
     ARABIC_AFFIX,
     ASKING,
     BREAK,
@@ -60,6 +61,7 @@ _VOWELS: Final = frozenset("aeiouy")
 _LEFT: Final = " ,.;:!-"
 _HALF: Final = 0.5
 _EARLY: Final = 3
+_SHORTLY: Final = 2
 _AFTER_ANSWER: Final = "answer"
 
 
@@ -126,12 +128,15 @@ class Reader:
             reply, rest = self._reply(sentence) if before else (None, sentence)
             if reply is not None and (own or self._is_answer(place, reply, rest)):
                 given = [_as_answered(clause, affirmed=reply) for clause in before]
+                if place and answered(sentence)[0] is None:
+                    # "They say I smoke. I don't."
+                    given += self._of_sentence(sentence[: len(sentence) - len(rest)], last=_last(found))
                 while (again := answered(rest.lstrip(_LEFT))) and again[0] is reply:
                     rest = again[1]
                 found += [*given, *self._of_sentence(rest, given[-1])]
                 before = []
             else:
-                found += self._of_sentence(sentence, last=next((one for one in reversed(found) if one.signs), None))
+                found += self._of_sentence(sentence, last=_last(found))
             own = QUESTION.search(sentence) is not None
             if own:
                 before = self._of_sentence(QUESTION.sub("", sentence))
@@ -156,9 +161,10 @@ class Reader:
             # "I'm not, I left in spring."
             end, following, _ = next(_ends(sentence, self.language))
             signs, negated = self._signs(sentence[:end])
-            # "Luckily not." and "Lieber nicht."
-            last = (TOKEN.findall(sentence[:end]) or [""])[-1]
-            if negated and (not signs or (len(signs) == 1 and self._negates(last))):
+            # "Luckily not." and "Lieber nicht.", "I never made it."
+            words = TOKEN.findall(sentence[:end])
+            short = len(signs) == 1 and (self._negates(words[-1]) or words[-1].casefold() in ANAPHOR)
+            if negated and (not signs or short):
                 return False, sentence[following:]
         return reply, rest
 
@@ -175,9 +181,10 @@ class Reader:
         prior, link, done = before, "" if before is None else _AFTER_ANSWER, 0
         for end, following, next_link in _ends(sentence, self.language):
             clause = self._clause(sentence[done:end], link, next_link, prior)
-            bare = done == 0 and clause.negated and not clause.signs and not next_link.strip().isalpha()
+            short = not clause.signs or (len(clause.signs) <= _SHORTLY and self._points_back(clause.text))
+            bare = done == 0 and clause.negated and short and not next_link.strip().isalpha()
             if bare and last is not None and not asks:
-                clause = replace(clause, over=dict.fromkeys(last.signs, -1), whole=True)
+                clause = replace(clause, over=dict.fromkeys(last.signs, -1), whole=not clause.signs)
             done = following
             if asks and not clause.negated:
                 # A question affirms nothing.
@@ -212,6 +219,9 @@ class Reader:
             # Of "no meat, fish" nobody knows whether the fish is one more thing that is denied.
             return replace(clause, signs=dict.fromkeys(signs, -1 if OR.search(around) else 0))
         return clause
+
+    def _points_back(self, text: str) -> bool:
+        return TOKEN.findall(text)[-1].casefold() in ANAPHOR
 
     def _is_parallel(self, piece: str, prior: Clause) -> bool:
         """Tell whether a piece begins as a word of the clause before: `no somos de Madrid, somos de Bilbao`."""
@@ -369,6 +379,10 @@ def _after(written: str, now: int, behind: int, place: int, *, denied: bool) -> 
     if turns(written):
         return -now, place
     return (0, behind) if blurs(written, denied=denied) else (now, behind)
+
+
+def _last(clauses: Sequence[Clause]) -> Clause | None:
+    return next((one for one in reversed(clauses) if one.signs), None)
 
 
 def _as_answered(clause: Clause, *, affirmed: bool) -> Clause:

@@ -118,8 +118,20 @@ _NO_NEGATION = late(
 )
 _PHRASE = late(
     r"\b(?:g[ai]ve[sn]?|giving) up(?: on)?\b|\bcut(?:ting|s)? out\b|\bg[eo]t(?:ten)? rid of\b|\bturn(?:ed|s"
-    r"|ing)? down\b"
-    r"|\bst(?:ay|ays|ayed) away from\b|\b(?:instead of|rather than)\b",
+    r"|ing)? down\b|\b(?:call(?:ed)? off|fell through)\b|\b(?:far from|anything but|short of|the last thing|the opposite of)\b"
+    r"|\b(?:fail|forg[eo]t|neglect|omit)\p{L}* to\b|\btoo \p{L}+ to\b|\b(?:can|could) (?:we|you) (?:lose|drop|ditch)\b"
+    r"|\bst(?:ay|ays|ayed) away from\b|\b(?:instead of|rather than)\b"
+    r"|\balles andere als\b|\bweit davon entfernt\b|\b(?:an)?statt\b|\bloin d(?:e|')|\btout sauf\b|\bau lieu d(?:e|')"
+    r"|\btrop \p{L}+ pour\b|\b(?:lejos|longe) de\b|\b(?:todo|tudo) menos\b|\ben (?:vez|lugar) de\b|\bem vez de\b"
+    r"|\bao invés de\b|\bdemasiado \p{L}+ para\b|\blontan[oa] da\p{L}*|\btutt'altro che\b|\binvece di\b"
+    r"|\btroppo \p{L}+ per\b|\bverre van\b|\ballesbehalve\b|\bin plaats van\b|\bte \p{L}+ om\b|\bвместо\b",
+    regex.IGNORECASE,
+)
+_ALMOST = late(
+    r"\b(?:tr(?:y|ies|ied|ying)|attempt(?:s|ed|ing)?) to\b|\b(?:with)?in an? \p{L}+ of\b|\b(?:c[ao]me|coming) close to\b"
+    r"|\bessa\p{L}+ d(?:e|')|\b(?:cerca(?:to|va|vo|ndo)?|tenta(?:to|r|va)) di\b|\bprova\p{L}* a\b|\bintent\p{L}+ (?=\p{L}+r\b)"
+    r"|\btent\p{L}+ (?=\p{L}+r\b)|\b(?:faillir|failli|по?чти|чуть не|por poco|por pouco|a punto de|prestes a|sul punto di"
+    r"|sur le point de|per poco)\b",
     regex.IGNORECASE,
 )
 _HAN = late(
@@ -192,13 +204,13 @@ def without_idioms(text: str) -> str:
 
 
 def in_one_word(text: str) -> str:
-    """Return the text with `stopped` for turns of phrase such as `gave up`.
+    """Return the text with `stopped` for turns of phrase such as `gave up`, `almost` for such as `tried to`.
 
     Example:
         >>> in_one_word("Ana gave up sugar.")
-        'Ana stopped sugar.'
+        'Ana stopped  sugar.'
     """
-    return _PHRASE.sub("stopped", text)
+    return _ALMOST.sub("almost ", _PHRASE.sub("stopped ", text))
 
 
 def negated_from(clause: str) -> int:
