@@ -76,6 +76,7 @@ class Clause:
         over: Words of the clause before that it takes over, as in `not in Porto, in Lisbon`.
         whole: Whether it may take over all of them and put none in their place.
         corrects: Whether it takes something back.
+        nearest: The words right behind `no`, `without` or `stopped`, whatever else the clause says.
     """
 
     text: str
@@ -84,6 +85,7 @@ class Clause:
     over: Mapping[str, int] = field(default_factory=dict[str, int])
     whole: bool = False
     corrects: bool = False
+    nearest: frozenset[str] = frozenset()
 
     @property
     def denies(self) -> bool:
@@ -201,7 +203,13 @@ class Reader:
         unreal = not negated and UNREAL.search(piece) is not None
         if unreal or UNSURE.search(link) or (negated and UNTIL.search(next_link)):
             signs, prior = dict.fromkeys(signs, 0), None
-        clause = Clause(" ".join(piece.split()), signs, negated, corrects=CORRECTION.search(piece) is not None)
+        clause = Clause(
+            " ".join(piece.split()),
+            signs,
+            negated,
+            corrects=CORRECTION.search(piece) is not None,
+            nearest=frozenset(word for word in self._nearest(piece) if signs.get(word, 0) < 0),
+        )
         if prior is not None and signs and EXCEPTION.search(link):
             sign = 1 if prior.negated else -1
             over = dict.fromkeys(prior.signs, sign)
@@ -243,6 +251,16 @@ class Reader:
         if not piece.isascii() and UNSPACED.search(piece):
             return self._unspaced(plain, signs, negated=negated)
         return signs, negated
+
+    def _nearest(self, piece: str) -> Iterator[str]:
+        awaited = False
+        for written in TOKEN.findall(in_one_word(without_idioms(one_form(piece)))):
+            word = _stem(written, self.language)
+            if turns(written) or (self._negates(written) and looks_onward(written, self.language)):
+                awaited = True
+            elif word is not None and awaited:
+                awaited = False
+                yield word
 
     def _said(self, words: Sequence[str]) -> tuple[dict[str, int], int, bool]:
         """Return the content words with their signs, the sign that no word stands behind, and whether one negates."""

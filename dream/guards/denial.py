@@ -4,18 +4,20 @@ A clause of the statement is contradicted if one clause of its evidence says the
 than any clause agrees with; of two that say as much, the later one holds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NamedTuple
 
-from dream.guards.clause_words import AGAIN
-from dream.guards.clauses import Clause, Reader, are_alike, names_in, words_of
-from dream.guards.folding import words_in
+from dream.guards.clause_words import AGAIN, KIN, QUESTION, TAKES_BACK, TOKEN
+from dream.guards.clauses import Clause, Reader, are_alike, names_in, question_of, words_of
+from dream.guards.folding import word_key, words_in
 from dream.guards.negation_words import turns
 
 _WHO: Final = words_in("user person speaker assistant nutzer nutzerin usuario usuaria utilisateur utente gebruiker")
 _PREFIXES: Final = ("un", "in", "im", "ir", "dis", "non")
 _ENOUGH: Final = 0.5
+_MOSTLY: Final = 0.6
 _LONG: Final = 5
 
 
@@ -76,9 +78,53 @@ def contradiction(statement: str, said: Sequence[Said]) -> str | None:
     evidence = _standing(told, clauses)
     named = words_of(statement) & speakers
     for clause in clauses:
-        found = _against(clause, evidence, named, names_in(statement)) or _outvoted(clause, evidence)
+        found = (
+            _against(clause, evidence, named, names_in(statement))
+            or _outvoted(clause, evidence)
+            or _denied_alone(clause, evidence)
+        )
         if found is not None:
             return f"{clause.text!r}, {found}"
+    return _taken_back(statement, clauses, said) or _of_another(statement, clauses, told)
+
+
+def _taken_back(statement: str, clauses: Sequence[Clause], said: Sequence[Said]) -> str | None:
+    """Return the text that takes back one of which alone a statement tells."""
+    words = words_of(statement)
+    if any(clause.denies for clause in clauses):
+        return None
+    for one, later in pairwise(said):
+        if one.speaker == later.speaker and _takes_back(later):
+            before, now = words_of(one.text), words_of(later.text)
+            told = [word for word in words if _is_among(word, before) and not _is_among(word, now)]
+            if told and not any(_is_among(word, now) and not _is_among(word, before) for word in words):
+                return f"{statement!r}, taken back by {later.text!r}"
+    return None
+
+
+def _takes_back(said: Said) -> bool:
+    return TAKES_BACK.search(said.text) is not None and QUESTION.search(question_of(said.asked)) is None
+
+
+def _is_among(word: str, others: Iterable[str]) -> bool:
+    return any(are_alike(word, other) for other in others)
+
+
+def _of_another(statement: str, clauses: Sequence[Clause], told: Sequence[_Told]) -> str | None:
+    """Return a clause on somebody else of whom a statement on the speaker says nothing: `my sister smokes`."""
+    first = TOKEN.findall(statement)[:1]
+    words = {word for clause in clauses for word in clause.signs}
+    most = {True: 0, False: 0}
+    found = ""
+    for one in told:
+        kin = KIN.search(one.clause.text)
+        meant = [word for word in words if _is_among(word, one.clause.signs)]
+        is_other = kin is not None and one.speaker in first and not _is_among(word_key(kin["kin"]), words_of(statement))
+        if len(meant) > most[is_other]:
+            most[is_other] = len(meant)
+            found = one.clause.text if is_other else found
+    if most[True] > most[False] and most[True] >= _MOSTLY * len(words):
+        return f"{statement!r}, against {found!r}"
     return None
 
 
@@ -140,6 +186,16 @@ def _outvoted(clause: Clause, evidence: Sequence[_Told]) -> str | None:
                 votes[one.place] = max(votes.get(one.place, -1), said * sign)
         if sum(votes.values()) < -1:
             return f"against what is said of {word!r} again and again"
+    return None
+
+
+def _denied_alone(clause: Clause, evidence: Sequence[_Told]) -> str | None:
+    """Return a clause that denies a word at once, as `without sugar` does, where no other affirms that word."""
+    for word, sign in clause.signs.items():
+        said = [match for one in evidence if (match := _match(word, one.clause.signs)) is not None]
+        denying = next((one for one in evidence if (_match(word, dict.fromkeys(one.clause.nearest, 1)) or 0) > 0), None)
+        if sign > 0 and denying is not None and max(said) < 0:
+            return f"against {denying.clause.text!r}"
     return None
 
 
