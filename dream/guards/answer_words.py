@@ -26,16 +26,27 @@ _NO: Final = r"""
     incorrect
     me~neither neither~(?:do|am|have|did)~i nor~(?:do|am|have|did)~i
     that(?:'s|~is)~(?:not~(?:right|true|correct|so)|wrong|false)
+    i~wish if~only as~if(?!~\p{L}) yeah,?~right fat~chance no~chance dream~on far~from~it anything~but not~likely in~your~dreams
+    hardly~any hardly~ever barely scarcely not~a~chance no~such~luck god,?~no hell,?~no heavens,?~no oh~no not~exactly
+    not~quite not~in~the~slightest not~remotely not~a~bit out~of~the~question on~the~contrary quite~the~opposite
+    i~doubt~it never~did never~have never~was not~once don't~be~silly you~must~be~joking you're~(?:joking|kidding)
     no~way not~me absolutely~not definitely~not certainly~not of~course~not unfortunately~not i'm~afraid~not hardly
     nein nee nö noch~(?:nicht|nie) niemals falsch stimmt~nicht das~stimmt~nicht ich~auch~nicht gar~nicht
-    überhaupt~nicht
+    überhaupt~nicht schön~wär(?:'s|e~es) wär~schön von~wegen ach~was denkste im~Gegenteil weit~gefehlt mitnichten ganz~und~gar~nicht
+    nicht~im~(?:Geringsten|Traum) quatsch i~wo kaum doch~nicht noch~lange~nicht schön~wäre~es keine~Chance Fehlanzeige
     leider~(?:nein|nicht|noch~nicht) nie keineswegs auf~keinen~fall eher~nicht nicht~mehr nicht~wirklich nicht~direkt
+    tu~parles si~seulement j'aimerais~bien tu~rêves au~contraire loin~de~là bien~sûr~que~non pas~question pas~vraiment
+    surtout~pas hors~de~question plus~du~tout
     non pas~(?:encore|du~tout|vraiment|moi) jamais moi~non~plus c'est~faux faux plus~maintenant
-    no todavía~no aún~no nunca jamás tampoco yo~tampoco para~nada en~absoluto claro~que~no ya~no qué~va eso~no
-    não ainda~não nunca jamais eu~também~não também~não de~modo~nenhum claro~que~não já~não nem~por~isso errado falso
-    mai non~ancora neanch'io nemmeno per~niente affatto ancora~no sbagliato
-    nee~hoor nog~niet nog~nooit nooit helemaal~niet ook~niet niet~meer
-    нет ещё~нет еще~нет пока~нет никогда неправда неверно ни~разу вовсе~нет ничуть hayır henüz~değil asla hiç yok
+    no todavía~no aún~no nunca jamás tampoco yo~tampoco para~nada en~absoluto claro~que~no ya~no qué~va eso~no ojalá ni~(?:loc[oa]|hablar|de~broma|soñarlo|en~sueños|mucho~menos) al~contrario lejos~de~eso quién~pudiera
+    de~ninguna~manera en~la~vida
+    não ainda~não nunca jamais eu~também~não também~não de~modo~nenhum claro~que~não já~não nem~por~isso errado falso quem~(?:me|nos)~dera oxalá nem~(?:pensar|em~sonhos|um~pouco) longe~disso pelo~contrário antes~fosse
+    imagina de~jeito~nenhum que~nada
+    mai non~ancora neanch'io nemmeno per~niente affatto magari figurati figuriamoci macché ma~va ma~quando~mai neanche~per~(?:sogno|idea)
+    al~contrario anzi tutt'altro manco~per~sogno niente~affatto ancora~no sbagliato
+    nee~hoor welnee was~het~maar~waar integendeel geen~sprake~van echt~niet absoluut~niet toch~niet nauwelijks
+    vergeet~het~maar nog~niet nog~nooit nooit helemaal~niet ook~niet niet~meer
+    нет ещё~нет еще~нет пока~нет никогда неправда неверно ни~разу вовсе~нет ничуть если~бы куда~там да~нет наоборот ничего~подобного отнюдь едва~ли вряд~ли ещё~чего hayır henüz~değil asla hiç yok
     jeszcze~nie nigdy nie ne ještě~ne nikdy nej inte~än aldrig nei ikke~ennå nej ikke~endnu ei en~vielä ei~vielä
     nem még~nem soha
     όχι ποτέ όχι~ακόμα không chưa tidak belum bukan nu încă~nu niciodată לא אף~פעם עדיין~לא नहीं कभी~नहीं

@@ -13,7 +13,7 @@ ABBREVIATED = late(r"(?:\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\
 QUESTION = late(r"[?？؟]\W*$")
 BREAK: Final = (
     r"[;,()，、،؛:：\n]|\s[-\u2013\u2014]+\s|\.(?=\s|$)|[!?。！？؟…]+|但是?|而且|而是|所以|因为|けど|けれど|(?<=[るただすん])が|지만|는데"
-    r"|\b(?:but|although|though|because|however|except|aber|sondern|obwohl|weil|pero|sino|aunque|porque|porém|embora"
+    r"|\b(?:(?<!anything )but|although|though|because|however|except|aber|sondern|obwohl|weil|pero|sino|aunque|porque|porém|embora"
     r"|parce|puisque|però|perché|maar|omdat|lecz|ponieważ|но|а|и|потому|хотя|если|çünkü|tapi"
     r"|karena|nhưng|mutta|αλλά|و?لكن\p{Arabic}*|אבל|लेकिन|और)\b"
 )
@@ -70,7 +70,7 @@ CORRECTION = late(
 SHORTEST: Final = 3
 LITTLE: Final = words_in(
     "true right correct wahr stimmt richtig vrai verdad cierto vero verdade certo waar klopt правда "
-    "success luck chance succès erfolg éxito suerte successo sucesso sorte succes "
+    "dr prof mr mrs ms success luck chance succès erfolg éxito suerte successo sucesso sorte succes "
     "want wants wanted would like möchte möchten will wollen mag quer querem quiere quieren quiero veut veulent veux "
     "voudrais vuole vogliono voglio vorrei wil willen wilt хочет хочу "
     "longer anymore yet ever even still really quite very much at all any every always either also too just again "
@@ -85,7 +85,7 @@ LITTLE: Final = words_in(
 SUBJECTS: Final = words_in(
     "i we he she they it you is are was were has have had do does did will am i'm it's ich du er sie wir ist "
     "sind hat je tu il elle "
-    "nous on est sont j'ai yo él ella nosotros es son está está eu ele ela nós é são io lui lei noi è sono ik "
+    "nous on est sont j'ai ho ha abbiamo hanno he tengo ai a avons tenho tem hebben heeft ci yo él ella nosotros es son está está eu ele ela nós é são io lui lei noi è sono ik "
     "hij zij is "
     "я он она мы это"
 )

@@ -183,6 +183,9 @@ class Reader:
         prior, link, done = before, "" if before is None else _AFTER_ANSWER, 0
         for end, following, next_link in _ends(sentence, self.language):
             clause = self._clause(sentence[done:end], link, next_link, prior)
+            if done == 0 and last is not None and clause.signs and all(map(turns, clause.signs)):
+                # "They offered 900. I refused."
+                clause = replace(clause, signs={}, over=dict.fromkeys(last.signs, -1), whole=True)
             short = not clause.signs or (len(clause.signs) <= _SHORTLY and self._points_back(clause.text))
             bare = done == 0 and clause.negated and short and not next_link.strip().isalpha()
             if bare and last is not None and not asks:
@@ -218,7 +221,7 @@ class Reader:
             return clause
         around = f"{link} {piece}"
         contrasts = (
-            negated or clause.corrects or (link == _AFTER_ANSWER and bool(signs)) or CONTRAST.search(around) is not None
+            negated or clause.corrects or (link == _AFTER_ANSWER and bool(signs) and self._is_fragment(piece, signs)) or CONTRAST.search(around) is not None
         )
         if contrasts:
             over = dict.fromkeys(prior.signs, -1 if negated else 1)
@@ -253,8 +256,10 @@ class Reader:
         return signs, negated
 
     def _nearest(self, piece: str) -> Iterator[str]:
-        awaited = False
-        for written in TOKEN.findall(in_one_word(without_idioms(one_form(piece)))):
+        words = TOKEN.findall(in_one_word(without_idioms(one_form(piece))))
+        # "Nobody hurt, luckily."
+        awaited = 1 < len(words) <= _FRAGMENT and self._negates(words[0])
+        for written in words:
             word = _stem(written, self.language)
             if turns(written) or (self._negates(written) and looks_onward(written, self.language)):
                 awaited = True
@@ -365,6 +370,16 @@ def unanswered(text: str, asked: str) -> str:
     question = question_of(asked)
     open_ended = QUESTION.search(question) is None or ASKING.search(question) is not None
     return "" if open_ended or question in taken_up(text, asked) else question
+
+
+def denies(text: str) -> bool:
+    """Tell whether a text denies anything.
+
+    Example:
+        >>> denies("I can't stand it."), denies("I wish!")
+        (True, False)
+    """
+    return any(clause.denies for clause in Reader.of([text]).clauses(text))
 
 
 def words_of(text: str) -> frozenset[str]:

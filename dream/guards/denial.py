@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from dream.guards.clause_words import AGAIN, KIN, QUESTION, TAKES_BACK, TOKEN
 from dream.guards.clauses import Clause, Reader, are_alike, names_in, question_of, words_of
-from dream.guards.folding import word_key, words_in
+from dream.guards.folding import words_in
 from dream.guards.negation_words import turns
 
 _WHO: Final = words_in("user person speaker assistant nutzer nutzerin usuario usuaria utilisateur utente gebruiker")
@@ -76,12 +76,16 @@ def contradiction(statement: str, said: Sequence[Said]) -> str | None:
         for clause in reader.clauses(one.text, one.asked)
     ]
     evidence = _standing(told, clauses)
+    if len(clauses) > 1 and clauses[1].negated and any(word[0].isdigit() for word in clauses[0].signs):
+        # "On 15 May, the plumber did not come": the day affirms nothing.
+        clauses = clauses[1:]
     named = words_of(statement) & speakers
     for clause in clauses:
         found = (
             _against(clause, evidence, named, names_in(statement))
             or _outvoted(clause, evidence)
             or _denied_alone(clause, evidence)
+            or _in_doubt(clause, evidence)
         )
         if found is not None:
             return f"{clause.text!r}, {found}"
@@ -119,7 +123,8 @@ def _of_another(statement: str, clauses: Sequence[Clause], told: Sequence[_Told]
     for one in told:
         kin = KIN.search(one.clause.text)
         meant = [word for word in words if _is_among(word, one.clause.signs)]
-        is_other = kin is not None and one.speaker in first and not _is_among(word_key(kin["kin"]), words_of(statement))
+        is_speaker = one.speaker is not None and first == TOKEN.findall(one.speaker)[:1]
+        is_other = kin is not None and is_speaker and kin["kin"].casefold() not in statement.casefold()
         if len(meant) > most[is_other]:
             most[is_other] = len(meant)
             found = one.clause.text if is_other else found
@@ -144,7 +149,7 @@ def _standing(told: Sequence[_Told], clauses: Sequence[Clause]) -> list[_Told]:
         now = [one.clause.signs for one in told if one.place == place]
         if any((_match(word, signs) or 0) > 0 for word in affirmed for signs in now):
             until[speaker] = max(place, until.get(speaker, 0))
-    return [one for one in told if not (one.clause.negated and one.place < until.get(one.speaker, 0))]
+    return [one for one in told if one.place >= until.get(one.speaker, 0)]
 
 
 def _against(clause: Clause, evidence: Sequence[_Told], named: frozenset[str], names: frozenset[str]) -> str | None:
@@ -196,6 +201,16 @@ def _denied_alone(clause: Clause, evidence: Sequence[_Told]) -> str | None:
         denying = next((one for one in evidence if (_match(word, dict.fromkeys(one.clause.nearest, 1)) or 0) > 0), None)
         if sign > 0 and denying is not None and max(said) < 0:
             return f"against {denying.clause.text!r}"
+    return None
+
+
+def _in_doubt(clause: Clause, evidence: Sequence[_Told]) -> str | None:
+    """Return what is said where all that is said of most of a clause is neither affirmed nor denied: `almost won`."""
+    said = {word: [match for one in evidence if (match := _match(word, one.clause.signs)) is not None]
+            for word, sign in clause.signs.items() if sign > 0}
+    doubtful = [word for word, matches in said.items() if matches and not any(matches)]
+    if len(doubtful) > _ENOUGH * len([matches for matches in said.values() if matches]):
+        return f"of which nobody said {doubtful[0]!r}"
     return None
 
 

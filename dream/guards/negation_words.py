@@ -16,7 +16,7 @@ _EVERYWHERE: Final = words_in(
     # French
     "ne pas aucun aucune sans rien "
     # German, Dutch, Scandinavian
-    "nicht nie niemals nichts niemand weder ohne kein keine keinen keinem keiner keines niet geen nooit zonder "
+    "nicht nie niemals nichts niemand weder ohne kein keine keinen keinem keiner keines keins niet geen nooit zonder "
     "inte aldrig ikke "
     # Slavic, Turkish
     "нет не никогда без ничего никто ні немає ніколи nigdy nie není nikdy değil yok hiç asla "

@@ -110,7 +110,7 @@ def made_up(
     """
     said = [f"{turn.speaker or turn.role.title()}: {turn.content}" for turn in evidence.turns]
     found = coverage(
-        [*said, *evidence.taken_up, *also, " ".join((told.sentences(), *evidence.partners))],
+        [*said, *evidence.taken_up, *evidence.denied(content), *also, " ".join((told.sentences(), *evidence.partners))],
         content,
         terms.vocabulary,
         category=category,
@@ -134,11 +134,12 @@ def rests_on_others(content: str, evidence: Evidence, also: Sequence[str]) -> bo
 
     Nobody confirmed the other words of an assistant, nor a question that was answered by neither yes nor no.
     """
-    people = "\n".join((*(turn.content for turn in evidence.heard), *evidence.taken_up, *also))
-    for question in evidence.unanswered:
+    people = "\n".join((*(turn.content for turn in evidence.heard), *evidence.taken_up, *evidence.denied(content), *also))
+    unanswered = evidence.unanswered(content)
+    for question in unanswered:
         people = people.replace(question, "")
     told = words_of(people)
-    others = words_of("\n".join((*(turn.content for turn in evidence.turns), *evidence.unanswered)))
+    others = words_of("\n".join((*(turn.content for turn in evidence.turns), *unanswered)))
     words = words_of(content) - names_in(content)
     heard = {word for word in words if any(are_alike(word, other) for other in told)}
     return sum(any(are_alike(word, other) for other in others) for word in words - heard) > len(heard)
