@@ -263,7 +263,7 @@ class Reader:
             word = _stem(written, self.language)
             if turns(written) or (self._negates(written) and looks_onward(written, self.language)):
                 awaited = True
-            elif word is not None and awaited:
+            elif word is not None and awaited and not self._negates(written):
                 awaited = False
                 yield word
 

@@ -5,14 +5,14 @@ than any clause agrees with; of two that say as much, the later one holds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from dream.guards.clause_words import AGAIN, KIN, QUESTION, TAKES_BACK, TOKEN
 from dream.guards.clauses import Clause, Reader, are_alike, names_in, question_of, words_of
 from dream.guards.folding import words_in
-from dream.guards.negation_words import turns
+from dream.guards.negation_words import nearly, turns
 
 _WHO: Final = words_in("user person speaker assistant nutzer nutzerin usuario usuaria utilisateur utente gebruiker")
 _PREFIXES: Final = ("un", "in", "im", "ir", "dis", "non")
@@ -70,13 +70,15 @@ def contradiction(statement: str, said: Sequence[Said]) -> str | None:
     reader = Reader.of([statement, *(text for one in said for text in (one.text, one.asked))])
     speakers = frozenset[str]().union(*(words_of(one.speaker) for one in said if one.speaker))
     clauses = [_without(clause, speakers | _WHO) for clause in reader.clauses(statement)]
+    said = [_following(one, said[:place]) for place, one in enumerate(said)]
     told = [
         _Told(clause, place, one.speaker)
         for place, one in enumerate(said)
         for clause in reader.clauses(one.text, one.asked)
     ]
     evidence = _standing(told, clauses)
-    if len(clauses) > 1 and clauses[1].negated and any(word[0].isdigit() for word in clauses[0].signs):
+    dated = any(word[0].isdigit() for word in clauses[0].signs) if clauses else False
+    if dated and len(clauses) > 1 and clauses[1].negated and words_of(clauses[0].text).isdisjoint(speakers):
         # "On 15 May, the plumber did not come": the day affirms nothing.
         clauses = clauses[1:]
     named = words_of(statement) & speakers
@@ -90,6 +92,12 @@ def contradiction(statement: str, said: Sequence[Said]) -> str | None:
         if found is not None:
             return f"{clause.text!r}, {found}"
     return _taken_back(statement, clauses, said) or _of_another(statement, clauses, told)
+
+
+def _following(one: Said, earlier: Sequence[Said]) -> Said:
+    """Return a text with what its speaker said before as what it answers, if a bare "Did you?" stood between."""
+    before = next((other.text for other in reversed(earlier) if other.speaker == one.speaker), "")
+    return replace(one, asked=before) if one.asked and before and not words_of(question_of(one.asked)) else one
 
 
 def _taken_back(statement: str, clauses: Sequence[Clause], said: Sequence[Said]) -> str | None:
@@ -205,12 +213,13 @@ def _denied_alone(clause: Clause, evidence: Sequence[_Told]) -> str | None:
 
 
 def _in_doubt(clause: Clause, evidence: Sequence[_Told]) -> str | None:
-    """Return what is said where all that is said of most of a clause is neither affirmed nor denied: `almost won`."""
-    said = {word: [match for one in evidence if (match := _match(word, one.clause.signs)) is not None]
-            for word, sign in clause.signs.items() if sign > 0}
-    doubtful = [word for word, matches in said.items() if matches and not any(matches)]
-    if len(doubtful) > _ENOUGH * len([matches for matches in said.values() if matches]):
-        return f"of which nobody said {doubtful[0]!r}"
+    """Return what nearly was, or hardly is, of which a clause tells as if it were: `almost won`."""
+    signs = {word: sign for word, sign in clause.signs.items() if sign > 0}
+    for one in evidence:
+        met = {word: sign for word in signs if (sign := _match(word, one.clause.signs)) is not None}
+        doubtful = [word for word in met if not any(_match(word, other.clause.signs) for other in evidence)]
+        if nearly(one.clause.text) and len(doubtful) > _ENOUGH * len(met):
+            return f"against {one.clause.text!r}"
     return None
 
 

@@ -73,13 +73,18 @@ _TURNING: Final = words_in(
 
 _BLURRING: Final = words_in(
     "miss misses missed forget forgets forgot forgotten fail fails failed leave leaves left lose lost hesitate "
-    "hardly rarely seldom barely almost nearly lieber rather instead "
-    "oublié oublie manqué quitté quitte rarement à-peine esqueceu esqueci faltou perdeu raramente olvidó "
+    "lieber rather instead "
+    "oublié oublie manqué quitté quitte esqueceu esqueci faltou perdeu olvidó "
     "olvidé perdió "
-    "apenas casi quase selten kaum verpasst vergessen verlassen beinahe fast zelden nauwelijks vergeten редко почти "
-    "забыл забыла пропустил"
+    "apenas verpasst vergessen verlassen fast vergeten забыл забыла пропустил"
 )
 """Words after which nothing can be said of what is denied: `missed the party`, `rarely eats meat`."""
+
+_NEARLY: Final = words_in(
+    "hardly rarely seldom barely scarcely almost nearly quase raramente casi rara rarement presque quasi selten kaum beinahe "
+    "zelden nauwelijks bijna редко почти едва чуть prawie nästan"
+)
+"""Words after which something was not quite, or is not often."""
 
 _UNSURE: Final = words_in(
     "sure certain know knew tell told mention mentioned realise realised realize realized decided decide "
@@ -176,7 +181,17 @@ def blurs(word: str, *, denied: bool) -> bool:
         (True, True, False)
     """
     folded = word.casefold()
-    return folded in _BLURRING or (denied and folded in _UNSURE)
+    return folded in _BLURRING or folded in _NEARLY or (denied and folded in _UNSURE)
+
+
+def nearly(text: str) -> bool:
+    """Tell whether a text tells of what nearly was or hardly is.
+
+    Example:
+        >>> nearly("We almost won."), nearly("I tried to sleep."), nearly("We won.")
+        (True, True, False)
+    """
+    return not _NEARLY.isdisjoint(in_one_word(text.casefold()).split())
 
 
 def looks_onward(word: str, language: str) -> bool:
