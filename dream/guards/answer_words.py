@@ -28,7 +28,7 @@ _NO: Final = r"""
     that(?:'s|~is)~(?:not~(?:right|true|correct|so)|wrong|false)
     i~wish if~only as~if(?!~\p{L}) yeah,?~right fat~chance no~chance dream~on far~from~it anything~but not~likely in~your~dreams
     hardly~any hardly~ever barely scarcely not~a~chance no~such~luck god,?~no hell,?~no heavens,?~no oh~no not~exactly
-    not~quite not~in~the~slightest not~remotely not~a~bit out~of~the~question on~the~contrary quite~the~opposite
+    not~quite still~not immer~noch~nicht toujours~pas nog~altijd~niet sigue~sin not~in~the~slightest not~remotely not~a~bit out~of~the~question on~the~contrary quite~the~opposite
     i~doubt~it never~did never~have never~was not~once don't~be~silly you~must~be~joking you're~(?:joking|kidding)
     no~way not~me absolutely~not definitely~not certainly~not of~course~not unfortunately~not i'm~afraid~not hardly
     nein nee nö noch~(?:nicht|nie) niemals falsch stimmt~nicht das~stimmt~nicht ich~auch~nicht gar~nicht
@@ -52,6 +52,17 @@ _NO: Final = r"""
     όχι ποτέ όχι~ακόμα không chưa tidak belum bukan nu încă~nu niciodată לא אף~פעם עדיין~לא नहीं कभी~नहीं
     لا ليس~بعد أبدا كلا مطلقا
 """
+_OFTEN: Final = r"""
+    you~bet sure~thing obviously naturally loads lots plenty always often sometimes since every for~(?:years|ages|months|weeks) all~the~time
+    (?:so|too)~many twice both~of~them
+    und~ob aber~(?:hallo|sicher|klar|gern) immer oft seit jeden? ständig mehrmals logo logisch na~klar
+    carrément évidemment bien~entendu et~comment toujours souvent depuis tous~les plein
+    siempre a~menudo desde muchas cada obvio cómo~no ya~lo~creo obviamente claro~que~sí
+    sempre muitas várias todos~os pois~claro claro~que~sim óbvio spesso ogni tante un~sacco eccome certo~che~sì ovvio altroché
+    ovviamente altijd vaak sinds elke al~jaren tuurlijk en~of reken~maar uiteraard
+    всегда часто каждый ещё~бы естественно давно
+"""
+"""How a reply begins that tells how often, where it denies nothing."""
 _YES_WEAK: Final = (
     r"yes|right|ok(?:ay)?|perfect|great|please|true|y|ja|ja~bitte|doch|bitte|si|claro|vale|sim|isso|pois|é|da"
     r"|так|tak|да|ya|iya|ano|vero|va~bene|bien|voilà|ja~graag|graag|perfekt|perfeito|perfecto|parfait|perfetto"
@@ -80,7 +91,9 @@ _END: Final = r"(?=\s*(?:[,.!;:—–…?。，！、؛،]|-\s|$))"
 _ENGLISH_NO: Final = r"(?:no|nee|nein|non|não)(?=\s+(?:i|we|he|she|it|they|that|there|ich|wir|das|dat|je|eu|nós)\b)"
 _DENYING = late(rf"{_LEADING}(?:(?:{_any(_NO)}|{_CJK_NO}){_END}|{_ENGLISH_NO})".replace("~", r"\s+"), 2)
 _AFFIRMING = late(
-    rf"{_LEADING}(?:(?:{_any(_YES)})(?!\p{{L}})|(?:{_YES_WEAK}|{_CJK_YES}){_END})".replace("~", r"\s+"), 2
+    rf"{_LEADING}(?:(?:{_any(_YES)})(?!\p{{L}})|(?:{_YES_WEAK}|{_CJK_YES}){_END}"
+    rf"|(?:{_any(_OFTEN)})(?!\p{{L}}|.*(?<!\p{{L}})(?:no|not|never|nicht|nie|kein\p{{L}}*|pas|jamais|nunca|non|mai|não|niet"
+    rf"|nooit|geen|не|n't)(?!\p{{L}})))".replace("~", r"\s+"), 2
 )
 
 

@@ -91,8 +91,13 @@ SUBJECTS: Final = words_in(
 )
 WITHOUT: Final = words_in("without sem sin sans senza ohne zonder بدون без χωρίς")
 HAN_BUILDING: Final = frozenset("的了在是和有他她我你也都就与及到着過过得地个個们們吗嗎呢吧把被还還再")
+UNLESS: Final = late(
+    r"\b(?:unless|except (?:if|when)|es sei denn|außer wenn|à moins (?:que|de)|sauf si|a menos que|a no ser que"
+    r"|salvo s[ei]|a meno che|tenzij|behalve als|если только не)\b|除非",
+    regex.IGNORECASE,
+)
 AGAIN: Final = late(
-    r"\b(?:again|schon wieder|encore une fois|de nouveau|otra vez|de nuevo|outra vez|de novo|di nuovo|un'altra volta"
+    r"^\W*(?:encore|ancora|another)\b|\b(?:again|schon wieder|encore une fois|de nouveau|otra vez|de nuevo|outra vez|de novo|di nuovo|un'altra volta"
     r"|(?:al)?weer|опять|снова|znowu|igen|yine)\b|又|また|또|مرة أخرى|שוב|फिर",
     regex.IGNORECASE,
 )

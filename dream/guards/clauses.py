@@ -126,7 +126,7 @@ class Reader:
         before = self._asked(asked)
         own = False
         found: list[Clause] = []
-        for place, sentence in enumerate(_sentences(text)):
+        for place, sentence in enumerate(sentences_of(text)):
             reply, rest = self._reply(sentence) if before else (None, sentence)
             if reply is not None and (own or self._is_answer(place, reply, rest)):
                 given = [_as_answered(clause, affirmed=reply) for clause in before]
@@ -146,7 +146,7 @@ class Reader:
 
     def answers(self, text: str) -> bool:
         """Tell whether a text holds a yes or a no: in its first sentences, or as the whole of a later one."""
-        return any(self._is_answer(place, *self._reply(one)) for place, one in enumerate(_sentences(text)))
+        return any(self._is_answer(place, *self._reply(one)) for place, one in enumerate(sentences_of(text)))
 
     @staticmethod
     def _is_answer(place: int, reply: bool | None, rest: str) -> bool:  # noqa: FBT001
@@ -166,7 +166,7 @@ class Reader:
             # "Luckily not." and "Lieber nicht.", "I never made it."
             words = TOKEN.findall(sentence[:end])
             short = len(signs) == 1 and (self._negates(words[-1]) or words[-1].casefold() in ANAPHOR)
-            if negated and (not signs or short):
+            if (negated and (not signs or short)) or (signs and all(map(turns, signs))):
                 return False, sentence[following:]
         return reply, rest
 
@@ -326,7 +326,7 @@ def question_of(text: str) -> str:
         >>> question_of("The terrace is open. Shall I book it? Just say so.")
         'Shall I book it?'
     """
-    sentences = _sentences(text)
+    sentences = sentences_of(text)
     return next((one for one in reversed(sentences) if QUESTION.search(one)), sentences[-1] if sentences else "")
 
 
@@ -348,7 +348,7 @@ def taken_up(text: str, asked: str) -> str:
         # "Exactly" to what was told is about all of it.
         return asked
     said = words_of(text)
-    for sentence in _sentences(asked):
+    for sentence in sentences_of(asked):
         words = words_of(sentence)
         again = sum(any(are_alike(word, other) for other in said) for word in words)
         if again > 1 and again > _HALF * len(words) and sentence not in found:
@@ -425,7 +425,8 @@ def _as_answered(clause: Clause, *, affirmed: bool) -> Clause:
     return replace(clause, signs=signs, negated=clause.negated or not affirmed, over={})
 
 
-def _sentences(text: str) -> list[str]:
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of a text."""
     found: list[str] = []
     for piece in SENTENCE.split(text):
         if found and ABBREVIATED.search(found[-1]):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from dream.guards.clause_words import AGAIN, KIN, QUESTION, TAKES_BACK, TOKEN
-from dream.guards.clauses import Clause, Reader, are_alike, names_in, question_of, words_of
+from dream.guards.clause_words import AGAIN, KIN, QUESTION, TAKES_BACK, TOKEN, UNLESS
+from dream.guards.clauses import Clause, Reader, are_alike, denies, names_in, question_of, sentences_of, words_of
 from dream.guards.folding import words_in
 from dream.guards.negation_words import nearly, turns
 
@@ -91,7 +91,22 @@ def contradiction(statement: str, said: Sequence[Said]) -> str | None:
         )
         if found is not None:
             return f"{clause.text!r}, {found}"
-    return _taken_back(statement, clauses, said) or _of_another(statement, clauses, told)
+    return _taken_back(statement, clauses, said) or _without_condition(statement, said) or _of_another(statement, clauses, told)
+
+
+def _without_condition(statement: str, said: Sequence[Said]) -> str | None:
+    """Return a condition that a statement turns round, or leaves out where it denies: `I won't go unless it rains`."""
+    words = words_of(statement)
+    for sentence in (found for one in said for found in sentences_of(one.text) if not UNLESS.search(statement)):
+        main, *conditions = UNLESS.split(sentence)
+        for condition in conditions:
+            has_condition = any(_is_among(word, words_of(condition) - words_of(main)) for word in words)
+            has_main = sum(_is_among(word, words_of(main)) for word in words) > _ENOUGH * len(words_of(main))
+            if (has_condition and not denies(statement)) or (
+                has_main and not has_condition and denies(statement) and denies(main)
+            ):
+                return f"{statement!r}, against {sentence!r}"
+    return None
 
 
 def _following(one: Said, earlier: Sequence[Said]) -> Said:
@@ -189,14 +204,16 @@ def _against(clause: Clause, evidence: Sequence[_Told], named: frozenset[str], n
 
 def _outvoted(clause: Clause, evidence: Sequence[_Told]) -> str | None:
     """Return a word of a clause of which two texts more say the opposite than say the same."""
-    # "That was a musical again" is no wish for musicals.
     complaints = {one.place for one in evidence if AGAIN.search(one.clause.text)}
     for word, sign in clause.signs.items():
         votes: dict[int, int] = {}
         for one in evidence:
             said = None if word[0].isdigit() else _match(word, one.clause.signs)
-            if said and sign and not (said > 0 and one.place in complaints):
+            if said and sign:
                 votes[one.place] = max(votes.get(one.place, -1), said * sign)
+        if sign > 0 and -1 in votes.values():
+            # "That was a musical again" is no wish for musicals.
+            votes |= {place: -1 for place in complaints & votes.keys()}
         if sum(votes.values()) < -1:
             return f"against what is said of {word!r} again and again"
     return None
