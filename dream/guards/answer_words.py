@@ -53,7 +53,7 @@ _NO: Final = r"""
     لا ليس~بعد أبدا كلا مطلقا
 """
 _OFTEN: Final = r"""
-    you~bet sure~thing obviously naturally loads lots plenty always often sometimes since every for~(?:years|ages|months|weeks) all~the~time
+    you~bet sure~thing obviously naturally loads lots plenty always often sometimes since(?:~(?:i|we)~(?:was|were))? every for~(?:years|ages|months|weeks) all~the~time
     (?:so|too)~many twice both~of~them
     und~ob aber~(?:hallo|sicher|klar|gern) immer oft seit jeden? ständig mehrmals logo logisch na~klar
     carrément évidemment bien~entendu et~comment toujours souvent depuis tous~les plein
@@ -92,7 +92,7 @@ _ENGLISH_NO: Final = r"(?:no|nee|nein|non|não)(?=\s+(?:i|we|he|she|it|they|that
 _DENYING = late(rf"{_LEADING}(?:(?:{_any(_NO)}|{_CJK_NO}){_END}|{_ENGLISH_NO})".replace("~", r"\s+"), 2)
 _AFFIRMING = late(
     rf"{_LEADING}(?:(?:{_any(_YES)})(?!\p{{L}})|(?:{_YES_WEAK}|{_CJK_YES}){_END}"
-    rf"|(?:{_any(_OFTEN)})(?!\p{{L}}|.*(?<!\p{{L}})(?:no|not|never|nicht|nie|kein\p{{L}}*|pas|jamais|nunca|non|mai|não|niet"
+    rf"|(?:{_any(_OFTEN)})(?!\p{{L}}|.*(?<!\p{{L}})(?:no|not|never|nicht|nie|kein\p{{L}}*|pas|jamais|nunca|non|mai|não|niet|i|we|you|they|ich|wir|je|nous|yo|eu|io|ik"
     rf"|nooit|geen|не|n't)(?!\p{{L}})))".replace("~", r"\s+"), 2
 )
 

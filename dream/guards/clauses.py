@@ -211,7 +211,7 @@ class Reader:
             signs,
             negated,
             corrects=CORRECTION.search(piece) is not None,
-            nearest=frozenset(word for word in self._nearest(piece) if signs.get(word, 0) < 0),
+            nearest=frozenset(word for word in self._nearest(piece, signs) if signs.get(word, 0) < 0),
         )
         if prior is not None and signs and EXCEPTION.search(link):
             sign = 1 if prior.negated else -1
@@ -255,10 +255,10 @@ class Reader:
             return self._unspaced(plain, signs, negated=negated)
         return signs, negated
 
-    def _nearest(self, piece: str) -> Iterator[str]:
+    def _nearest(self, piece: str, signs: Mapping[str, int]) -> Iterator[str]:
         words = TOKEN.findall(in_one_word(without_idioms(one_form(piece))))
         # "Nobody hurt, luckily."
-        awaited = 1 < len(words) <= _FRAGMENT and self._negates(words[0])
+        awaited = bool(words) and len(signs) <= _SHORTLY and self._negates(words[0])
         for written in words:
             word = _stem(written, self.language)
             if turns(written) or (self._negates(written) and looks_onward(written, self.language)):

@@ -76,7 +76,7 @@ def contradiction(statement: str, said: Sequence[Said]) -> str | None:
         for place, one in enumerate(said)
         for clause in reader.clauses(one.text, one.asked)
     ]
-    evidence = _standing(told, clauses)
+    evidence = _standing([_complaint(one, told) for one in told], clauses)
     dated = any(word[0].isdigit() for word in clauses[0].signs) if clauses else False
     if dated and len(clauses) > 1 and clauses[1].negated and words_of(clauses[0].text).isdisjoint(speakers):
         # "On 15 May, the plumber did not come": the day affirms nothing.
@@ -92,6 +92,15 @@ def contradiction(statement: str, said: Sequence[Said]) -> str | None:
         if found is not None:
             return f"{clause.text!r}, {found}"
     return _taken_back(statement, clauses, said) or _without_condition(statement, said) or _of_another(statement, clauses, told)
+
+
+def _complaint(one: _Told, told: Sequence[_Told]) -> _Told:
+    """Return a clause with what it complains of denied: "That was a musical again", where musicals are not wanted."""
+    if not any(AGAIN.search(other.clause.text) for other in told if other.place == one.place):
+        return one
+    others = [other.clause.signs for other in told if other.place != one.place]
+    denied = {word: -1 for word in one.clause.signs if any((_match(word, signs) or 0) < 0 for signs in others)}
+    return one._replace(clause=replace(one.clause, signs={**one.clause.signs, **denied}))
 
 
 def _without_condition(statement: str, said: Sequence[Said]) -> str | None:
@@ -204,16 +213,12 @@ def _against(clause: Clause, evidence: Sequence[_Told], named: frozenset[str], n
 
 def _outvoted(clause: Clause, evidence: Sequence[_Told]) -> str | None:
     """Return a word of a clause of which two texts more say the opposite than say the same."""
-    complaints = {one.place for one in evidence if AGAIN.search(one.clause.text)}
     for word, sign in clause.signs.items():
         votes: dict[int, int] = {}
         for one in evidence:
             said = None if word[0].isdigit() else _match(word, one.clause.signs)
             if said and sign:
                 votes[one.place] = max(votes.get(one.place, -1), said * sign)
-        if sign > 0 and -1 in votes.values():
-            # "That was a musical again" is no wish for musicals.
-            votes |= {place: -1 for place in complaints & votes.keys()}
         if sum(votes.values()) < -1:
             return f"against what is said of {word!r} again and again"
     return None
@@ -232,10 +237,11 @@ def _denied_alone(clause: Clause, evidence: Sequence[_Told]) -> str | None:
 def _in_doubt(clause: Clause, evidence: Sequence[_Told]) -> str | None:
     """Return what nearly was, or hardly is, of which a clause tells as if it were: `almost won`."""
     signs = {word: sign for word, sign in clause.signs.items() if sign > 0}
+    known = [word for word in signs if any(_match(word, one.clause.signs) is not None for one in evidence)]
+    unsaid = [word for word in known if not any(_match(word, one.clause.signs) for one in evidence)]
     for one in evidence:
-        met = {word: sign for word in signs if (sign := _match(word, one.clause.signs)) is not None}
-        doubtful = [word for word in met if not any(_match(word, other.clause.signs) for other in evidence)]
-        if nearly(one.clause.text) and len(doubtful) > _ENOUGH * len(met):
+        doubtful = [word for word in unsaid if _match(word, one.clause.signs) is not None]
+        if nearly(one.clause.text) and len(doubtful) > _ENOUGH * len(known):
             return f"against {one.clause.text!r}"
     return None
 

@@ -133,7 +133,8 @@ _PHRASE = late(
     regex.IGNORECASE,
 )
 _ALMOST = late(
-    r"\b(?:tr(?:y|ies|ied|ying)|attempt(?:s|ed|ing)?) to\b|\b(?:with)?in an? \p{L}+ of\b|\b(?:c[ao]me|coming) close to\b"
+    r"(?<=\bpr[eé]f[ei]e?r\p{L}* (?!to\b)[^.;,]*)\b(?:over|to|than|a|à|ao|al|aux?|do que|que)\b"
+    r"|(?<=\b(?:lieber|liever) [^.;,]*)\b(?:als|dan)\b|\b(?:tr(?:y|ies|ied|ying)|attempt(?:s|ed|ing)?) to\b|\b(?:with)?in an? \p{L}+ of\b|\b(?:c[ao]me|coming) close to\b"
     r"|\bessa\p{L}+ d(?:e|')|\b(?:cerca(?:to|va|vo|ndo)?|tenta(?:to|r|va)) di\b|\bprova\p{L}* a\b|\bintent\p{L}+ (?=\p{L}+r\b)"
     r"|\btent\p{L}+ (?=\p{L}+r\b)|\b(?:faillir|failli|по?чти|чуть не|por poco|por pouco|a punto de|prestes a|sul punto di"
     r"|sur le point de|per poco)\b",

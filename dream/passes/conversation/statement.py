@@ -142,7 +142,9 @@ def rests_on_others(content: str, evidence: Evidence, also: Sequence[str]) -> bo
     others = words_of("\n".join((*(turn.content for turn in evidence.turns), *unanswered)))
     words = words_of(content) - names_in(content)
     heard = {word for word in words if any(are_alike(word, other) for other in told)}
-    return sum(any(are_alike(word, other) for other in others) for word in words - heard) > len(heard)
+    # Who answers in other words, as in "we spent all day there", need not say each word of the question again.
+    least = len(heard) + (bool(heard) and all(turn.role == "user" for turn in evidence.turns))
+    return sum(any(are_alike(word, other) for other in others) for word in words - heard) > least
 
 
 def usable_tags(given: object) -> tuple[str, ...]:
