@@ -13,7 +13,6 @@ from dream.guards.clause_words import (
     ABBREVIATED,
     ANAPHOR,
     ARABIC_AFFIX,
-    ASKING,
     BREAK,
     CONTENT,
     CONTRAST,
@@ -59,7 +58,6 @@ _ENGLISH: Final = 0.25
 _SHORT, _LONG = 3, 5
 _VOWELS: Final = frozenset("aeiouy")
 _LEFT: Final = " ,.;:!-"
-_HALF: Final = 0.5
 _EARLY: Final = 3
 _SHORTLY: Final = 2
 _AFTER_ANSWER: Final = "answer"
@@ -165,7 +163,7 @@ class Reader:
             signs, negated = self._signs(sentence[:end])
             # "Luckily not." and "Lieber nicht.", "I never made it."
             words = TOKEN.findall(sentence[:end])
-            short = len(signs) == 1 and (self._negates(words[-1]) or words[-1].casefold() in ANAPHOR)
+            short = len(signs) == 1 and bool(words) and (self._negates(words[-1]) or words[-1].casefold() in ANAPHOR)
             if (negated and (not signs or short)) or (signs and all(map(turns, signs))):
                 return False, sentence[following:]
         return reply, rest
@@ -221,7 +219,10 @@ class Reader:
             return clause
         around = f"{link} {piece}"
         contrasts = (
-            negated or clause.corrects or (link == _AFTER_ANSWER and bool(signs) and self._is_fragment(piece, signs)) or CONTRAST.search(around) is not None
+            negated
+            or clause.corrects
+            or (link == _AFTER_ANSWER and bool(signs) and self._is_fragment(piece, signs))
+            or CONTRAST.search(around) is not None
         )
         if contrasts:
             over = dict.fromkeys(prior.signs, -1 if negated else 1)
@@ -232,7 +233,7 @@ class Reader:
         return clause
 
     def _points_back(self, text: str) -> bool:
-        return TOKEN.findall(text)[-1].casefold() in ANAPHOR
+        return any(word.casefold() in ANAPHOR for word in TOKEN.findall(text)[-1:])
 
     def _is_parallel(self, piece: str, prior: Clause) -> bool:
         """Tell whether a piece begins as a word of the clause before: `no somos de Madrid, somos de Bilbao`."""
@@ -328,58 +329,6 @@ def question_of(text: str) -> str:
     """
     sentences = sentences_of(text)
     return next((one for one in reversed(sentences) if QUESTION.search(one)), sentences[-1] if sentences else "")
-
-
-def taken_up(text: str, asked: str) -> str:
-    """Return which sentences of a text the next one answers or says again; blank if none.
-
-    Args:
-        text: The next one.
-        asked: What was said before it by somebody else.
-
-    Example:
-        >>> taken_up("Yes, please.", "You are allergic to nuts. Shall I send it?"), taken_up("Thanks!", "Eat nuts.")
-        ('Shall I send it?', '')
-    """
-    if not asked:
-        return ""
-    found = [question_of(asked)] if Reader.of([asked, text]).answers(text) else []
-    if found and QUESTION.search(found[0]) is None:
-        # "Exactly" to what was told is about all of it.
-        return asked
-    said = words_of(text)
-    for sentence in sentences_of(asked):
-        words = words_of(sentence)
-        again = sum(any(are_alike(word, other) for other in said) for word in words)
-        if again > 1 and again > _HALF * len(words) and sentence not in found:
-            found.append(sentence)
-    return " ".join(found)
-
-
-def unanswered(text: str, asked: str) -> str:
-    """Return the question of a text that the next one neither answers nor says again; blank if none.
-
-    Args:
-        text: The next one.
-        asked: What was said before it by somebody else.
-
-    Example:
-        >>> unanswered("I wish.", "Nice. Do you live by the sea?"), unanswered("In May.", "When did you move?")
-        ('Do you live by the sea?', '')
-    """
-    question = question_of(asked)
-    open_ended = QUESTION.search(question) is None or ASKING.search(question) is not None
-    return "" if open_ended or question in taken_up(text, asked) else question
-
-
-def denies(text: str) -> bool:
-    """Tell whether a text denies anything.
-
-    Example:
-        >>> denies("I can't stand it."), denies("I wish!")
-        (True, False)
-    """
-    return any(clause.denies for clause in Reader.of([text]).clauses(text))
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -10,9 +10,10 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from dream.guards.clause_words import AGAIN, KIN, QUESTION, TAKES_BACK, TOKEN, UNLESS
-from dream.guards.clauses import Clause, Reader, are_alike, denies, names_in, question_of, sentences_of, words_of
+from dream.guards.clauses import Clause, Reader, are_alike, names_in, question_of, sentences_of, words_of
 from dream.guards.folding import words_in
 from dream.guards.negation_words import nearly, turns
+from dream.guards.replies import denies
 
 _WHO: Final = words_in("user person speaker assistant nutzer nutzerin usuario usuaria utilisateur utente gebruiker")
 _PREFIXES: Final = ("un", "in", "im", "ir", "dis", "non")
@@ -91,7 +92,11 @@ def contradiction(statement: str, said: Sequence[Said]) -> str | None:
         )
         if found is not None:
             return f"{clause.text!r}, {found}"
-    return _taken_back(statement, clauses, said) or _without_condition(statement, said) or _of_another(statement, clauses, told)
+    return (
+        _taken_back(statement, clauses, said)
+        or _without_condition(statement, said)
+        or _of_another(statement, clauses, told)
+    )
 
 
 def _complaint(one: _Told, told: Sequence[_Told]) -> _Told:

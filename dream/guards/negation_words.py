@@ -81,7 +81,8 @@ _BLURRING: Final = words_in(
 """Words after which nothing can be said of what is denied: `missed the party`, `rarely eats meat`."""
 
 _NEARLY: Final = words_in(
-    "hardly rarely seldom barely scarcely almost nearly quase raramente casi rara rarement presque quasi selten kaum beinahe "
+    "hardly rarely seldom barely scarcely almost nearly quase raramente casi rara rarement presque quasi selten "
+    "kaum beinahe "
     "zelden nauwelijks bijna редко почти едва чуть prawie nästan"
 )
 """Words after which something was not quite, or is not often."""
@@ -123,7 +124,8 @@ _NO_NEGATION = late(
 )
 _PHRASE = late(
     r"\b(?:g[ai]ve[sn]?|giving) up(?: on)?\b|\bcut(?:ting|s)? out\b|\bg[eo]t(?:ten)? rid of\b|\bturn(?:ed|s"
-    r"|ing)? down\b|\b(?:call(?:ed)? off|fell through)\b|\b(?:far from|anything but|short of|the last thing|the opposite of)\b"
+    r"|ing)? down\b|\b(?:call(?:ed)? off|fell through)\b|\b(?:far from|anything but|short of|the last thing"
+    r"|the opposite of)\b"
     r"|\b(?:fail|forg[eo]t|neglect|omit)\p{L}* to\b|\btoo \p{L}+ to\b|\b(?:can|could) (?:we|you) (?:lose|drop|ditch)\b"
     r"|\bst(?:ay|ays|ayed) away from\b|\b(?:instead of|rather than)\b"
     r"|\balles andere als\b|\bweit davon entfernt\b|\b(?:an)?statt\b|\bloin d(?:e|')|\btout sauf\b|\bau lieu d(?:e|')"
@@ -134,9 +136,12 @@ _PHRASE = late(
 )
 _ALMOST = late(
     r"(?<=\bpr[eé]f[ei]e?r\p{L}* (?!to\b)[^.;,]*)\b(?:over|to|than|a|à|ao|al|aux?|do que|que)\b"
-    r"|(?<=\b(?:lieber|liever) [^.;,]*)\b(?:als|dan)\b|\b(?:tr(?:y|ies|ied|ying)|attempt(?:s|ed|ing)?) to\b|\b(?:with)?in an? \p{L}+ of\b|\b(?:c[ao]me|coming) close to\b"
-    r"|\bessa\p{L}+ d(?:e|')|\b(?:cerca(?:to|va|vo|ndo)?|tenta(?:to|r|va)) di\b|\bprova\p{L}* a\b|\bintent\p{L}+ (?=\p{L}+r\b)"
-    r"|\btent\p{L}+ (?=\p{L}+r\b)|\b(?:faillir|failli|по?чти|чуть не|por poco|por pouco|a punto de|prestes a|sul punto di"
+    r"|(?<=\b(?:lieber|liever) [^.;,]*)\b(?:als|dan)\b|\b(?:tr(?:y|ies|ied|ying)|attempt(?:s|ed|ing)?) to\b"
+    r"|\b(?:with)?in an? \p{L}+ of\b|\b(?:c[ao]me|coming) close to\b"
+    r"|\bessa\p{L}+ d(?:e|')|\b(?:cerca(?:to|va|vo|ndo)?|tenta(?:to|r|va)) di\b|\bprova\p{L}* a\b"
+    r"|\bintent\p{L}+ (?=\p{L}+r\b)"
+    r"|\btent\p{L}+ (?=\p{L}+r\b)|\b(?:faillir|failli|по?чти|чуть не|por poco|por pouco|a punto de|prestes a"
+    r"|sul punto di"
     r"|sur le point de|per poco)\b",
     regex.IGNORECASE,
 )

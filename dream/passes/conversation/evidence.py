@@ -10,8 +10,9 @@ import regex
 from agentcore.domain.conversation import Turn
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.clauses import denies, question_of, taken_up, unanswered
+from dream.guards.clauses import question_of
 from dream.guards.denial import Said, contradiction
+from dream.guards.replies import denies, taken_up, unanswered
 from dream.passes.conversation.lines import Shown
 from dream.passes.conversation.near import Near, near_turns
 

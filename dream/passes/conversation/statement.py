@@ -134,7 +134,9 @@ def rests_on_others(content: str, evidence: Evidence, also: Sequence[str]) -> bo
 
     Nobody confirmed the other words of an assistant, nor a question that was answered by neither yes nor no.
     """
-    people = "\n".join((*(turn.content for turn in evidence.heard), *evidence.taken_up, *evidence.denied(content), *also))
+    people = "\n".join(
+        (*(turn.content for turn in evidence.heard), *evidence.taken_up, *evidence.denied(content), *also)
+    )
     unanswered = evidence.unanswered(content)
     for question in unanswered:
         people = people.replace(question, "")
