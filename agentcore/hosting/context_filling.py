@@ -1,13 +1,13 @@
 """Filling: which lines a budget takes, so that a bigger budget keeps all that a smaller one shows.
 
 Lines stand in an order that no budget changes, and a budget takes as many of the first as fit. The order is made by
-filling the standard budgets 125, 250, 500, ... one after the other: each keeps what the one before it shows and adds
+filling the standard budgets 250, 500, 1000, ... one after the other: each keeps what the one before it shows and adds
 the best lines that still fit. So a line too long for a small budget waits for a bigger one and displaces nothing.
 """
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Final, TypeAlias
@@ -18,14 +18,14 @@ from agentcore.recall.finding import Finding, Told
 
 Found: TypeAlias = tuple[Finding, Item]
 
-_SMALLEST: Final = 125
+_SMALLEST: Final = 250
 _TOKENS_PER_LINE: Final = 8
 """A short line: as many findings are looked at for a budget as it could hold of them."""
 _LEAST_FINDINGS: Final = 50
-_MOST_SKIPPED: Final = 5
+_MOST_SKIPPED: Final = 40
 """Lines that do not fit into a standard budget, after which worse ones are not tried: they wait for the next."""
-_BRIEF: Final = 400
-"""Characters of a line up to which its length does not count against it."""
+_PART: Final = 0.35
+"""What a part of a text is worth beside a whole one of the same score: the score is of the whole."""
 
 
 def standard_budgets(budget: int) -> list[int]:
@@ -33,7 +33,7 @@ def standard_budgets(budget: int) -> list[int]:
 
     Example:
         >>> standard_budgets(300)
-        [125, 250, 500]
+        [250, 500]
     """
     found = [_SMALLEST]
     while found[-1] < budget:
@@ -47,15 +47,12 @@ def candidates(standard: int) -> int:
 
 
 def by_worth(found: Sequence[Found]) -> list[Found]:
-    """Return what was found, the best first: by its score, less for a part that holds little of what matched.
-
-    A line of more than 400 characters counts by the square less, for it takes the place of several.
-    """
+    """Return what was found, the best first: by its score, less for a part of a text, and for one that holds little."""
 
     def worth(one: Found) -> float:
-        finding, item = one
+        finding, _ = one
         held = 1.0 if finding.passage is None else finding.passage.share
-        return finding.score * held * min(1.0, _BRIEF / len(item.line)) ** 2
+        return finding.score * held * (1.0 if finding.is_whole else _PART)
 
     return sorted(found, key=worth, reverse=True)
 
@@ -96,16 +93,35 @@ class Filling:
     def found(self, items: Sequence[Found], told: Told, beside: Sequence["Shared"], *, not_counted: int) -> list[Item]:
         """Return the findings that this budget takes.
 
+        A budget below the smallest standard one chooses among what that one tells.
+
         Args:
             items: All that were found, the best first.
             told: What the agent has been told; what is taken is added.
             beside: The lines that take their share before.
             not_counted: Candidates that are no finding, since the agent sees them anyway.
         """
+        if self.budget >= _SMALLEST:
+            return self._filled(standard_budgets(self.budget), items, told, beside, not_counted=not_counted)
+        after = told.copy()
+        taken = replace(self, budget=_SMALLEST).found(items, after, beside, not_counted=not_counted)
+        # A turn that a taken entry stands for may be shown where the entry does not fit.
+        among = [one for one in items if any(one[1] is item for item in taken) or after.repeats(one[0])]
+        return self._filled([_SMALLEST // 4, _SMALLEST // 2, _SMALLEST], among, told, beside, not_counted=not_counted)
+
+    def _filled(
+        self,
+        standards: Sequence[int],
+        items: Sequence[Found],
+        told: Told,
+        beside: Sequence["Shared"],
+        *,
+        not_counted: int,
+    ) -> list[Item]:
         limit = self._left(self.budget, beside)
         chosen: dict[SourceRef, Item] = {}
         spent = 0
-        for standard in standard_budgets(self.budget):
+        for standard in standards:
             most, skipped = self._left(standard, beside), 0
             places = candidates(standard) + not_counted
             still_open = [one for one in items if one[0].place < places and one[0].reference not in chosen]

@@ -71,6 +71,12 @@ class Told:
         self._shown = set[SourceRef]()
         self._cited = set[SourceRef]()
 
+    def copy(self) -> "Told":
+        """Return another one that has been shown the same."""
+        other = Told()
+        other._shown, other._cited = set(self._shown), set(self._cited)
+        return other
+
     def add(self, reference: SourceRef, goes_back_to: frozenset[SourceRef] = frozenset()) -> None:
         """Note that the reader is shown a record, which was made of others."""
         self._shown.add(reference)

@@ -58,6 +58,7 @@ _SEQUENCE = late(r"-?\s?hand|,")
 _LEFT = late(r"\p{No}|\p{Nl}")
 _SPACES = late(r"[\s-]+")
 _HAN = late(rf"(?P<w>[{''.join(HAN_DIGITS)}])(?=[{HAN_COUNTERS}])")
+_IN_A_NAME = late(r"\p{Lu}\p{L}+ \p{Lu}$")
 _LETTERS = late(r"\p{L}+")
 _JOINERS = late(r"['\s]")
 _EITHER = late(r"\d{1,3}\.\d{3}")
@@ -153,6 +154,10 @@ def _read_words(page: Page) -> None:
         behind = _UNIT_BEHIND.match(page.text, one.end)
         unit = one.unit or (unit_named(behind["unit"]) if behind else None)
         end = behind.end() if behind else one.end
+        if page.language != "en" and _IN_A_NAME.search(page.text[: one.start + 1]):
+            # "Linha Doze" is a name; in a text of another language nobody would read a number there.
+            page.imply(Kind.NUMBER, page.text[one.start : end], Quantity((_plain(one.value),), unit))
+            continue
         page.add(Kind.NUMBER, one.start, end, Quantity((_plain(one.value),), unit))
         spans.append((one.start, end))
     page.cover(spans)

@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, SourceKind, Status, Trust
-from agentcore.domain.signals import Feedback
+from agentcore.domain import Feedback, MemoryEntry, SourceKind, Status, Trust, Turn
 from dream.options import DreamOptions
 
 _DIGITS = re.compile(r"\d+")
+_ACRONYM = re.compile(r"\b[A-Z]{2,}(?![a-z])")
+_NEAR = 2
+"""How far away a turn may stand whose numbers a statement may name."""
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBER_WORDS = {
     "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
@@ -72,6 +73,16 @@ class Scene:
         cited = [source.id for source in entry.sources if source.kind is SourceKind.TURN]
         return [self.turns[one] for one in cited if one in self.turns]
 
+    def near(self, turn: Turn) -> list[str]:
+        """The numbers and acronyms of the turns at most two places away in its session."""
+        session = sorted(
+            (one for one in self.turns.values() if one.session_id == turn.session_id),
+            key=lambda one: (one.occurred_at, one.id),
+        )
+        place = session.index(turn)
+        beside = session[max(0, place - _NEAR) : place + _NEAR + 1]
+        return [word for one in beside for word in (*_DIGITS.findall(one.content), *_ACRONYM.findall(one.content))]
+
     def texts_of(self, entry: MemoryEntry) -> list[str]:
         """What the sources of an entry say."""
         texts: list[str] = []
@@ -81,7 +92,7 @@ class Scene:
                 texts += [old.content, *old.tags]
             elif source.kind is SourceKind.TURN and source.id in self.turns:
                 turn = self.turns[source.id]
-                texts += [turn.content, turn.speaker or "", self.computed.get(source.id, "")]
+                texts += [turn.content, turn.speaker or "", self.computed.get(source.id, ""), *self.near(turn)]
             elif source.kind is SourceKind.FEEDBACK and source.id in self.feedback:
                 signal = self.feedback[source.id]
                 texts += [signal.summary, signal.detail or ""]

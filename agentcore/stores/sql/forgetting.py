@@ -6,10 +6,10 @@ took the place of are brought back first. Turns that say it are withheld.
 
 import dataclasses
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from sqlalchemy import Select, delete, func, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
@@ -141,11 +141,11 @@ def _saying(transaction: Transaction, wanted: Collection[str]) -> set[str]:
     if not wanted:
         return set()
     shortest = min(map(len, wanted)) // _MOST_COMPOSED
-    said: Select[tuple[str, str]] = select(turns.c.id, turns.c.content).where(
+    said = select(turns.c.id, turns.c.content).where(
         turns.c.scope_id == transaction.scope_id, func.length(turns.c.content) >= shortest
     )
-    rows: Iterable[Sequence[str]] = transaction.connection.execute(said)
-    return {turn_id for turn_id, content in rows if normalise(content) in wanted}
+    rows = transaction.connection.execute(said)
+    return {str(turn_id) for turn_id, content in rows if normalise(str(content)) in wanted}
 
 
 def _remember_hashes(transaction: Transaction, unsaid: Collection[str]) -> None:

@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from agentcore.workspace.errors import (
+from agentcore.workspace import (
+    MAX_BYTES,
+    MEMORY,
     DocumentChangedError,
     InvalidWorkspaceError,
     UnreadableDocumentError,
     UnwritableDocumentError,
+    WorkspaceFolder,
+    Written,
 )
-from agentcore.workspace.folder import MAX_BYTES, MEMORY, WorkspaceFolder, Written
 
 
 @pytest.fixture
@@ -26,7 +29,9 @@ def _names(folder: WorkspaceFolder) -> list[str]:
 def test_what_is_written_is_read_and_nothing_else_is_left(folder: WorkspaceFolder):
     assert folder.read(MEMORY) == Written("", None)
     first = folder.write(MEMORY, "\ufeff# Memory\r\n", over=None)
-    assert folder.read(MEMORY) == Written("\ufeff# Memory\r\n", first)
+    written = folder.read(MEMORY)
+    assert (written.text, written.hash) == ("\ufeff# Memory\r\n", first)
+    assert written.changed_at is not None
     folder.write(MEMORY, "- b", over=first)
     assert (folder.root / MEMORY).read_bytes() == b"- b"
     assert _names(folder) == [MEMORY]

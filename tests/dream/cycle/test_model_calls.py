@@ -11,20 +11,20 @@ from dreaming import DAY, World, codes
 from interrupting import Killed, bury, dying
 from wishing import Curious
 
-from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.llm.chat import ChatRequest, Completion, FinishReason, Usage
-from agentcore.llm.errors import (
+from agentcore.domain import MemoryEntry, Status
+from agentcore.llm import (
     ChatAnswerUnreadableError,
     ChatContextTooLongError,
     ChatError,
+    ChatRequest,
     ChatRequestRefusedError,
     ChatUnreachableError,
+    Completion,
+    FinishReason,
+    Usage,
 )
 from agentcore.testing import ScriptedChatClient
-from dream.domain.change import Change, ChangeSet, fingerprint
-from dream.domain.proposal import Proposal
-from dream.domain.reasons import Skip
-from dream.domain.report import Outcome, PassOutcome, PassReport
+from dream.domain import Change, ChangeSet, Outcome, PassOutcome, PassReport, Proposal, Skip, fingerprint
 from dream.options import ModelOptions
 from dream.passes import ModelContext
 from dream.stores import bookkeeping
@@ -194,6 +194,18 @@ async def test_a_run_stays_within_its_budget_and_the_next_goes_on(world: World):
         if report.outcome is Outcome.COMPLETED:
             break
     assert answered == 8
+
+
+async def test_calls_in_flight_together_stay_within_the_budget_even_if_each_answer_is_the_longest(world: World):
+    async def long_winded(_: ChatRequest) -> Completion:
+        await asyncio.sleep(0.01)  # so that the others would begin meanwhile
+        usage = Usage(input_tokens=100, output_tokens=200)
+        return Completion(text=saying("yes"), finish_reason=FinishReason.STOP, usage=usage, model="small")
+
+    one = with_model(world, long_winded, calls_in_flight=8, tokens_per_run=900, answer_tokens=200)
+    done = (await one.run_passes(Curious(EIGHT))).passes[0]
+    assert done.reason == "run_budget"
+    assert 0 < done.input_tokens + done.output_tokens <= 900
 
 
 async def test_the_budget_of_a_day_counts_every_run_and_begins_anew_at_midnight(world: World):

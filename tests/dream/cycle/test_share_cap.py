@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from dreaming import DAY, NOW, World, codes, of_pass
+from talking import MINUTE
 from wishing import Wishful
 
-from agentcore.domain.memory import MemoryEntry, Status, Trust
-from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import Proposal
+from agentcore.domain import MemoryEntry, Status, Trust
+from dream.domain import Change, ChangeSet, Proposal
 from dream.options import ConsolidationOptions, DreamOptions
 
 
@@ -38,6 +38,20 @@ async def test_what_has_no_room_today_is_found_again_by_a_later_run(world: World
     world.clock.advance(DAY * 1.1)
     last = of_pass(await world.run_passes(Sweeping(sweep)), "sweeping")
     assert (last.accepted, codes(last), await world.active()) == (1, [], [])
+
+
+async def test_room_comes_back_a_day_after_a_retirement_and_no_minute_earlier(world: World):
+    world.options = DreamOptions(consolidation=ConsolidationOptions(share_cap=0.0, share_cap_least=2))
+    await world.add(*(f"note {place}" for place in range(5)))
+
+    async def accepted() -> int:
+        return of_pass(await world.run_passes(Sweeping(sweep)), "sweeping").accepted
+
+    assert await accepted() == 2
+    world.clock.advance(DAY - MINUTE)
+    assert await accepted() == 0
+    world.clock.advance(MINUTE)
+    assert await accepted() == 2
 
 
 async def test_an_operation_that_alone_writes_more_than_a_run_may_is_made_as_long_as_any_room_is_left(world: World):

@@ -1,9 +1,10 @@
+import orjson
 import pytest
 from dreaming import DAY, NOW, World, codes, of_pass
 
-from agentcore.domain.memory import Status, Trust
+from agentcore.domain import Status, Trust
 from agentcore.errors import InvalidContentError, UnknownRecordError
-from dream.domain.report import Outcome, RunKind, RunReport
+from dream.domain import Outcome, RunKind, RunReport
 from dream.errors import UnknownChangeError, UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
 
@@ -202,6 +203,17 @@ async def test_an_older_run_is_taken_back_below_a_newer_one(world: World):
     assert (await world.dreams.undo(newer.run_id)).changes == 2
     assert len(await world.active()) == 4
     assert (await world.dreams.run()).changes == 0
+
+
+async def test_what_a_pass_looked_at_since_stays_looked_at_when_an_older_run_is_taken_back(world: World):
+    tea, copy = await world.add(TEA, TEA)
+    older = await world.dreams.run()
+    await world.add(RYE, "Ben bakes oats", created_at=NOW + DAY)
+    await world.dreams.run()
+    await world.dreams.undo(older.run_id)
+    lines = map(orjson.loads, (await world.export()).splitlines())
+    waiting = {line["id"] for line in lines if line["kind"] == "pending" and line["reader"] == "exact-fold"}
+    assert waiting == {tea.id, copy.id}
 
 
 async def test_a_survivor_that_took_over_more_in_a_later_run_keeps_it(world: World):

@@ -3,8 +3,7 @@
 from time import process_time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dream.guards.secrets import secret_in
 
@@ -70,6 +69,21 @@ HARMLESS = [
 
 @pytest.mark.parametrize(("text", "kind"), SECRETS)
 def test_a_secret_is_recognised_by_its_shape(text: str, kind: str):
+    assert secret_in(text) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("The password is 'bees'.", "password"),
+        ("The password is 'bee'.", None),
+        ("password: be3s", "password"),
+        ("password: b3e", None),
+        ("Her PIN is 482", "password"),
+        ("Her PIN is 48", None),
+    ],
+)
+def test_the_shortest_secret_has_four_characters_or_three_digits(text: str, kind: str | None):
     assert secret_in(text) == kind
 
 

@@ -11,14 +11,10 @@ import pytest
 from dreaming import World, codes
 from hostile import marker_of, read_lines
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Status
+from agentcore.domain import Status, Turn
 from agentcore.llm import ChatOptions, OpenAIChatClient
-from agentcore.testing import ChatServer
-from agentcore.testing import chat_replies as replies
-from agentcore.testing.chat_replies import ServerReply
-from agentcore.testing.chat_server import ServedRequest
-from dream.domain.report import Outcome, PassOutcome, RunReport
+from agentcore.testing import ChatServer, ServedRequest, ServerReply, chat_replies as replies
+from dream.domain import Outcome, PassOutcome, RunReport
 from dream.passes.fact_mining import FactMining
 from dream.passes.memory_consolidation import MemoryConsolidation
 
@@ -124,8 +120,8 @@ CASES: dict[str, Case] = {
     "closes mid-body": failing(replies.closes_mid_body(), "closed the connection"),
     "streams forever": failing(replies.never_ends(), "no whole answer within"),
     "400": refusing(replies.refused(400, code="bad_request"), "call_failed"),
-    "garbage": refusing(replies.garbage(), "call_failed"),
-    "no choices": refusing(replies.no_choices(), "call_failed"),
+    "garbage": failing(replies.garbage(), "is no completion"),
+    "no choices": failing(replies.no_choices(), "is no completion"),
     "10 MB": refusing(replies.huge(), "call_failed"),
     "empty": refusing(replies.answer(""), "answer_unreadable"),
     "null": refusing(replies.answer(None), "answer_unreadable"),
