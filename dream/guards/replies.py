@@ -42,7 +42,7 @@ def unanswered(text: str, asked: str) -> str:
         asked: What was said before it by somebody else.
 
     Example:
-        >>> unanswered("I wish.", "Nice. Do you live by the sea?"), unanswered("In May.", "When did you move?")
+        >>> unanswered("Ha, the rents!", "Nice. Do you live by the sea?"), unanswered("In May.", "When did you move?")
         ('Do you live by the sea?', '')
     """
     question = question_of(asked)
