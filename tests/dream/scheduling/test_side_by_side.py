@@ -297,3 +297,22 @@ async def test_scopes_of_one_workspace_and_of_others_take_turns_in_the_only_plac
     async with stage.watched(max_concurrent_dreams=1) as watched:
         await watched.to(NOW + HOUR)
     assert [report.scope for report in stage.reports] == [big[0], small[0], big[1], small[1], big[2], big[3]]
+
+
+async def test_a_call_that_waits_for_a_slot_while_its_person_is_served_lets_another_scope_go_first(tmp_path: Path):
+    model = Model(lambda name: 0.8 if name == "ana" else 0.1, ["ana", "ben", "eva"])
+    async with a_night(tmp_path, model, ON_REQUEST, model=ModelOptions(calls_in_flight=1)) as night:
+        ana, ben, eva = (scope_of(name) for name in model.names)
+        for scope in (ana, ben, eva):
+            await night.learn(scope)
+        await night.host.dreams.schedule(ana)
+        await night.until(lambda: model.asked == ["ana"])
+        await night.host.dreams.schedule(ben)
+        await asyncio.sleep(0.3)  # it waits for the only slot
+        async with night.host.gate.foreground(ben):
+            await night.host.dreams.schedule(eva)
+            await night.until(lambda: len(night.reports) == 2)
+            assert model.asked == ["ana", "eva"]
+        await night.until(lambda: len(night.reports) == 3)
+    assert model.asked == ["ana", "eva", "ben"]
+    assert model.most_calls == 1
