@@ -4,11 +4,10 @@ import asyncio
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentcore import Scope
-from agentcore.llm.call_slots import CallSlots
+from agentcore.llm import CallSlots
 
 ANA, BEN = Scope("acme", "agent", "ana"), Scope("acme", "agent", "ben")
 

@@ -19,8 +19,7 @@ from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.llm import ChatOptions
 from agentcore.testing import ChatServer, ServedRequest
 from dream import DreamOptions, RunReport
-from dream.domain.proposal import Proposal, Work
-from dream.domain.report import Outcome
+from dream.domain import Outcome, Proposal, Work
 from dream.interfaces.cli.render.gates import next_rows
 from dream.options import CatchUp, DailyAt, Interval, ModelOptions, SchedulingOptions
 from dream.passes import Place
