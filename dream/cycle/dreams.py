@@ -13,7 +13,6 @@ from agentcore.hosting.service import HostedService
 from agentcore.stores.protocols import UnitOfWork
 from dream.cycle.dream_records import DreamRecords
 from dream.cycle.history import Status, read_status
-from dream.cycle.leftovers import Leftovers
 from dream.cycle.planning import make_plan
 from dream.cycle.run_forecast import Forecaster
 from dream.cycle.runner import Runner
@@ -62,10 +61,15 @@ class Dreams(DreamRecords):
         It writes out documents that an earlier process left. Where dreams start by themselves it starts them, and
         evaluates conversations if there is a model; elsewhere no model is called unasked.
         """
-        leftovers = () if self._parts.workspaces is None else (Leftovers(self._parts, self._options),)
+        leftovers = () if self._parts.workspaces is None else self._leftovers()
         if self.service is None:
             return leftovers
         return (*leftovers, *self._evaluators(), self.service)
+
+    def _leftovers(self) -> tuple[HostedService, ...]:
+        from dream.cycle.leftovers import Leftovers  # noqa: PLC0415 - most hosts have no workspace
+
+        return (Leftovers(self._parts, self._options),)
 
     def _evaluators(self) -> tuple[HostedService, ...]:
         if Capability.LLM not in self._parts.capabilities or not self._options.is_on(SESSION_EVALUATOR):

@@ -13,7 +13,6 @@ from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.boundary import scope_boundary
 from dream.cycle.consuming import log_readers
 from dream.cycle.contexts import directives_mark
-from dream.cycle.documents import Delivery, Documents
 from dream.cycle.foreground import people_before
 from dream.cycle.freezing import frozen
 from dream.cycle.interrupted import abandoned, deferred, opening
@@ -224,7 +223,8 @@ class Runner:
         return frozen(self._library, self.model_passes(able.intersection(names)))
 
     async def _dream(self, scope: Scope, lease: Lease, start: _Start, wish: _Wish) -> RunReport:
-        from dream.cycle.passing import isolated  # noqa: PLC0415 - `run` has imported it
+        from dream.cycle.documents import Delivery, Documents  # noqa: PLC0415 - `run` has imported them
+        from dream.cycle.passing import isolated  # noqa: PLC0415
 
         await asyncio.to_thread(self._import_passes, start.names)
         booking = wish.booking
@@ -263,8 +263,9 @@ class Runner:
 
         That takes some tenths of a second: the event loop must not stand still for so long, nor the database be locked.
         """
-        from dream.cycle import model_passing  # noqa: F401, PLC0415 - as above
+        from dream.cycle import documents, model_passing  # noqa: PLC0415 - as above
 
+        _ = documents, model_passing
         for place in self._order:
             if place.name in names and self._options.is_on(place.name):
                 _ = place.dream_pass

@@ -11,7 +11,6 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
 from dream.cycle.contexts import Contexts
-from dream.cycle.documents import Documents
 from dream.cycle.run_forecast import model_context
 from dream.cycle.scheduling.awaiting import awaits_review, is_full
 from dream.cycle.share_cap import ShareCap
@@ -54,11 +53,16 @@ class Backlog:
         now = self.parts.clock.now()
         # On a thread, because the first look imports them.
         able = await asyncio.to_thread(lambda: [place.dream_pass for place in self.order if self._runs(place)])
-        obstacle = await Documents(self.parts, scope).prepare() if self.reads_documents else None
+        obstacle = await self._read_documents(scope) if self.reads_documents else None
         if obstacle is not None:
             able = [one for one in able if Capability.WORKSPACE not in one.requires]
         found = [await self._of_pass(scope, one, now) for one in able]
         return Found(tuple(one for one in found if one.at is not None), obstacle)
+
+    async def _read_documents(self, scope: Scope) -> str | None:
+        from dream.cycle.documents import Documents  # noqa: PLC0415 - most hosts have no workspace
+
+        return await Documents(self.parts, scope).prepare()
 
     def _runs(self, place: Place) -> bool:
         return self.options.is_on(place.name) and place.requires <= self.parts.capabilities
