@@ -16,7 +16,7 @@ from tests.oracle.stores import STORES
 FROZEN = Path(__file__).parent / "frozen"
 _MESSAGES = "messages.txt"
 _LINES_SHOWN = 400
-_LONGEST_LINE = 600
+_LONGEST_LINE = 8_000
 _MARK = re.compile(r"^=== ([0-9a-f]{10})\n", re.MULTILINE)
 _FENCE = re.compile(r"<<<([0-9a-f]{16})\b")
 
