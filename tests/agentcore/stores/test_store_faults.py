@@ -18,7 +18,7 @@ from agentcore.errors import (
     StorageTooNewError,
     StorageUnavailableError,
 )
-from agentcore.stores.sql.schema import REVISION
+from agentcore.stores.sql.schema import RETIRED_REVISIONS, REVISION
 from agentcore.stores.sql.storage import SqlStorage
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts.samples import SCOPE, START, an_entry
@@ -142,6 +142,21 @@ async def test_a_newer_schema_is_refused_and_left_alone(path: Path):
     await storage.start()
     assert await storage.read(SCOPE, lambda view: view.revision) == 1
     await storage.stop()
+
+
+@pytest.mark.parametrize("revision", RETIRED_REVISIONS)
+async def test_a_schema_from_before_the_first_release_is_refused_and_left_alone(revision: str, path: Path):
+    await filled(path)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+        database.commit()
+    before = content(path)
+    assert await sentence_of_opening(path) == (
+        f"The database {path} has schema {revision}, from before the first release: "
+        "open it once with agentcore-dream 0.1.0 at commit e0de29d6ee6b (2026-11-22), then with this version."
+    )
+    assert content(path) == before
+    assert names(path.parent) == [path.name]
 
 
 async def test_a_damaged_page_is_found_when_it_is_read(path: Path):
