@@ -16,13 +16,13 @@ from typing import Any
 
 from agentcore import Scope
 from agentcore.clock import SystemClock
-from agentcore.domain.instants import to_micros
-from agentcore.hosting.activity import ActivityRecorder
+from agentcore.domain import to_micros
+from agentcore.hosting import ActivityRecorder
 from agentcore.ids import RandomIds
-from agentcore.stores.protocols import UnitOfWork
-from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
+from agentcore.stores import UnitOfWork
+from agentcore.stores.sql import FILE_NAME, SqlStorage
 from agentcore.testing import ManualClock
-from dream.cycle.scheduling.planning import Planner
+from dream.cycle import Planner
 from dream.options import DreamOptions
 from dream.stores import bookkeeping
 from dream.stores.schedule_rows import StoredState, encode_state

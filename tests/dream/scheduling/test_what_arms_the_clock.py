@@ -17,7 +17,7 @@ from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.llm import BusyGate
 from agentcore.testing import ScriptedChatClient
 from dream import DreamOptions, RunReport
-from dream.domain.proposal import Proposal, Work
+from dream.domain import Proposal, Work
 from dream.options import Idle
 from dream.passes import Place
 

@@ -9,18 +9,12 @@ from typing import Any
 
 from dreaming import NOW, World
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.scope import Scope
-from agentcore.recall.recall import Recall
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import Scope, Turn
+from agentcore.recall import Recall
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
-from dream.cycle.dreams import Dreams
-from dream.cycle.runner import Runner
-from dream.cycle.scheduling.planning import Planner
-from dream.cycle.scheduling.service import DreamService
-from dream.cycle.shared import Shared
-from dream.cycle.watching import Watch
-from dream.domain.report import RunKind, RunReport
+from dream.cycle import Dreams, DreamService, Planner, Runner, Shared, Watch
+from dream.domain import RunKind, RunReport
 from dream.options import DreamOptions, SchedulingOptions
 from dream.passes import ORDER, Place
 

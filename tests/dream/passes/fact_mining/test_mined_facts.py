@@ -8,8 +8,8 @@ import pytest
 from dreaming import DAY, NOW, World, codes
 from mining import MINUTE, a_fact, a_turn, answer, contents, hearing, lines_of, mine, talk
 
-from agentcore.domain.memory import Level, SourceKind, SourceRef, Trust
-from dream.domain.report import PassOutcome
+from agentcore.domain import Level, SourceKind, SourceRef, Trust
+from dream.domain import PassOutcome
 from dream.passes.fact_mining import FactMining
 
 LISBON = a_fact("Ana moved to Lisbon on 13 June 2025.", "t1", quote="moved to Lisbon", category="people/ana")

@@ -6,9 +6,8 @@ import pytest
 from consolidating import NOTHING, Shown, dream, lines
 from dreaming import DAY, NOW, World, codes
 
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
-from agentcore.domain.signals import Feedback, FeedbackKind
-from dream.domain.reasons import Refused, Skip
+from agentcore.domain import Feedback, FeedbackKind, Level, MemoryEntry, SourceKind, SourceRef, Trust
+from dream.domain import Refused, Skip
 
 REPLY = "No, never answer to all in Outlook, only to the sender."
 RULE = "Answering to all in Outlook annoyed the person: answer only to the sender."
