@@ -25,6 +25,7 @@ def create_records() -> None:
     """Create what holds what the agent knows, said and did."""
     _create_scopes()
     _create_entries()
+    _create_entry_sources()
     _create_turns()
     _create_skills()
     _create_signals()
@@ -88,6 +89,9 @@ def _create_entries() -> None:
     create_partial_index("ix_entries_category", "entries", ["scope_id", "category"], ACTIVE)
     create_partial_index("ix_entries_pinned", "entries", ["scope_id", "last_seen_at"], "pinned IS TRUE")
     create_partial_index("ix_entries_retired", "entries", ["scope_id", "status_at"], RETIRED)
+
+
+def _create_entry_sources() -> None:
     op.create_table(
         "entry_sources",
         scope("entry_sources"),
