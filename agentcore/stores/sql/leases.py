@@ -26,14 +26,33 @@ _RELEASE = (
 )
 
 
-class SqlLeaseStore:
-    """Leases of one scope, in one transaction; lives as long as it."""
+class SqlLeaseReader:
+    """See who holds leases."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
 
+    def holder(self, name: str) -> Lease | None:
+        """Return the unexpired lease of a living holder, or None."""
+        row = self._row(name)
+        return _to_lease(row) if row is not None and self._is_alive(row) else None
+
+    def _row(self, name: str) -> Row[Any] | None:
+        return self._transaction.execute(_FIND, of_name=name).one_or_none()
+
+    def _is_alive(self, row: Row[Any]) -> bool:
+        expired = row.expires_at <= to_micros(self._transaction.now)
+        return not expired and not is_gone(row.host, row.pid, row.process_started)
+
+
+class SqlLeaseStore(SqlLeaseReader):
+    """Hold, renew and give back leases."""
+
     def acquire(self, name: str, *, holder: str, duration: timedelta) -> Lease | None:
-        """Take the lease, or return None while a living holder has it."""
+        """Take the lease, or return None while a living holder has it.
+
+        A holder on this machine whose process is gone (host, pid and start time) loses it at once.
+        """
         row = self._row(name)
         if row is not None and self._is_alive(row):
             return None
@@ -56,11 +75,6 @@ class SqlLeaseStore:
         self._transaction.connection.execute(_GIVE, written)
         return lease
 
-    def holder(self, name: str) -> Lease | None:
-        """Return the unexpired lease of a living holder, or None."""
-        row = self._row(name)
-        return _to_lease(row) if row is not None and self._is_alive(row) else None
-
     def renew(self, lease: Lease, *, duration: timedelta) -> Lease:
         """Extend it; LeaseLostError if it changed hands or was given back."""
         self.assert_held(lease)
@@ -75,22 +89,12 @@ class SqlLeaseStore:
             raise LeaseLostError(name=lease.name)
 
     def release(self, lease: Lease) -> None:
-        """Give it back; nothing happens if it changed hands.
-
-        The row stays, expired, so that the fencing token keeps growing.
-        """
+        """Give it back; nothing happens if it changed hands. The token goes on growing."""
         self._transaction.execute(_RELEASE, of_name=lease.name, of_token=lease.token, of_holder=lease.holder)
 
     def revoke(self, name: str) -> None:
         """Free the lease whoever holds it, as on a copy, where its holder does not work."""
         self._transaction.execute(_PROLONG, of_name=name, until=0)
-
-    def _row(self, name: str) -> Row[Any] | None:
-        return self._transaction.execute(_FIND, of_name=name).one_or_none()
-
-    def _is_alive(self, row: Row[Any]) -> bool:
-        expired = row.expires_at <= to_micros(self._transaction.now)
-        return not expired and not is_gone(row.host, row.pid, row.process_started)
 
 
 def _to_lease(row: Row[Any]) -> Lease:

@@ -35,8 +35,8 @@ _ANY = select(_W.kind).where(of_my_scope(withheld), _W.kind == _TURN).limit(1)
 _OF_ENTRY = of_my_scope(withheld) & (_W.entry_id == bindparam("of_entry"))
 
 
-class SqlWithheldStore:
-    """What is withheld in one scope, in one transaction; lives as long as it."""
+class SqlWithheldReader:
+    """What is told to nobody, since a person asked to forget what it says."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -53,8 +53,12 @@ class SqlWithheldStore:
             found.update(self._transaction.execute(_AMONG, among=chunk).scalars())
         return found
 
+
+class SqlWithheldStore(SqlWithheldReader):
+    """Withhold records, and show them again."""
+
     def add(self, marks: Collection[Withheld]) -> None:
-        """Withhold records; followers of turns hear that they are gone."""
+        """Withhold records: recall loses turns, no pass reads them, and nothing waits for them."""
         known = set(self.all())
         new = sorted(mark for mark in set(marks) if mark not in known)
         if not new:
@@ -76,7 +80,7 @@ class SqlWithheldStore:
             self._transaction.connection.execute(delete(reopened).where(nobody))
 
     def release(self, entry_id: str) -> None:
-        """Withhold nothing any longer for the sake of this entry; followers hear of the turns again."""
+        """Withhold nothing any longer for the sake of this entry."""
         mine = [mark.record_id for mark in self.all() if mark.entry_id == entry_id and mark.kind is SourceKind.TURN]
         self._transaction.execute(delete(withheld).where(_OF_ENTRY), of_entry=entry_id)
         keys = self._keys(set(mine) - self.turns(mine))
