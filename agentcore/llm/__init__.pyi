@@ -1,3 +1,6 @@
+from .call_slots import (
+    CallSlots as CallSlots,
+)
 from .chat import (
     ChatClient as ChatClient,
     ChatMessage as ChatMessage,

@@ -56,9 +56,9 @@ async def measure(folder: Path, scopes: int) -> dict[str, Any]:
     def tick(unit: UnitOfWork) -> None:
         """What a service does when something is due, up to the passes: look for news, decide on each, store it."""
         planner.plan_changed(unit, limit=50)
-        due = bookkeeping(unit).fleet.due(unit.now, limit=_DUE)
-        bookkeeping(unit).fleet.next_due()
-        planner.plan(unit, [key for key, _ in due])
+        due = [key for kind in bookkeeping(unit).fleet.due(unit.now, limit=_DUE) for key in kind]
+        bookkeeping(unit).fleet.next_due(unit.now)
+        planner.plan(unit, due)
         found.append(len(due))
 
     ticks: list[float] = []

@@ -32,12 +32,13 @@ class WatchedService(DreamService):
         self.looks: list[datetime] = []
         self.next_at: datetime | None = None
 
-    async def _wait(self, until: datetime | None) -> None:
+    async def _wait(self, until: datetime | None) -> bool:
         self.looks.append(self._parts.clock.now())
         self.next_at = until
-        self.resting.set()
+        if not self._under_way:
+            self.resting.set()
         try:
-            await super()._wait(until)
+            return await super()._wait(until)
         finally:
             self.resting.clear()
 
@@ -51,7 +52,8 @@ class WatchedClock(ManualClock):
 
     async def sleep(self, duration: timedelta) -> None:
         task = asyncio.current_task()
-        if task is not None and task.get_name() == "dreams-due":
+        dreams = any(one.get_name().startswith("dream-") for one in asyncio.all_tasks())
+        if task is not None and task.get_name() == "dreams-due" and not dreams:
             self.resting.set()
         await super().sleep(duration)
 
