@@ -188,7 +188,10 @@ class SqlEntryReader:
         return read_feed(self._transaction, FACETS, position, limit=limit)
 
     def importance_columns(self, *, last_seen_before: datetime) -> "tuple[NDArray[np.float64], NDArray[np.int64]]":
-        """Return base (15 digits) and last-seen (microseconds) of active entries last seen before that instant."""
+        """Return base (15 digits) and last-seen (microseconds) of active entries last seen before that instant.
+
+        The database joins each column into one text that NumPy reads at once: a row at a time costs four times as much.
+        """
         import numpy as np  # noqa: PLC0415 - opening a host and remembering must not pay for NumPy
 
         stale = entries.c.last_seen_at < to_micros(last_seen_before)

@@ -89,7 +89,10 @@ class SqlLeaseStore(SqlLeaseReader):
             raise LeaseLostError(name=lease.name)
 
     def release(self, lease: Lease) -> None:
-        """Give it back; nothing happens if it changed hands. The token goes on growing."""
+        """Give it back; nothing happens if it changed hands.
+
+        The row stays, expired, so that the fencing token keeps growing.
+        """
         self._transaction.execute(_RELEASE, of_name=lease.name, of_token=lease.token, of_holder=lease.holder)
 
     def revoke(self, name: str) -> None:

@@ -36,7 +36,7 @@ _OF_ENTRY = of_my_scope(withheld) & (_W.entry_id == bindparam("of_entry"))
 
 
 class SqlWithheldReader:
-    """What is told to nobody, since a person asked to forget what it says."""
+    """See what is told to nobody, since a person asked to forget what it says."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -58,7 +58,7 @@ class SqlWithheldStore(SqlWithheldReader):
     """Withhold records, and show them again."""
 
     def add(self, marks: Collection[Withheld]) -> None:
-        """Withhold records: recall loses turns, no pass reads them, and nothing waits for them."""
+        """Withhold records: recall loses turns, no pass reads them, nothing waits for them; followers hear they are gone."""
         known = set(self.all())
         new = sorted(mark for mark in set(marks) if mark not in known)
         if not new:
@@ -80,7 +80,7 @@ class SqlWithheldStore(SqlWithheldReader):
             self._transaction.connection.execute(delete(reopened).where(nobody))
 
     def release(self, entry_id: str) -> None:
-        """Withhold nothing any longer for the sake of this entry."""
+        """Withhold nothing any longer for the sake of this entry; followers hear of the turns again."""
         mine = [mark.record_id for mark in self.all() if mark.entry_id == entry_id and mark.kind is SourceKind.TURN]
         self._transaction.execute(delete(withheld).where(_OF_ENTRY), of_entry=entry_id)
         keys = self._keys(set(mine) - self.turns(mine))
