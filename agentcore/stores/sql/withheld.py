@@ -58,7 +58,7 @@ class SqlWithheldStore(SqlWithheldReader):
     """Withhold records, and show them again."""
 
     def add(self, marks: Collection[Withheld]) -> None:
-        """Withhold records: recall loses turns, no pass reads them, nothing waits for them; followers hear they are gone."""
+        """Withhold records: recall loses turns (followers hear it), no pass reads them, and nothing waits for them."""
         known = set(self.all())
         new = sorted(mark for mark in set(marks) if mark not in known)
         if not new:
