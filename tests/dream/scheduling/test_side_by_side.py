@@ -16,8 +16,10 @@ from dreaming import NOW
 from watching_over import ANA, HOUR, MINUTE, Stage
 
 from agentcore import AgentHostBuilder, Host, Scope
+from agentcore.errors import StorageUnavailableError
 from agentcore.llm import ChatOptions
-from agentcore.testing import ChatServer, ServedRequest
+from agentcore.stores.sql import SqlStorage
+from agentcore.testing import ChatServer, ManualClock, ServedRequest
 from dream import DreamOptions, RunReport
 from dream.domain import Outcome, Proposal, Work
 from dream.interfaces.cli.render.gates import next_rows
@@ -315,3 +317,41 @@ async def test_a_call_that_waits_for_a_slot_while_its_person_is_served_lets_anot
         await night.until(lambda: len(night.reports) == 3)
     assert model.asked == ["ana", "eva", "ben"]
     assert model.most_calls == 1
+
+
+class RefusingStorage(SqlStorage):
+    """A storage that refuses to write while it is told to."""
+
+    refuses = False
+    refused = 0
+
+    async def write(self, scope: Any, work: Any, **told: Any) -> Any:
+        if self.refuses:
+            self.refused += 1
+            raise StorageUnavailableError(path="here", problem="is full", remedy="make room")
+        return await super().write(scope, work, **told)
+
+
+async def test_a_database_that_refuses_to_write_ends_no_service_and_is_tried_again_a_minute_later():
+    clock = ManualClock(NOW)
+    storage = RefusingStorage(None, clock=clock)
+    builder = AgentHostBuilder(None, clock=clock).with_storage(storage).with_memory()
+    reports: list[RunReport] = []
+    scopes = [scope_of(f"p{number}") for number in range(6)]
+    async with builder.with_dreaming(DreamOptions(schedule=AT_ONCE)).build() as host:
+        host.dreams.on_report(reports.append)
+        assert host.dreams.service is not None
+        for scope in scopes:
+            await host.for_scope(scope).memory.remember("Ana likes tea")
+        storage.refuses = True
+        for _ in range(10):
+            clock.advance(MINUTE)
+            await asyncio.sleep(0.02)
+        assert host.dreams.service.failure is None
+        assert storage.refused < 10 * 20
+        storage.refuses = False
+        for _ in range(3):
+            clock.advance(MINUTE)
+            await asyncio.sleep(0.05)
+        await until(lambda: len(reports) == len(scopes))
+    assert {report.scope for report in reports} == set(scopes)
