@@ -22,6 +22,7 @@ LONGEST_FIRST = (
     "tests/dream/injection/",
     "tests/dream/cycle/test_resume.py",
     "tests/dream/laws/",
+    "tests/dream/guards/test_statements.py",
 )
 
 

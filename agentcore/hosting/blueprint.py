@@ -25,7 +25,6 @@ from agentcore.hosting.watching import BusySource
 from agentcore.ids import IdFactory
 from agentcore.llm.chat import ChatClient
 from agentcore.llm.embedding import Embedder
-from agentcore.llm.openai_client import OpenAIChatClient
 from agentcore.stores.protocols import Storage
 from agentcore.workspace.workspaces import Whereabouts, Workspaces
 
@@ -109,6 +108,10 @@ class Blueprint:
     @property
     def shares_endpoint(self) -> bool:
         """Whether the model's server is said to work for people too; a client of the host's own is not asked."""
+        if self.chat is None:
+            return False
+        from agentcore.llm.openai_client import OpenAIChatClient  # noqa: PLC0415 - as below
+
         if not isinstance(self.chat, OpenAIChatClient):
             return False
         # Deferred: without such a client, the settings have not been imported.

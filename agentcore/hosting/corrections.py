@@ -7,6 +7,7 @@ first 300 characters that something is wrong, was meant otherwise, did not work,
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Final, TypeAlias
 from unicodedata import normalize
 
@@ -61,8 +62,14 @@ _UNSPACED: Final = (
     # Korean
     r"^아니(?:요|야|오)?[,.!\s]|틀렸|그게 아니|다시 해",
 )
-_REFUSES: Final = re.compile(rf"^\W*(?:{_REFUSALS})\s*(?:[,.!;:]|[–—-]\s)(?!\s*(?:{_POLITE}))")
-_SAYS: Final = re.compile("|".join([*(rf"(?<!\w)(?:{one})" for one in _WORDED), *_UNSPACED]), re.MULTILINE)
+
+
+@cache
+def _rules() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what finds refusals and what finds other corrections; made once, when the first turn is judged."""
+    refuses = re.compile(rf"^\W*(?:{_REFUSALS})\s*(?:[,.!;:]|[–—-]\s)(?!\s*(?:{_POLITE}))")
+    says = re.compile("|".join([*(rf"(?<!\w)(?:{one})" for one in _WORDED), *_UNSPACED]), re.MULTILINE)
+    return refuses, says
 
 
 def is_correction(text: str) -> bool:
@@ -73,4 +80,4 @@ def is_correction(text: str) -> bool:
         [True, False, True]
     """
     said = normalize("NFC", text.strip())[:_LOOKED_AT].casefold().replace("\u2019", "'")
-    return _REFUSES.search(said) is not None or _SAYS.search(said) is not None
+    return any(rule.search(said) for rule in _rules())

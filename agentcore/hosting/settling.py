@@ -13,8 +13,6 @@ from agentcore.hosting.options import MemoryOptions, Options, together
 from agentcore.llm.chat import ChatClient
 from agentcore.llm.embedding import Embedder
 from agentcore.llm.errors import ChatNotConfiguredError
-from agentcore.llm.openai_client import OpenAIChatClient
-from agentcore.llm.openai_embedder import OpenAIEmbedder
 from agentcore.workspace.folder import WorkspaceFolder
 from agentcore.workspace.workspaces import Whereabouts
 
@@ -111,6 +109,8 @@ keep everything in memory.
         refused = len(self._refusals)
         options = given or self.attempt(lambda: from_environment(folder))
         if options is not None:
+            from agentcore.llm.openai_client import OpenAIChatClient  # noqa: PLC0415 - as above
+
             return OpenAIChatClient(options, clock=clock)
         if len(self._refusals) == refused:
             self._refusals.append(ChatNotConfiguredError(settings_file=str(folder / FILE_NAME) if folder else None))
@@ -136,6 +136,8 @@ keep everything in memory.
         refused = len(self._refusals)
         options = given or self.attempt(lambda: embedder_from_environment(folder))
         if options is not None:
+            from agentcore.llm.openai_embedder import OpenAIEmbedder  # noqa: PLC0415 - as above
+
             return OpenAIEmbedder(options, clock=clock)
         if len(self._refusals) == refused:
             allowed = "set AGENTCORE_EMBEDDINGS_MODEL, write model under [embeddings] in agentcore.toml, or give it one"

@@ -14,7 +14,7 @@ from dream.stores.cursors import CursorStore
 
 def log_readers(order: Sequence[Place], options: DreamOptions, capabilities: Collection[Capability]) -> tuple[str, ...]:
     """Return the passes that read turns to learn from them, are enabled and have what they require."""
-    passes = [place.dream_pass for place in order if CursorStore.reads_turns(place.dream_pass.name)]
+    passes = [place for place in order if CursorStore.reads_turns(place.name)]
     return tuple(one.name for one in passes if options.is_on(one.name) and one.requires.issubset(capabilities))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from hashlib import blake2b
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from zoneinfo import ZoneInfo
 
 from agentcore.domain.capability import Capability
@@ -18,10 +18,12 @@ from dream.domain.phases import PhaseStanding
 from dream.domain.proposal import History
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
-from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
 from dream.passes import DreamContext, ModelContext
 from dream.stores import bookkeeping
+
+if TYPE_CHECKING:
+    from dream.guards.vocabulary import Vocabulary
 
 T = TypeVar("T")
 
@@ -99,7 +101,7 @@ class Contexts:
         return await self.parts.storage.read(self.scope, look)
 
     async def with_model(
-        self, looked_at: int, *, directives: Mapping[str, str], vocabulary: Vocabulary
+        self, looked_at: int, *, directives: Mapping[str, str], vocabulary: "Vocabulary"
     ) -> ModelContext:
         """Return the context of a pass that asks a model.
 

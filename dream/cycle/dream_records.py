@@ -1,6 +1,7 @@
 """What the dreams of a scope have left behind: runs, changes, histories, costs, and what waits for a person."""
 
-from collections.abc import Collection, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import UTC, datetime
 
 from agentcore.domain.scope import Scope
@@ -9,7 +10,6 @@ from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
 from dream.cycle.history import History, read_history
-from dream.cycle.promotions import promotion_standing
 from dream.cycle.session_records import read_session, read_sessions
 from dream.cycle.skill_history import SkillHistory, read_skill_history
 from dream.domain.candidate import PromotionStanding
@@ -171,9 +171,8 @@ class DreamRecords:
             UnknownRecordError: there is no such entry.
         """
         now = self._parts.clock.now()
-        return await promotion_standing(
-            self._parts, self._options, self._scope, entry_id=entry_id, limit=limit, now=now
-        )
+        tell = await asyncio.to_thread(_promotion_standing)
+        return await tell(self._parts, self._options, self._scope, entry_id=entry_id, limit=limit, now=now)
 
     async def why_skill(self, name_or_id: str) -> SkillHistory:
         """Return a skill's history, by its name or the beginning of its id: its changes, and the texts it had before.
@@ -211,3 +210,9 @@ class DreamRecords:
     def _require(self, pass_name: str | None) -> None:
         if pass_name is not None and pass_name not in self.pass_names:
             raise UnknownPassError(name=pass_name, known=self.pass_names)
+
+
+def _promotion_standing() -> Callable[..., Awaitable[PromotionStanding]]:
+    from dream.cycle.promotions import promotion_standing  # noqa: PLC0415 - with NumPy a tenth of a second
+
+    return promotion_standing

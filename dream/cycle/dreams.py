@@ -1,8 +1,11 @@
 """Dreams: what a host and its users hold."""
 
+import asyncio
 from collections.abc import Callable, Collection
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
@@ -10,26 +13,26 @@ from agentcore.hosting.service import HostedService
 from agentcore.stores.protocols import UnitOfWork
 from dream.cycle.dream_records import DreamRecords
 from dream.cycle.history import Status, read_status
-from dream.cycle.leftovers import Leftovers
 from dream.cycle.planning import make_plan
-from dream.cycle.reviewing import Reviewer
-from dream.cycle.revision import Reviser
 from dream.cycle.run_forecast import Forecaster
 from dream.cycle.runner import Runner
 from dream.cycle.scheduling.asking import Desk
-from dream.cycle.scheduling.service import DreamService
 from dream.cycle.scheduling.standing import Standing
-from dream.cycle.session_evaluator import NEEDS, SESSION_EVALUATOR, SessionEvaluator
 from dream.cycle.shared import Shared
 from dream.cycle.watching import Listener, Unsubscribe, Watch
 from dream.domain.alarm import Alarm
 from dream.domain.forecast import PassForecast
-from dream.domain.names import PAUSED_SETTING
+from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.domain.plan import Plan
 from dream.domain.report import PassReport, RunReport
 from dream.domain.request import Request
 from dream.options import DreamOptions
 from dream.options.sources import EffectiveOption
+
+if TYPE_CHECKING:
+    from dream.cycle.reviewing import Reviewer
+    from dream.cycle.revision import Reviser
+    from dream.cycle.scheduling.service import DreamService
 
 
 class Dreams(DreamRecords):
@@ -50,8 +53,6 @@ class Dreams(DreamRecords):
         self._shared = shared or Shared(Watch(parts, options))
         self._watch = self._shared.watch
         self._desk = Desk(parts, options, tuple(self._runner.order))
-        self._reviser = Reviser(parts, options)
-        self._reviewer = Reviewer(parts, options)
 
     @property
     def services(self) -> tuple[HostedService, ...]:
@@ -60,19 +61,35 @@ class Dreams(DreamRecords):
         It writes out documents that an earlier process left. Where dreams start by themselves it starts them, and
         evaluates conversations if there is a model; elsewhere no model is called unasked.
         """
-        leftovers = () if self._parts.workspaces is None else (Leftovers(self._parts, self._options),)
+        leftovers = () if self._parts.workspaces is None else self._leftovers()
         if self.service is None:
             return leftovers
-        evaluates = self._parts.capabilities >= NEEDS and self._options.is_on(SESSION_EVALUATOR)
-        evaluators = (SessionEvaluator(self._parts, self._options),) if evaluates else ()
-        return (*leftovers, *evaluators, self.service)
+        return (*leftovers, *self._evaluators(), self.service)
+
+    def _leftovers(self) -> tuple[HostedService, ...]:
+        from dream.cycle.leftovers import Leftovers  # noqa: PLC0415 - most hosts have no workspace
+
+        return (Leftovers(self._parts, self._options),)
+
+    def _evaluators(self) -> tuple[HostedService, ...]:
+        if Capability.LLM not in self._parts.capabilities or not self._options.is_on(SESSION_EVALUATOR):
+            return ()
+        from dream.cycle.session_evaluator import NEEDS, SessionEvaluator  # noqa: PLC0415 - with the guards 0.1 s
+
+        return (SessionEvaluator(self._parts, self._options),) if self._parts.capabilities >= NEEDS else ()
+
+    async def _reviser(self) -> "Reviser":
+        return await asyncio.to_thread(_make_reviser, self._parts, self._options)
+
+    async def _reviewer(self) -> "Reviewer":
+        return await asyncio.to_thread(_make_reviewer, self._parts, self._options)
 
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""
         return Dreams(self._parts, self._options, scope, self._shared)
 
     @property
-    def service(self) -> DreamService | None:
+    def service(self) -> "DreamService | None":
         """What starts dreams by themselves; None if nothing does."""
         return self._shared.service
 
@@ -131,7 +148,7 @@ class Dreams(DreamRecords):
             StorageError: the database failed; the next run goes on from the last committed step.
         """
         if plan is not None:
-            return await self._watch.told(await self._reviser.apply(self._scope, plan))
+            return await self._watch.told(await (await self._reviser()).apply(self._scope, plan))
         gone_on: list[RunReport] = []
         booking = self._desk.booking(is_whole=passes is None)
         runner = self._runner
@@ -170,7 +187,8 @@ class Dreams(DreamRecords):
         """
         as_of = clean_instant(now) or self._parts.clock.now()
         forecaster = Forecaster(parts=self._parts, options=self._options, scope=self._scope, as_of=as_of)
-        return [await forecaster.of(one) for one in self._runner.model_passes(passes)]
+        model_passes = await asyncio.to_thread(self._runner.model_passes, passes)
+        return [await forecaster.of(one) for one in model_passes]
 
     async def undo(self, run_id: str, *, pass_name: str | None = None, change: int | None = None) -> RunReport:
         """Take back a run, one of its passes, or one change set; undoing an undo brings the changes back.
@@ -184,7 +202,7 @@ class Dreams(DreamRecords):
             UnknownChangeError: no such change in the run.
         """
         self._require(pass_name)
-        report = await self._reviser.undo(self._scope, run_id, pass_name=pass_name, number=change)
+        report = await (await self._reviser()).undo(self._scope, run_id, pass_name=pass_name, number=change)
         return await self._watch.told(report)
 
     async def approve(self, proposal_ids: Collection[str]) -> RunReport:
@@ -200,7 +218,7 @@ class Dreams(DreamRecords):
         Raises:
             UnknownProposalError: one of them names none that waits, or several.
         """
-        return await self._watch.told(await self._reviewer.approve(self._scope, proposal_ids))
+        return await self._watch.told(await (await self._reviewer()).approve(self._scope, proposal_ids))
 
     async def reject(self, proposal_ids: Collection[str]) -> RunReport:
         """Drop these proposals; no dream proposes or does the same again (`undone_by_person`).
@@ -211,11 +229,11 @@ class Dreams(DreamRecords):
         Raises:
             UnknownProposalError: one of them names none that waits, or several.
         """
-        return await self._watch.told(await self._reviewer.reject(self._scope, proposal_ids))
+        return await self._watch.told(await (await self._reviewer()).reject(self._scope, proposal_ids))
 
     async def restore(self, entry_id: str) -> RunReport:
         """Bring a retired entry back; no dream retires it for the same reason again."""
-        return await self._watch.told(await self._reviser.restore(self._scope, entry_id))
+        return await self._watch.told(await (await self._reviser()).restore(self._scope, entry_id))
 
     def on_report(self, listener: Listener[RunReport]) -> Unsubscribe:
         """Have *listener* told of each run of this host that came to its end, on any scope.
@@ -263,3 +281,15 @@ class Dreams(DreamRecords):
 def _pause(unit: UnitOfWork, value: str | None) -> None:
     unit.settings.put(PAUSED_SETTING, value)
     unit.activity.notify()
+
+
+def _make_reviser(parts: HostParts, options: DreamOptions) -> "Reviser":
+    from dream.cycle.revision import Reviser  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
+
+    return Reviser(parts, options)
+
+
+def _make_reviewer(parts: HostParts, options: DreamOptions) -> "Reviewer":
+    from dream.cycle.reviewing import Reviewer  # noqa: PLC0415 - as above
+
+    return Reviewer(parts, options)

@@ -3,6 +3,8 @@
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
@@ -14,10 +16,12 @@ from dream.directives import DirectiveLibrary
 from dream.domain.forecast import PassForecast
 from dream.domain.reasons import Skip
 from dream.errors import InvalidDirectiveError
-from dream.guards.vocabulary import FILE_NAME, load_or_builtin
 from dream.options import DreamOptions
 from dream.passes import ModelContext, ModelPass
 from dream.passes.arrangement import brought
+
+if TYPE_CHECKING:
+    from dream.guards.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +90,15 @@ async def model_context(
     folder = parts.data_dir
     library = DirectiveLibrary(folder, options.directives, brought(options.passes))
     read = await asyncio.to_thread(library.read, model_pass.directives)
-    loaded = load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME)
+    vocabulary = await asyncio.to_thread(_vocabulary, folder)
     texts = {name: directive.text for name, directive in read.items()}
-    return await contexts.with_model(0, directives=texts, vocabulary=loaded.vocabulary)
+    return await contexts.with_model(0, directives=texts, vocabulary=vocabulary)
+
+
+def _vocabulary(folder: Path | None) -> "Vocabulary":
+    from dream.guards.vocabulary import FILE_NAME, load_or_builtin  # noqa: PLC0415 - the guards are for model passes
+
+    return load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME).vocabulary
 
 
 def _repair_tokens(request: ChatRequest) -> int:

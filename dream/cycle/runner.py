@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
@@ -13,13 +13,10 @@ from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.boundary import scope_boundary
 from dream.cycle.consuming import log_readers
 from dream.cycle.contexts import directives_mark
-from dream.cycle.documents import Delivery, Documents
 from dream.cycle.foreground import people_before
 from dream.cycle.freezing import frozen
 from dream.cycle.interrupted import abandoned, deferred, opening
 from dream.cycle.lease import dream_lease
-from dream.cycle.model_passing import ModelPassRun, reopen_unfinished
-from dream.cycle.passing import PassRun, isolated
 from dream.cycle.scheduling.booking import Booking
 from dream.directives import DirectiveLibrary
 from dream.domain.frozen import FrozenDirectives
@@ -32,6 +29,9 @@ from dream.passes import DreamPass, ModelPass, Place
 from dream.passes.arrangement import arranged, brought
 from dream.stores import bookkeeping
 from dream.stores.runs import OpenRun, StepRow
+
+if TYPE_CHECKING:
+    from dream.cycle.passing import PassRun
 
 PAUSED = f"{Deferral.PAUSED}: `dream resume` lifts it"
 
@@ -76,7 +76,7 @@ class Runner:
     @property
     def pass_names(self) -> tuple[str, ...]:
         """The passes of a run, in order."""
-        return tuple(place.dream_pass.name for place in self._order)
+        return tuple(place.name for place in self._order)
 
     @property
     def order(self) -> Sequence[Place]:
@@ -89,7 +89,7 @@ class Runner:
         return directives_mark({**now.hashes, **{name: str(why) for name, why in now.problems.items()}})
 
     def model_passes(self, passes: Collection[str] | None = None) -> list[ModelPass]:
-        """Return the enabled passes that ask a model, in order.
+        """Return the enabled passes that ask a model, in order; the first time it imports them, so call it on a thread.
 
         Args:
             passes: Only these; all by default.
@@ -98,8 +98,8 @@ class Runner:
             UnknownPassError: a pass was named that does not exist.
         """
         on = {name for name in self._selected(passes) if self._options.is_on(name)}
-        found = (place.dream_pass for place in self._order)
-        return [one for one in found if isinstance(one, ModelPass) and one.name in on]
+        found = (place.dream_pass for place in self._order if place.name in on)
+        return [one for one in found if isinstance(one, ModelPass)]
 
     async def run(
         self,
@@ -127,6 +127,7 @@ class Runner:
             DreamBrokenOffError: something else failed outside the passes; the same holds.
         """
         names = self._selected(passes)
+        await asyncio.to_thread(self._import_passes, names)
         admit = None if booking is None else booking.begin
         try:
             with scope_boundary(scope):
@@ -176,6 +177,8 @@ class Runner:
         oldest = self._parts.clock.now() - self._options.resume_within
 
         def look(unit: UnitOfWork) -> _Start | None:
+            from dream.cycle.model_passing import reopen_unfinished  # noqa: PLC0415 - `run` has imported it
+
             runs = bookkeeping(unit).runs
             runs.abandon(RunKind.PLAN, RunKind.UNDO, RunKind.RESTORE, RunKind.REVIEW)
             found = runs.unfinished()
@@ -216,17 +219,21 @@ class Runner:
 
     def _frozen(self, names: Sequence[str]) -> FrozenDirectives:
         """Read the directives that the run's model passes will send, as they are now."""
-        able = [one for one in self.model_passes(names) if one.requires <= self._parts.capabilities]
-        return frozen(self._library, able)
+        able = {place.name for place in self._order if place.requires <= self._parts.capabilities}
+        return frozen(self._library, self.model_passes(able.intersection(names)))
 
     async def _dream(self, scope: Scope, lease: Lease, start: _Start, wish: _Wish) -> RunReport:
+        from dream.cycle.documents import Delivery, Documents  # noqa: PLC0415 - `run` has imported them
+        from dream.cycle.passing import isolated  # noqa: PLC0415
+
+        await asyncio.to_thread(self._import_passes, start.names)
         booking = wish.booking
         reports: list[PassReport] = []
         number = max((step.number for step in start.steps), default=0) + 1
         documents = Documents(self._parts, scope)
         obstacle = None if self._parts.workspaces is None else await documents.prepare()
         for place in self._order:
-            name = place.dream_pass.name
+            name = place.name
             if name not in start.names or not self._options.is_on(name):
                 why = Skip.NOT_REQUESTED if self._options.is_on(name) else Skip.DISABLED
                 reports.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
@@ -251,6 +258,18 @@ class Runner:
         await self._parts.storage.write(scope, close)
         return report
 
+    def _import_passes(self, names: Sequence[str]) -> None:
+        """Import these passes and what runs them, for the first dream of the process.
+
+        That takes some tenths of a second: the event loop must not stand still for so long, nor the database be locked.
+        """
+        from dream.cycle import documents, model_passing  # noqa: PLC0415 - as above
+
+        _ = documents, model_passing
+        for place in self._order:
+            if place.name in names and self._options.is_on(place.name):
+                _ = place.dream_pass
+
     def _pass_run(
         self,
         lease: Lease,
@@ -260,7 +279,10 @@ class Runner:
         steps: list[StepRow],
         number: int,
         obstacle: str | None,
-    ) -> PassRun:
+    ) -> "PassRun":
+        from dream.cycle.model_passing import ModelPassRun  # noqa: PLC0415 - as in `_dream`
+        from dream.cycle.passing import PassRun  # noqa: PLC0415
+
         shared: dict[str, Any] = {
             "parts": self._parts,
             "scope": start.report.scope,

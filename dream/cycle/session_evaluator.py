@@ -23,7 +23,7 @@ from dream.cycle.budget import Budget
 from dream.cycle.contexts import Contexts
 from dream.cycle.foreground import people_before
 from dream.directives import DirectiveLibrary
-from dream.domain.names import PAUSED_SETTING
+from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import builtin
 from dream.options import DreamOptions
@@ -32,7 +32,6 @@ from dream.stores import bookkeeping
 from dream.stores.calls import CallKey
 from dream.triggers import winning_switch
 
-SESSION_EVALUATOR: Final = "session-evaluator"
 NEEDS: Final = frozenset({Capability.CONVERSATION, Capability.FEEDBACK, Capability.LLM})
 _MOST_FEEDBACK: Final = 50_000
 _MOST_SILENT: Final = 50_000

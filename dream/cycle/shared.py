@@ -1,10 +1,13 @@
 """What the dreams of all scopes of a host share."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from dream.cycle.scheduling.service import DreamService
 from dream.cycle.watching import Watch
 from dream.options.sources import Configured
+
+if TYPE_CHECKING:
+    from dream.cycle.scheduling.service import DreamService
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,5 +21,5 @@ class Shared:
     """
 
     watch: Watch
-    service: DreamService | None = None
+    service: "DreamService | None" = None
     configured: Configured = field(default_factory=Configured)

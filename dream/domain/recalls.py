@@ -1,9 +1,11 @@
 """What recall tells of entries, summed in columns."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +23,12 @@ class RecallColumns:
     """
 
     ids: tuple[str, ...]
-    count: NDArray[np.int64]
-    total: NDArray[np.float64]
-    queries: NDArray[np.int64]
-    days: NDArray[np.int64]
-    span: NDArray[np.int64]
-    last: NDArray[np.int64]
+    count: "NDArray[np.int64]"
+    total: "NDArray[np.float64]"
+    queries: "NDArray[np.int64]"
+    days: "NDArray[np.int64]"
+    span: "NDArray[np.int64]"
+    last: "NDArray[np.int64]"
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -7,14 +7,11 @@ from pathlib import Path
 from agentcore.hosting.parts import HostParts
 from agentcore.llm.call_slots import CallSlots
 from dream.cycle.dreams import Dreams
-from dream.cycle.runner import Runner
-from dream.cycle.scheduling.planning import Planner
-from dream.cycle.scheduling.service import DreamService
-from dream.cycle.session_evaluator import SESSION_EVALUATOR
 from dream.cycle.shared import Shared
 from dream.cycle.watching import Watch
 from dream.directives import KNOWN
 from dream.directives.library import require_known
+from dream.domain.names import SESSION_EVALUATOR
 from dream.errors import UnknownPassError
 from dream.interfaces.installed import installed_passes
 from dream.options import OTHERS, DreamOptions, OwnPasses
@@ -48,7 +45,7 @@ def install_dreaming(
     found = configured(data_dir)
     options = configure(found.options) if callable(configure) else configure or found.options
     options = options.replace(passes=OwnPasses((*installed_passes(), *options.passes)))
-    known = (*(place.dream_pass.name for place in arranged(options.passes)), SESSION_EVALUATOR)
+    known = (*(place.name for place in arranged(options.passes)), SESSION_EVALUATOR)
     for name in sorted(options.modes.keys() - {*known, OTHERS}):
         raise UnknownPassError(name=name, known=known)
     require_known(options.directives, {**KNOWN, **brought(options.passes)})
@@ -60,6 +57,11 @@ def _dreams(parts: HostParts, options: DreamOptions, found: Configured, *, in_ba
     watch = Watch(parts, options)
     service = None
     if in_background:
+        # Deferred, because a command starts no dream by itself.
+        from dream.cycle.runner import Runner  # noqa: PLC0415
+        from dream.cycle.scheduling.planning import Planner  # noqa: PLC0415
+        from dream.cycle.scheduling.service import DreamService  # noqa: PLC0415
+
         planner, runner = Planner(options, parts.ids, parts.capabilities), Runner(parts, options)
         service = DreamService(parts=parts, options=options, runner=runner, planner=planner, watch=watch)
     return Dreams(parts, options, shared=Shared(watch, service, found))

@@ -28,7 +28,7 @@ def arranged(own: OwnPasses, order: Sequence[Place] = ORDER) -> tuple[Place, ...
     """
     places = list(order)
     for insertion in own:
-        names = [place.dream_pass.name for place in places]
+        names = [place.name for place in places]
         joining = _checked(insertion.own_pass, names)
         if insertion.anchor is None:
             places.append(Place(joining, "the host put it last"))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from agentcore.domain.capability import Capability
@@ -19,8 +19,10 @@ from dream.domain.phases import PhaseStanding
 from dream.domain.proposal import History, Notes, Proposal, Work
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
-from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
+
+if TYPE_CHECKING:
+    from dream.guards.vocabulary import Vocabulary
 
 T = TypeVar("T")
 
@@ -173,7 +175,7 @@ class ModelContext(DreamContext):
     count_documents: CountDocuments
     directives: Mapping[str, str]
     marker: str
-    vocabulary: Vocabulary
+    vocabulary: "Vocabulary"
     new_id: Callable[[], str]
     side_cursors: Mapping[str, int]
     settled: Settled

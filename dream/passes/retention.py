@@ -11,8 +11,7 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind
 from agentcore.stores.protocols import ReadView
 from dream.domain.proposal import History, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work
-from dream.guards import PURGER
-from dream.options import RetentionOptions
+from dream.options import PURGER, RetentionOptions
 from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
 

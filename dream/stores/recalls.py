@@ -4,17 +4,19 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, case, func, literal, select
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.sql.schema import recall_hits
 from agentcore.stores.sql.transaction import Transaction, chunks
 from dream.domain.recalls import RecallColumns
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _DAY = timedelta(days=1) // timedelta(microseconds=1)
 _HITS = recall_hits.c
@@ -69,6 +71,8 @@ class RecallStore:
 
 
 def _columns(rows: Sequence[Any], offsets: list[tuple[int, int]]) -> RecallColumns:
+    import numpy as np  # noqa: PLC0415 - 90 ms, and most bookkeeping sums nothing
+
     ids, count, total, queries, days, first, last = zip(*rows, strict=True) if rows else ((),) * 7
     firsts, lasts = np.array(first, np.int64), np.array(last, np.int64)
     return RecallColumns(
@@ -82,7 +86,9 @@ def _columns(rows: Sequence[Any], offsets: list[tuple[int, int]]) -> RecallColum
     )
 
 
-def _days_of(instants: NDArray[np.int64], offsets: list[tuple[int, int]]) -> NDArray[np.int64]:
+def _days_of(instants: "NDArray[np.int64]", offsets: list[tuple[int, int]]) -> "NDArray[np.int64]":
+    import numpy as np  # noqa: PLC0415 - as above
+
     if not offsets:
         return instants
     starts = np.array([start for start, _ in offsets], np.int64)

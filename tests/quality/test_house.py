@@ -53,9 +53,20 @@ def test_every_module_is_named_after_what_is_in_it():
         ("from agentcore import MemoryEntry, Scope", ("numpy", "pydantic", "sqlalchemy", "dream")),
         ("from agentcore import AgentHostBuilder as B; B(None).with_memory().build()", ("alembic", "openai", "dream")),
         ("import dream", ("numpy", "pydantic", "sqlalchemy", "agentcore")),
+        (
+            """
+import asyncio
+from agentcore import AgentHostBuilder
+async def main():
+    async with AgentHostBuilder(None).with_memory().with_dreaming().build():
+        pass
+asyncio.run(main())
+""",
+            ("numpy", "alembic", "openai", "croniter", "dream.guards", "dream.cycle.steps", "dream.passes.fact_mining"),
+        ),
     ],
 )
 def test_an_import_loads_only_what_it_needs(code: str, absent: tuple[str, ...]):
-    ask = f"{code}; import sys; print(*sorted(set({absent!r}) & set(sys.modules)))"
+    ask = f"{code}\nimport sys; print(*sorted(set({absent!r}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", ask], cwd=_ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

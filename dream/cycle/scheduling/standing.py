@@ -7,7 +7,6 @@ from typing import Any
 from agentcore.domain.instants import to_text
 from agentcore.domain.scope import Scope
 from agentcore.stores.protocols import ReadView
-from dream.cycle.documents import NO_WORKSPACE
 from dream.cycle.scheduling.planning import Planner, Surroundings, with_answers
 from dream.cycle.scheduling.work import Found
 from dream.options import AllOf, AnyOf, DreamOptions, Heartbeat, Threshold, Trigger
@@ -128,7 +127,11 @@ def _warnings(options: DreamOptions, found: Schedule, view: ReadView) -> list[st
 def _obstacles(found: Schedule, obstacle: str | None) -> list[str]:
     """Return what came between the scope and its last dream, or what passes would do now."""
     said = [f"The last dream broke off: {found.state.problem}."] if found.state.problem else []
-    if obstacle is not None and obstacle != NO_WORKSPACE:
+    if obstacle is None:
+        return said
+    from dream.cycle.documents import NO_WORKSPACE  # noqa: PLC0415 - most hosts have no workspace
+
+    if obstacle != NO_WORKSPACE:
         said.append(f"The passes that need the workspace wait: {obstacle}.")
     return said
 

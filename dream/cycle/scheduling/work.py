@@ -1,5 +1,6 @@
 """What the passes of a scope have to do: asked when a dream is about to start, and by nobody before."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,6 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
 from dream.cycle.contexts import Contexts
-from dream.cycle.documents import Documents
 from dream.cycle.run_forecast import model_context
 from dream.cycle.scheduling.awaiting import awaits_review, is_full
 from dream.cycle.share_cap import ShareCap
@@ -43,7 +43,7 @@ class Backlog:
     @property
     def reads_documents(self) -> bool:
         """Whether what stands in the files of a workspace can be work."""
-        return any(self._runs(place) and Capability.WORKSPACE in place.dream_pass.requires for place in self.order)
+        return any(self._runs(place) and Capability.WORKSPACE in place.requires for place in self.order)
 
     async def of(self, scope: Scope) -> "Found":
         """Return what each enabled pass that can run has to do, now or at a date.
@@ -51,16 +51,21 @@ class Backlog:
         What people wrote in the files of the workspace is read first: it may be work.
         """
         now = self.parts.clock.now()
-        able = [place.dream_pass for place in self.order if self._runs(place)]
-        obstacle = await Documents(self.parts, scope).prepare() if self.reads_documents else None
+        # On a thread, because the first look imports them.
+        able = await asyncio.to_thread(lambda: [place.dream_pass for place in self.order if self._runs(place)])
+        obstacle = await self._read_documents(scope) if self.reads_documents else None
         if obstacle is not None:
             able = [one for one in able if Capability.WORKSPACE not in one.requires]
         found = [await self._of_pass(scope, one, now) for one in able]
         return Found(tuple(one for one in found if one.at is not None), obstacle)
 
+    async def _read_documents(self, scope: Scope) -> str | None:
+        from dream.cycle.documents import Documents  # noqa: PLC0415 - most hosts have no workspace
+
+        return await Documents(self.parts, scope).prepare()
+
     def _runs(self, place: Place) -> bool:
-        one = place.dream_pass
-        return self.options.is_on(one.name) and one.requires <= self.parts.capabilities
+        return self.options.is_on(place.name) and place.requires <= self.parts.capabilities
 
     async def _of_pass(self, scope: Scope, one: DreamPass | ModelPass, now: datetime) -> PassWork:
         asks = isinstance(one, ModelPass)

@@ -103,6 +103,30 @@ def test_a_command_on_a_memory_loads_no_model_client_and_no_colours(dreamt: Comm
     assert done.stderr == "\n"
 
 
+@pytest.mark.parametrize(
+    ("command", "absent"),
+    [
+        (("status",), ("numpy",)),
+        (("memories",), ("numpy", "dream.passes.retention", "dream.passes.near_duplicates")),
+        (("recall", "x"), ("dream.passes.retention", "dream.passes.near_duplicates")),
+    ],
+    ids=["status", "memories", "recall"],
+)
+def test_a_command_that_only_looks_imports_no_guard_and_no_pass_that_has_nothing_to_do(
+    filled: CommandLine, command: tuple[str, ...], absent: tuple[str, ...]
+):
+    never = ("dream.guards", "dream.cycle.steps", "dream.cycle.passing", "dream.cycle.documents", "croniter", "dulwich")
+    asking = ("fact_mining", "memory_consolidation", "episodes", "preferences", "conversation", "promotion", "rem")
+    unwanted = (*never, *absent, *(f"dream.passes.{name}" for name in asking))
+    ask = (
+        "import sys; from dream.interfaces.cli import main; main(sys.argv[1:]);"
+        f"print(*[name for name in {unwanted!r} if name in sys.modules], file=sys.stderr)"
+    )
+    told = [sys.executable, "-c", ask, "--data", str(filled.data), *command]
+    done = subprocess.run(told, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
+    assert done.stderr == "\n"
+
+
 def _on_a_terminal(arguments: list[str]) -> tuple[int, bytes]:
     """Run the command with stdout and stderr on a terminal; return its code and all it printed."""
     ours, theirs = os.openpty()

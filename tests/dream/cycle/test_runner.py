@@ -1,5 +1,8 @@
+import subprocess
+import sys
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -11,7 +14,7 @@ from agentcore.errors import InvalidContentError, StorageUnavailableError
 from dream.domain import Outcome, PassOutcome, Proposal, RunKind, RunReport, Work
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
-from dream.passes import ORDER, DreamContext
+from dream.passes import ORDER, DreamContext, Place
 
 TEA = "Ana drinks green tea from Kyoto every morning before work"
 
@@ -258,3 +261,39 @@ async def test_a_pause_and_a_lease_belong_to_one_scope(world: World):
         "deferred",
         "unchanged",
     ]
+
+
+@pytest.mark.parametrize("place", ORDER, ids=lambda place: place.name)
+def test_the_table_of_passes_says_the_name_and_the_needs_that_each_pass_says(place: Place):
+    assert (place.name, place.requires) == (place.dream_pass.name, place.dream_pass.requires)
+
+
+_FIRST_DREAM = """
+import asyncio, sys, threading
+from agentcore import AgentHostBuilder
+from agentcore.testing import ScriptedChatClient
+
+class Noting:
+    on_the_loop = []
+    def find_spec(self, name, path, target=None):
+        if name.startswith(("dream.guards", "dream.passes", "numpy")) and threading.current_thread() is asyncing:
+            self.on_the_loop.append(name)
+
+async def main():
+    builder = AgentHostBuilder(None).with_memory().with_conversation_log().with_skills().with_feedback().with_wisps()
+    async with builder.with_llm(ScriptedChatClient(["{}"] * 50)).with_dreaming(in_background=False).build() as host:
+        await host.memory.remember("Ana keeps bees in Sintra")
+        sys.meta_path.insert(0, Noting())
+        await asyncio.wait_for(getattr(host.dreams, sys.argv[1])(), 60)
+
+asyncing = threading.current_thread()
+asyncio.run(main())
+print(*Noting.on_the_loop)
+"""
+
+
+@pytest.mark.parametrize("asked", ["run", "plan", "status", "forecast", "promotion"])
+def test_the_first_dream_of_a_process_imports_nothing_on_the_event_loop(asked: str):
+    command = [sys.executable, "-c", _FIRST_DREAM, asked]
+    done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

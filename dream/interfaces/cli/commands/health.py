@@ -1,6 +1,5 @@
 """status, doctor."""
 
-from dream.interfaces.cli.examination import examine, is_healthy
 from dream.interfaces.cli.faults import Exit
 from dream.interfaces.cli.render.standing import finding_lines, status_lines
 from dream.interfaces.cli.render.text import encodable
@@ -28,6 +27,8 @@ async def doctor(*, session: CliSession) -> Exit:
     Args:
         session: Whose memory.
     """
+    from dream.interfaces.cli.examination import examine, is_healthy  # noqa: PLC0415 - `status` looks at none of it
+
     findings = [finding async for finding in examine(session)]
     healthy = is_healthy(findings)
     session.screen.show(

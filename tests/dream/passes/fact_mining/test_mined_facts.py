@@ -410,3 +410,17 @@ async def test_a_yes_to_a_question_does_not_confirm_what_stands_beside_the_quest
         a_fact("Ana is allergic to nuts.", "t1", "t2", quote="Yes, please"),
     )
     assert codes(report) == ["not_evidence", "not_evidence"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply", "accepted"),
+    [
+        ("Do you play the big drum?", "Ha, who has the room!", False),
+        ("Do you play the big drum?", "Every evening, yes.", True),
+        ("Which drum do you play?", "The big one.", True),
+    ],
+)
+async def test_a_question_that_nobody_answered_confirms_nothing(world: World, asked: str, reply: str, accepted: bool):
+    await talk(world, f"assistant: {asked}", reply)
+    await mine(world, a_fact("Ana plays the big drum.", "t2", quote=reply))
+    assert [entry.content for entry in await world.active()] == (["Ana plays the big drum."] if accepted else [])
