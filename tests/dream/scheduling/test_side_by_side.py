@@ -281,6 +281,7 @@ async def test_a_window_that_comes_while_no_place_is_free_is_not_missed(stage: S
         await replace(stage.world, scope=ben).memory.remember("Ben bakes rye")
         for _ in range(3 * 6):  # two hours past the window
             stage.clock.advance(10 * MINUTE)
+            watched.service.wake()
             await until(lambda: watched.service.looks[-1] == stage.clock.now())
         holding.let.set()
         await until(lambda: len(stage.reports) == 2)
