@@ -41,10 +41,11 @@ ARABIC_AFFIX = late(r"(?:[وف])?(?:ال|س(?=[يتنأ]))?[يتنأ]?(?=\p{L}{3
 UNREAL = late(
     r"\bused to\b|\b(?:was|were) (?:going|about|supposed|meant) to\b|\bwould have\b|\b(?:planned|meant|wanted"
     r"|hoped|intended) to\b"
-    r"|\bwollte eigentlich\b|\b(?:allais|voulais|iba a|quería|ia|queria|volevo|wilde)\b",
+    r"|\bwollte eigentlich\b|\b(?:allais|voulais|iba a|quería|ia|queria|volevo|wilde)\b"
+    r"|^\s*(?:before|bevor|ehe|avant (?:que|de)|antes (?:de|que)|prima (?:di|che)|voordat)\b",
     regex.IGNORECASE,
 )
-"""Words before something that was meant and may not have come."""
+"""Words before something that was meant and may not have come, or had not come yet."""
 OTHER_MARKS = late(
     r"[ąćęłńśźżěščřžůďťňőűğışåøășț]"
     r"|\b(?:mutta|myös|jest|czy|się|och|inte|jag|ikke|jeg|bir|nem|egy|hogy|tidak|saya|yang|sunt|ei|että|minä)\b",

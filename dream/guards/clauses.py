@@ -187,7 +187,9 @@ class Reader:
             short = not clause.signs or (len(clause.signs) <= _SHORTLY and self._points_back(clause.text))
             bare = done == 0 and clause.negated and short and not next_link.strip().isalpha()
             if bare and last is not None and not asks:
-                clause = replace(clause, over=dict.fromkeys(last.signs, -1), whole=not clause.signs)
+                # "You do not send it. Never!" says it once more.
+                over = last.signs if last.negated else dict.fromkeys(last.signs, -1)
+                clause = replace(clause, over=over, whole=not clause.signs)
             done = following
             if asks and not clause.negated:
                 # A question affirms nothing.
@@ -279,6 +281,9 @@ class Reader:
                     now, without = -now, len(signs)
                 elif not negated:
                     signs, now, behind = self._before(written, signs, now), -now, len(signs)
+                elif without is None and written.casefold() in WITHOUT:
+                    # "Nothing without asking me": it is to be asked.
+                    now = 1
                 elif without is not None:
                     # "Without glasses I see nothing."
                     signs = {word: sign if place < without else 0 for place, (word, sign) in enumerate(signs.items())}
