@@ -14,11 +14,15 @@
         ├── StorageUnavailableError     locked, full, read-only
         ├── StorageCorruptError
         ├── StorageTooNewError
+        ├── StorageTooOldError
         ├── StaleVersionError
         └── LeaseLostError
 
 Each error takes values and builds its own sentence, which tells the person what to do next.
 """
+
+# Nothing was released before the migrations up to schema 0009 became one: a commit is the only name of that version.
+_LAST_WITH_OLD_MIGRATIONS = "e0de29d6ee6b (2026-11-22)"
 
 
 class AgentcoreError(Exception):
@@ -117,6 +121,16 @@ class StorageTooNewError(StorageError):
     def __init__(self, *, path: str, found: str) -> None:
         super().__init__(
             f"The database {path} has schema {found}, which this version does not know: upgrade agentcore-dream.",
+        )
+
+
+class StorageTooOldError(StorageError):
+    """The schema comes from before the first release, and its migrations are gone."""
+
+    def __init__(self, *, path: str, found: str) -> None:
+        super().__init__(
+            f"The database {path} has schema {found}, from before the first release: "
+            f"open it once with agentcore-dream 0.1.0 at commit {_LAST_WITH_OLD_MIGRATIONS}, then with this version.",
         )
 
 

@@ -183,9 +183,9 @@ class AgentHostBuilder:
         return self
 
     def with_storage(self, storage: "Storage") -> Self:
-        """Keep all records in a storage of the host's own, which the host opens and closes.
+        """Keep all records in this storage, such as one with more patience; the host opens and closes it.
 
-        It decides how importance fades, and must pass `agentcore.testing.contracts`.
+        It decides how importance fades. Dreams want a `SqlStorage`.
         """
         self._refuse_if_built()
         self._storage = storage

@@ -7,7 +7,8 @@ from typing import Any
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind
-from agentcore.stores.protocols import SignalStore, UnitOfWork
+from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.sql.signals import SqlSignalStore
 from dream.domain.proposal import History, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal
 from dream.domain.reasons import Refused
 from dream.guards import PURGER, is_purgeable
@@ -94,7 +95,7 @@ class Purging:
         return True
 
 
-def _signals(unit: UnitOfWork) -> dict[RecordKind, SignalStore[Any]]:
+def _signals(unit: UnitOfWork) -> dict[RecordKind, SqlSignalStore[Any]]:
     return {
         RecordKind.SKILL_USE: unit.skill_uses,
         RecordKind.FEEDBACK: unit.feedback,

@@ -16,7 +16,8 @@ from sqlalchemy import insert, select
 from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.domain import to_micros
 from agentcore.stores import UnitOfWork
-from agentcore.stores.sql import SqlUnit, entries, recall_hits
+from agentcore.stores.sql import SqlUnit
+from agentcore.stores.sql.schema import entries, recall_hits
 from tests.bench.figures import Figure, middle
 from tests.bench.processes import answer, fresh
 from tests.bench.stores import Stores

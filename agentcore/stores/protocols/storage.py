@@ -4,33 +4,31 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from agentcore.domain.decay import Decay
 from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
-from agentcore.stores.protocols.activity import ActivityReader, ActivityStore
-from agentcore.stores.protocols.busy import BusyReader, BusyStore
-from agentcore.stores.protocols.conversation import TurnReader, TurnStore
-from agentcore.stores.protocols.documents import DocumentReader, DocumentStore
-from agentcore.stores.protocols.entries import EntryReader, EntryStore
-from agentcore.stores.protocols.leases import LeaseReader, LeaseStore
-from agentcore.stores.protocols.ledgers import (
-    Forgotten,
-    ForgottenReader,
-    ImportLedger,
-    SettingsReader,
-    SettingsStore,
-    WithheldReader,
-    WithheldStore,
-)
-from agentcore.stores.protocols.recalls import RecallHitReader, RecallHitStore
-from agentcore.stores.protocols.signals import SignalReader, SignalStore
-from agentcore.stores.protocols.skills import SkillReader, SkillStore
-from agentcore.stores.protocols.switches import SwitchReader, SwitchStore
-from agentcore.stores.protocols.vectors import VectorReader, VectorStore
+from agentcore.stores.protocols.ledgers import Forgotten
+
+if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy costs a third of a second
+    from agentcore.stores.sql.activity import SqlActivityReader, SqlActivityStore
+    from agentcore.stores.sql.busy import SqlBusyReader, SqlBusyStore
+    from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
+    from agentcore.stores.sql.entry_reader import SqlEntryReader
+    from agentcore.stores.sql.entry_store import SqlEntryStore
+    from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger
+    from agentcore.stores.sql.leases import SqlLeaseReader, SqlLeaseStore
+    from agentcore.stores.sql.recall_hits import SqlRecallHitReader, SqlRecallHitStore
+    from agentcore.stores.sql.settings_store import SqlSettingsReader, SqlSettingsStore
+    from agentcore.stores.sql.signals import SqlSignalReader, SqlSignalStore
+    from agentcore.stores.sql.skills import SqlSkillReader, SqlSkillStore
+    from agentcore.stores.sql.switches import SqlSwitchReader, SqlSwitchStore
+    from agentcore.stores.sql.turns import SqlTurnReader, SqlTurnStore
+    from agentcore.stores.sql.vectors import SqlVectorReader, SqlVectorStore
+    from agentcore.stores.sql.withheld import SqlWithheldReader, SqlWithheldStore
 
 T = TypeVar("T")
 
@@ -68,87 +66,87 @@ class ReadView(Protocol):
         ...
 
     @property
-    def entries(self) -> EntryReader:
+    def entries(self) -> "SqlEntryReader":
         """Entries."""
         ...
 
     @property
-    def turns(self) -> TurnReader:
+    def turns(self) -> "SqlTurnReader":
         """The conversation log."""
         ...
 
     @property
-    def skills(self) -> SkillReader:
+    def skills(self) -> "SqlSkillReader":
         """Skills."""
         ...
 
     @property
-    def skill_uses(self) -> SignalReader[SkillUse]:
+    def skill_uses(self) -> "SqlSignalReader[SkillUse]":
         """Invocations of skills."""
         ...
 
     @property
-    def feedback(self) -> SignalReader[Feedback]:
+    def feedback(self) -> "SqlSignalReader[Feedback]":
         """Feedback."""
         ...
 
     @property
-    def wisp_runs(self) -> SignalReader[WispRun]:
+    def wisp_runs(self) -> "SqlSignalReader[WispRun]":
         """Wisp runs."""
         ...
 
     @property
-    def tool_calls(self) -> SignalReader[ToolCall]:
+    def tool_calls(self) -> "SqlSignalReader[ToolCall]":
         """Calls of tools."""
         ...
 
     @property
-    def documents(self) -> DocumentReader:
+    def documents(self) -> "SqlDocumentReader":
         """Documents of the workspace."""
         ...
 
     @property
-    def recall_hits(self) -> RecallHitReader:
+    def recall_hits(self) -> "SqlRecallHitReader":
         """What needs recalled."""
         ...
 
     @property
-    def vectors(self) -> VectorReader:
+    def vectors(self) -> "SqlVectorReader":
         """What embedding models made of the texts of entries."""
         ...
 
     @property
-    def settings(self) -> SettingsReader:
+    def settings(self) -> "SqlSettingsReader":
         """Settings."""
         ...
 
     @property
-    def leases(self) -> LeaseReader:
+    def leases(self) -> "SqlLeaseReader":
         """Who holds leases."""
         ...
 
     @property
-    def busy(self) -> BusyReader:
+    def busy(self) -> "SqlBusyReader":
         """Who serves people, in whatever scope."""
         ...
 
     @property
-    def activity(self) -> ActivityReader:
+    def activity(self) -> "SqlActivityReader":
         """When the scope's peer was active."""
         ...
 
     @property
-    def switches(self) -> SwitchReader:
+    def switches(self) -> "SqlSwitchReader":
         """What is switched off."""
         ...
 
     @property
-    def forgotten(self) -> ForgottenReader:
+    def forgotten(self) -> "SqlForgottenReader":
         """Texts a person asked to forget."""
         ...
 
     @property
-    def withheld(self) -> WithheldReader:
+    def withheld(self) -> "SqlWithheldReader":
         """What is told to nobody since."""
         ...
 
@@ -169,87 +167,87 @@ class UnitOfWork(ReadView, Protocol):
     """One write transaction on one scope: everything in it commits together or not at all."""
 
     @property
-    def entries(self) -> EntryStore:
+    def entries(self) -> "SqlEntryStore":
         """Entries."""
         ...
 
     @property
-    def turns(self) -> TurnStore:
+    def turns(self) -> "SqlTurnStore":
         """The conversation log."""
         ...
 
     @property
-    def skills(self) -> SkillStore:
+    def skills(self) -> "SqlSkillStore":
         """Skills."""
         ...
 
     @property
-    def skill_uses(self) -> SignalStore[SkillUse]:
+    def skill_uses(self) -> "SqlSignalStore[SkillUse]":
         """Invocations of skills."""
         ...
 
     @property
-    def feedback(self) -> SignalStore[Feedback]:
+    def feedback(self) -> "SqlSignalStore[Feedback]":
         """Feedback."""
         ...
 
     @property
-    def wisp_runs(self) -> SignalStore[WispRun]:
+    def wisp_runs(self) -> "SqlSignalStore[WispRun]":
         """Wisp runs."""
         ...
 
     @property
-    def tool_calls(self) -> SignalStore[ToolCall]:
+    def tool_calls(self) -> "SqlSignalStore[ToolCall]":
         """Calls of tools."""
         ...
 
     @property
-    def documents(self) -> DocumentStore:
+    def documents(self) -> "SqlDocumentStore":
         """Documents of the workspace."""
         ...
 
     @property
-    def recall_hits(self) -> RecallHitStore:
+    def recall_hits(self) -> "SqlRecallHitStore":
         """What needs recalled."""
         ...
 
     @property
-    def vectors(self) -> VectorStore:
+    def vectors(self) -> "SqlVectorStore":
         """What embedding models made of the texts of entries."""
         ...
 
     @property
-    def settings(self) -> SettingsStore:
+    def settings(self) -> "SqlSettingsStore":
         """Settings."""
         ...
 
     @property
-    def leases(self) -> LeaseStore:
+    def leases(self) -> "SqlLeaseStore":
         """Leases."""
         ...
 
     @property
-    def busy(self) -> BusyStore:
+    def busy(self) -> "SqlBusyStore":
         """Who serves people, in whatever scope."""
         ...
 
     @property
-    def activity(self) -> ActivityStore:
+    def activity(self) -> "SqlActivityStore":
         """When peers were active."""
         ...
 
     @property
-    def switches(self) -> SwitchStore:
+    def switches(self) -> "SqlSwitchStore":
         """What is switched off."""
         ...
 
     @property
-    def imports(self) -> ImportLedger:
+    def imports(self) -> "SqlImportLedger":
         """Items imported before."""
         ...
 
     @property
-    def withheld(self) -> WithheldStore:
+    def withheld(self) -> "SqlWithheldStore":
         """What is told to nobody since a person asked to forget what it says."""
         ...
 

@@ -36,10 +36,6 @@ from .schema.records import (
     change_feed as change_feed,
     entries as entries,
     entry_sources as entry_sources,
-    leases as leases,
-    recall_hits as recall_hits,
-    skills as skills,
-    turns as turns,
 )
 from .scrubbing import (
     REASON as REASON,

@@ -29,8 +29,8 @@ _TOUCH = (
 )
 
 
-class SqlActivityStore:
-    """Activity as one scope sees it, in one transaction; lives as long as it."""
+class SqlActivityReader:
+    """See when the scope's peer was active."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -48,6 +48,14 @@ class SqlActivityStore:
         statement = select(scopes.c.explicit_entries).where(scopes.c.pk == self._transaction.scope_id)
         return self._connection.execute(statement).scalar() or 0
 
+
+class SqlActivityStore(SqlActivityReader):
+    """Record activity that comes without a record.
+
+    A transaction of a host or an import records its own: whoever adds turns, entries or signals, or says an entry
+    again, is active at its instant. What dreams write is no activity, nor what belongs to sessions that are off.
+    """
+
     def touch(self, moments: Mapping[Peer, datetime]) -> None:
         """Note that peers, of whatever scope, were active; an earlier moment than the known one changes nothing."""
         known = self._known(moments)
@@ -59,7 +67,7 @@ class SqlActivityStore:
             self._connection.execute(insert(peers), new)
 
     def notify(self) -> None:
-        """Have whoever plans dreams look again at those of the scope's peer."""
+        """Have whoever plans dreams look again at those of the scope's peer; it is no activity."""
         mark_changed(self._transaction)
 
     def _known(self, named: Collection[Peer]) -> set[Peer]:

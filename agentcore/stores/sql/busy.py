@@ -43,15 +43,23 @@ _MINE = and_(
 )
 
 
-class SqlBusyStore:
-    """Who serves people, seen in one transaction; lives as long as it."""
+class SqlBusyReader:
+    """See who serves people, of whatever scope unless told otherwise."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._connection = transaction.connection
 
     def holders(self, *, besides: str | None = None, reach: BusyReach = BusyReach.ALL) -> list[BusyHolder]:
-        """Return who serves a person now that holds back the dreams of the view's scope, the longest first."""
+        """Return who serves a person now that holds back the dreams of the view's scope, the longest first.
+
+        What expired does not count, nor does who ran on this machine and whose process (host, pid and start time) is
+        gone.
+
+        Args:
+            besides: The holder that asks, which is left out.
+            reach: Whose turns count; those of nobody knows which scope always do.
+        """
         scope = self._transaction.scope
         given = {"now": to_micros(self._transaction.now), "besides": besides or ""}
         if reach is not BusyReach.ALL:
@@ -71,8 +79,18 @@ class SqlBusyStore:
             if not is_gone(row.host, row.pid, row.process_started)
         ]
 
+
+class SqlBusyStore(SqlBusyReader):
+    """Announce who serves people; nothing of a scope changes by it, so neither revision nor change feed moves."""
+
     def announce(self, holder: str, *, duration: timedelta, scopes: Collection[Scope | None] = (None,)) -> None:
-        """Count as serving people of *scopes* for *duration* from now; rows that expired are swept away."""
+        """Count as serving people for *duration* from now; the beginning stays when it is announced again.
+
+        Args:
+            holder: Who serves them.
+            duration: For how long.
+            scopes: Whose people; None is nobody knows whose.
+        """
         now = self._transaction.now
         self._connection.execute(delete(busy_holders).where(_HOLDERS.expires_at <= to_micros(now)))
         mine = {

@@ -13,8 +13,8 @@ from agentcore.stores.sql.transaction import Transaction
 DOCUMENTS = RecordRows(StoredDocument, documents)
 
 
-class SqlDocumentStore:
-    """Documents of one scope, in one transaction; lives as long as it."""
+class SqlDocumentReader:
+    """Read documents."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -29,6 +29,16 @@ class SqlDocumentStore:
     def all(self) -> list[StoredDocument]:
         """Return every document, by name."""
         return self._found(self._all())
+
+    def _all(self) -> Select[Any]:
+        return select(*DOCUMENTS.columns).where(self._mine).order_by(documents.c.id)
+
+    def _found(self, statement: Select[Any]) -> list[StoredDocument]:
+        return [DOCUMENTS.read(self._transaction, row) for row in self._connection.execute(statement)]
+
+
+class SqlDocumentStore(SqlDocumentReader):
+    """Write documents."""
 
     def add(self, document: StoredDocument) -> None:
         """Insert a document; StaleVersionError if there is one of its name."""
@@ -50,9 +60,3 @@ class SqlDocumentStore:
         if gone:
             self._transaction.change()
         return bool(gone)
-
-    def _all(self) -> Select[Any]:
-        return select(*DOCUMENTS.columns).where(self._mine).order_by(documents.c.id)
-
-    def _found(self, statement: Select[Any]) -> list[StoredDocument]:
-        return [DOCUMENTS.read(self._transaction, row) for row in self._connection.execute(statement)]

@@ -143,14 +143,23 @@ class SqlEntryReader:
         return sorted(found, key=lambda entry: (entry.created_at, entry.recorded_at))
 
     def repeated(self, *, after: int, upto: int, also: Collection[str], limit: int) -> list[Repeated]:
-        """Return active entries in that window of positions, or with an id in *also*, whose text is not alone."""
+        """Return active entries whose text is not alone, in the order of arrival.
+
+        Looked at are those past the position *after* up to *upto*, of which at most *limit* are returned, and those
+        before it with an id in *also*.
+        """
         rows: list[Any] = list(self._transaction.execute(_REPEATED, after=after, upto=upto, at_most=limit))
         for chunk in chunks(sorted(also)):
             rows += self._transaction.execute(_REPEATED_AGAIN, after=after, among=chunk)
         return sorted(Repeated(*row) for row in rows)
 
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[Material]:
-        """Return active material past the position *after*, and active entries of *also* before it, in order."""
+        """Return active material past the position *after*, and active entries of *also* before it, in order.
+
+        Material is what hosts and imports write: an entry when it is added, and whenever they change its text, category
+        or subject time or make it active again. What a dream or an undo writes never is, except what it took down from
+        turns alone (`MemoryEntry.was_said`): that is new to whoever judges entries.
+        """
         rows: list[Any] = list(self._transaction.execute(_MATERIAL, after=after, at_most=limit))
         for chunk in chunks(sorted(also)):
             rows += self._transaction.execute(_MATERIAL_AGAIN, after=after, among=chunk)
@@ -167,7 +176,7 @@ class SqlEntryReader:
         return total
 
     def last_position(self) -> int:
-        """Return the position of the newest material, 0 if there is none."""
+        """Return the position of the newest material in whatever state, 0 if there is none."""
         return self._transaction.execute(_LAST_POSITION).scalar() or 0
 
     def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[IndexRow]:
@@ -198,7 +207,11 @@ class SqlEntryReader:
         )
 
     def purgeable(self, *, archived_before: datetime, floor: float, reinforced: int, limit: int) -> list[MemoryEntry]:
-        """Return entries retired before that instant that no protection keeps, longest retired first."""
+        """Return entries retired before that instant that no protection keeps, longest retired first.
+
+        Protected are a base of at least *floor*, *reinforced* observations or more, a pin, and being the source of an
+        active entry.
+        """
         due = entries.c.status_at < to_micros(archived_before)
         statement = select(*RECORD_COLUMNS).where(self._mine, _unprotected(floor, reinforced), due)
         statement = statement.order_by(entries.c.status_at, entries.c.id).limit(limit)
@@ -211,7 +224,7 @@ class SqlEntryReader:
         return None if earliest is None else from_micros(earliest)
 
     def derived_from(self, kind: str, *source_ids: str) -> list[MemoryEntry]:
-        """Return entries that name one of these records as a source, in whatever state, each once."""
+        """Return entries that name one of these records as a source, in whatever state, each once, by id."""
         found: dict[str, MemoryEntry] = {}
         for chunk in chunks(source_ids):
             # Not a join: for the sake of the order the planner would walk all entries of the scope.

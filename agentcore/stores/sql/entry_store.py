@@ -31,7 +31,11 @@ class SqlEntryStore(SqlEntryReader):
     """Entries of one scope, written in one transaction; lives as long as it."""
 
     def add(self, new: Sequence[MemoryEntry]) -> None:
-        """Insert new entries; version 1."""
+        """Insert new entries; version 1.
+
+        StaleVersionError if an id is taken, InvalidContentError if an entry belongs to another scope; then none of
+        them is inserted.
+        """
         if not new:
             return
         for entry in new:
@@ -54,7 +58,10 @@ class SqlEntryStore(SqlEntryReader):
         self._link_sources([entry for entry in new if entry.sources])
 
     def replace(self, pairs: Sequence[tuple[MemoryEntry, MemoryEntry]]) -> None:
-        """Write each *after* over its *before*; StaleVersionError if a stored version is another than *before*'s."""
+        """Write each *after* over its *before*; StaleVersionError if a stored version is another than *before*'s.
+
+        A record may come twice when its second *before* is its first *after*.
+        """
         if not pairs:
             return
         present = self._locked_versions([before.id for before, _ in pairs])

@@ -26,14 +26,33 @@ _RELEASE = (
 )
 
 
-class SqlLeaseStore:
-    """Leases of one scope, in one transaction; lives as long as it."""
+class SqlLeaseReader:
+    """See who holds leases."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
 
+    def holder(self, name: str) -> Lease | None:
+        """Return the unexpired lease of a living holder, or None."""
+        row = self._row(name)
+        return _to_lease(row) if row is not None and self._is_alive(row) else None
+
+    def _row(self, name: str) -> Row[Any] | None:
+        return self._transaction.execute(_FIND, of_name=name).one_or_none()
+
+    def _is_alive(self, row: Row[Any]) -> bool:
+        expired = row.expires_at <= to_micros(self._transaction.now)
+        return not expired and not is_gone(row.host, row.pid, row.process_started)
+
+
+class SqlLeaseStore(SqlLeaseReader):
+    """Hold, renew and give back leases."""
+
     def acquire(self, name: str, *, holder: str, duration: timedelta) -> Lease | None:
-        """Take the lease, or return None while a living holder has it."""
+        """Take the lease, or return None while a living holder has it.
+
+        A holder on this machine whose process is gone (host, pid and start time) loses it at once.
+        """
         row = self._row(name)
         if row is not None and self._is_alive(row):
             return None
@@ -55,11 +74,6 @@ class SqlLeaseStore:
         self._transaction.execute(_TAKE_AWAY, of_name=name)
         self._transaction.connection.execute(_GIVE, written)
         return lease
-
-    def holder(self, name: str) -> Lease | None:
-        """Return the unexpired lease of a living holder, or None."""
-        row = self._row(name)
-        return _to_lease(row) if row is not None and self._is_alive(row) else None
 
     def renew(self, lease: Lease, *, duration: timedelta) -> Lease:
         """Extend it; LeaseLostError if it changed hands or was given back."""
@@ -84,13 +98,6 @@ class SqlLeaseStore:
     def revoke(self, name: str) -> None:
         """Free the lease whoever holds it, as on a copy, where its holder does not work."""
         self._transaction.execute(_PROLONG, of_name=name, until=0)
-
-    def _row(self, name: str) -> Row[Any] | None:
-        return self._transaction.execute(_FIND, of_name=name).one_or_none()
-
-    def _is_alive(self, row: Row[Any]) -> bool:
-        expired = row.expires_at <= to_micros(self._transaction.now)
-        return not expired and not is_gone(row.host, row.pid, row.process_started)
 
 
 def _to_lease(row: Row[Any]) -> Lease:

@@ -7,9 +7,9 @@ from sqlalchemy import Connection, Dialect, Engine, text
 from sqlalchemy.dialects import registry
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from agentcore.errors import StorageCorruptError, StorageTooNewError
+from agentcore.errors import StorageCorruptError, StorageTooNewError, StorageTooOldError
 from agentcore.stores.sql.engine import driver_connection, driver_of, use_write_ahead_log
-from agentcore.stores.sql.schema import KNOWN_REVISIONS, REVISION, WHERE, metadata
+from agentcore.stores.sql.schema import KNOWN_REVISIONS, RETIRED_REVISIONS, REVISION, WHERE, metadata
 
 _VERSION_TABLE = "alembic_version"
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
@@ -22,9 +22,12 @@ def migrate(engine: Engine, *, path: str) -> None:
 
     Raises:
         StorageTooNewError: the schema comes from a later version.
+        StorageTooOldError: the schema is older than the oldest that can be migrated.
         StorageCorruptError: the file holds somebody else's tables.
     """
     found = _revision(engine, path)
+    if found in RETIRED_REVISIONS:
+        raise StorageTooOldError(path=path, found=found)
     if found is not None and found not in KNOWN_REVISIONS:
         raise StorageTooNewError(path=path, found=found)
     use_write_ahead_log(engine)

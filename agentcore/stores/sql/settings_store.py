@@ -11,8 +11,8 @@ _UNSET = delete(settings).where(_MINE)
 _SET = insert(settings)
 
 
-class SqlSettingsStore:
-    """Settings of one scope, in one transaction; lives as long as it."""
+class SqlSettingsReader:
+    """Read a scope's settings."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -20,6 +20,10 @@ class SqlSettingsStore:
     def get(self, name: str) -> str | None:
         """Return the value, or None."""
         return self._transaction.execute(_VALUE, of_name=name).scalar()
+
+
+class SqlSettingsStore(SqlSettingsReader):
+    """Write a scope's settings."""
 
     def put(self, name: str, value: str | None) -> None:
         """Set the value; None removes it."""

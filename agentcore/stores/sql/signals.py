@@ -22,8 +22,8 @@ WISP_RUNS = RecordRows(WispRun, wisp_runs)
 TOOL_CALLS = RecordRows(ToolCall, tool_calls)
 
 
-class SqlSignalStore(Generic[S]):
-    """One kind of signal of one scope, in one transaction; lives as long as it."""
+class SqlSignalReader(Generic[S]):
+    """Read one kind of signal."""
 
     def __init__(self, transaction: Transaction, rows: RecordRows[S]) -> None:
         self._transaction = transaction
@@ -63,8 +63,21 @@ class SqlSignalStore(Generic[S]):
         """Count those stored before that instant or beyond the newest *keep*."""
         return self._count(self._mine, self._expired(recorded_before, keep))
 
+    def _expired(self, recorded_before: datetime, keep: int) -> ColumnElement[bool]:
+        kept = select(self._columns.pk).where(self._mine)
+        kept = kept.order_by(self._columns.recorded_at.desc(), self._columns.pk.desc()).limit(keep)
+        return or_(self._columns.recorded_at < to_micros(recorded_before), self._columns.pk.not_in(kept))
+
+    def _count(self, *conditions: ColumnElement[bool]) -> int:
+        statement = select(func.count()).select_from(self._rows.table).where(*conditions)
+        return self._connection.execute(statement).scalar_one()
+
+
+class SqlSignalStore(SqlSignalReader[S]):
+    """Append one kind of signal."""
+
     def append(self, signals: Sequence[S]) -> None:
-        """Append signals."""
+        """Append signals; StaleVersionError if an id is taken, InvalidContentError if one is of another scope."""
         if signals:
             self._transaction.change()
             rows = [self._rows.write(self._transaction, signal) for signal in signals]
@@ -80,12 +93,3 @@ class SqlSignalStore(Generic[S]):
         if dropped:
             self._transaction.change()
         return dropped
-
-    def _expired(self, recorded_before: datetime, keep: int) -> ColumnElement[bool]:
-        kept = select(self._columns.pk).where(self._mine)
-        kept = kept.order_by(self._columns.recorded_at.desc(), self._columns.pk.desc()).limit(keep)
-        return or_(self._columns.recorded_at < to_micros(recorded_before), self._columns.pk.not_in(kept))
-
-    def _count(self, *conditions: ColumnElement[bool]) -> int:
-        statement = select(func.count()).select_from(self._rows.table).where(*conditions)
-        return self._connection.execute(statement).scalar_one()

@@ -31,8 +31,8 @@ _NAMES = select(skills.c.name).where(of_my_scope(skills), _ACTIVE)
 _NAMES_AMONG = _NAMES.where(skills.c.name.in_(_AMONG))
 
 
-class SqlSkillStore:
-    """Skills of one scope, in one transaction; lives as long as it."""
+class SqlSkillReader:
+    """Read skills."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -75,7 +75,11 @@ class SqlSkillStore:
         return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
 
     def resolve(self, prefix: str) -> str:
-        """Return the one id, of a skill in whatever state, that starts with *prefix*."""
+        """Return the one id, of a skill in whatever state, that starts with *prefix*.
+
+        Raises:
+            UnknownRecordError: none or several do.
+        """
         statement = select(skills.c.id).where(self._mine, starts_with(skills.c.id, prefix))
         found = self._connection.execute(statement.order_by(skills.c.id).limit(2)).scalars().all()
         if prefix in found:
@@ -124,6 +128,10 @@ class SqlSkillStore:
         named = starts_with(skills.c.name, prefix)
         statement = select(*_ROWS.columns).where(self._mine, _ACTIVE, named).order_by(skills.c.name)
         return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
+
+
+class SqlSkillStore(SqlSkillReader):
+    """Write skills."""
 
     def add(self, skill: Skill) -> None:
         """Insert a skill; StaleVersionError if its id is taken, or an active one has its name."""

@@ -32,8 +32,8 @@ _ANY: Final = (
 """Asked whenever turns or signals are to be learnt from."""
 
 
-class SqlSwitchStore:
-    """Switches that concern one scope, in one transaction; lives as long as it."""
+class SqlSwitchReader:
+    """Read the switches that concern a scope."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -58,8 +58,16 @@ class SqlSwitchStore:
             _to_switch(row) for row in self._connection.execute(select(switches).where(mine).order_by(_S.session_id))
         ]
 
+
+class SqlSwitchStore(SqlSwitchReader):
+    """Set switches; nothing of a scope's records changes by it."""
+
     def put(self, switch: Switch) -> None:
-        """Set the switch at its level; one that says nothing is removed."""
+        """Set the switch at its level; one that says nothing is removed.
+
+        A session whose learning is switched on again is learnt from as of this transaction: `learning_since` is the
+        store's to keep.
+        """
         place = self._place(switch)
         mine = and_(*(_S[name] == value for name, value in place.items()))
         row = self._connection.execute(select(switches).where(mine)).one_or_none()

@@ -49,8 +49,8 @@ _COUNT_AGAIN = _COUNT_UNREAD.where(_REOPENED)
 _CONSUMED_FIRST: tuple[ColumnElement[Any], ...] = (_UNREAD, turns.c.recorded_at, turns.c.pk)
 
 
-class SqlTurnStore:
-    """Turns of one scope, in one transaction; lives as long as it."""
+class SqlTurnReader:
+    """Read the conversation log."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -107,7 +107,12 @@ class SqlTurnStore:
         return self._read(newest)[::-1]
 
     def sessions(self, *, prefix: str, limit: int) -> list[ConversationSession]:
-        """Return the *limit* sessions that were spoken in last, the newest first, whoever spoke."""
+        """Return the *limit* sessions that were spoken in last, the newest first, whoever spoke.
+
+        Args:
+            prefix: Only those whose id begins so, letter by letter; empty for all.
+            limit: How many at most.
+        """
         last = func.max(turns.c.occurred_at)
         told = select(turns.c.session_id, func.count(), func.min(turns.c.occurred_at), last).where(self._mine)
         if prefix:
@@ -137,7 +142,10 @@ class SqlTurnStore:
         return self._read(newest)[::-1]
 
     def openings(self, *, limit: int) -> list[Turn]:
-        """Return the first turn a user said in each of the *limit* sessions begun last, in the order they were said."""
+        """Return the first turn a user said in each of the *limit* sessions begun last, in the order they were said.
+
+        Generated turns are not what a user said; consumed ones still are.
+        """
         place = func.row_number().over(partition_by=turns.c.session_id, order_by=(turns.c.occurred_at, turns.c.pk))
         said = select(turns.c.pk, turns.c.occurred_at, place.label("place"))
         ranked = said.where(self._readable, turns.c.role == _USER, turns.c.generated.is_(False)).subquery()
@@ -146,13 +154,19 @@ class SqlTurnStore:
         return self._read(self._of(_ROWS.mine).where(turns.c.pk.in_(newest)).order_by(turns.c.occurred_at, turns.c.pk))
 
     def said_since(self, since: datetime, *, limit: int) -> list[Turn]:
-        """Return the newest *limit* turns that users said at or after an instant, in the order they were said."""
+        """Return the newest *limit* turns that users said at or after an instant, in the order they were said.
+
+        Generated turns are not what a user said; consumed ones still are.
+        """
         by_users = self._of(_ROWS.mine).where(turns.c.role == _USER, turns.c.generated.is_(False))
         newest = by_users.where(turns.c.occurred_at >= to_micros(since))
         return self._read(newest.order_by(turns.c.occurred_at.desc(), turns.c.pk.desc()).limit(limit))[::-1]
 
     def silent(self, *, since: datetime, until: datetime, limit: int) -> list[str]:
-        """Return sessions whose last turn was said between two instants, the longest silent first."""
+        """Return sessions whose last turn was said between two instants, the longest silent first.
+
+        Generated turns are not said by anybody.
+        """
         last = func.max(turns.c.occurred_at)
         recent = select(turns.c.session_id).where(
             self._readable, turns.c.generated.is_(False), turns.c.occurred_at >= to_micros(since)
@@ -161,7 +175,11 @@ class SqlTurnStore:
         return list(self._connection.execute(silent.order_by(last, turns.c.session_id).limit(limit)).scalars())
 
     def material(self, *, after: int, also: Collection[str], limit: int) -> list[TurnMaterial]:
-        """Return turns past the position *after*, and turns of *also* before it, in the order of arrival."""
+        """Return turns past the position *after*, and turns of *also* before it, in the order of arrival.
+
+        Turns that every enabled reader has consumed are none, nor is what a dream or an undo wrote unless *also* names
+        it.
+        """
         rows: list[Any] = list(self._transaction.execute(self._of(_MATERIAL), after=after, at_most=limit))
         for chunk in chunks(sorted(also)):
             rows += self._transaction.execute(self._of(_MATERIAL_AGAIN), after=after, among=chunk)
@@ -201,8 +219,19 @@ class SqlTurnStore:
         oldest = self._connection.execute(select(func.min(turns.c.recorded_at)).where(self._mine)).scalar()
         return None if oldest is None else from_micros(oldest)
 
+    def _of(self, statement: S) -> S:
+        """Return a statement of constants that sees no more than may be learnt from."""
+        return statement if self._learnable is ALL_OF_THEM else statement.where(self._learnable)
+
+    def _read(self, statement: Select[Any], **given: object) -> list[Turn]:
+        return [_ROWS.read(self._transaction, row) for row in self._transaction.execute(statement, **given).all()]
+
+
+class SqlTurnStore(SqlTurnReader):
+    """Write the conversation log."""
+
     def add(self, new: Sequence[Turn]) -> None:
-        """Append turns."""
+        """Append turns; StaleVersionError if an id is taken, InvalidContentError if one belongs to another scope."""
         if not new:
             return
         revision = self._transaction.change()
@@ -246,10 +275,3 @@ class SqlTurnStore:
             }
             self._connection.execute(update(turns).where(turns.c.pk.in_(chunk)).values(values))
         return len(found)
-
-    def _of(self, statement: S) -> S:
-        """Return a statement of constants that sees no more than may be learnt from."""
-        return statement if self._learnable is ALL_OF_THEM else statement.where(self._learnable)
-
-    def _read(self, statement: Select[Any], **given: object) -> list[Turn]:
-        return [_ROWS.read(self._transaction, row) for row in self._transaction.execute(statement, **given).all()]

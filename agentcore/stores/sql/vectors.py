@@ -13,8 +13,8 @@ from agentcore.stores.sql.transaction import Transaction, chunks
 _COLUMNS: Final = table.c
 
 
-class SqlVectorStore:
-    """Vectors of one scope, in one transaction; lives as long as it."""
+class SqlVectorReader:
+    """Read vectors; no records, so neither `records` nor the change feed knows of them."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._scope_id = transaction.scope_id
@@ -34,8 +34,19 @@ class SqlVectorStore:
         """Count vectors."""
         return self._connection.execute(select(func.count()).select_from(table).where(self._mine)).scalar_one()
 
+
+class SqlVectorStore(SqlVectorReader):
+    """Write vectors; a text that no longer stands in an entry it was read from leaves no vector.
+
+    Deleting or forgetting an entry deletes the vectors of its text, and so does another text in its place. Where a
+    second entry says the same, the vector is made anew when it is needed.
+    """
+
     def put(self, model: str, vectors: Sequence[TextVector]) -> int:
-        """Keep vectors, in place of older ones of the same texts; return how many."""
+        """Keep vectors, in place of older ones of the same texts; return how many.
+
+        One whose entry is gone, or says something else by now, is left out.
+        """
         present = self._present(one.key for one in vectors)
         kept = {one.content_hash: one for one in vectors if present.get(one.key) == one.content_hash}
         for chunk in chunks(sorted(kept)):

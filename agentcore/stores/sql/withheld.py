@@ -35,8 +35,8 @@ _ANY = select(_W.kind).where(of_my_scope(withheld), _W.kind == _TURN).limit(1)
 _OF_ENTRY = of_my_scope(withheld) & (_W.entry_id == bindparam("of_entry"))
 
 
-class SqlWithheldStore:
-    """What is withheld in one scope, in one transaction; lives as long as it."""
+class SqlWithheldReader:
+    """See what is told to nobody, since a person asked to forget what it says."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -53,8 +53,12 @@ class SqlWithheldStore:
             found.update(self._transaction.execute(_AMONG, among=chunk).scalars())
         return found
 
+
+class SqlWithheldStore(SqlWithheldReader):
+    """Withhold records, and show them again."""
+
     def add(self, marks: Collection[Withheld]) -> None:
-        """Withhold records; followers of turns hear that they are gone."""
+        """Withhold records: recall loses turns (followers hear it), no pass reads them, and nothing waits for them."""
         known = set(self.all())
         new = sorted(mark for mark in set(marks) if mark not in known)
         if not new:

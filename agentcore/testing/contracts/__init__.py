@@ -1,32 +1,31 @@
-"""The contract suite: what a host's own `Storage` has to pass before it may replace the built-in one.
+"""The contract suite: what the storage has to pass on each database it runs on.
 
 `StorageContract` is a class of tests that need two fixtures: `clock`, a `ManualClock` that stands at `START`, and
-`storage`, started, empty, and living by that clock. Subclass it in a test module of your own (with pytest and
-pytest-asyncio in `auto` mode) and say how yours is opened:
+`storage`, started, empty, and living by that clock. Subclass it in a test module (with pytest and pytest-asyncio in
+`auto` mode) and say how the storage is opened:
 
     import pytest
 
+    from agentcore.stores.sql.storage import SqlStorage
     from agentcore.testing import ManualClock
     from agentcore.testing.contracts import START, StorageContract
 
-    from my_project import MyStorage
 
-
-    class TestMyStorage(StorageContract):
+    class TestSqlStorage(StorageContract):
         @pytest.fixture
         def clock(self):
             return ManualClock(START)
 
-        @pytest.fixture(params=["postgresql", "memory"])
-        async def storage(self, request, clock):
-            storage = MyStorage(request.param, clock=clock)
+        @pytest.fixture(params=["file", "memory"])
+        async def storage(self, request, clock, tmp_path):
+            path = tmp_path / "agentcore.db" if request.param == "file" else None
+            storage = SqlStorage(path, clock=clock)
             await storage.start()
             yield storage
             await storage.stop()
 
 A parameter of the fixture runs the whole suite once per database. A part such as `EntryContract` runs by itself in the
-same way, while the rest is still being written. Each test says in its name what the storage owes; a failure shows what
-it gave and what was wanted.
+same way. Each test says in its name what the storage owes; a failure shows what it gave and what was wanted.
 """
 
 from agentcore.testing.contracts.activity import ActivityContract

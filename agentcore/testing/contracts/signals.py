@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from agentcore.domain.signals import Feedback, FeedbackKind, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.errors import InvalidContentError, StaleVersionError
-from agentcore.stores.protocols import ReadView, SignalReader, SignalStore, Storage, UnitOfWork
+from agentcore.stores.protocols import ReadView, Storage, UnitOfWork
 from agentcore.testing.contracts.expectations import expect_equal, expect_error
 from agentcore.testing.contracts.samples import (
     DAY,
@@ -19,6 +19,9 @@ from agentcore.testing.contracts.samples import (
     a_tool_call,
     a_wisp_run,
 )
+
+if TYPE_CHECKING:  # the suite can be imported where no database is
+    from agentcore.stores.sql.signals import SqlSignalReader, SqlSignalStore
 
 S = TypeVar("S", SkillUse, Feedback, WispRun, ToolCall)
 
@@ -71,8 +74,8 @@ class Kind(Generic[S]):
         self,
         storage: Storage,
         make: Callable[..., S],
-        reader: Callable[[ReadView], SignalReader[S]],
-        store: Callable[[UnitOfWork], SignalStore[S]],
+        reader: Callable[[ReadView], "SqlSignalReader[S]"],
+        store: Callable[[UnitOfWork], "SqlSignalStore[S]"],
     ) -> None:
         self._storage = storage
         self._make = make

@@ -89,11 +89,11 @@ def read_standing(view: ReadView, planner: Planner, around: Surroundings, asked:
         found = found.with_news(min(found.changed_since, view.now))
     found = with_answers(found, asked.work)
     decision = planner.decide(found, view.now, around)
-    place = _place(view, planner.options, found, is_due=decision.is_due(view.now))
+    place = _place(view, planner.options, found) if decision.is_due(view.now) else ()
     return Standing(
         scope=view.scope,
         now=view.now,
-        decision=replace(decision, gates=(*decision.gates, place)),
+        decision=replace(decision, gates=(*decision.gates, *place)),
         work=found.state.work,
         requested_at=found.state.requested_at,
         failures=found.state.failures,
@@ -101,11 +101,13 @@ def read_standing(view: ReadView, planner: Planner, around: Surroundings, asked:
     )
 
 
-def _place(view: ReadView, options: DreamOptions, found: Schedule, *, is_due: bool) -> Gate:
-    """Return whether a dream that is due may begin beside those under way, as far as what is stored tells."""
+def _place(view: ReadView, options: DreamOptions, found: Schedule) -> tuple[Gate, ...]:
+    """Return the gate that keeps a dream that is due from beginning beside those under way, if there is one."""
     most = options.schedule.max_concurrent_dreams
     under_way = bookkeeping(view).fleet.most_under_way(view.now, besides=found.key)
-    return Gate(GateName.FREE_PLACE, not is_due or under_way < most, value=under_way, threshold=most)
+    if under_way < most:
+        return ()
+    return (Gate(GateName.FREE_PLACE, is_open=False, value=under_way, threshold=most),)
 
 
 def _warnings(options: DreamOptions, found: Schedule, view: ReadView) -> list[str]:

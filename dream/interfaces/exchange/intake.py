@@ -15,7 +15,8 @@ from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.text import fold_key
 from agentcore.ids import IdFactory
-from agentcore.stores.protocols import SignalReader, UnitOfWork, Withheld
+from agentcore.stores.protocols import UnitOfWork, Withheld
+from agentcore.stores.sql.signals import SqlSignalReader
 from dream.domain.change import Change
 from dream.interfaces.exchange.items import Item, Note, Parsed, Skip, SkipReason
 from dream.interfaces.exchange.report import Tally
@@ -140,7 +141,7 @@ class Intake:
 
 def _signals(
     unit: UnitOfWork, kind: RecordKind
-) -> SignalReader[SkillUse] | SignalReader[Feedback] | SignalReader[WispRun] | SignalReader[ToolCall]:
+) -> SqlSignalReader[SkillUse] | SqlSignalReader[Feedback] | SqlSignalReader[WispRun] | SqlSignalReader[ToolCall]:
     match kind:
         case RecordKind.SKILL_USE:
             return unit.skill_uses

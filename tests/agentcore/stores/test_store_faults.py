@@ -143,6 +143,21 @@ async def test_a_newer_schema_is_refused_and_left_alone(path: Path):
     await storage.stop()
 
 
+@pytest.mark.parametrize("revision", [f"000{number}" for number in range(1, 9)])
+async def test_a_schema_from_before_the_first_release_is_refused_and_left_alone(revision: str, path: Path):
+    await filled(path)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+        database.commit()
+    before = content(path)
+    assert await sentence_of_opening(path) == (
+        f"The database {path} has schema {revision}, from before the first release: "
+        "open it once with agentcore-dream 0.1.0 at commit e0de29d6ee6b (2026-11-22), then with this version."
+    )
+    assert content(path) == before
+    assert names(path.parent) == [path.name]
+
+
 async def test_a_damaged_page_is_found_when_it_is_read(path: Path):
     await filled(path, entries=2_000)
     damage(path)

@@ -13,7 +13,8 @@ from sqlalchemy import update
 
 from agentcore.errors import LeaseLostError
 from agentcore.stores import Lease
-from agentcore.stores.sql import SqlStorage, is_gone, leases, machine, process_mark
+from agentcore.stores.sql import SqlStorage, is_gone, machine, process_mark
+from agentcore.stores.sql.schema import leases
 from agentcore.testing.contracts.samples import SCOPE
 
 _HOUR = timedelta(hours=1)

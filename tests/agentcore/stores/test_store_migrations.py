@@ -19,6 +19,8 @@ from agentcore.stores.sql import KNOWN_REVISIONS, REVISION, metadata, migrate, s
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 
 _MIGRATIONS = Path(migrate.__file__).parent / "migrations"
+_FIRST = Path(__file__).parent / "data" / "schema_0009.sql"
+"""Made by the nine migrations that led to this schema, which are one now."""
 
 
 def described(engine: Engine) -> dict[str, dict[str, Any]]:
@@ -62,42 +64,36 @@ def test_every_revision_is_known_in_its_order():
     assert scripts.get_current_head() == REVISION
 
 
-async def test_an_older_database_is_brought_up_to_date_with_what_it_holds(path: Path, open_storage: Any):
+def test_the_first_migration_gives_exactly_the_schema_that_nine_migrations_gave():
+    once, now = sqlite_engine(None, writes=True), sqlite_engine(None, writes=True)
+    with once.begin() as connection:
+        for statement in _FIRST.read_text("utf-8").splitlines():
+            connection.exec_driver_sql(statement)
+    upgrade_to(now, "0009")
+    assert described(now) == described(once)
+    assert statements(now) == statements(once)
+
+
+@pytest.mark.parametrize("revision", KNOWN_REVISIONS)
+async def test_a_database_of_a_known_revision_is_brought_up_to_date_with_what_it_holds(
+    revision: str, path: Path, open_storage: Any
+):
     path.parent.mkdir()
     old = sqlite_engine(path, writes=True)
-    upgrade_to(old, "0001")
+    upgrade_to(old, revision)
     with old.begin() as connection:
-        assert not inspect(connection).has_table("busy_holders")
-        connection.exec_driver_sql("INSERT INTO scopes VALUES (1, 'acme', 'agent', 'ana', 7, 0)")
+        connection.exec_driver_sql("INSERT INTO scopes VALUES (1, 'acme', 'agent', 'ana', 7, 0, 0)")
     old.dispose()
     storage = await open_storage(path)
     assert await storage.read(Scope("acme", "agent", "ana"), lambda view: view.revision) == 7
     await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a")]))
+    new = sqlite_engine(None, writes=True)
+    migrate.migrate(new, path="new")
+    opened = sqlite_engine(path, writes=False)
+    assert described(opened) == described(new)
+    opened.dispose()
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("SELECT version_num FROM alembic_version").fetchall() == [(REVISION,)]
-        assert database.execute("SELECT count(*) FROM busy_holders").fetchall() == [(0,)]
-
-
-async def test_scopes_of_an_older_database_are_known_to_the_scheduler(path: Path, open_storage: Any):
-    path.parent.mkdir()
-    old = sqlite_engine(path, writes=True)
-    upgrade_to(old, "0002")
-    with old.begin() as connection:
-        for pk, observer, observed, revision in ((1, "agent", "ana", 2), (2, "ben", "ana", 1), (3, "agent", "eve", 0)):
-            connection.exec_driver_sql(
-                f"INSERT INTO scopes VALUES ({pk}, 'acme', '{observer}', '{observed}', {revision}, 0)"
-            )
-        feed = ((1, 1, 1_000_000, "host"), (1, 2, 9_000_000, "dream"), (2, 1, 3_000_000, "import"))
-        for row in feed:
-            connection.exec_driver_sql(f"INSERT INTO change_feed VALUES {(*row, '')}")
-    old.dispose()
-    storage = await open_storage(path)
-    last = await storage.read(Scope("acme", "agent", "ana"), lambda view: view.activity.last())
-    assert last is not None
-    assert last.timestamp() == 3
-    with closing(sqlite3.connect(path)) as database:
-        found = database.execute("SELECT workspace, observed, active_at, changed_since FROM peers").fetchall()
-    assert found == [("acme", "ana", 3_000_000, 3_000_000)]
 
 
 def upgrade_to(engine: Engine, revision: str) -> None:

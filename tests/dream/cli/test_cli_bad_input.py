@@ -116,6 +116,12 @@ def _newer(database: Path) -> None:
     connection.close()
 
 
+def _older(database: Path) -> None:
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0008'")
+    connection.close()
+
+
 def _damaged(database: Path) -> None:
     content = bytearray(database.read_bytes())
     content[100:] = bytes(len(content) - 100)
@@ -126,6 +132,7 @@ _DATABASES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no database": (lambda database: database.write_bytes(b"Dear diary, " * 1_000), "restore it from a backup"),
     "of another program": (_foreign, "another program's"),
     "of a later version": (_newer, "upgrade agentcore-dream"),
+    "from before the first release": (_older, "open it once with agentcore-dream 0.1.0 at commit"),
     "damaged": (_damaged, "restore it from a backup"),
     "a folder": (lambda database: database.mkdir(), "check that its folder exists"),
 }
@@ -135,7 +142,7 @@ _DATABASES: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.mark.parametrize("command", [("status",), ("remember", "x"), ("run",), ("export",)], ids=lambda words: words[0])
 def test_a_file_that_is_no_healthy_memory_is_left_alone(dreamt: CommandLine, case: str, command: tuple[str, ...]):
     spoil, hint = _DATABASES[case]
-    if case not in {"damaged", "of a later version"}:
+    if case not in {"damaged", "of a later version", "from before the first release"}:
         dreamt.database.unlink()
     for beside in dreamt.data.glob("agentcore.db-*"):
         beside.unlink()

@@ -16,8 +16,10 @@ from dreaming import NOW
 from watching_over import ANA, HOUR, MINUTE, Stage
 
 from agentcore import AgentHostBuilder, Host, Scope
+from agentcore.errors import StorageUnavailableError
 from agentcore.llm import ChatOptions
-from agentcore.testing import ChatServer, ServedRequest
+from agentcore.stores.sql import SqlStorage
+from agentcore.testing import ChatServer, ManualClock, ServedRequest
 from dream import DreamOptions, RunReport
 from dream.domain import Outcome, Proposal, Work
 from dream.interfaces.cli.render.gates import next_rows
@@ -84,7 +86,7 @@ class Night:
         self.reports.append(report)
         self.ended[report.scope.observed] = time.monotonic()
 
-    async def until(self, is_so: Callable[[], bool], *, seconds: float = 20) -> None:
+    async def until(self, is_so: Callable[[], bool], *, seconds: float = 40) -> None:
         async with asyncio.timeout(seconds):
             while not is_so():
                 await asyncio.sleep(0.01)
@@ -235,7 +237,7 @@ class Holding:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while not is_so():
             await asyncio.sleep(0.005)
 
@@ -277,9 +279,10 @@ async def test_a_window_that_comes_while_no_place_is_free_is_not_missed(stage: S
         watched.service.wake()
         await until(lambda: holding.begun == [ANA])
         await replace(stage.world, scope=ben).memory.remember("Ben bakes rye")
-        for _ in range(3 * 60):  # two hours past the window
-            stage.clock.advance(MINUTE)
-            await asyncio.sleep(0.005)
+        for _ in range(3 * 6):  # two hours past the window
+            stage.clock.advance(10 * MINUTE)
+            watched.service.wake()
+            await until(lambda: watched.service.looks[-1] == stage.clock.now())
         holding.let.set()
         await until(lambda: len(stage.reports) == 2)
     assert [(report.scope, report.trigger) for report in stage.reports] == [(ANA, "manual"), (ben, "daily")]
@@ -315,3 +318,41 @@ async def test_a_call_that_waits_for_a_slot_while_its_person_is_served_lets_anot
         await night.until(lambda: len(night.reports) == 3)
     assert model.asked == ["ana", "eva", "ben"]
     assert model.most_calls == 1
+
+
+class RefusingStorage(SqlStorage):
+    """A storage that refuses to write while it is told to."""
+
+    refuses = False
+    refused = 0
+
+    async def write(self, scope: Any, work: Any, **told: Any) -> Any:
+        if self.refuses:
+            self.refused += 1
+            raise StorageUnavailableError(path="here", problem="is full", remedy="make room")
+        return await super().write(scope, work, **told)
+
+
+async def test_a_database_that_refuses_to_write_ends_no_service_and_is_tried_again_a_minute_later():
+    clock = ManualClock(NOW)
+    storage = RefusingStorage(None, clock=clock)
+    builder = AgentHostBuilder(None, clock=clock).with_storage(storage).with_memory()
+    reports: list[RunReport] = []
+    scopes = [scope_of(f"p{number}") for number in range(6)]
+    async with builder.with_dreaming(DreamOptions(schedule=AT_ONCE)).build() as host:
+        host.dreams.on_report(reports.append)
+        assert host.dreams.service is not None
+        for scope in scopes:
+            await host.for_scope(scope).memory.remember("Ana likes tea")
+        storage.refuses = True
+        for _ in range(10):
+            clock.advance(MINUTE)
+            await asyncio.sleep(0.02)
+        assert host.dreams.service.failure is None
+        assert storage.refused < 10 * 20
+        storage.refuses = False
+        for _ in range(3):
+            clock.advance(MINUTE)
+            await asyncio.sleep(0.05)
+        await until(lambda: len(reports) == len(scopes))
+    assert {report.scope for report in reports} == set(scopes)

@@ -50,11 +50,15 @@ from agentcore.stores.sql.schema.workspace import documents, outbox, phase_hits,
 REVISION = "0012"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
-"""Every revision a database of this or an earlier version can have, oldest first."""
+KNOWN_REVISIONS = ("0009", "0010", "0011", "0012")
+"""Every revision that a database can have to be opened, oldest first."""
+
+RETIRED_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+"""Revisions of the time before the first release, whose migrations are gone."""
 
 __all__ = [
     "KNOWN_REVISIONS",
+    "RETIRED_REVISIONS",
     "REVISION",
     "WHERE",
     "busy_holders",

@@ -1,17 +1,28 @@
-"""Revision 0001: the tables of the dream's bookkeeping."""
+"""Revision 0009: the tables of the dream's bookkeeping and of its schedule."""
 
 import sqlalchemy as sa
 from alembic import op
 
-from agentcore.stores.sql.migrations.first_schema.shapes import columns, key, record, row_key, scope, unique
+from agentcore.stores.sql.migrations.first_schema.shapes import (
+    columns,
+    create_partial_index,
+    key,
+    record,
+    row_key,
+    scope,
+    unique,
+)
 
 
 def create_bookkeeping() -> None:
-    """Create what holds runs, steps, journal, cursors, decisions, stored answers and plans."""
+    """Create what holds runs, journal, cursors, answers, what waits, who is active and when scopes dream."""
     _create_runs()
     _create_journal()
     _create_cursors()
     _create_answers()
+    _create_waiting()
+    _create_activity()
+    _create_schedules()
 
 
 def _create_runs() -> None:
@@ -112,11 +123,97 @@ def _create_answers() -> None:
         *columns(sa.Text, "model"),
         *columns(sa.Integer, "input_tokens", "output_tokens"),
         *columns(sa.BigInteger, "answered_at"),
+        sa.Column("is_estimated", sa.Boolean, nullable=False, server_default=sa.false()),
         unique("model_calls", "scope_id", "run_id", "pass_name", "batch_key", "attempt"),
     )
+    op.create_table(
+        "model_failures",
+        *row_key("model_failures"),
+        scope("model_failures"),
+        *columns(sa.String(64), "run_id", "pass_name", "batch_key"),
+        *columns(sa.String(32), "failure"),
+        *columns(sa.Text, "model"),
+        *columns(sa.Integer, "input_tokens", "output_tokens"),
+        *columns(sa.BigInteger, "failed_at"),
+    )
+    op.create_index("ix_model_failures_run", "model_failures", ["scope_id", "run_id"])
+
+
+def _create_waiting() -> None:
     op.create_table(
         "plans",
         *record("plans"),
         *columns(sa.BigInteger, "created_at", "as_of"),
         *columns(sa.Text, "changes", "report"),
     )
+    op.create_table(
+        "deferred",
+        *row_key("deferred"),
+        scope("deferred"),
+        *columns(sa.String(64), "run_id", "pass_name"),
+        *columns(sa.Text, "changes"),
+        *columns(sa.BigInteger, "deferred_at"),
+    )
+    op.create_table(
+        "settled_clusters",
+        scope("settled_clusters"),
+        *columns(sa.String(64), "pass_name", "fingerprint"),
+        *columns(sa.Text, "record_ids"),
+        *columns(sa.Integer, "declines"),
+        *columns(sa.BigInteger, "declined_at"),
+        *columns(sa.String(64), "run_id"),
+        key("settled_clusters", "scope_id", "pass_name", "fingerprint"),
+    )
+    op.create_table(
+        "proposals",
+        *record("proposals"),
+        *columns(sa.String(64), "run_id", "pass_name"),
+        *columns(sa.String(16), "state"),
+        *columns(sa.Text, "changes", nullable=True),
+        *columns(sa.Text, "marks", "looks_again"),
+        *columns(sa.BigInteger, "proposed_at", "expires_at"),
+    )
+    op.create_index("ix_proposals_state", "proposals", ["scope_id", "state", "expires_at"])
+
+
+def _create_activity() -> None:
+    op.create_table(
+        "peers",
+        *row_key("peers"),
+        *columns(sa.String(128), "workspace", "observed"),
+        *columns(sa.BigInteger, "active_at", "changed_since", nullable=True),
+        unique("peers", "workspace", "observed"),
+    )
+    create_partial_index("ix_peers_changed", "peers", ["changed_since"], "changed_since IS NOT NULL")
+    op.create_table(
+        "switches",
+        *columns(sa.String(128), "workspace", "observer", "observed"),
+        *columns(sa.Text, "session_id"),
+        *columns(sa.Boolean, "dream", "learning", nullable=True),
+        *columns(sa.BigInteger, "learning_since", nullable=True),
+        key("switches", "workspace", "observer", "observed", "session_id"),
+    )
+    op.create_table(
+        "busy_holders",
+        *columns(sa.String(64), "holder"),
+        *columns(sa.Text, "host"),
+        *columns(sa.Integer, "pid"),
+        *columns(sa.Text, "process_started"),
+        *columns(sa.BigInteger, "since", "expires_at"),
+        key("busy_holders", "holder"),
+    )
+
+
+def _create_schedules() -> None:
+    op.create_table(
+        "schedules",
+        scope("schedules"),
+        *columns(sa.BigInteger, "registered_at"),
+        *columns(sa.BigInteger, "due_at", nullable=True),
+        *columns(sa.String(32), "reason"),
+        *columns(sa.String(64), "options_hash"),
+        *columns(sa.Text, "state"),
+        key("schedules", "scope_id"),
+    )
+    create_partial_index("ix_schedules_due", "schedules", ["due_at"], "due_at IS NOT NULL")
+    op.create_index("ix_schedules_options", "schedules", ["options_hash"])

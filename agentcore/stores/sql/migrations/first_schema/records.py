@@ -1,4 +1,4 @@
-"""Revision 0001: the tables of records."""
+"""Revision 0009: the tables of records, of the workspace and of leases."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -25,11 +25,14 @@ def create_records() -> None:
     """Create what holds what the agent knows, said and did."""
     _create_scopes()
     _create_entries()
+    _create_entry_sources()
     _create_turns()
     _create_skills()
     _create_signals()
-    _create_wisp_runs()
+    _create_runs_and_calls()
+    _create_recall()
     _create_ledgers()
+    _create_workspace()
     _create_leases()
 
 
@@ -40,14 +43,16 @@ def _create_scopes() -> None:
         *columns(sa.String(128), "workspace", "observer", "observed"),
         sa.Column("revision", sa.BigInteger, nullable=False, server_default="0"),
         sa.Column("position", sa.BigInteger, nullable=False, server_default="0"),
+        sa.Column("explicit_entries", sa.BigInteger, nullable=False, server_default="0"),
         unique("scopes", "workspace", "observer", "observed"),
     )
+    op.create_index("ix_scopes_peer", "scopes", ["workspace", "observed"])
     op.create_table(
         "change_feed",
         scope("change_feed"),
         *columns(sa.BigInteger, "revision", "recorded_at"),
         *columns(sa.String(16), "origin"),
-        *columns(sa.Text, "removed", nullable=True),
+        *columns(sa.Text, "removed", "removed_turns", "removed_skills", nullable=True),
         key("change_feed", "scope_id", "revision"),
     )
 
@@ -81,7 +86,12 @@ def _create_entries() -> None:
     op.create_index("ix_entries_position", "entries", ["scope_id", "position", "status"])
     op.create_index("ix_entries_revision", "entries", ["scope_id", "revision"])
     op.create_index("ix_entries_importance", "entries", ["scope_id", "status", "last_seen_at", "base"])
+    create_partial_index("ix_entries_category", "entries", ["scope_id", "category"], ACTIVE)
+    create_partial_index("ix_entries_pinned", "entries", ["scope_id", "last_seen_at"], "pinned IS TRUE")
     create_partial_index("ix_entries_retired", "entries", ["scope_id", "status_at"], RETIRED)
+
+
+def _create_entry_sources() -> None:
     op.create_table(
         "entry_sources",
         scope("entry_sources"),
@@ -110,6 +120,7 @@ def _create_turns() -> None:
     op.create_index("ix_turns_position", "turns", ["scope_id", "position"])
     op.create_index("ix_turns_session", "turns", ["scope_id", "session_id", "occurred_at"])
     op.create_index("ix_turns_recorded", "turns", ["scope_id", "recorded_at"])
+    op.create_index("ix_turns_revision", "turns", ["scope_id", "revision"])
 
 
 def _create_skills() -> None:
@@ -150,7 +161,7 @@ def _create_signals() -> None:
     create_signal_indexes("feedback")
 
 
-def _create_wisp_runs() -> None:
+def _create_runs_and_calls() -> None:
     op.create_table(
         "wisp_runs",
         *record("wisp_runs"),
@@ -168,6 +179,40 @@ def _create_wisp_runs() -> None:
         *columns(sa.BigInteger, "occurred_at", "recorded_at"),
     )
     create_signal_indexes("wisp_runs")
+    op.create_table(
+        "tool_calls",
+        *record("tool_calls"),
+        *columns(sa.Text, "session_id", "tool_name"),
+        *columns(sa.Boolean, "succeeded"),
+        *columns(sa.Text, "arguments", "error_message", nullable=True),
+        *columns(sa.BigInteger, "duration_ms", nullable=True),
+        *columns(sa.BigInteger, "occurred_at", "recorded_at"),
+    )
+    create_signal_indexes("tool_calls")
+
+
+def _create_recall() -> None:
+    op.create_table(
+        "recall_hits",
+        *row_key("recall_hits"),
+        scope("recall_hits"),
+        *columns(sa.String(64), "entry_id"),
+        *columns(sa.String(32), "query"),
+        *columns(sa.Float, "score"),
+        *columns(sa.Integer, "rank"),
+        *columns(sa.BigInteger, "recalled_at"),
+        *columns(sa.Text, "session_id", nullable=True),
+    )
+    op.create_index("ix_recall_hits_entry", "recall_hits", ["scope_id", "entry_id", "recalled_at", "query", "rank"])
+    op.create_index("ix_recall_hits_recalled", "recall_hits", ["scope_id", "recalled_at"])
+    op.create_table(
+        "vectors",
+        scope("vectors"),
+        *columns(sa.String(256), "model"),
+        *columns(sa.String(32), "content_hash"),
+        *columns(sa.LargeBinary, "vector"),
+        key("vectors", "scope_id", "model", "content_hash"),
+    )
 
 
 def _create_ledgers() -> None:
@@ -192,6 +237,46 @@ def _create_ledgers() -> None:
         *columns(sa.String(128), "name"),
         *columns(sa.Text, "value"),
         key("settings", "scope_id", "name"),
+    )
+
+
+def _create_workspace() -> None:
+    op.create_table(
+        "documents",
+        *record("documents"),
+        *columns(sa.Text, "content"),
+        *columns(sa.BigInteger, "updated_at"),
+        *columns(sa.Text, "own"),
+        *columns(sa.Integer, "version"),
+    )
+    op.create_table(
+        "outbox",
+        *row_key("outbox"),
+        scope("outbox"),
+        *columns(sa.String(64), "run_id", "pass_name"),
+        *columns(sa.Text, "document"),
+        *columns(sa.Text, "before", "after", nullable=True),
+        *columns(sa.BigInteger, "recorded_at"),
+    )
+    op.create_index("ix_outbox_scope", "outbox", ["scope_id", "document"])
+    op.create_table(
+        "memory_promotions",
+        scope("memory_promotions"),
+        *columns(sa.String(64), "entry_id"),
+        *columns(sa.Float, "score"),
+        *columns(sa.BigInteger, "hits"),
+        *columns(sa.String(64), "run_id"),
+        *columns(sa.BigInteger, "promoted_at"),
+        key("memory_promotions", "scope_id", "entry_id"),
+    )
+    op.create_table(
+        "phase_hits",
+        scope("phase_hits"),
+        *columns(sa.String(64), "entry_id"),
+        *columns(sa.String(16), "phase"),
+        *columns(sa.Integer, "times"),
+        *columns(sa.BigInteger, "last_at"),
+        key("phase_hits", "scope_id", "entry_id", "phase"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Revision 0001: the column shapes that recur."""
+"""The column shapes that recur in migrations."""
 
 from typing import Any
 
