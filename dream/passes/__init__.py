@@ -1,6 +1,5 @@
 """The passes, and the one table of their order."""
 
-from functools import cache
 from importlib import import_module
 
 from agentcore.domain.capability import Capability
@@ -28,6 +27,11 @@ class Place:
         """The pass."""
         return self._pass
 
+    @property
+    def is_imported(self) -> bool:
+        """Whether to ask for the pass imports nothing, so that it may be done on an event loop."""
+        return True
+
 
 class _BuiltIn(Place):
     """The place of a pass of this package, which is imported when it first has to do something.
@@ -45,17 +49,21 @@ class _BuiltIn(Place):
     def __init__(self, home: str, name: str, requires: str, why: str) -> None:
         self.name, self.requires, self.why = name, frozenset(map(Capability, requires.split())), why
         self._home = home
+        self._made: DreamPass | ModelPass | None = None
 
     @property
     def dream_pass(self) -> DreamPass | ModelPass:
         """The pass."""
-        return _imported(self._home)
+        made = self._made
+        if made is None:
+            module, _, kind = self._home.partition(":")
+            made = self._made = getattr(import_module(f"{__name__}.{module}"), kind)()
+        return made
 
-
-@cache
-def _imported(home: str) -> DreamPass | ModelPass:
-    module, _, kind = home.partition(":")
-    return getattr(import_module(f"{__name__}.{module}"), kind)()
+    @property
+    def is_imported(self) -> bool:
+        """Whether to ask for the pass imports nothing, so that it may be done on an event loop."""
+        return self._made is not None
 
 
 ORDER: tuple[Place, ...] = (

@@ -51,8 +51,10 @@ class Backlog:
         What people wrote in the files of the workspace is read first: it may be work.
         """
         now = self.parts.clock.now()
-        # On a thread, because the first look imports them.
-        able = await asyncio.to_thread(lambda: [place.dream_pass for place in self.order if self._runs(place)])
+        places = [place for place in self.order if self._runs(place)]
+        if not all(place.is_imported for place in places):
+            await asyncio.to_thread(lambda: [place.dream_pass for place in places])
+        able = [place.dream_pass for place in places]
         obstacle = await self._read_documents(scope) if self.reads_documents else None
         if obstacle is not None:
             able = [one for one in able if Capability.WORKSPACE not in one.requires]
