@@ -7,14 +7,15 @@ from datetime import datetime
 from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.stores.protocols import UnitOfWork
+from dream.domain.reads import Reads
 from dream.options import DreamOptions
 from dream.passes import Place
-from dream.stores.cursors import CursorStore
+from dream.passes.declared import reads_of
 
 
 def log_readers(order: Sequence[Place], options: DreamOptions, capabilities: Collection[Capability]) -> tuple[str, ...]:
     """Return the passes that read turns to learn from them, are enabled and have what they require."""
-    passes = [place.dream_pass for place in order if CursorStore.reads_turns(place.dream_pass.name)]
+    passes = [place.dream_pass for place in order if reads_of(place.dream_pass) is Reads.TURNS]
     return tuple(one.name for one in passes if options.is_on(one.name) and one.requires.issubset(capabilities))
 
 

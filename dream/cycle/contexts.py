@@ -16,6 +16,7 @@ from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogReading, LogStanding
 from dream.domain.phases import PhaseStanding
 from dream.domain.proposal import History
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
 from dream.guards.vocabulary import Vocabulary
@@ -37,6 +38,7 @@ class Contexts:
         pass_name: The pass.
         run_id: The run.
         as_of: The instant it judges by.
+        reads: What the pass's cursor counts.
         log_readers: Enabled passes that read the conversation log.
         log_end: Position of the newest turn when the run began.
     """
@@ -47,6 +49,7 @@ class Contexts:
     pass_name: str
     run_id: str
     as_of: datetime
+    reads: Reads = Reads.ENTRIES
     log_readers: tuple[str, ...] = ()
     log_end: int = 0
 
@@ -110,7 +113,7 @@ class Contexts:
         views = _Views(self.parts, self.scope, self.pass_name)
         known = {field.name: getattr(plain, field.name) for field in fields(plain)}
         known["declined"] = views.declined
-        if await views.reviewed_otherwise(directives_mark(directives)):
+        if self.reads is Reads.ENTRIES and await views.reviewed_otherwise(directives_mark(directives)):
             known["cursor"] = 0
         return ModelContext(
             **known,
@@ -189,9 +192,7 @@ class _Views:
 
     async def reviewed_otherwise(self, directives_mark: str) -> bool:
         def look(view: ReadView) -> bool:
-            books = bookkeeping(view)
-            before = books.ledger.fingerprint(self.pass_name)
-            return books.cursors.reads_entries(self.pass_name) and before not in {None, directives_mark}
+            return bookkeeping(view).ledger.fingerprint(self.pass_name) not in {None, directives_mark}
 
         return await self.read(look)
 

@@ -13,6 +13,7 @@ from dream.domain.journal import JournalRow, image_text
 from dream.domain.phases import Phase, PhaseHit
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Refusal
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused, Skip
 from dream.domain.report import PassOutcome, PassReport
 from dream.stores import bookkeeping
@@ -45,11 +46,13 @@ class PlanWriter:
         run_id: The run that applies the plan.
         pass_name: The pass.
         lease: The right to dream, checked in every transaction.
+        reads: What the pass's cursor counts, as on the copy; None if it has none there.
     """
 
     run_id: str
     pass_name: str
     lease: Lease
+    reads: Reads | None = None
 
     def apply(self, unit: UnitOfWork, rows: Sequence[JournalRow], applied: Applied) -> None:
         """Make planned changes, change set by change set; a set whose records moved is refused."""
@@ -97,7 +100,7 @@ class PlanWriter:
         books = bookkeeping(unit)
         before = books.cursors.position(self.pass_name)
         after = max(before or 0, position or 0) if position is not None else before
-        books.cursors.move(self.pass_name, after)
+        books.cursors.move(self.pass_name, after, self.reads)
         consumed = books.cursors.settle(self.pass_name, settled)
         reopened = books.cursors.reopen(self.pass_name, applied.stale)
         books.runs.add_step(

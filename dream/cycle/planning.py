@@ -10,6 +10,7 @@ from agentcore.stores.protocols import ReadView, UnitOfWork
 from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.runner import PAUSED_SETTING, Runner
 from dream.domain.plan import Plan
+from dream.domain.reads import Reads
 from dream.domain.report import RunReport
 from dream.options import DreamOptions
 from dream.stores import bookkeeping
@@ -75,6 +76,7 @@ def _planned(view: ReadView, plan_id: str, created_at: datetime, report: RunRepo
         report=report,
         rows=tuple(books.journal.of_run(report.run_id)),
         cursors={name: books.cursors.position(name) or 0 for name in names},
+        reads={name: books.cursors.reads(name) or Reads.ENTRIES for name in names},
         settled={
             name: tuple(record for step in steps if step.pass_name == name for record in step.reopened_consumed)
             for name in names

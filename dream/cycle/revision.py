@@ -154,7 +154,7 @@ class Reviser:
         self, scope: Scope, lease: Lease, report: RunReport, plan: Plan, planned: PassReport
     ) -> PassReport:
         rows = [row for row in plan.rows if row.pass_name == planned.name]
-        writer = PlanWriter(report.run_id, planned.name, lease)
+        writer = PlanWriter(report.run_id, planned.name, lease, plan.reads.get(planned.name))
         applied = Applied()
         for batch in newest_first(rows[::-1], self._options.step_size):
             work = partial(writer.apply, rows=batch, applied=applied)

@@ -9,6 +9,7 @@ import orjson
 
 from agentcore.domain.records import RecordKind
 from dream.domain.journal import JournalRow
+from dream.domain.reads import Reads
 from dream.domain.report import RunReport
 
 
@@ -22,6 +23,7 @@ class Plan:
         report: The report of the trial run.
         rows: The journal of the trial run.
         cursors: Where each pass would have looked up to.
+        reads: What these cursors count.
         settled: Reopened ids that each pass would have dealt with.
     """
 
@@ -30,6 +32,7 @@ class Plan:
     report: RunReport
     rows: tuple[JournalRow, ...]
     cursors: Mapping[str, int]
+    reads: Mapping[str, Reads]
     settled: Mapping[str, tuple[str, ...]]
 
     def to_json(self) -> dict[str, Any]:
@@ -45,6 +48,7 @@ class Plan:
         return {
             "rows": [_to_content(row) for row in self.rows],
             "cursors": dict(self.cursors),
+            "reads": dict(self.reads),
             "settled": dict(self.settled),
         }
 
@@ -58,6 +62,8 @@ class Plan:
             report=report,
             rows=rows,
             cursors=content["cursors"],
+            # A plan of an earlier version does not say it: its cursors keep what they count.
+            reads={name: Reads(reads) for name, reads in content.get("reads", {}).items()},
             settled={name: tuple(ids) for name, ids in content["settled"].items()},
         )
 

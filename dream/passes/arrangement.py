@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dream.directives import KNOWN, Known
+from dream.domain.reads import Reads
 from dream.errors import InvalidPassError, UnknownPassError
 from dream.options import OwnPasses, Side
 from dream.passes import ORDER, ModelPass, Place
@@ -71,6 +72,8 @@ def _checked(own_pass: Any, taken: Sequence[str]) -> Any:
         raise InvalidPassError(
             name=name, problem="`requires` must be a frozenset of capabilities, empty if it needs none"
         )
+    if not isinstance(getattr(own_pass, "reads", Reads.ENTRIES), Reads):
+        raise InvalidPassError(name=name, problem=f"`reads` must be one of {', '.join(map(repr, Reads))}")
     if methods is _ASKING and not isinstance(own_pass, ModelPass):
         raise InvalidPassError(name=name, problem="`directives` must name the directives it sends, or be empty")
     return own_pass

@@ -186,6 +186,11 @@ class DreamPass(Protocol):
 
     A pass is asked for one step at a time. Each `propose` sees the state that the step before it left, so a run that
     was interrupted goes on simply by asking again.
+
+    What else it declares is optional; `dream.passes.declared` has it, with what counts for a pass that does not say:
+
+    - `reads`: what its cursor counts (`dream.domain.reads.Reads`), entries by default.
+    - `side_readers`: what its other readers count, by the name that `Batch.reader` gives them.
     """
 
     name: ClassVar[str]

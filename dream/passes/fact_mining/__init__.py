@@ -13,6 +13,7 @@ from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.conversation.evidence import Evidence, evidence_of
 from dream.passes.conversation.lines import Shown
@@ -47,6 +48,7 @@ class FactMining:
 
     name: ClassVar[str] = "fact-mining"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.CONVERSATION, Capability.LLM})
+    reads: ClassVar[Reads] = Reads.TURNS
     directives: ClassVar[tuple[str, ...]] = ("memory-rules", "memory-mining")
 
     async def has_work(self, context: ModelContext) -> Work:

@@ -10,6 +10,7 @@ from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
 from dream.passes.conversation.lines import Shown as ShownTurn
@@ -52,6 +53,7 @@ class PreferenceInference:
 
     name: ClassVar[str] = "preferences"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.CONVERSATION, Capability.LLM})
+    reads: ClassVar[Reads] = Reads.TURNS
     directives: ClassVar[tuple[str, ...]] = ("memory-rules", "pref-dream")
 
     async def has_work(self, context: ModelContext) -> Work:
