@@ -22,6 +22,8 @@ from dream.domain.recalls import RecallColumns
 from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
 from dream.passes import DreamContext, ModelContext
+from dream.passes.arrangement import arranged
+from dream.passes.declared import categories_of
 from dream.stores import bookkeeping
 
 T = TypeVar("T")
@@ -80,6 +82,10 @@ class Contexts:
             phases=views.phases,
         )
 
+    def _reserved(self) -> tuple[str, ...]:
+        others = (place.dream_pass for place in arranged(self.options.passes))
+        return tuple(found for one in others if one.name != self.pass_name for found in categories_of(one))
+
     async def _recalls(self, zone: ZoneInfo, *, since: datetime | None = None) -> RecallColumns:
         return await self.parts.storage.read(
             self.scope, lambda view: bookkeeping(view).recalls.columns(zone, until=self.as_of, since=since)
@@ -127,6 +133,7 @@ class Contexts:
             settled=views.settled,
             withheld=views.withheld,
             has_model=Capability.LLM in self.parts.capabilities,
+            reserved=self._reserved(),
         )
 
 

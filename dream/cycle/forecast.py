@@ -9,9 +9,11 @@ from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView
 from dream.directives import KNOWN, Directive
 from dream.options import DreamOptions
+from dream.passes import ORDER
+from dream.passes.declared import reviews_entries
 from dream.stores import Books, bookkeeping
 
-REVIEWER: Final = "memory-consolidation"
+REVIEWER: Final = next(place.dream_pass.name for place in ORDER if reviews_entries(place.dream_pass))
 """The pass whose reviewed entries become backlog when what it tells the model changes."""
 
 _SAMPLE: Final = 500

@@ -28,7 +28,7 @@ from dream.domain.reasons import Refused
 from dream.domain.waiting import WaitingProposal
 from dream.guards import Knowledge, first_refusal
 from dream.options import DreamOptions, PassMode
-from dream.passes.declared import reads_of
+from dream.passes.declared import purges, reads_of
 from dream.passes.protocol import CountsChanges
 from dream.stores import Books, bookkeeping
 from dream.stores.runs import StepRow
@@ -216,6 +216,7 @@ class StepWriter:
             run_id=self.run_id,
             step=number,
             pass_name=self.pass_name,
+            is_allowed=purges(self.dream_pass),
             terms=self.options.retention,
             as_of=self.as_of,
         )

@@ -9,6 +9,7 @@ from dream.domain.reads import Reads
 from dream.errors import InvalidPassError, UnknownPassError
 from dream.options import OwnPasses, Side
 from dream.passes import ORDER, ModelPass, Place
+from dream.passes.declared import purges
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _LONGEST_NAME = 48
@@ -74,6 +75,10 @@ def _checked(own_pass: Any, taken: Sequence[str]) -> Any:
         )
     if not isinstance(getattr(own_pass, "reads", Reads.ENTRIES), Reads):
         raise InvalidPassError(name=name, problem=f"`reads` must be one of {', '.join(map(repr, Reads))}")
+    if purges(own_pass):
+        raise InvalidPassError(
+            name=name, problem="it declares that it purges, which retention alone may; archive instead"
+        )
     if methods is _ASKING and not isinstance(own_pass, ModelPass):
         raise InvalidPassError(name=name, problem="`directives` must name the directives it sends, or be empty")
     return own_pass

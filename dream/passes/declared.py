@@ -35,3 +35,36 @@ def readers_of(passes: Iterable[DreamPass | ModelPass]) -> dict[str, Reads]:
         found[one.name] = reads_of(one)
         found |= {f"{one.name}/{side}": reads_of(one, side) for side in getattr(one, "side_readers", {})}
     return found
+
+
+def purges(dream_pass: object) -> bool:
+    """Tell whether a pass removes records for good, which retention alone may.
+
+    Example:
+        >>> from dream.passes.retention import Retention
+        >>> purges(Retention())
+        True
+    """
+    return bool(getattr(dream_pass, "purges", False))
+
+
+def categories_of(dream_pass: object) -> tuple[str, ...]:
+    """Return the categories that a pass alone writes, with all below them; by default none.
+
+    Example:
+        >>> from dream.passes.episodes import EpisodeExtraction
+        >>> categories_of(EpisodeExtraction())
+        ('episodes',)
+    """
+    return tuple(getattr(dream_pass, "categories", ()))
+
+
+def reviews_entries(dream_pass: object) -> bool:
+    """Tell whether a pass has a model review entries, so that they are reviewed anew under another directive.
+
+    Example:
+        >>> from dream.passes.memory_consolidation import MemoryConsolidation
+        >>> reviews_entries(MemoryConsolidation())
+        True
+    """
+    return bool(getattr(dream_pass, "reviews_entries", False))

@@ -167,6 +167,7 @@ class ModelContext(DreamContext):
         settled: Returns the clusters it left as they are, longest ago first.
         withheld: Looks up what people took back or have yet to decide: for changes that need no answer.
         has_model: Whether there is a model to ask, for a pass that does not require one.
+        reserved: Categories that other passes alone write.
     """
 
     alike: Alike
@@ -179,6 +180,7 @@ class ModelContext(DreamContext):
     settled: Settled
     withheld: Declined
     has_model: bool
+    reserved: Sequence[str]
 
 
 class DreamPass(Protocol):
@@ -191,6 +193,7 @@ class DreamPass(Protocol):
 
     - `reads`: what its cursor counts (`dream.domain.reads.Reads`), entries by default.
     - `side_readers`: what its other readers count, by the name that `Batch.reader` gives them.
+    - `categories`: categories that it alone writes, with all below them: mined facts go elsewhere.
     """
 
     name: ClassVar[str]

@@ -62,6 +62,7 @@ class EpisodeExtraction:
     name: ClassVar[str] = "episodes"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.CONVERSATION, Capability.LLM})
     reads: ClassVar[Reads] = Reads.TURNS
+    categories: ClassVar[tuple[str, ...]] = (EPISODES,)
     directives: ClassVar[tuple[str, ...]] = ("memory-rules", "episode-dream")
 
     async def has_work(self, context: ModelContext) -> Work:

@@ -58,6 +58,8 @@ class MemoryConsolidation:
     name: ClassVar[str] = "memory-consolidation"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.LLM})
     reads: ClassVar[Reads] = Reads.ENTRIES
+    reviews_entries: ClassVar[bool] = True
+    categories: ClassVar[tuple[str, ...]] = (signals.ANTI_PATTERNS,)
     side_readers: ClassVar[Mapping[str, Reads]] = MappingProxyType({FEEDBACK: Reads.FEEDBACK})
     directives: ClassVar[tuple[str, ...]] = ("memory-rules", "dream")
 
