@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from agentcore.domain.records import RecordKind
+from dream.domain.cluster import ClusterChanges, SettledCluster
 from dream.domain.journal import JournalRow
 from dream.domain.reads import Reads
 from dream.domain.report import RunReport
@@ -25,6 +26,7 @@ class Plan:
         cursors: Where each pass would have looked up to.
         reads: What these cursors count.
         settled: Reopened ids that each pass would have dealt with.
+        clusters: What would have become of each pass's settled clusters.
     """
 
     plan_id: str
@@ -34,6 +36,7 @@ class Plan:
     cursors: Mapping[str, int]
     reads: Mapping[str, Reads]
     settled: Mapping[str, tuple[str, ...]]
+    clusters: Mapping[str, ClusterChanges]
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `dream plan --json` prints."""
@@ -50,6 +53,10 @@ class Plan:
             "cursors": dict(self.cursors),
             "reads": dict(self.reads),
             "settled": dict(self.settled),
+            "clusters": {
+                name: {"settled": [one.to_json() for one in changes.settled], "unsettled": changes.unsettled}
+                for name, changes in self.clusters.items()
+            },
         }
 
     @classmethod
@@ -65,6 +72,12 @@ class Plan:
             # A plan of an earlier version does not say it: its cursors keep what they count.
             reads={name: Reads(reads) for name, reads in content.get("reads", {}).items()},
             settled={name: tuple(ids) for name, ids in content["settled"].items()},
+            clusters={
+                name: ClusterChanges(
+                    tuple(map(SettledCluster.from_json, values["settled"])), tuple(values["unsettled"])
+                )
+                for name, values in content.get("clusters", {}).items()
+            },
         )
 
 
