@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, settings
 
-from agentcore.domain.scope import Scope
+from agentcore.domain import Scope
 from agentcore.testing import ManualClock, SequentialIds
 
 # Slow machines are no failures, and a failure seen once is seen again: `thorough` is for hunting new ones.
@@ -22,6 +22,7 @@ LONGEST_FIRST = (
     "tests/dream/injection/",
     "tests/dream/cycle/test_resume.py",
     "tests/dream/laws/",
+    "tests/dream/guards/test_statements.py",
 )
 
 

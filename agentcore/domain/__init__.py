@@ -1,1 +1,6 @@
 """Records and pure functions: no I/O, no async."""
+
+import lazy_loader
+
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,6 +9,7 @@ from agentcore.hosting.activity import ActivityRecorder
 from agentcore.hosting.aftermath import Aftermath
 from agentcore.hosting.watching import BusyWatch
 from agentcore.ids import IdFactory
+from agentcore.llm.call_slots import CallSlots
 from agentcore.llm.chat import ChatClient
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import Recall
@@ -34,6 +35,7 @@ class HostParts:
         workspaces: Which folder is whose workspace; None if there are none.
         aftermath: Who has to follow when a person forgot something.
         shares_endpoint: Whether the model works for people too, so that a call in flight is in their way.
+        slots: How many calls background work has in flight at once, over all scopes; by default without a bound.
     """
 
     storage: Storage
@@ -49,3 +51,4 @@ class HostParts:
     workspaces: Workspaces | None = None
     aftermath: Aftermath = field(default_factory=Aftermath)
     shares_endpoint: bool = False
+    slots: CallSlots = field(default_factory=CallSlots)

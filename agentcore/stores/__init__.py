@@ -1,1 +1,6 @@
 """Stores: the contracts (`protocols`) and their SQL implementation (`sql`)."""
+
+import lazy_loader
+
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,6 @@
 """The cycle: the runner that alone writes, undo, plan, and the facade hosts use."""
+
+import lazy_loader
+
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

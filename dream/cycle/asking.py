@@ -1,7 +1,8 @@
 """Asking the model: several calls at once, each answer stored the moment it is there, a person's turn first."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from agentcore.domain.scope import Scope
@@ -46,7 +47,7 @@ class Asking:
         people: Tells who is served first.
         scope: Whose memory.
         budget: What it may cost.
-        in_flight: Calls at once.
+        in_flight: Calls of this pass at once; the host's slots bound those of all passes and scopes together.
     """
 
     parts: HostParts
@@ -91,19 +92,30 @@ class Asking:
             return stored
         async with self._slots:
             for cancellations in range(_MOST_CANCELLATIONS + 1):
-                await self.people.wait_until_idle()
-                if self.stopped is not None:
-                    return None
-                most = await self.budget.set_aside(request)
-                if isinstance(most, Stop):
-                    self.stopped = self.stopped if is_optional else most
-                    return None
-                yields = self.parts.shares_endpoint and cancellations < _MOST_CANCELLATIONS
-                outcome = await self._call(request, yields=yields)
+                async with self._slot():
+                    if self.stopped is not None:
+                        return None
+                    most = await self.budget.set_aside(request)
+                    if isinstance(most, Stop):
+                        self.stopped = self.stopped if is_optional else most
+                        return None
+                    yields = self.parts.shares_endpoint and cancellations < _MOST_CANCELLATIONS
+                    outcome = await self._call(request, yields=yields)
                 await self._record(key, request, outcome, most, record_ids)
                 if outcome is not None:
                     return self._judged(outcome)
         return None
+
+    @asynccontextmanager
+    async def _slot(self) -> AsyncGenerator[None]:
+        """Hold one of the host's slots, taken while nobody is served."""
+        while True:
+            await self.people.wait_until_idle()
+            async with self.parts.slots.one(self.scope):
+                # A turn may have begun while it was waited for: then the slot goes to a scope whose people are quiet.
+                if not self.people.is_busy:
+                    yield
+                    return
 
     async def _call(self, request: ChatRequest, *, yields: bool) -> Completion | Exception | None:
         """Return the answer or the failure; None if it was given up for a person's turn."""

@@ -7,8 +7,7 @@ from typing import Any
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import to_text
-from agentcore.domain.memory import MemoryEntry, SourceKind
-from agentcore.domain.memory import Status as EntryStatus
+from agentcore.domain.memory import MemoryEntry, SourceKind, Status as EntryStatus
 from agentcore.domain.records import to_image
 from agentcore.stores.protocols import Lease, ReadView
 from dream.cycle.scheduling.standing import Standing

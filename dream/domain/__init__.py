@@ -1,1 +1,6 @@
 """Values of the dream: changes, proposals, reports, reason codes."""
+
+import lazy_loader
+
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

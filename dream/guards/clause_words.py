@@ -13,7 +13,8 @@ ABBREVIATED = late(r"(?:\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\
 QUESTION = late(r"[?？؟]\W*$")
 BREAK: Final = (
     r"[;,()，、،؛:：\n]|\s[-\u2013\u2014]+\s|\.(?=\s|$)|[!?。！？؟…]+|但是?|而且|而是|所以|因为|けど|けれど|(?<=[るただすん])が|지만|는데"
-    r"|\b(?:but|although|though|because|however|except|aber|sondern|obwohl|weil|pero|sino|aunque|porque|porém|embora"
+    r"|\b(?:(?<!anything )but|although|though|because|however|except|aber|sondern|obwohl|weil|pero|sino|aunque"
+    r"|porque|porém|embora"
     r"|parce|puisque|però|perché|maar|omdat|lecz|ponieważ|но|а|и|потому|хотя|если|çünkü|tapi"
     r"|karena|nhưng|mutta|αλλά|و?لكن\p{Arabic}*|אבל|लेकिन|और)\b"
 )
@@ -69,6 +70,10 @@ CORRECTION = late(
 )
 SHORTEST: Final = 3
 LITTLE: Final = words_in(
+    "true right correct wahr stimmt richtig vrai verdad cierto vero verdade certo waar klopt правда "
+    "dr prof mr mrs ms success luck chance succès erfolg éxito suerte successo sucesso sorte succes "
+    "want wants wanted would like möchte möchten will wollen mag quer querem quiere quieren quiero veut veulent veux "
+    "voudrais vuole vogliono voglio vorrei wil willen wilt хочет хочу "
     "longer anymore yet ever even still really quite very much at all any every always either also too just again "
     "mehr noch schon auch sehr gar gern gerne immer ich du wir mich mir sich dich habe hat haben hatte bin wird kann "
     "plus encore jamais très bien je tu nous on me te ai ont été être avoir cela ça y fait peut "
@@ -81,9 +86,73 @@ LITTLE: Final = words_in(
 SUBJECTS: Final = words_in(
     "i we he she they it you is are was were has have had do does did will am i'm it's ich du er sie wir ist "
     "sind hat je tu il elle "
-    "nous on est sont j'ai yo él ella nosotros es son está está eu ele ela nós é são io lui lei noi è sono ik "
+    "nous on est sont j'ai ho ha abbiamo hanno he tengo ai a avons tenho tem hebben heeft ci yo él ella nosotros es "
+    "son está está eu ele ela nós é são io lui lei noi è sono ik "
     "hij zij is "
     "я он она мы это"
 )
 WITHOUT: Final = words_in("without sem sin sans senza ohne zonder بدون без χωρίς")
 HAN_BUILDING: Final = frozenset("的了在是和有他她我你也都就与及到着過过得地个個们們吗嗎呢吧把被还還再")
+UNLESS: Final = late(
+    r"\b(?:unless|except (?:if|when)|es sei denn|außer wenn|à moins (?:que|de)|sauf si|a menos que|a no ser que"
+    r"|salvo s[ei]|a meno che|tenzij|behalve als|если только не)\b|除非",
+    regex.IGNORECASE,
+)
+AGAIN: Final = late(
+    r"^\W*(?:encore|ancora|another)\b|\b(?:again|schon wieder|encore une fois|de nouveau|otra vez|de nuevo|outra vez"
+    r"|de novo|di nuovo|un'altra volta"
+    r"|(?:al)?weer|опять|снова|znowu|igen|yine)\b|又|また|또|مرة أخرى|שוב|फिर",
+    regex.IGNORECASE,
+)
+ASKING: Final = late(
+    r"(?<!\p{L})(?:what|when|where|who|whom|whose|which|why|how|was|wann|wo|wer|wen|wem|welche[rsnm]?|warum|wieso|wie"
+    r"|wie ?viele?|woher|wohin|womit|worauf|qué|cuál(?:es)?|quién(?:es)?|cuándo|dónde|cómo|cuánt[oa]s?|qua(?:l|is)"
+    r"|quando|onde|quem|quant[oaie]s?|quoi|que(?:l|lle)s?|quand|où|comment|combien|pourquoi|qu'est-ce|cosa|quale|quali"
+    r"|dove|chi|wat|wanneer|waar|welke?|hoe(?:veel)?|waarom|что|какой|какая|какие|какое|когда|где|кто|сколько|почему"
+    r"|куда|откуда|co|kiedy|gdzie|kto|ile|dlaczego|jak[aie]?|ne|nerede|kim|kaç)(?!\p{L})"
+    r"|什么|甚麼|什麼|哪|谁|誰|几|幾|多少|怎|何|いつ|どこ|どの|いくつ|なぜ|どう|どんな|무엇|뭐|언제|어디|누구|몇|왜|어떻"
+    r"|ما|متى|أين|من|كم|كيف|ماذا|מה|מתי|איפה|מי|כמה|क्या|कब|कहाँ|कौन",
+    regex.IGNORECASE,
+)
+"""Words that ask for more than a yes or a no."""
+ANAPHOR: Final = words_in(
+    "it that them one there this any es das ihn keins keine keinen ça cela l'ai l'a en y lo la los las eso isso "
+    "isto o "
+    "ci ne het dat er это его её их"
+)
+"""Words that stand for what was said before."""
+TAKES_BACK: Final = late(
+    r"^\W*(?:(?:oh|ah|ach|äh|uh|um|well|ok|okay|sorry|hmm*|ay|ups|oops|nein|no|non|não|nee|нет)\W+)*"
+    r"(?:no|nope|nein|non|não|nee|нет|oops|ups|wait|scratch that|(?:i )?spoke too soon|my (?:mistake|bad)|i (?:meant"
+    r"|misspoke)"
+    r"|correction|actually|changed|turns out|i was wrong|doch nicht|quatsch|falsch|korrektur|ich meinte|moment|halt"
+    r"|pardon|en fait|finalement|je me suis trompée?|je voulais dire|perdón|me equivoqué|quise decir|al final"
+    r"|en realidad"
+    r"|enganei-me|me enganei|afinal|na verdade|quis dizer|aliás|scusa|anzi|mi sono sbagliat[oa]|mi sbaglio|volevo dire"
+    r"|alla fine|toch niet|foutje|ik bedoel(?:de)?|eigenlijk|ошибл?[ао]?с?[ья]?|вернее)(?!\p{L})"
+    r"|^\W*(?:不对|不是|更正|其实|搞错|いや|違|訂正|間違|아니|사실|لا|في الواقع|עזוב)",
+    regex.IGNORECASE,
+)
+"""How a text begins that takes back what its speaker said."""
+KIN: Final = late(
+    r"^\W*(?:(?:so|and|but|well|also|ja|und|et|y|e|en)\s+)?(?:my|our|meine?|unsere?|mon|ma|mes|mi|mis|meu|minha"
+    r"|o meu|a minha"
+    r"|(?:il )?mio|(?:la )?mia|mijn|мой|моя|我的?|私の|우리)\s*(?:\p{L}+\s+)?"
+    r"(?P<kin>mother|father|mum|mom|dad|brother|sister|son|daughter|wife|husband|partner|aunt|uncle|cousin|nephew"
+    r"|niece"
+    r"|grand\p{L}+|boss|neighbou?r|friend|colleague|flatmate|roommate|girlfriend|boyfriend|kid"
+    r"|mutter|vater|mama|papa|bruder|schwester|sohn|tochter|frau|mann|tante|onkel|cousine?|oma|opa|chefin|chef"
+    r"|nachbarin"
+    r"|nachbar|freundin|freund|kollegin|kollege|schwieger\p{L}+|mère|père|frère|sœur|soeur|fils|fille|femme|mari"
+    r"|oncle|voisine?"
+    r"|amie?|collègue|copine?|madre|padre|hermano|hermana|hijo|hija|mujer|esposa|marido|tía|tío|prim[oa]|abuel[oa]"
+    r"|jef[ea]"
+    r"|vecin[oa]|amig[oa]|mãe|pai|irmão|irmã|filh[oa]|ti[oa]|av[óô]|chefe|vizinh[oa]|coleg[oa]|fratello|sorella"
+    r"|figli[oa]"
+    r"|moglie|zi[oa]|cugin[oa]|nonn[oa]|cap[oa]|vicin[oa]|amic[oa]|moeder|vader|broer|zus|zoon|dochter|vrouw"
+    r"|vriendin|vriend"
+    r"|buurman|buurvrouw|collega|baas|мама|папа|брат|сестра|сын|дочь|жена|муж|друг|подруга|妈妈|爸爸|哥哥|姐姐|弟弟|妹妹"
+    r"|妻|夫|母|父|兄|姉|弟|妹)",
+    regex.IGNORECASE,
+)
+"""How a clause begins that tells of somebody else."""

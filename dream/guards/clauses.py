@@ -11,6 +11,7 @@ from agentcore.recall.stopwords import ENGLISH_STOP_WORDS
 from dream.guards.answer_words import answered
 from dream.guards.clause_words import (
     ABBREVIATED,
+    ANAPHOR,
     ARABIC_AFFIX,
     BREAK,
     CONTENT,
@@ -57,8 +58,8 @@ _ENGLISH: Final = 0.25
 _SHORT, _LONG = 3, 5
 _VOWELS: Final = frozenset("aeiouy")
 _LEFT: Final = " ,.;:!-"
-_HALF: Final = 0.5
 _EARLY: Final = 3
+_SHORTLY: Final = 2
 _AFTER_ANSWER: Final = "answer"
 
 
@@ -73,6 +74,7 @@ class Clause:
         over: Words of the clause before that it takes over, as in `not in Porto, in Lisbon`.
         whole: Whether it may take over all of them and put none in their place.
         corrects: Whether it takes something back.
+        nearest: The words right behind `no`, `without` or `stopped`, whatever else the clause says.
     """
 
     text: str
@@ -81,6 +83,7 @@ class Clause:
     over: Mapping[str, int] = field(default_factory=dict[str, int])
     whole: bool = False
     corrects: bool = False
+    nearest: frozenset[str] = frozenset()
 
     @property
     def denies(self) -> bool:
@@ -121,16 +124,19 @@ class Reader:
         before = self._asked(asked)
         own = False
         found: list[Clause] = []
-        for place, sentence in enumerate(_sentences(text)):
+        for place, sentence in enumerate(sentences_of(text)):
             reply, rest = self._reply(sentence) if before else (None, sentence)
             if reply is not None and (own or self._is_answer(place, reply, rest)):
                 given = [_as_answered(clause, affirmed=reply) for clause in before]
+                if place and answered(sentence)[0] is None:
+                    # "They say I smoke. I don't."
+                    given += self._of_sentence(sentence[: len(sentence) - len(rest)], last=_last(found))
                 while (again := answered(rest.lstrip(_LEFT))) and again[0] is reply:
                     rest = again[1]
                 found += [*given, *self._of_sentence(rest, given[-1])]
                 before = []
             else:
-                found += self._of_sentence(sentence, last=next((one for one in reversed(found) if one.signs), None))
+                found += self._of_sentence(sentence, last=_last(found))
             own = QUESTION.search(sentence) is not None
             if own:
                 before = self._of_sentence(QUESTION.sub("", sentence))
@@ -138,7 +144,7 @@ class Reader:
 
     def answers(self, text: str) -> bool:
         """Tell whether a text holds a yes or a no: in its first sentences, or as the whole of a later one."""
-        return any(self._is_answer(place, *self._reply(one)) for place, one in enumerate(_sentences(text)))
+        return any(self._is_answer(place, *self._reply(one)) for place, one in enumerate(sentences_of(text)))
 
     @staticmethod
     def _is_answer(place: int, reply: bool | None, rest: str) -> bool:  # noqa: FBT001
@@ -155,9 +161,10 @@ class Reader:
             # "I'm not, I left in spring."
             end, following, _ = next(_ends(sentence, self.language))
             signs, negated = self._signs(sentence[:end])
-            # "Luckily not." and "Lieber nicht."
-            last = (TOKEN.findall(sentence[:end]) or [""])[-1]
-            if negated and (not signs or (len(signs) == 1 and self._negates(last))):
+            # "Luckily not." and "Lieber nicht.", "I never made it."
+            words = TOKEN.findall(sentence[:end])
+            short = len(signs) == 1 and bool(words) and (self._negates(words[-1]) or words[-1].casefold() in ANAPHOR)
+            if (negated and (not signs or short)) or (signs and all(map(turns, signs))):
                 return False, sentence[following:]
         return reply, rest
 
@@ -174,9 +181,13 @@ class Reader:
         prior, link, done = before, "" if before is None else _AFTER_ANSWER, 0
         for end, following, next_link in _ends(sentence, self.language):
             clause = self._clause(sentence[done:end], link, next_link, prior)
-            bare = done == 0 and clause.negated and not clause.signs and not next_link.strip().isalpha()
+            if done == 0 and last is not None and clause.signs and all(map(turns, clause.signs)):
+                # "They offered 900. I refused."
+                clause = replace(clause, signs={}, over=dict.fromkeys(last.signs, -1), whole=True)
+            short = not clause.signs or (len(clause.signs) <= _SHORTLY and self._points_back(clause.text))
+            bare = done == 0 and clause.negated and short and not next_link.strip().isalpha()
             if bare and last is not None and not asks:
-                clause = replace(clause, over=dict.fromkeys(last.signs, -1), whole=True)
+                clause = replace(clause, over=dict.fromkeys(last.signs, -1), whole=not clause.signs)
             done = following
             if asks and not clause.negated:
                 # A question affirms nothing.
@@ -193,7 +204,13 @@ class Reader:
         unreal = not negated and UNREAL.search(piece) is not None
         if unreal or UNSURE.search(link) or (negated and UNTIL.search(next_link)):
             signs, prior = dict.fromkeys(signs, 0), None
-        clause = Clause(" ".join(piece.split()), signs, negated, corrects=CORRECTION.search(piece) is not None)
+        clause = Clause(
+            " ".join(piece.split()),
+            signs,
+            negated,
+            corrects=CORRECTION.search(piece) is not None,
+            nearest=frozenset(word for word in self._nearest(piece, signs) if signs.get(word, 0) < 0),
+        )
         if prior is not None and signs and EXCEPTION.search(link):
             sign = 1 if prior.negated else -1
             over = dict.fromkeys(prior.signs, sign)
@@ -202,7 +219,10 @@ class Reader:
             return clause
         around = f"{link} {piece}"
         contrasts = (
-            negated or clause.corrects or (link == _AFTER_ANSWER and bool(signs)) or CONTRAST.search(around) is not None
+            negated
+            or clause.corrects
+            or (link == _AFTER_ANSWER and bool(signs) and self._is_fragment(piece, signs))
+            or CONTRAST.search(around) is not None
         )
         if contrasts:
             over = dict.fromkeys(prior.signs, -1 if negated else 1)
@@ -211,6 +231,9 @@ class Reader:
             # Of "no meat, fish" nobody knows whether the fish is one more thing that is denied.
             return replace(clause, signs=dict.fromkeys(signs, -1 if OR.search(around) else 0))
         return clause
+
+    def _points_back(self, text: str) -> bool:
+        return any(word.casefold() in ANAPHOR for word in TOKEN.findall(text)[-1:])
 
     def _is_parallel(self, piece: str, prior: Clause) -> bool:
         """Tell whether a piece begins as a word of the clause before: `no somos de Madrid, somos de Bilbao`."""
@@ -232,6 +255,18 @@ class Reader:
         if not piece.isascii() and UNSPACED.search(piece):
             return self._unspaced(plain, signs, negated=negated)
         return signs, negated
+
+    def _nearest(self, piece: str, signs: Mapping[str, int]) -> Iterator[str]:
+        words = TOKEN.findall(in_one_word(without_idioms(one_form(piece))))
+        # "Nobody hurt, luckily."
+        awaited = bool(words) and len(signs) <= _SHORTLY and self._negates(words[0])
+        for written in words:
+            word = _stem(written, self.language)
+            if turns(written) or (self._negates(written) and looks_onward(written, self.language)):
+                awaited = True
+            elif word is not None and awaited and not self._negates(written):
+                awaited = False
+                yield word
 
     def _said(self, words: Sequence[str]) -> tuple[dict[str, int], int, bool]:
         """Return the content words with their signs, the sign that no word stands behind, and whether one negates."""
@@ -292,34 +327,8 @@ def question_of(text: str) -> str:
         >>> question_of("The terrace is open. Shall I book it? Just say so.")
         'Shall I book it?'
     """
-    sentences = _sentences(text)
+    sentences = sentences_of(text)
     return next((one for one in reversed(sentences) if QUESTION.search(one)), sentences[-1] if sentences else "")
-
-
-def taken_up(text: str, asked: str) -> str:
-    """Return which sentences of a text the next one answers or says again; blank if none.
-
-    Args:
-        text: The next one.
-        asked: What was said before it by somebody else.
-
-    Example:
-        >>> taken_up("Yes, please.", "You are allergic to nuts. Shall I send it?"), taken_up("Thanks!", "Eat nuts.")
-        ('Shall I send it?', '')
-    """
-    if not asked:
-        return ""
-    found = [question_of(asked)] if Reader.of([asked, text]).answers(text) else []
-    if found and QUESTION.search(found[0]) is None:
-        # "Exactly" to what was told is about all of it.
-        return asked
-    said = words_of(text)
-    for sentence in _sentences(asked):
-        words = words_of(sentence)
-        again = sum(any(are_alike(word, other) for other in said) for word in words)
-        if again > 1 and again > _HALF * len(words) and sentence not in found:
-            found.append(sentence)
-    return " ".join(found)
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -354,6 +363,10 @@ def _after(written: str, now: int, behind: int, place: int, *, denied: bool) -> 
     return (0, behind) if blurs(written, denied=denied) else (now, behind)
 
 
+def _last(clauses: Sequence[Clause]) -> Clause | None:
+    return next((one for one in reversed(clauses) if one.signs), None)
+
+
 def _as_answered(clause: Clause, *, affirmed: bool) -> Clause:
     # A "no" to "Don't you eat meat?" denies it as well.
     turned = not affirmed and not clause.negated
@@ -361,7 +374,8 @@ def _as_answered(clause: Clause, *, affirmed: bool) -> Clause:
     return replace(clause, signs=signs, negated=clause.negated or not affirmed, over={})
 
 
-def _sentences(text: str) -> list[str]:
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of a text."""
     found: list[str] = []
     for piece in SENTENCE.split(text):
         if found and ABBREVIATED.search(found[-1]):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dream.guards.limits import turned_limits
 from dream.guards.polarity import denied_only
 from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.recombination import recombinations
@@ -93,6 +94,8 @@ def coverage(
     invented = [detail for detail in claimed if not theirs.holds(detail)]
     lost += denied_only(demanded, [merged])
     invented += denied_only([merged], demanded, backing)
+    if numbers:
+        invented += turned_limits(merged, [*demanded, *backing])
     invented += recombinations(ours, theirs, merged_details, told)
     return Coverage(distinct(lost), distinct(invented))
 

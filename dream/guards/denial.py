@@ -4,17 +4,21 @@ A clause of the statement is contradicted if one clause of its evidence says the
 than any clause agrees with; of two that say as much, the later one holds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final, NamedTuple
 
-from dream.guards.clauses import Clause, Reader, are_alike, names_in, words_of
+from dream.guards.clause_words import AGAIN, KIN, QUESTION, TAKES_BACK, TOKEN, UNLESS
+from dream.guards.clauses import Clause, Reader, are_alike, names_in, question_of, sentences_of, words_of
 from dream.guards.folding import words_in
-from dream.guards.negation_words import turns
+from dream.guards.negation_words import nearly, turns
+from dream.guards.replies import denies
 
 _WHO: Final = words_in("user person speaker assistant nutzer nutzerin usuario usuaria utilisateur utente gebruiker")
 _PREFIXES: Final = ("un", "in", "im", "ir", "dis", "non")
 _ENOUGH: Final = 0.5
+_MOSTLY: Final = 0.6
 _LONG: Final = 5
 
 
@@ -67,17 +71,102 @@ def contradiction(statement: str, said: Sequence[Said]) -> str | None:
     reader = Reader.of([statement, *(text for one in said for text in (one.text, one.asked))])
     speakers = frozenset[str]().union(*(words_of(one.speaker) for one in said if one.speaker))
     clauses = [_without(clause, speakers | _WHO) for clause in reader.clauses(statement)]
+    said = [_following(one, said[:place]) for place, one in enumerate(said)]
     told = [
         _Told(clause, place, one.speaker)
         for place, one in enumerate(said)
         for clause in reader.clauses(one.text, one.asked)
     ]
-    evidence = _standing(told, clauses)
+    evidence = _standing([_complaint(one, told) for one in told], clauses)
+    dated = any(word[0].isdigit() for word in clauses[0].signs) if clauses else False
+    if dated and len(clauses) > 1 and clauses[1].negated and words_of(clauses[0].text).isdisjoint(speakers):
+        # "On 15 May, the plumber did not come": the day affirms nothing.
+        clauses = clauses[1:]
     named = words_of(statement) & speakers
     for clause in clauses:
-        found = _against(clause, evidence, named, names_in(statement))
+        found = (
+            _against(clause, evidence, named, names_in(statement))
+            or _outvoted(clause, evidence)
+            or _denied_alone(clause, evidence)
+            or _in_doubt(clause, evidence)
+        )
         if found is not None:
             return f"{clause.text!r}, {found}"
+    return (
+        _taken_back(statement, clauses, said)
+        or _without_condition(statement, said)
+        or _of_another(statement, clauses, told)
+    )
+
+
+def _complaint(one: _Told, told: Sequence[_Told]) -> _Told:
+    """Return a clause with what it complains of denied: "That was a musical again", where musicals are not wanted."""
+    if not any(AGAIN.search(other.clause.text) for other in told if other.place == one.place):
+        return one
+    others = [other.clause.signs for other in told if other.place != one.place]
+    denied = {word: -1 for word in one.clause.signs if any((_match(word, signs) or 0) < 0 for signs in others)}
+    return one._replace(clause=replace(one.clause, signs={**one.clause.signs, **denied}))
+
+
+def _without_condition(statement: str, said: Sequence[Said]) -> str | None:
+    """Return a condition that a statement turns round, or leaves out where it denies: `I won't go unless it rains`."""
+    words = words_of(statement)
+    for sentence in (found for one in said for found in sentences_of(one.text) if not UNLESS.search(statement)):
+        main, *conditions = UNLESS.split(sentence)
+        for condition in conditions:
+            has_condition = any(_is_among(word, words_of(condition) - words_of(main)) for word in words)
+            has_main = sum(_is_among(word, words_of(main)) for word in words) > _ENOUGH * len(words_of(main))
+            if (has_condition and not denies(statement)) or (
+                has_main and not has_condition and denies(statement) and denies(main)
+            ):
+                return f"{statement!r}, against {sentence!r}"
+    return None
+
+
+def _following(one: Said, earlier: Sequence[Said]) -> Said:
+    """Return a text with what its speaker said before as what it answers, if a bare "Did you?" stood between."""
+    before = next((other.text for other in reversed(earlier) if other.speaker == one.speaker), "")
+    return replace(one, asked=before) if one.asked and before and not words_of(question_of(one.asked)) else one
+
+
+def _taken_back(statement: str, clauses: Sequence[Clause], said: Sequence[Said]) -> str | None:
+    """Return the text that takes back one of which alone a statement tells."""
+    words = words_of(statement)
+    if any(clause.denies for clause in clauses):
+        return None
+    for one, later in pairwise(said):
+        if one.speaker == later.speaker and _takes_back(later):
+            before, now = words_of(one.text), words_of(later.text)
+            told = [word for word in words if _is_among(word, before) and not _is_among(word, now)]
+            if told and not any(_is_among(word, now) and not _is_among(word, before) for word in words):
+                return f"{statement!r}, taken back by {later.text!r}"
+    return None
+
+
+def _takes_back(said: Said) -> bool:
+    return TAKES_BACK.search(said.text) is not None and QUESTION.search(question_of(said.asked)) is None
+
+
+def _is_among(word: str, others: Iterable[str]) -> bool:
+    return any(are_alike(word, other) for other in others)
+
+
+def _of_another(statement: str, clauses: Sequence[Clause], told: Sequence[_Told]) -> str | None:
+    """Return a clause on somebody else of whom a statement on the speaker says nothing: `my sister smokes`."""
+    first = TOKEN.findall(statement)[:1]
+    words = {word for clause in clauses for word in clause.signs}
+    most = {True: 0, False: 0}
+    found = ""
+    for one in told:
+        kin = KIN.search(one.clause.text)
+        meant = [word for word in words if _is_among(word, one.clause.signs)]
+        is_speaker = one.speaker is not None and first == TOKEN.findall(one.speaker)[:1]
+        is_other = kin is not None and is_speaker and kin["kin"].casefold() not in statement.casefold()
+        if len(meant) > most[is_other]:
+            most[is_other] = len(meant)
+            found = one.clause.text if is_other else found
+    if most[True] > most[False] and most[True] >= _MOSTLY * len(words):
+        return f"{statement!r}, against {found!r}"
     return None
 
 
@@ -97,7 +186,7 @@ def _standing(told: Sequence[_Told], clauses: Sequence[Clause]) -> list[_Told]:
         now = [one.clause.signs for one in told if one.place == place]
         if any((_match(word, signs) or 0) > 0 for word in affirmed for signs in now):
             until[speaker] = max(place, until.get(speaker, 0))
-    return [one for one in told if not (one.clause.negated and one.place < until.get(one.speaker, 0))]
+    return [one for one in told if one.place >= until.get(one.speaker, 0)]
 
 
 def _against(clause: Clause, evidence: Sequence[_Told], named: frozenset[str], names: frozenset[str]) -> str | None:
@@ -124,6 +213,41 @@ def _against(clause: Clause, evidence: Sequence[_Told], named: frozenset[str], n
     denied = clause.negated and any(sign < 0 and not turns(word) for word, sign in signs.items())
     if denied and best == _Rank() and not any(one.clause.denies for one in evidence):
         return "which nobody denied"
+    return None
+
+
+def _outvoted(clause: Clause, evidence: Sequence[_Told]) -> str | None:
+    """Return a word of a clause of which two texts more say the opposite than say the same."""
+    for word, sign in clause.signs.items():
+        votes: dict[int, int] = {}
+        for one in evidence:
+            said = None if word[0].isdigit() else _match(word, one.clause.signs)
+            if said and sign:
+                votes[one.place] = max(votes.get(one.place, -1), said * sign)
+        if sum(votes.values()) < -1:
+            return f"against what is said of {word!r} again and again"
+    return None
+
+
+def _denied_alone(clause: Clause, evidence: Sequence[_Told]) -> str | None:
+    """Return a clause that denies a word at once, as `without sugar` does, where no other affirms that word."""
+    for word, sign in clause.signs.items():
+        said = [match for one in evidence if (match := _match(word, one.clause.signs)) is not None]
+        denying = next((one for one in evidence if (_match(word, dict.fromkeys(one.clause.nearest, 1)) or 0) > 0), None)
+        if sign > 0 and denying is not None and max(said) < 0:
+            return f"against {denying.clause.text!r}"
+    return None
+
+
+def _in_doubt(clause: Clause, evidence: Sequence[_Told]) -> str | None:
+    """Return what nearly was, or hardly is, of which a clause tells as if it were: `almost won`."""
+    signs = {word: sign for word, sign in clause.signs.items() if sign > 0}
+    known = [word for word in signs if any(_match(word, one.clause.signs) is not None for one in evidence)]
+    unsaid = [word for word in known if not any(_match(word, one.clause.signs) for one in evidence)]
+    for one in evidence:
+        doubtful = [word for word in unsaid if _match(word, one.clause.signs) is not None]
+        if nearly(one.clause.text) and len(doubtful) > _ENOUGH * len(known):
+            return f"against {one.clause.text!r}"
     return None
 
 

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, cast
 import regex
 
 from dream.guards.dates import Day
+from dream.guards.folding import fold
 from dream.guards.late import late
 from dream.guards.number_words import ONES, UNITS, WORDS
 from dream.guards.numerals import CLOCK, Quantity, unit_named
@@ -26,19 +27,23 @@ _HOUR = late(rf"(?<!\p{{L}})(?:{_AT})\s(?P<h>\d{{1,2}}|\p{{L}}+)(?![\p{{L}}\d]|[
 _FROM_TO = late(
     r"(?<![\d.,:/-])(?P<h>\d{1,2})\s?(?:to|till|until|-|–|bis|à|a|às|tot)\s?(?P<to>\d{1,2})(?!\d|[.,:/-]\d|\s?[%°])"
 )
-_MINUTES_PAST: Final = {
-    "half past": 30,
-    "quarter past": 15,
-    "quarter to": -15,
-    "halb": -30,
-    "viertel nach": 15,
-    "viertel vor": -15,
-    "half": -30,
-    "kwart over": 15,
-    "kwart voor": -15,
+_PARTS: Final = {
+    **dict.fromkeys(("quarter", "viertel", "kwart", "cuarto", "quarto", "quart"), 15),
+    **dict.fromkeys(("half", "media", "meia", "mezza", "mezzo", "demie"), 30),
 }
+"""Minutes by what they are of an hour."""
 _PAST = late(
-    rf"(?<!\p{{L}})(?P<past>{'|'.join(_MINUTES_PAST)})\s(?P<h>\d{{1,2}}|\p{{L}}+)(?![\p{{L}}\d])", regex.IGNORECASE
+    r"(?<!\p{L})"
+    r"(?:(?P<m>\d{1,2}|\p{L}+)\s(?:minute[sn]?\s)?(?:past|nach|over|(?P<to>to|vor|voor))|(?P<to>halb|half))"
+    r"\s(?P<h>\d{1,2}|\p{L}+)(?![\p{L}\d])"
+    r"|(?<!\p{L})(?P<h>\d{1,2}|\p{L}+)\s(?:heures?\s|horas?\s|ore\s)?(?:y|e|et|(?P<to>menos|meno|moins))\s(?:le\s|un\s|um\s)?"
+    r"(?P<m>\d{1,2}|\p{L}+)(?![\p{L}\d])",
+    regex.IGNORECASE,
+)
+_EVENING = late(
+    r"(?<!\p{L})(?:evening|night|tonight|afternoon|abends?|nachmittags?|nachts|(?:de|por) la (?:noche|tarde)|anoche"
+    r"|du soir|de l'après-midi|da (?:noite|tarde)|di sera|del pomeriggio|'s avonds|'s middags|avond|middag)(?!\p{L})",
+    regex.IGNORECASE,
 )
 _SET = late(rf"(?<!\p{{L}})(?:{_AT})\s$", regex.IGNORECASE)
 _UNIT = "|".join(sorted((unit for unit in UNITS if unit.isalpha() and len(unit) > 2), key=len, reverse=True))
@@ -77,6 +82,32 @@ _HALF_YEAR = late(
     r"(?<!\p{L})(?:half a year|halbes jahr|halben jahr|medio año|meio ano|mezzo anno|half jaar)(?!\p{L})",
     regex.IGNORECASE,
 )
+_HALF_OF = late(
+    r"(?<!\p{L})(?:half an?|half|halbe[snr]?|halve|demi[e-]?|medi[ao]|mei[ao]|mezz[ao])[\s-]?"
+    rf"(?:(?P<dozen>dozen|dutzend|douzaine|docena|dúzia|dozzina|dozijn)|(?P<unit>{_UNIT}))(?!\p{{L}})",
+    regex.IGNORECASE,
+)
+_DECADE = late(
+    r"(?<![\p{L}\d])(?:'?(?P<tens>\d0)(?:s|er)|(?P<tens>\p{L}+(?:ties|zigern?|ßigern?))"
+    r"|(?:années|años|anos|anni|jaren)\s'?(?P<tens>\d0|\p{L}+))(?![\p{L}\d])",
+    regex.IGNORECASE,
+)
+_SHARES: Final = tuple(
+    (share, late(rf"(?<!\p{{L}})(?:{words})(?!\p{{L}})", regex.IGNORECASE))
+    for share, words in (
+        ((1, 2), r"half|hälfte|moitié|mitad|metade|metà|helft"),
+        ((1, 3), r"(?:a|one) third|ein drittel|un tiers|un tercio|um terço|un terzo|een derde"),
+        ((2, 3), r"two[ -]thirds|zwei ?drittel|deux tiers|dos tercios|dois terços|due terzi|twee ?derden?"),
+        ((1, 4), r"(?:a|one) quarter of|ein viertel|un quart d[eu]s?|una cuarta parte|un quarto d\p{L}+|een kwart van"),
+        ((3, 4), r"three[ -]quarters|drei ?viertel|trois quarts|tres cuart[oa]s|três quartos|tre quarti|drie ?kwart"),
+    )
+)
+"""Shares in words."""
+_DECADES = late(
+    r"(?<!\p{L})(?P<n>\d|\p{L}+)\s(?:decades?|jahrzehnte?n?|décennies?|décadas?|decenni[oa]?|decennia)(?!\p{L})",
+    regex.IGNORECASE,
+)
+_TENS: Final = {fold(word)[:5]: n for words in WORDS.values() for word, n in words.items() if n in range(20, 100, 10)}
 _DAY: Final = 24 * 60 * 60
 
 
@@ -182,21 +213,30 @@ def _hours(page: Page) -> None:
     for match in _HOUR.finditer(page.original, overlapped=True):
         hour = _hour(match["h"], page.language)
         if hour is not None:
-            page.imply(Kind.TIME, match.group(), hour % 24 * 3600)
+            for seconds in _on_clock(page, hour * 60):
+                page.imply(Kind.TIME, match.group(), seconds)
     for match in _FROM_TO.finditer(page.original):
         first, last = int(match["h"]), int(match["to"])
         for hour in (first, last, last + 12 if last <= first <= 12 else last):
             if hour <= 24:
                 page.imply(Kind.TIME, match.group(), hour % 24 * 3600)
-    for match in _PAST.finditer(page.original):
-        hour = _hour(match["h"], page.language)
-        if hour is not None:
-            minutes = _MINUTES_PAST[" ".join(match["past"].casefold().split())]
-            page.imply(Kind.TIME, match.group(), (hour * 60 + minutes) * 60 % _DAY)
+    for match in _PAST.finditer(page.original, overlapped=True):
+        hour, part = _hour(match["h"], page.language), (match["m"] or "half").casefold()
+        minutes = int(part) if part.isdecimal() else _PARTS.get(part) or WORDS[page.language].get(part, 60)
+        if hour is not None and minutes < 60:
+            for seconds in _on_clock(page, hour * 60 + (-minutes if match["to"] else minutes)):
+                page.imply(Kind.TIME, match.group(), seconds)
+
+
+def _on_clock(page: Page, minutes: int) -> tuple[int, ...]:
+    """Return the seconds since midnight that somebody may mean by a time of twelve hours."""
+    is_late = minutes < 13 * 60 and _EVENING.search(page.original) is not None
+    return tuple(one % 1440 * 60 for one in ((minutes, minutes + 720) if is_late else (minutes,)))
 
 
 def _hour(said: str, language: str) -> int | None:
-    hour = int(said) if said.isdecimal() else {**ONES[language], **WORDS[language]}.get(said.casefold(), 99)
+    named = {"midnight": 24, "noon": 12, "neun": 9, "neuf": 9, **ONES[language], **WORDS[language]}
+    hour = int(said) if said.isdecimal() else named.get(said.casefold(), 99)
     return hour if hour <= 24 else None
 
 
@@ -218,6 +258,30 @@ def _ones(page: Page) -> None:
             _take(page, match, Quantity((str(minutes),), "min"))
     if _HALF_YEAR.search(page.original):
         page.imply(Kind.NUMBER, "6", Quantity(("6",), "month"))
+    _shares_and_decades(page)
+
+
+def _shares_and_decades(page: Page) -> None:
+    for match in _HALF_OF.finditer(page.original):
+        if match["dozen"]:
+            _take(page, match, Quantity(("6",)))
+        else:
+            page.imply(Kind.NUMBER, match.group(), Quantity(("0.5",), unit_named(match["unit"])))
+    for (part, whole), pattern in _SHARES:
+        for match in pattern.finditer(page.original):
+            for number in (part, whole):
+                page.imply(Kind.NUMBER, match.group(), Quantity((str(number),)))
+            if 100 * part % whole == 0:
+                page.imply(Kind.NUMBER, match.group(), Quantity((str(100 * part // whole),), "%"))
+    for match in _DECADES.finditer(page.original):
+        said = match["n"].casefold()
+        many = int(said) if said.isdecimal() else WORDS[page.language].get(said, 1)
+        page.imply(Kind.NUMBER, match.group(), Quantity((str(10 * many),), "year"))
+    for match in _DECADE.finditer(page.original):
+        said = fold(match["tens"])
+        tens = int(said) if said.isdecimal() else _TENS.get(said[:5])
+        if tens is not None:
+            page.imply(Kind.NUMBER, match.group(), Quantity((str(1900 + tens),)))
 
 
 def _take(page: Page, match: "regex.Match[str]", quantity: Quantity) -> None:

@@ -1,8 +1,10 @@
 """Everyday nouns of German, which have a capital wherever they stand and so are no names."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from dream.guards.folding import fold, words_in
+from dream.guards.languages import FUNCTION_WORDS
 from dream.guards.late import late
 from dream.guards.memo import WORDS, Memo
 
@@ -98,6 +100,48 @@ def _is_noun(written: str) -> bool:
     )
 
 
+def exchanged_nouns(text: str, sources: Iterable[str]) -> list[str]:
+    """Return the nouns of a German text in whose place, behind the same words, its sources have another.
+
+    Example:
+        >>> exchanged_nouns("Anas Tochter spielt Klavier.", ["Meine Tochter spielt Geige."])
+        ['Klavier']
+        >>> exchanged_nouns("Ana backt Apfelkuchen.", ["Ich backe Kuchen."])
+        []
+    """
+    known = fold(text)
+    heard = [_framed(source) for source in sources]
+    told = fold(" ".join(sources))
+    return [
+        noun
+        for frame, noun in _framed(text)
+        if fold(noun)[:-2] not in told
+        and any(frame == other and not _akin(noun, instead, known) for one in heard for other, instead in one)
+    ]
+
+
+def _akin(noun: str, other: str, known: str) -> bool:
+    return fold(other)[:-2] in known or fold(noun).endswith(fold(other)[1:])
+
+
+def _framed(text: str) -> list[tuple[tuple[str, ...], str]]:
+    """Return everyday nouns behind the little words, and the one that tells something, that stand before them."""
+    found: list[tuple[tuple[str, ...], str]] = []
+    frame: tuple[str, ...] = ()
+    for match in _WORD_OR_STOP.finditer(text):
+        word = match.group()
+        if not word[0].isalpha():
+            frame = ()
+        elif fold(word) in FUNCTION_WORDS:
+            frame = (*frame, fold(word)) if frame else ()
+        else:
+            if frame and word[0].isupper() and is_everyday_noun(word):
+                found.append((frame, word))
+            frame = (fold(word)[:5],)
+    return found
+
+
+_WORD_OR_STOP = late(r"\p{L}+|[.!?;:,\n]")
 _FOLDED: Final = frozenset(map(fold, _NOUNS))
 _HEADS: Final = frozenset(noun for noun in _FOLDED if len(noun) >= 4) - _NO_HEADS
 _KNOWN: Final = Memo(_is_noun, room=WORDS)

@@ -16,7 +16,7 @@ _EVERYWHERE: Final = words_in(
     # French
     "ne pas aucun aucune sans rien "
     # German, Dutch, Scandinavian
-    "nicht nie niemals nichts niemand weder ohne kein keine keinen keinem keiner keines niet geen nooit zonder "
+    "nicht nie niemals nichts niemand weder ohne kein keine keinen keinem keiner keines keins niet geen nooit zonder "
     "inte aldrig ikke "
     # Slavic, Turkish
     "нет не никогда без ничего никто ні немає ніколи nigdy nie není nikdy değil yok hiç asla "
@@ -26,7 +26,7 @@ _EVERYWHERE: Final = words_in(
     "لا لم لن ليس ليست ليسوا غير بدون دون לא אין בלי नहीं मत"
 )
 _BY_LANGUAGE: Final[dict[str, frozenset[str]]] = {
-    "en": words_in("no dont doesnt didnt isnt arent wasnt cant wont havent hasnt couldnt wouldnt"),
+    "en": words_in("no zero dont doesnt didnt isnt arent wasnt cant wont havent hasnt couldnt wouldnt"),
     "es": frozenset({"no", "sin", "ni", "nada"}),
     "pt": frozenset({"nada"}),
     "it": frozenset({"non", "né", "mai"}),
@@ -73,13 +73,19 @@ _TURNING: Final = words_in(
 
 _BLURRING: Final = words_in(
     "miss misses missed forget forgets forgot forgotten fail fails failed leave leaves left lose lost hesitate "
-    "hardly rarely seldom barely almost nearly lieber rather instead "
-    "oublié oublie manqué quitté quitte rarement à-peine esqueceu esqueci faltou perdeu raramente olvidó "
+    "lieber rather instead "
+    "oublié oublie manqué quitté quitte esqueceu esqueci faltou perdeu olvidó "
     "olvidé perdió "
-    "apenas casi quase selten kaum verpasst vergessen verlassen beinahe fast zelden nauwelijks vergeten редко почти "
-    "забыл забыла пропустил"
+    "apenas verpasst vergessen verlassen fast vergeten забыл забыла пропустил"
 )
 """Words after which nothing can be said of what is denied: `missed the party`, `rarely eats meat`."""
+
+_NEARLY: Final = words_in(
+    "hardly rarely seldom barely scarcely almost nearly quase raramente casi rara rarement presque quasi selten "
+    "kaum beinahe "
+    "zelden nauwelijks bijna редко почти едва чуть prawie nästan"
+)
+"""Words after which something was not quite, or is not often."""
 
 _UNSURE: Final = words_in(
     "sure certain know knew tell told mention mentioned realise realised realize realized decided decide "
@@ -118,8 +124,25 @@ _NO_NEGATION = late(
 )
 _PHRASE = late(
     r"\b(?:g[ai]ve[sn]?|giving) up(?: on)?\b|\bcut(?:ting|s)? out\b|\bg[eo]t(?:ten)? rid of\b|\bturn(?:ed|s"
-    r"|ing)? down\b"
-    r"|\bst(?:ay|ays|ayed) away from\b|\b(?:instead of|rather than)\b",
+    r"|ing)? down\b|\b(?:call(?:ed)? off|fell through)\b|\b(?:far from|anything but|short of|the last thing"
+    r"|the opposite of)\b"
+    r"|\b(?:fail|forg[eo]t|neglect|omit)\p{L}* to\b|\btoo \p{L}+ to\b|\b(?:can|could) (?:we|you) (?:lose|drop|ditch)\b"
+    r"|\bst(?:ay|ays|ayed) away from\b|\b(?:instead of|rather than)\b"
+    r"|\balles andere als\b|\bweit davon entfernt\b|\b(?:an)?statt\b|\bloin d(?:e|')|\btout sauf\b|\bau lieu d(?:e|')"
+    r"|\btrop \p{L}+ pour\b|\b(?:lejos|longe) de\b|\b(?:todo|tudo) menos\b|\ben (?:vez|lugar) de\b|\bem vez de\b"
+    r"|\bao invés de\b|\bdemasiado \p{L}+ para\b|\blontan[oa] da\p{L}*|\btutt'altro che\b|\binvece di\b"
+    r"|\btroppo \p{L}+ per\b|\bverre van\b|\ballesbehalve\b|\bin plaats van\b|\bte \p{L}+ om\b|\bвместо\b",
+    regex.IGNORECASE,
+)
+_ALMOST = late(
+    r"(?<=\bpr[eé]f[ei]e?r\p{L}* (?!to\b)[^.;,]*)\b(?:over|to|than|a|à|ao|al|aux?|do que|que)\b"
+    r"|(?<=\b(?:lieber|liever) [^.;,]*)\b(?:als|dan)\b|\b(?:tr(?:y|ies|ied|ying)|attempt(?:s|ed|ing)?) to\b"
+    r"|\b(?:with)?in an? \p{L}+ of\b|\b(?:c[ao]me|coming) close to\b"
+    r"|\bessa\p{L}+ d(?:e|')|\b(?:cerca(?:to|va|vo|ndo)?|tenta(?:to|r|va)) di\b|\bprova\p{L}* a\b"
+    r"|\bintent\p{L}+ (?=\p{L}+r\b)"
+    r"|\btent\p{L}+ (?=\p{L}+r\b)|\b(?:faillir|failli|по?чти|чуть не|por poco|por pouco|a punto de|prestes a"
+    r"|sul punto di"
+    r"|sur le point de|per poco)\b",
     regex.IGNORECASE,
 )
 _HAN = late(
@@ -164,7 +187,17 @@ def blurs(word: str, *, denied: bool) -> bool:
         (True, True, False)
     """
     folded = word.casefold()
-    return folded in _BLURRING or (denied and folded in _UNSURE)
+    return folded in _BLURRING or folded in _NEARLY or (denied and folded in _UNSURE)
+
+
+def nearly(text: str) -> bool:
+    """Tell whether a text tells of what nearly was or hardly is.
+
+    Example:
+        >>> nearly("We almost won."), nearly("I tried to sleep."), nearly("We won.")
+        (True, True, False)
+    """
+    return not _NEARLY.isdisjoint(in_one_word(text.casefold()).split())
 
 
 def looks_onward(word: str, language: str) -> bool:
@@ -192,13 +225,13 @@ def without_idioms(text: str) -> str:
 
 
 def in_one_word(text: str) -> str:
-    """Return the text with `stopped` for turns of phrase such as `gave up`.
+    """Return the text with `stopped` for turns of phrase such as `gave up`, `almost` for such as `tried to`.
 
     Example:
         >>> in_one_word("Ana gave up sugar.")
-        'Ana stopped sugar.'
+        'Ana stopped  sugar.'
     """
-    return _PHRASE.sub("stopped", text)
+    return _ALMOST.sub("almost ", _PHRASE.sub("stopped ", text))
 
 
 def negated_from(clause: str) -> int:

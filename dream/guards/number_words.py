@@ -71,12 +71,12 @@ ONES: Final = {
 """Words that are a number behind tens, as in `twenty-one`, and by themselves articles or other words."""
 GREAT: Final = {
     "en": _numbered("dozen=12 hundred|hundreds=100 thousand=1000 million=1000000"),
-    "pt": _numbered("mil=1000"),
-    "es": _numbered("mil=1000"),
-    "fr": _numbered("cent|cents=100 mille=1000"),
-    "de": _numbered("hundert=100 tausend=1000"),
-    "it": _numbered("cento=100 mille|mila=1000"),
-    "nl": _numbered("honderd=100 duizend=1000"),
+    "pt": _numbered("dúzia|dúzias=12 mil=1000"),
+    "es": _numbered("docena|docenas=12 mil=1000"),
+    "fr": _numbered("douzaine|douzaines=12 cent|cents=100 mille=1000"),
+    "de": _numbered("dutzend=12 hundert=100 tausend=1000"),
+    "it": _numbered("dozzina|dozzine=12 cento=100 mille|mila=1000"),
+    "nl": _numbered("dozijn=12 honderd=100 duizend=1000"),
 }
 """Words that multiply the number before them."""
 LINKS: Final = {"en": "and", "pt": "e", "es": "y", "fr": "et", "de": "und", "it": "e", "nl": "en"}
@@ -137,8 +137,8 @@ MULTIPLIERS: Final = {
 
 _UNITS = """
 eur € euro euros
-usd $ dollar dollars us$ dólar dólares dollari
-gbp £ gbp
+usd $ dollar dollars buck bucks us$ dólar dólares dollari
+gbp £ gbp quid
 jpy ¥ yen 円
 cny 元 块 rmb yuan
 brl r$ reais real
@@ -173,6 +173,7 @@ g g gram grams gramm gramme grammes gramo gramos grama gramas grammo grammi
 mg mg milligram milligrams milligramm milligramme milligrammes miligramo miligramos miligrama miligramas
 mg milligrammo milligrammi
 lb lb lbs
+stone stone
 pound pound pounds
 t t ton tons tonne tonnes tonnen tonelada toneladas tonnellate ton
 yd yd yard yards

@@ -1,9 +1,11 @@
 """What `AgentHostBuilder.with_dreaming` installs."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from agentcore.hosting.parts import HostParts
+from agentcore.llm.call_slots import CallSlots
 from dream.cycle.dreams import Dreams
 from dream.cycle.runner import Runner
 from dream.cycle.scheduling.planning import Planner
@@ -54,6 +56,7 @@ def install_dreaming(
 
 
 def _dreams(parts: HostParts, options: DreamOptions, found: Configured, *, in_background: bool) -> Dreams:
+    parts = replace(parts, slots=CallSlots(options.model.calls_in_flight))
     watch = Watch(parts, options)
     service = None
     if in_background:

@@ -14,7 +14,7 @@ class ModelOptions(Options):
     """What its fields are called after in errors."""
 
     calls_in_flight: int = Field(default=8, ge=1, le=64)
-    """Calls made at once."""
+    """Calls made at once, over all the dreams of a host."""
     prompt_tokens: int = Field(default=6_000, ge=500)
     """The longest prompt, directives aside; what is more goes into another call."""
     answer_tokens: int = Field(default=4_000, ge=100)

@@ -54,6 +54,8 @@ class SchedulingOptions(Options):
     """The longest such wait."""
     busy_poll: timedelta = Field(default=timedelta(seconds=5), ge=timedelta(seconds=1), le=timedelta(minutes=5))
     """How soon it is looked again while something outside holds a dream back."""
+    max_concurrent_dreams: int = Field(default=4, ge=1, le=64)
+    """Dreams that one host has under way at once, each on a scope of its own; what is due beyond them waits."""
     busy_reach: BusyReach = BusyReach.SCOPE
     """Whose turns hold a dream back: those of its scope, of its workspace, or all; a shared model waits for all."""
 

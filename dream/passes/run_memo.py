@@ -10,7 +10,8 @@ from dream.passes.protocol import DreamContext
 
 T = TypeVar("T")
 
-_RUNS_REMEMBERED: Final = 2
+_RUNS_REMEMBERED: Final = 16
+"""Several scopes dream at once, and each time a scope is asked for its work counts as a run."""
 
 
 class RunMemo(Generic[T]):
@@ -29,6 +30,7 @@ class RunMemo(Generic[T]):
         """Return the value of the run, made by *make* if there is none yet."""
         key = (context.scope, context.run_id)
         if key in self._known:
+            self._known.move_to_end(key)
             return self._known[key]
         # A lock belongs to an event loop, so it lasts no longer than the making.
         async with self._under_way.setdefault(key, asyncio.Lock()):

@@ -61,7 +61,9 @@ class Terms:
             capabilities: What the host offers passes.
             directives: What tells the texts that passes judge by from any others.
         """
-        timing = [options.schedule.model_dump(mode="json"), options.enabled, options.force, zone]
+        # How many scopes dream at once changes nothing about when one is due.
+        when = options.schedule.model_dump(mode="json", exclude={"max_concurrent_dreams"})
+        timing = [when, options.enabled, options.force, zone]
         doing = options.model_dump(mode="json", exclude=_GIVES_NO_WORK, fallback=_name_of)
         marks = _digest(timing) + _digest([doing, sorted(one.value for one in capabilities), directives])
         return cls(options.enabled, options.force, options.model.tokens_per_day, zone, marks)

@@ -73,6 +73,8 @@ class GateName(StrEnum):
     """The last runs failed, so the next one waits."""
     QUIET_HOURS = "quiet_hours"
     """No dream starts at this time of day."""
+    FREE_PLACE = "free_place"
+    """A process has as many dreams under way as it may; the next begins when one of them ends."""
 
 
 @dataclass(frozen=True, slots=True)

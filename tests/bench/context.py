@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from agentcore import AgentHostBuilder
-from agentcore.domain.signals import Purpose
+from agentcore.domain import Purpose
 from tests.bench.figures import Figure, quantile
 from tests.bench.processes import answer, fresh
 from tests.bench.stores import Stores

@@ -8,8 +8,7 @@ from typing import Any
 
 import orjson
 
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.scope import Scope
+from agentcore.domain import MemoryEntry, Scope
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "conversation.jsonl"
 

@@ -11,8 +11,8 @@ from statistics import median
 from typing import Any
 
 from agentcore import AgentHostBuilder, Host, Scope
-from agentcore.stores.protocols import UnitOfWork
-from dream.domain.report import PassOutcome, RunReport
+from agentcore.stores import UnitOfWork
+from dream.domain import PassOutcome, RunReport
 from dream.stores import bookkeeping
 from tests.bench.figures import Figure
 from tests.bench.processes import answer, fresh

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from agentcore import AgentHostBuilder, Decay, Host, Scope
-from agentcore.domain.instants import to_micros
-from agentcore.stores.protocols import ReadView
+from agentcore.domain import to_micros
+from agentcore.stores import ReadView
 from tests.bench.figures import Figure, middle
 from tests.bench.processes import answer, fresh
 from tests.bench.stores import Stores

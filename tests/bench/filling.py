@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcore import AgentHostBuilder, MemoryEntry, Scope
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores import UnitOfWork
 from tests.bench.corpus import generated, words_of
 from tests.bench.processes import answer
 

@@ -18,14 +18,11 @@ from typing import Any, Final
 import orjson
 
 from agentcore import AgentHostBuilder
-from agentcore.domain.conversation import spoken_line
-from agentcore.domain.scope import Scope
-from agentcore.hosting.turn_context import TurnContext
+from agentcore.domain import Scope, spoken_line
+from agentcore.hosting import TurnContext
 from agentcore.testing import SequentialIds
-from dream.interfaces.benchmark.samples import read_locomo
-from dream.interfaces.benchmark.trial import AFTERWARDS, StandingClock
-from dream.interfaces.exchange.locomo import parse_locomo
-from dream.interfaces.exchange.source import Source
+from dream.interfaces.benchmark import AFTERWARDS, StandingClock, read_locomo
+from dream.interfaces.exchange import Source, parse_locomo
 from tests.bench.machine import described
 
 BUDGETS: Final = (250, 500, 1_000, 2_000, 4_000)

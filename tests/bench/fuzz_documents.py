@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from agentcore.domain.document import StoredDocument
-from agentcore.domain.text import fold_key
-from agentcore.workspace.folder import ARCHIVE, MEMORY
+from agentcore.domain import StoredDocument, fold_key
+from agentcore.workspace import ARCHIVE, MEMORY
 from dream.passes.document_consolidation import DocumentConsolidation
 from tests.bench.fuzz_answers import Answers, Shown
 from tests.bench.fuzz_passes import PassTable, table_of

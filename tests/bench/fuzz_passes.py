@@ -6,15 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, cast
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, Status, Trust
-from agentcore.domain.signals import Feedback, FeedbackKind, WispRun
-from agentcore.domain.skill import Skill, SkillUse
-from agentcore.stores.protocols import UnitOfWork
-from dream.cycle.contexts import Contexts
+from agentcore.domain import Feedback, FeedbackKind, MemoryEntry, Skill, SkillUse, Status, Trust, Turn, WispRun
+from agentcore.stores import UnitOfWork
+from dream.cycle import Contexts
 from dream.directives import DirectiveLibrary
 from dream.guards.vocabulary import builtin
-from dream.interfaces.benchmark.scripted import records_in
+from dream.interfaces.benchmark import records_in
 from dream.passes import ModelPass
 from dream.passes.episodes import EpisodeExtraction
 from dream.passes.preferences import PreferenceInference

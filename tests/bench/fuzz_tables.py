@@ -10,22 +10,15 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.decay import Decay
-from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry, Status, Trust
-from agentcore.domain.signals import Feedback, FeedbackKind
-from agentcore.domain.text import fold_key
+from agentcore.domain import Decay, EntryFilter, Feedback, FeedbackKind, MemoryEntry, Status, Trust, Turn, fold_key
 from agentcore.llm import Unreadable, extract_object
-from agentcore.recall.recall import Recall
-from agentcore.stores.protocols import Lease, Origin, UnitOfWork
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.recall import Recall
+from agentcore.stores import Lease, Origin, UnitOfWork
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
-from dream.cycle.contexts import Contexts
-from dream.cycle.steps import Draft, StepWriter
+from dream.cycle import Contexts, Draft, StepWriter
 from dream.directives import DirectiveLibrary
-from dream.domain.batch import Batch
-from dream.domain.report import Outcome, RunReport
+from dream.domain import Batch, Outcome, RunReport
 from dream.guards.vocabulary import builtin
 from dream.passes import ModelContext, ModelPass
 from dream.passes.fact_mining import FactMining

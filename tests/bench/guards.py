@@ -12,7 +12,7 @@ from pathlib import Path
 
 import orjson
 
-from agentcore.recall.tokenizer import Tokenizer
+from agentcore.recall import Tokenizer
 from dream.guards.coverage import Coverage, coverage
 from dream.guards.vocabulary import builtin
 from tests.bench import statements

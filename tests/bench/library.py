@@ -11,11 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from agentcore import AgentHostBuilder, Scope
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, WispRun
-from agentcore.domain.skill import Skill, SkillUse
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.domain import (
+    FailureCategory,
+    Feedback,
+    FeedbackKind,
+    MemoryEntry,
+    Rating,
+    Skill,
+    SkillUse,
+    Turn,
+    WispRun,
+)
+from agentcore.stores import UnitOfWork
 from tests.bench.corpus import generated, words_of
 from tests.bench.processes import answer
 

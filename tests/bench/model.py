@@ -17,13 +17,10 @@ from typing import Any
 import orjson
 
 from agentcore import AgentHostBuilder, Host, Scope
-from agentcore.llm import ChatOptions, OpenAIChatClient
-from agentcore.llm.chat import ChatClient, ChatRequest, Completion
-from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView
-from agentcore.testing import ChatServer, ScriptedChatClient
-from agentcore.testing.chat_server import ServedRequest
-from dream.domain.report import PassOutcome, PassReport
+from agentcore.llm import ChatClient, ChatOptions, ChatRequest, Completion, OpenAIChatClient, estimate_tokens
+from agentcore.stores import ReadView
+from agentcore.testing import ChatServer, ScriptedChatClient, ServedRequest
+from dream.domain import PassOutcome, PassReport
 from dream.options import DreamOptions
 from tests.bench.figures import Figure
 from tests.bench.processes import answer, fresh

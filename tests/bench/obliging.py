@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
-from agentcore.llm.chat import ChatRequest
-from dream.interfaces.benchmark.scripted import Record, records_in
+from agentcore.llm import ChatRequest
+from dream.interfaces.benchmark import Record, records_in
 
 Answer = Mapping[str, Any]
 

@@ -15,10 +15,9 @@ from statistics import median
 from typing import Any
 
 from agentcore import AgentHostBuilder
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm import ChatRequest, estimate_tokens
 from agentcore.testing import ScriptedChatClient
-from dream.domain.report import PassOutcome
+from dream.domain import PassOutcome
 from dream.options import DreamOptions
 from tests.bench import library
 from tests.bench.figures import Figure

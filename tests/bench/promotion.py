@@ -14,10 +14,9 @@ import numpy as np
 from sqlalchemy import insert, select
 
 from agentcore import AgentHostBuilder, Host, Scope
-from agentcore.domain.instants import to_micros
-from agentcore.stores.protocols import UnitOfWork
-from agentcore.stores.sql.schema import entries, recall_hits
-from agentcore.stores.sql.unit import SqlUnit
+from agentcore.domain import to_micros
+from agentcore.stores import UnitOfWork
+from agentcore.stores.sql import SqlUnit, entries, recall_hits
 from tests.bench.figures import Figure, middle
 from tests.bench.processes import answer, fresh
 from tests.bench.stores import Stores

@@ -21,10 +21,9 @@ from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.clock import SystemClock
 from agentcore.ids import RandomIds
 from agentcore.testing import ManualClock
-from dream.domain.report import RunReport
-from dream.interfaces.benchmark.samples import Sample, read_locomo
-from dream.interfaces.exchange.formats import Format
-from dream.interfaces.exchange.importer import import_file
+from dream.domain import RunReport
+from dream.interfaces.benchmark import Sample, read_locomo
+from dream.interfaces.exchange import Format, import_file
 from tests.bench.machine import described
 
 _DAYS = 10

@@ -16,13 +16,13 @@ from typing import Any
 
 from agentcore import Scope
 from agentcore.clock import SystemClock
-from agentcore.domain.instants import to_micros
-from agentcore.hosting.activity import ActivityRecorder
+from agentcore.domain import to_micros
+from agentcore.hosting import ActivityRecorder
 from agentcore.ids import RandomIds
-from agentcore.stores.protocols import UnitOfWork
-from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
+from agentcore.stores import UnitOfWork
+from agentcore.stores.sql import FILE_NAME, SqlStorage
 from agentcore.testing import ManualClock
-from dream.cycle.scheduling.planning import Planner
+from dream.cycle import Planner
 from dream.options import DreamOptions
 from dream.stores import bookkeeping
 from dream.stores.schedule_rows import StoredState, encode_state
@@ -56,9 +56,9 @@ async def measure(folder: Path, scopes: int) -> dict[str, Any]:
     def tick(unit: UnitOfWork) -> None:
         """What a service does when something is due, up to the passes: look for news, decide on each, store it."""
         planner.plan_changed(unit, limit=50)
-        due = bookkeeping(unit).fleet.due(unit.now, limit=_DUE)
-        bookkeeping(unit).fleet.next_due()
-        planner.plan(unit, [key for key, _ in due])
+        due = [key for kind in bookkeeping(unit).fleet.due(unit.now, limit=_DUE) for key in kind]
+        bookkeeping(unit).fleet.next_due(unit.now)
+        planner.plan(unit, due)
         found.append(len(due))
 
     ticks: list[float] = []

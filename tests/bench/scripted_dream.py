@@ -9,7 +9,7 @@ import sys
 from itertools import repeat
 
 from agentcore.testing import ChatServer, ServedRequest
-from dream.interfaces.benchmark.scripted import scripted_answer
+from dream.interfaces.benchmark import scripted_answer
 from dream.interfaces.cli import main
 
 

@@ -15,12 +15,10 @@ from typing import Any
 
 import orjson
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Trust
-from agentcore.domain.signals import Feedback, FeedbackKind
-from agentcore.llm.chat import ChatRequest
-from agentcore.recall.recall import Recall
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import Feedback, FeedbackKind, Trust, Turn
+from agentcore.llm import ChatRequest
+from agentcore.recall import Recall
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock, ScriptedChatClient
 from dream.passes.episodes import EpisodeExtraction
 from dream.passes.fact_mining import FactMining

@@ -18,17 +18,14 @@ from typing import Any
 import orjson
 
 from agentcore import AgentHostBuilder, Host, MemoryEntry, Scope
-from agentcore.domain.conversation import Turn
-from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import Level, SourceKind, Status
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView, UnitOfWork
+from agentcore.domain import EntryFilter, Level, SourceKind, Status, Turn
+from agentcore.llm import ChatRequest, estimate_tokens
+from agentcore.stores import ReadView, UnitOfWork
 from agentcore.testing import ManualClock, ScriptedChatClient
-from dream.domain.report import PassOutcome
-from dream.interfaces.benchmark.scripted import ALIKE, Record, scripted_answer
+from dream.domain import PassOutcome
+from dream.interfaces.benchmark import ALIKE, Record, scripted_answer
 from dream.options import DreamOptions
-from dream.passes.conversation.lines import line
+from dream.passes.conversation import line
 from dream.passes.lines import entry_line, importance_at
 from dream.stores import bookkeeping
 from tests.bench.corpus import generated, words_of

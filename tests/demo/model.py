@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from agentcore.testing import ServedRequest
-from dream.interfaces.benchmark.scripted import Record, records_in
+from dream.interfaces.benchmark import Record, records_in
 from tests.demo import facts, habits, orders
 
 _QUESTION = 2

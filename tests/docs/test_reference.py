@@ -17,42 +17,50 @@ from doc_pages import DOCS, rows, sections
 import agentcore
 import agentcore.testing
 import dream
-from agentcore.domain.records import RecordKind, to_image
+from agentcore.domain import RecordKind, to_image
 from agentcore.errors import AgentcoreError
-from agentcore.hosting.context import Context
-from agentcore.hosting.conversation import Conversation
-from agentcore.hosting.feedback import FeedbackLog
-from agentcore.hosting.host import Host
-from agentcore.hosting.memory import Memory
-from agentcore.hosting.options import (
+from agentcore.hosting import (
+    Context,
     ContextOptions,
+    Conversation,
     ConversationOptions,
     EmbeddingOptions,
+    FeedbackLog,
     FeedbackOptions,
+    Host,
+    Memory,
     MemoryOptions,
     Options,
     SkillOptions,
+    Skills,
+    WispLog,
     WispOptions,
 )
-from agentcore.hosting.skills import Skills
-from agentcore.hosting.wisps import WispLog
-from agentcore.llm.gate import BusyGate
-from dream.cycle.dreams import Dreams
-from dream.cycle.history import History, Status
-from dream.cycle.session_evaluator import SESSION_EVALUATOR
-from dream.cycle.skill_history import SkillHistory
-from dream.domain.alarm import Alarm, AlarmKind
-from dream.domain.forecast import PassForecast
-from dream.domain.plan import Plan
-from dream.domain.reasons import Deferral, NotUndone, Refused, Skip, Stop
-from dream.domain.refused import RefusedText
-from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
-from dream.domain.session import DreamSession, ModelCall
-from dream.domain.usage import UsageRow
+from agentcore.llm import BusyGate
+from dream.cycle import SESSION_EVALUATOR, Dreams, History, SkillHistory, Status
+from dream.domain import (
+    Alarm,
+    AlarmKind,
+    Deferral,
+    DreamSession,
+    ModelCall,
+    NotUndone,
+    Outcome,
+    PassForecast,
+    PassOutcome,
+    PassReport,
+    Plan,
+    Refused,
+    RefusedText,
+    RunKind,
+    RunReport,
+    Skip,
+    Stop,
+    UsageRow,
+)
 from dream.interfaces.cli.app import COMMANDS, build_app
 from dream.interfaces.cli.faults import exit_code
-from dream.interfaces.exchange import export, items
-from dream.interfaces.exchange.formats import Format
+from dream.interfaces.exchange import Format, export, items
 from dream.options import AllOf, AnyOf, Cron, DailyAt, DreamOptions, Heartbeat, Idle, Preset, Threshold
 from dream.passes import ORDER
 from dream.passes.repairing import REMEDIES

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from dreaming import NOW, World
 
-from agentcore.recall.recall import Recall
-from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
+from agentcore.recall import Recall
+from agentcore.stores.sql import FILE_NAME, SqlStorage
 from agentcore.testing import ManualClock
 
 

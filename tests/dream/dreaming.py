@@ -7,26 +7,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from agentcore.domain.capability import Capability
-from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.domain.scope import Scope
-from agentcore.domain.subject_time import SubjectTime
-from agentcore.hosting.activity import ActivityRecorder
-from agentcore.hosting.memory import Memory
-from agentcore.hosting.parts import HostParts
-from agentcore.hosting.watching import BusySource, BusyWatch
+from agentcore.domain import Capability, EntryFilter, MemoryEntry, Scope, Status, SubjectTime
+from agentcore.hosting import ActivityRecorder, BusySource, BusyWatch, HostParts, Memory
 from agentcore.ids import IdFactory
-from agentcore.llm.gate import BusyGate
-from agentcore.recall.recall import Recall
-from agentcore.stores.protocols import Origin, Storage, UnitOfWork
+from agentcore.llm import BusyGate
+from agentcore.recall import Recall
+from agentcore.stores import Origin, Storage, UnitOfWork
 from agentcore.testing import ManualClock, SequentialIds
-from agentcore.workspace.workspaces import Workspaces
-from dream.cycle.dreams import Dreams
-from dream.cycle.runner import Runner
-from dream.domain.journal import JournalRow
-from dream.domain.report import PassReport, RunReport
-from dream.interfaces.exchange.export import export_scope
+from agentcore.workspace import Workspaces
+from dream.cycle import Dreams, Runner
+from dream.domain import JournalRow, PassReport, RunReport
+from dream.interfaces.exchange import export_scope
 from dream.options import DreamOptions
 from dream.passes import DreamPass, Place
 from dream.stores import bookkeeping

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from dreaming import World
 
-from agentcore.domain.scope import Scope
-from agentcore.stores.protocols import Origin, ReadView, Storage, UnitOfWork
-from dream.domain.names import DREAM_LEASE
+from agentcore.domain import Scope
+from agentcore.stores import Origin, ReadView, Storage, UnitOfWork
+from dream.domain import DREAM_LEASE
 
 T = TypeVar("T")
 Step = Callable[[int], None]

@@ -8,13 +8,10 @@ from typing import Any
 import orjson
 from dreaming import World
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Status
-from agentcore.domain.signals import Feedback, FeedbackKind, Rating
-from agentcore.domain.skill import Skill, SkillUse
-from agentcore.llm.chat import ChatRequest
+from agentcore.domain import Feedback, FeedbackKind, Rating, Skill, SkillUse, Status, Turn
+from agentcore.llm import ChatRequest
 from agentcore.testing import ScriptedChatClient
-from dream.domain.report import PassReport
+from dream.domain import PassReport
 from dream.options import DreamOptions
 from dream.passes.skill_consolidation import SkillConsolidation
 from dream.passes.skill_gaps import SkillGaps

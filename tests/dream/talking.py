@@ -7,10 +7,9 @@ from typing import Any
 
 from dreaming import World
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Trust
-from agentcore.llm.chat import ChatRequest
-from agentcore.stores.protocols import Origin
+from agentcore.domain import Trust, Turn
+from agentcore.llm import ChatRequest
+from agentcore.stores import Origin
 from agentcore.testing import ScriptedChatClient
 
 MINUTE = timedelta(minutes=1)

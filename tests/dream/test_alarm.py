@@ -6,14 +6,21 @@ from typing import Any
 
 import pytest
 from dreaming import NOW
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.domain.scope import Scope
-from dream.domain.alarm import AlarmKind, find_alarm
-from dream.domain.proposal import Refusal
-from dream.domain.reasons import Refused, Skip, Stop
-from dream.domain.report import Outcome, PassOutcome, PassReport, RunReport
+from agentcore.domain import Scope
+from dream.domain import (
+    AlarmKind,
+    Outcome,
+    PassOutcome,
+    PassReport,
+    Refusal,
+    Refused,
+    RunReport,
+    Skip,
+    Stop,
+    find_alarm,
+)
 
 REFUSED = (Refusal(Refused.STALE_SOURCE, "batch 1"),)
 

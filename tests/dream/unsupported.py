@@ -8,9 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, SourceKind, Status, Trust
-from agentcore.domain.signals import Feedback
+from agentcore.domain import Feedback, MemoryEntry, SourceKind, Status, Trust, Turn
 from dream.options import DreamOptions
 
 _DIGITS = re.compile(r"\d+")

@@ -4,8 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from agentcore.domain.memory import Status, Trust
-from agentcore.domain.skill import Skill
+from agentcore.domain import Skill, Status, Trust
 
 ADDRESS = re.compile(r"https?://[\w./-]*\w|[\w.]+@[\w.-]+\.\w+")
 _DETAIL = re.compile(r"`[^`\n]+`|https?://[\w./-]+|(?<![\w.])\d+(?![\w]*\.\s)")

@@ -6,12 +6,9 @@ from typing import Any, ClassVar
 
 from dreaming import World
 
-from agentcore.domain.capability import Capability
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status
-from agentcore.llm.chat import ChatRequest, ResponseFormat
-from dream.domain.batch import Answer, Batch, Packing
-from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import Notes, Proposal, Work
+from agentcore.domain import Capability, Level, MemoryEntry, SourceKind, SourceRef, Status
+from agentcore.llm import ChatRequest, ResponseFormat
+from dream.domain import Answer, Batch, Change, ChangeSet, Notes, Packing, Proposal, Work
 from dream.passes import DreamContext, ModelContext
 from dream.passes.prompting import build_request, repair_request
 

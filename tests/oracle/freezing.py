@@ -9,14 +9,14 @@ from pathlib import Path
 
 import orjson
 
-from agentcore.llm.chat import ChatRequest
+from agentcore.llm import ChatRequest
 from tests.oracle.life import ID, Document, Life, fingerprint
 from tests.oracle.stores import STORES
 
 FROZEN = Path(__file__).parent / "frozen"
 _MESSAGES = "messages.txt"
 _LINES_SHOWN = 400
-_LONGEST_LINE = 600
+_LONGEST_LINE = 8_000
 _MARK = re.compile(r"^=== ([0-9a-f]{10})\n", re.MULTILINE)
 _FENCE = re.compile(r"<<<([0-9a-f]{16})\b")
 

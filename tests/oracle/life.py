@@ -17,7 +17,7 @@ import orjson
 from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.clock import SystemClock
 from agentcore.ids import RandomIds
-from agentcore.llm.chat import ChatRequest
+from agentcore.llm import ChatRequest
 from agentcore.testing import ManualClock, ScriptedChatClient, SequentialIds
 from dream import DreamOptions, Dreams, RunReport
 from dream.interfaces.cli import main
@@ -77,15 +77,15 @@ class Life:
     def workspace(self) -> Path:
         return self.folder / "workspace"
 
-    def host(self) -> Host:
-        """Return the host of one part of the life; nothing dreams by itself."""
+    def host(self, *, in_background: bool = False) -> Host:
+        """Return the host of one part of the life; nothing works by itself unless told to."""
         builder = AgentHostBuilder(self.data, clock=self.clock, ids=self.ids).with_memory().with_conversation_log()
         builder.with_skills().with_feedback().with_wisps().with_tool_calls()
         if self.rule is not None:
             builder.with_llm(self.model)
         if self.has_workspace:
             builder.with_workspace(self.workspace)
-        return builder.with_dreaming(self.options, in_background=False).build()
+        return builder.with_dreaming(self.options, in_background=in_background).build()
 
     async def dream(self, scope: Scope | None = None, **asked: Any) -> RunReport:
         """Dream once, in a host of its own."""

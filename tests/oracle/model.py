@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from agentcore.llm.chat import ChatRequest
+from agentcore.llm import ChatRequest
 from agentcore.testing import ScriptedChatClient, ServedRequest
-from dream.interfaces.benchmark.scripted import Record, records_in
+from dream.interfaces.benchmark import Record, records_in
 from tests.demo.model import answer as demo_answer
 
 _QUESTION = 2

@@ -3,17 +3,22 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
 from agentcore import Scope, Status
-from agentcore.domain.capability import Capability
-from agentcore.domain.filters import EntryFilter
-from agentcore.llm.chat import ChatRequest, Completion, FinishReason, Usage
-from dream.domain.change import Change, ChangeSet, fingerprint
-from dream.domain.proposal import Proposal, Work
-from dream.options import ConsolidationOptions, DreamOptions, ModelOptions, WispFailureOptions
+from agentcore.domain import Capability, EntryFilter
+from agentcore.llm import ChatRequest, Completion, FinishReason, Usage
+from dream.domain import Change, ChangeSet, Proposal, Work, fingerprint
+from dream.options import (
+    ConsolidationOptions,
+    DreamOptions,
+    Interval,
+    ModelOptions,
+    SchedulingOptions,
+    WispFailureOptions,
+)
 from dream.passes.notes import summed
 from tests.oracle.life import Life, usual
 from tests.oracle.model import by_demo, by_rule
@@ -21,6 +26,9 @@ from tests.oracle.ten_days import ten_days
 
 Recipe = Callable[[Life], Awaitable[None]]
 
+_PATIENCE = 30
+"""Seconds, after which a life that waits is at fault."""
+_WORKERS = 2
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 _DEMO = datetime(2025, 10, 12, 20, tzinfo=UTC)
 """Two minutes after the last turn of the demo's conversation."""
@@ -378,12 +386,13 @@ def _badly(request: ChatRequest) -> str | Completion:
 
 async def evaluated(life: Life) -> None:
     """A conversation at rest is rated by the model, without any dream; the next dream learns from it."""
-    life.options = DreamOptions(model=ModelOptions(calls_in_flight=1))
+    model, never = ModelOptions(calls_in_flight=1), Interval(initial_delay=timedelta(days=300))
+    life.options = DreamOptions(model=model, schedule=SchedulingOptions(trigger=never))
     async with life.host() as host:
         await life.say(host, "mon", "Write to Bo.", "assistant: Who is Bo?", "Bo Berg, the roofer.", "assistant: Done.")
     life.later(hours=2)
-    async with life.host() as host:
-        while not life.clock.sleepers:  # the one that looks for conversations at rest, each five minutes
+    async with asyncio.timeout(_PATIENCE), life.host(in_background=True) as host:
+        while life.clock.sleepers < _WORKERS:  # one looks for conversations at rest, one for what is due
             await asyncio.sleep(0.005)
         life.later(minutes=5)
         while not await host.feedback.count():

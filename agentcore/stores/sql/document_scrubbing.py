@@ -1,8 +1,7 @@
 """Scrubbing of documents: no line of them says what a person asked to forget."""
 
 import re
-from collections.abc import Collection, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Mapping, Set as AbstractSet
 from typing import Final
 
 from sqlalchemy import insert, or_, select, update

@@ -7,8 +7,7 @@ from sqlalchemy import delete, func, insert, select
 
 from agentcore.domain.text import content_hash
 from agentcore.stores.protocols.vectors import TextVector
-from agentcore.stores.sql.schema import entries
-from agentcore.stores.sql.schema import vectors as table
+from agentcore.stores.sql.schema import entries, vectors as table
 from agentcore.stores.sql.transaction import Transaction, chunks
 
 _COLUMNS: Final = table.c

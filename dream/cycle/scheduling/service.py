@@ -2,19 +2,19 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import UTC, datetime, timedelta
+from typing import Final, TypeVar
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import BackgroundService, WorkerFailure
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.protocols import ReadView, UnitOfWork
 from dream.cycle.boundary import scope_boundary
 from dream.cycle.edits import EditWatch
-from dream.cycle.foreground import people_before
 from dream.cycle.runner import Runner
 from dream.cycle.scheduling.booking import ScheduledBooking
 from dream.cycle.scheduling.planning import Planner, Surroundings, surroundings
@@ -24,7 +24,6 @@ from dream.domain.report import RunReport
 from dream.errors import DreamBrokenOffError
 from dream.options import DreamOptions
 from dream.stores import bookkeeping
-from dream.stores.fleet import Fleet
 from dream.triggers import Reason
 
 LONGEST_WAIT: Final = timedelta(minutes=1)
@@ -37,14 +36,16 @@ _SCOPES_AT_ONCE = 50
 _DUE_AT_ONCE = 100
 _ANYWHERE = Scope.default()
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class DreamService(BackgroundService):
-    """Starts dreams by themselves, on every scope of the storage, one after the other; lives as long as the host.
+    """Starts dreams by themselves, on every scope of the storage, a few side by side; lives as long as the host.
 
-    Dreams that people asked for come first, then interrupted ones, then timed ones. One whose person is served
-    meanwhile holds up no other: it goes on beside them once that person's turn is over. What fails on one scope is
-    counted against that scope alone, which backs off.
+    Each dream is a task of the service and has one of `max_concurrent_dreams` places, also while its person is served;
+    what is due beyond them waits until one ends. Dreams that people asked for come first, then interrupted ones, then
+    timed ones; of each kind the workspace with the fewest under way, so that no tenant has to wait for all that
+    another has due. What fails on one scope is counted against that scope alone, which backs off.
 
     All that it decides by is stored, so that any number of processes may watch the same scopes, and a restart loses
     nothing. It sleeps until the next scope is due and looks for what others stored once a minute at most, or every
@@ -69,8 +70,14 @@ class DreamService(BackgroundService):
         self._watch = watch
         self._backlog = Backlog(parts=parts, options=options, order=runner.order)
         self._news = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._under_way: dict[int, Scope] = {}
+        self._attended: dict[int, datetime] = {}
+        self._armed: set[int] = set()
+        self._turns: dict[str, int] = {}
+        self._fault: StorageError | None = None
         self._known_hash = ""
-        self._looked_at: datetime | None = None
+        self._looked_at = datetime.min.replace(tzinfo=UTC)
         self._edits = EditWatch(parts) if self._backlog.reads_documents else None
         self._fails = False
 
@@ -79,37 +86,84 @@ class DreamService(BackgroundService):
         self._news.set()
 
     async def run(self) -> None:
-        """Watch until stopped."""
+        """Watch until stopped; what is under way then is broken off, to be gone on with later."""
         try:
-            async with asyncio.TaskGroup() as under_way:
+            async with asyncio.TaskGroup() as dreams:
                 while True:
                     self._news.clear()
-                    next_at = await self._look_once(under_way)
-                    await self._wait(next_at)
+                    self._attended.clear()
+                    next_at = await self._look(dreams, self._plan)
+                    while await self._wait(next_at) and self._parts.clock.now() < self._looked_at + LONGEST_WAIT:
+                        next_at = await self._look(dreams, self._plan_changed)
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
 
-    async def _look_once(self, under_way: asyncio.TaskGroup) -> datetime | None:
-        """Plan what changed and run what is due; return when something is due next."""
+    async def _look(self, dreams: asyncio.TaskGroup, plan: Callable[[], Awaitable[None]]) -> datetime | None:
+        """Plan, and start what is due and finds a place; return when to look again, None if nothing is known."""
+        self._ended.clear()
         try:
-            await self._plan()
-            attended: set[int] = set()
-            for one in await self._due(Fleet.due):
-                # Whoever asked meanwhile does not wait for all that was due before.
-                for key, scope in [*await self._due(Fleet.requested), one]:
-                    if key not in attended:
-                        attended.add(key)
-                        await self._attend(key, scope, under_way)
-            if attended:
-                await self._plan_changed()
-            next_at = await self._parts.storage.read(_ANYWHERE, lambda view: bookkeeping(view).fleet.next_due())
+            await plan()
+            next_at = await self._start_due(dreams)
+            if self._fault is not None:
+                raise self._fault
         except StorageError as error:
             if not self._fails:
                 _log.warning("schedule_unknown", extra={"error": type(error).__name__})
-            self._fails = True
+            self._fails, self._fault = True, None
             return None
         self._fails = False
         return next_at
+
+    async def _start_due(self, dreams: asyncio.TaskGroup) -> datetime | None:
+        """Start what is due as long as there are places; return when the next scope is due."""
+        now, most = self._parts.clock.now(), self._options.schedule.max_concurrent_dreams
+
+        def look(view: ReadView) -> tuple[list[dict[int, Scope]], datetime | None, int]:
+            fleet = bookkeeping(view).fleet
+            return fleet.due(now, limit=_DUE_AT_ONCE), fleet.next_due(now), fleet.count(limit=most)
+
+        kinds, next_at, scopes = await self._parts.storage.read(_ANYWHERE, look)
+        self._parts.slots.share_among(min(most, scopes))
+        left = [key for kind in kinds for key in kind if key in self._under_way]
+        for kind in kinds:
+            waiting = {key: scope for key, scope in kind.items() if not self._was_attended(key, now)}
+            while waiting and len(self._under_way) < most:
+                key = self._next_of(waiting)
+                self._begin(key, waiting.pop(key), now, dreams)
+            left += waiting
+        await self._arm(left)
+        is_again = any(key not in self._under_way and key not in left for kind in kinds for key in kind)
+        return now if is_again else next_at
+
+    def _was_attended(self, key: int, now: datetime) -> bool:
+        """Tell whether a scope is attended, or was a moment ago: what stays due even so must not become a storm."""
+        at = self._attended.get(key)
+        return key in self._under_way or (at is not None and at <= now < at + _SHORTEST_WAIT)
+
+    def _next_of(self, waiting: Mapping[int, Scope]) -> int:
+        """Return the first of the workspace with the fewest under way, of several the one whose turn is longest ago."""
+        under_way = Counter(scope.workspace for scope in self._under_way.values())
+        of = {key: scope.workspace for key, scope in waiting.items()}
+        return min(waiting, key=lambda key: (under_way[of[key]], self._turns.get(of[key], 0)))
+
+    def _begin(self, key: int, scope: Scope, now: datetime, dreams: asyncio.TaskGroup) -> None:
+        self._attended[key], self._under_way[key] = now, scope
+        self._turns[scope.workspace] = max(self._turns.values(), default=0) + 1
+        dreams.create_task(self._attend(key, scope), name=f"dream-{scope}")
+
+    async def _arm(self, left: Sequence[int]) -> None:
+        """Plan scopes that wait for a place, once, so that their windows do not count as missed.
+
+        So are those that dream when their lease would have run out: they are looked at when the renewed one would.
+        """
+        self._armed.intersection_update(left)
+        news = [key for key in left if key not in self._armed]
+        for first in range(0, len(news), _SCOPES_AT_ONCE):
+            some = news[first : first + _SCOPES_AT_ONCE]
+            await self._store(lambda unit: self._planner.plan(unit, some))  # noqa: B023 - awaited
+        self._armed.update(key for key in news if key not in self._under_way)
+        if not left:
+            self._turns.clear()
 
     async def _plan(self) -> None:
         """Work out the due times of all that changed, a few at a time."""
@@ -127,7 +181,7 @@ class DreamService(BackgroundService):
             while await self._store(lambda unit: self._planner.plan_outdated(unit, limit=_SCOPES_AT_ONCE)):
                 pass
             self._known_hash = options_hash
-        if before is not None and before - now > LONGEST_WAIT:
+        if before - now > LONGEST_WAIT:
             await self._plan_anew()
 
     async def _plan_changed(self) -> None:
@@ -142,33 +196,23 @@ class DreamService(BackgroundService):
             last = after
             after = await self._store(lambda unit: self._planner.plan_all(unit, after=last, limit=_SCOPES_AT_ONCE))  # noqa: B023 - awaited
 
-    async def _due(self, find: Callable[..., list[tuple[int, Scope]]]) -> list[tuple[int, Scope]]:
-        return await self._parts.storage.read(
-            _ANYWHERE, lambda view: find(bookkeeping(view).fleet, view.now, limit=_DUE_AT_ONCE)
-        )
-
-    async def _attend(self, key: int, scope: Scope, under_way: asyncio.TaskGroup) -> None:
-        """Run if the scope is due and has something to do; return when that is over, or its person is served.
-
-        Raises:
-            StorageError: the database failed, for all scopes.
-        """
-        people = people_before(self._parts, self._options, scope)
+    async def _attend(self, key: int, scope: Scope) -> None:
+        """Dream on a scope if it is due and has something to do, in the place it was given."""
         began_at = self._parts.clock.now()
         try:
             with scope_boundary(scope):
                 around = await self._decided(scope)
+            if around is not None:
+                began_at = self._parts.clock.now()
+                await self._dream(scope, around)
         except AgentcoreError as error:
-            await self._put_off(key, scope, began_at, error)
-            return
-        if around is None:
-            return
-        dream = under_way.create_task(self._dream(key, scope, around), name=f"dream-{scope}")
-        served = under_way.create_task(people.wait_until_busy(), name=f"served-{scope}")
-        await asyncio.wait({dream, served}, return_when=asyncio.FIRST_COMPLETED)
-        served.cancel()
-        if dream.done() and (error := dream.result()) is not None:
-            raise error
+            try:
+                await self._put_off(key, scope, began_at, error)
+            except StorageError as fault:
+                self._fault = fault  # the database failed, for all scopes
+        finally:
+            del self._under_way[key]
+            self._ended.set()
 
     async def _decided(self, scope: Scope) -> Surroundings | None:
         """Decide anew on what is stored now; return what the decision rests on if it is due with something to do."""
@@ -180,22 +224,12 @@ class DreamService(BackgroundService):
             _, decision = await storage.write(scope, lambda unit: self._planner.attend(unit, around, work))
         return around if decision.is_due(self._parts.clock.now()) else None
 
-    async def _dream(self, key: int, scope: Scope, around: Surroundings) -> StorageError | None:
-        """Run; return the error if the database failed for all scopes."""
-        began_at = self._parts.clock.now()
+    async def _dream(self, scope: Scope, around: Surroundings) -> None:
         booking = ScheduledBooking(planner=self._planner, lease=self._options.lease, around=around)
         gone_on: list[RunReport] = []
-        try:
-            report = await self._runner.run(scope, booking=booking, gone_on=gone_on)
-            for earlier in gone_on:
-                await self._watch.told(earlier)
-            await self._watch.told(report)
-        except AgentcoreError as error:
-            try:
-                await self._put_off(key, scope, began_at, error)
-            except StorageError as fault:
-                return fault
-        return None
+        report = await self._runner.run(scope, booking=booking, gone_on=gone_on)
+        for one in (*gone_on, report):
+            await self._watch.told(one)
 
     async def _put_off(self, key: int, scope: Scope, began_at: datetime, error: AgentcoreError) -> None:
         """Count what a scope raised as its failure, so that it backs off.
@@ -212,19 +246,21 @@ class DreamService(BackgroundService):
         _log.warning("dream_failed", extra=told)
         await self._store(lambda unit: self._planner.put_off(unit, key, began_at=began_at, problem=problem))
 
-    async def _store(self, work: Callable[[UnitOfWork], int | None]) -> int | None:
+    async def _store(self, work: Callable[[UnitOfWork], T]) -> T:
         return await self._parts.storage.write(_ANYWHERE, work)
 
-    async def _wait(self, until: datetime | None) -> None:
-        """Return when something is due, when this host was asked for a dream, or after a minute."""
+    async def _wait(self, until: datetime | None) -> bool:
+        """Return when something is due, asked for here, or a minute is over; True if it was a dream that ended."""
         now = self._parts.clock.now()
         left = LONGEST_WAIT if until is None else until - now
         most = min(LONGEST_WAIT, left) if left > timedelta() else _SHORTEST_WAIT
         async with asyncio.TaskGroup() as group:
+            ended = group.create_task(self._ended.wait(), name="dreams-ended")
             waits = {
                 group.create_task(self._parts.clock.sleep(most), name="dreams-due"),
                 group.create_task(self._news.wait(), name="dreams-news"),
             }
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            for waiting in waits:
+            done, _ = await asyncio.wait({ended, *waits}, return_when=asyncio.FIRST_COMPLETED)
+            for waiting in (ended, *waits):
                 waiting.cancel()
+        return done == {ended}

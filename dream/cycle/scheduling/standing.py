@@ -1,6 +1,6 @@
 """Answers for people: when a scope dreams next, what it waits for, and what keeps it from ever dreaming."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from dream.cycle.scheduling.work import Found
 from dream.options import AllOf, AnyOf, DreamOptions, Heartbeat, Threshold, Trigger
 from dream.stores import bookkeeping
 from dream.stores.schedules import Schedule
-from dream.triggers import Decision, Gate, PassWork, Reading, Reason
+from dream.triggers import Decision, Gate, GateName, PassWork, Reading, Reason
 
 _FORESEEN = timedelta(days=366)
 _TRIED = timedelta(days=1)
@@ -89,15 +89,24 @@ def read_standing(view: ReadView, planner: Planner, around: Surroundings, asked:
     if found.changed_since is not None:
         found = found.with_news(min(found.changed_since, view.now))
     found = with_answers(found, asked.work)
+    decision = planner.decide(found, view.now, around)
+    place = _place(view, planner.options, found, is_due=decision.is_due(view.now))
     return Standing(
         scope=view.scope,
         now=view.now,
-        decision=planner.decide(found, view.now, around),
+        decision=replace(decision, gates=(*decision.gates, place)),
         work=found.state.work,
         requested_at=found.state.requested_at,
         failures=found.state.failures,
         warnings=(*_warnings(planner.options, found, view), *_obstacles(found, asked.obstacle)),
     )
+
+
+def _place(view: ReadView, options: DreamOptions, found: Schedule, *, is_due: bool) -> Gate:
+    """Return whether a dream that is due may begin beside those under way, as far as what is stored tells."""
+    most = options.schedule.max_concurrent_dreams
+    under_way = bookkeeping(view).fleet.most_under_way(view.now, besides=found.key)
+    return Gate(GateName.FREE_PLACE, not is_due or under_way < most, value=under_way, threshold=most)
 
 
 def _warnings(options: DreamOptions, found: Schedule, view: ReadView) -> list[str]:

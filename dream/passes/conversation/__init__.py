@@ -2,3 +2,8 @@
 
 What every pass shares that makes memories of turns; the passes themselves stand beside this package.
 """
+
+import lazy_loader
+
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -39,8 +39,8 @@ DAYS: Final = _numbers(
      1: demain
      2: apres-demain
      0: hoy|esta manana|esta tarde|esta noche
-    -1: ayer
-    -2: anteayer
+    -1: ayer|anoche
+    -2: anteayer|antes de ayer
      1: manana
      2: pasado manana
      0: hoje
@@ -54,7 +54,7 @@ DAYS: Final = _numbers(
      1: domani
      2: dopodomani
      0: vandaag|vanavond
-    -1: gisteren
+    -1: gisteren|gisteravond
     -2: eergisteren
      2: overmorgen
     """
@@ -71,6 +71,7 @@ UNITS: Final = _table(
     """
     day: day|days|tag|tage|tagen|jour|jours|dia|dias|giorno|giorni|dag|dagen
     week: week|weeks|woche|wochen|semaine|semaines|semana|semanas|settimana|settimane|weken
+    fortnight: fortnight|fortnights
     weekend: weekend|wochenende|week-end|fin de semana|fim de semana
     month: month|months|monat|monate|monaten|mois|mes|meses|mese|mesi|maand|maanden
     year: year|years|jahr|jahre|jahren|an|ans|annee|annees|ano|anos|anno|anni|jaar|jaren
@@ -85,10 +86,10 @@ WEEKDAY_NAMES: Final = {name: number for name, number in WEEKDAYS.items() if nam
 
 BEFORE: Final = _numbers(
     """
-    -1: last|past|previous|letzte|letzten|letzter|letztes|vorige|vorigen|voriges|vergangene|vergangenen|afgelopen
+    -1: last|past|previous|letzte|letzten|letzter|letztes|vorig|vorige|vorigen|voriges|vergangene|vergangenen|afgelopen
      0: this|diese|diesen|dieser|dieses|ce|cet|cette|este|esta|esse|essa|neste|nesta|nesse|nessa|questo|questa|deze
      1: next|coming|nachste|nachsten|nachster|nachstes|kommende|kommenden|kommendes|proximo|proxima
-     1: prossimo|prossima|volgende|komende
+     1: prossimo|prossima|volgend|volgende|komend|komende
     """
 )
 """Where a stretch lies, by the word before it: the one before, this one, the one after."""
@@ -137,6 +138,26 @@ AGO: Final = (
 )
 AHEAD: Final = (r"{count} {unit} from now", r"(?:in|dans|en|em|dentro de|daqui a|tra|fra) {count} {unit}")
 """How distance from the day is said; the second way ahead can also say how long something took."""
+
+_TURNS: Final = (
+    "turn|turns|turned|turning|werde|wird|wurde|geworden|cumplo|cumple|cumpli|cumplio|faco|faz|fiz|fez|compio|compie"
+    "|word|wordt|werd"
+)
+AGES: Final = (
+    rf"(?:{_TURNS}) {{count}}(?: (?:anos|anni|jaar|jahre))?",
+    r"{count} (?:years old|jahre alt|jaar oud)",
+)
+"""How an age is told; the second way leaves open whether the birthday was this year."""
+
+EAST_ASIAN: Final = {
+    **{word: ("day", n) for word, n in _numbers("-1: 昨日|昨天\n0: 今日|今天\n1: 明日|明天\n2: 明後日|后天").items()},
+    **{word: ("week", n) for word, n in _numbers("-1: 先週|上周\n0: 今週\n1: 来週|下周").items()},
+    **{word: ("month", n) for word, n in _numbers("-1: 先月|上个月\n0: 今月|这个月\n1: 来月|下个月").items()},
+    **{word: ("year", n) for word, n in _numbers("-1: 去年|昨年\n0: 今年\n1: 来年|明年").items()},
+}
+"""Words of Japanese and Chinese, which have no spaces around them, as a unit and how many of it."""
+EAST_ASIAN_AGO: Final = r"(?P<count>\d{1,3}|[一二三四五六七八九十])(?P<unit>日|天|週間|周|[ヶかカ]月|个月|年)(?:半)?前"
+EAST_ASIAN_UNITS: Final = {"日": "day", "天": "day", "週": "week", "周": "week", "年": "year"}
 
 ORDINAL: Final = r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th)|(?:dia|am|le) (?P<day>\d{1,2})(?!\d|[.:,/-]\d| (?:uhr|h)\b))"
 """A day of a month that is not named."""

@@ -21,11 +21,15 @@ from dream.guards.languages import language_of
 from dream.passes.conversation.date_words import (
     ABOUT,
     AFTER,
+    AGES,
     AGO,
     AHEAD,
     BEFORE,
     COUNTS,
     DAYS,
+    EAST_ASIAN,
+    EAST_ASIAN_AGO,
+    EAST_ASIAN_UNITS,
     FOR_HOW_LONG,
     NOT_BEHIND,
     ORDINAL,
@@ -132,6 +136,25 @@ def _distance(sign: int, *, sure: bool = True) -> _Reader:
     return read
 
 
+def _born(*, sure: bool) -> _Reader:
+    def read(match: "regex.Match[str]", said_on: date) -> Mention:
+        age = int(match["count"]) if match["count"].isdecimal() else COUNTS[_spaced(match["count"])]
+        readings = [one for back in range(1 if sure else 2) for one in _moved(said_on, "year", -age - back)]
+        return Mention(match.group(), tuple(readings), sure=False, begins=True)
+
+    return read
+
+
+def _east_asian(match: "regex.Match[str]", said_on: date) -> Mention:
+    if match["count"] is None:
+        unit, count = EAST_ASIAN[match.group()]
+    else:
+        said = match["count"]
+        unit = EAST_ASIAN_UNITS.get(match["unit"][0], "month")
+        count = -(int(said) if said.isdecimal() else "一二三四五六七八九十".index(said) + 1)
+    return Mention(match.group(), tuple(_moved(said_on, unit, count)))
+
+
 def _begin(match: "regex.Match[str]", said_on: date) -> Mention:
     """Return since when something is so that has been so for a while; nobody counts the days exactly."""
     found = _distance(-1)(match, said_on)
@@ -161,6 +184,8 @@ def _nth_weekday(match: "regex.Match[str]", said_on: date) -> Mention:
 def _moved(said_on: date, unit: str, count: int) -> Iterator[Reading]:
     if unit == "day":
         yield day_of(said_on + timedelta(days=count))
+    elif unit == "fortnight":
+        yield day_of(said_on + timedelta(weeks=2 * count))
     elif unit in {"week", "weekend"}:
         yield _week(said_on, count) if unit == "week" else _weekend(said_on, count)
         yield day_of(said_on + timedelta(weeks=count))
@@ -266,6 +291,8 @@ def _readers() -> tuple[tuple["regex.Pattern[str]", _Reader], ...]:
     # Compiled at the first text that is read: a process that reads none would hardly live as long.
     return (
         (nth_weekdays.pattern(), _nth_weekday),
+        (regex.compile(rf"{EAST_ASIAN_AGO}|{_any(EAST_ASIAN)}"), _east_asian),
+        *((_whole(way.format(count=_COUNT)), _born(sure=place == 0)) for place, way in enumerate(AGES)),
         *((_whole(way.format(count=_COUNT, unit=_UNIT, about=ABOUT)), _begin) for way in FOR_HOW_LONG),
         (_whole(rf"(?<!\b(?:{'|'.join(NOT_BEHIND.split())}) )(?:{_any(DAYS)})"), _by_word),
         *((_whole(way.format(count=_COUNT, unit=_UNIT, about=ABOUT)), _distance(-1)) for way in AGO),

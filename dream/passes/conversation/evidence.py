@@ -10,8 +10,9 @@ import regex
 from agentcore.domain.conversation import Turn
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.clauses import taken_up
+from dream.guards.clauses import question_of
 from dream.guards.denial import Said, contradiction
+from dream.guards.replies import denies, taken_up, unanswered
 from dream.passes.conversation.lines import Shown
 from dream.passes.conversation.near import Near, near_turns
 
@@ -99,6 +100,17 @@ class Evidence:
     def taken_up(self) -> tuple[str, ...]:
         """What others said right before, as far as a person answered it or said it again."""
         return tuple(filter(None, (taken_up(one.text, one.asked) for one in self.said)))
+
+    def denied(self, statement: str) -> tuple[str, ...]:
+        """Return what others asked right before, where both the reply and a statement deny."""
+        replies = [one for one in self.said if one.asked and denies(one.text)]
+        return tuple(question_of(one.asked) for one in replies) if replies and denies(statement) else ()
+
+    def unanswered(self, statement: str) -> tuple[str, ...]:
+        """Return what others asked right before, where the reply says nothing of it to a statement."""
+        denied = self.denied(statement)
+        found = (unanswered(one.text, one.asked) for one in self.said)
+        return tuple(question for question in found if question and question not in denied)
 
 
 def is_evidence(turn: Turn) -> bool:

@@ -12,6 +12,8 @@ from dream.domain.reasons import Refused
 from dream.guards.clauses import are_alike, names_in, words_of
 from dream.guards.coverage import coverage
 from dream.guards.denial import Said, contradiction
+from dream.guards.german_nouns import exchanged_nouns
+from dream.guards.languages import language_of_all
 from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.secrets import secret_in
 from dream.guards.specific import Kind
@@ -110,7 +112,7 @@ def made_up(
     """
     said = [f"{turn.speaker or turn.role.title()}: {turn.content}" for turn in evidence.turns]
     found = coverage(
-        [*said, *evidence.taken_up, *also, " ".join((told.sentences(), *evidence.partners))],
+        [*said, *evidence.taken_up, *evidence.denied(content), *also, " ".join((told.sentences(), *evidence.partners))],
         content,
         terms.vocabulary,
         category=category,
@@ -120,6 +122,10 @@ def made_up(
     details = [detail for detail in found.invented if detail.kind is not Kind.NEGATION]
     invented = [str(detail) for detail in not_near(details, evidence.near, terms.vocabulary)]
     against = contradiction(content, [*evidence.said, *map(Said, also)])
+    if language_of_all([content, *said]) == "de":
+        invented += [
+            f"{Kind.NAME.value} {noun!r}" for noun in exchanged_nouns(content, [*said, *evidence.taken_up, *also])
+        ]
     if against is not None:
         invented.append(f"{Kind.NEGATION.value}: {against}")
     if invented:
@@ -130,12 +136,23 @@ def made_up(
 
 
 def rests_on_others(content: str, evidence: Evidence, also: Sequence[str]) -> bool:
-    """Tell whether more of a statement stands in unconfirmed words of an assistant than in what people said."""
-    people = words_of("\n".join((*(turn.content for turn in evidence.heard), *evidence.taken_up, *also)))
-    others = words_of("\n".join(turn.content for turn in evidence.turns if turn.role != "user"))
+    """Tell whether more of a statement stands in what nobody confirmed than in what people said.
+
+    Nobody confirmed the other words of an assistant, nor a question that was answered by neither yes nor no.
+    """
+    people = "\n".join(
+        (*(turn.content for turn in evidence.heard), *evidence.taken_up, *evidence.denied(content), *also)
+    )
+    unanswered = evidence.unanswered(content)
+    for question in unanswered:
+        people = people.replace(question, "")
+    told = words_of(people)
+    others = words_of("\n".join((*(turn.content for turn in evidence.turns), *unanswered)))
     words = words_of(content) - names_in(content)
-    heard = {word for word in words if any(are_alike(word, other) for other in people)}
-    return sum(any(are_alike(word, other) for other in others) for word in words - heard) > len(heard)
+    heard = {word for word in words if any(are_alike(word, other) for other in told)}
+    # Who answers in other words, as in "we spent all day there", need not say each word of the question again.
+    least = len(heard) + (bool(heard) and all(turn.role == "user" for turn in evidence.turns))
+    return sum(any(are_alike(word, other) for other in others) for word in words - heard) > least
 
 
 def usable_tags(given: object) -> tuple[str, ...]:

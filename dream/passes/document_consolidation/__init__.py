@@ -1,5 +1,6 @@
 """Document consolidation: the model proposes edits of MEMORY.md, item by item; the host checks each of them."""
 
-from dream.passes.document_consolidation.consolidation import DocumentConsolidation
+import lazy_loader
 
-__all__ = ["DocumentConsolidation"]
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

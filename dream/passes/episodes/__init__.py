@@ -1,5 +1,6 @@
 """Episodes: what happened in conversations, told once and met again."""
 
-from dream.passes.episodes.extraction import EpisodeExtraction
+import lazy_loader
 
-__all__ = ["EpisodeExtraction"]
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

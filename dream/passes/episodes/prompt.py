@@ -50,7 +50,7 @@ Answer with {"toSave": [...]}; an empty list is a good answer when nothing happe
 - "tags": a list of words, and "importance": 0.2 to 0.95; both may be left out;
 - "subjectTime": when it happened, if the turns say so: "2025-06-14", "2025-06", "2020..2023";
 - "sourceTurns": the handles of the turns that tell it, such as ["t3"]. At least one of them must be new, not marked as
-  read before. What an assistant said counts only together with the later turn of the user who confirmed it;
+  read before. What an assistant said counts only together with the next turn of the user, who confirmed it;
 - "quote": words copied from one of these turns, unchanged, that show it.
 Names, numbers and dates of "content" must stand in the turns cited."""
 """What the host reads of an answer, said here so that a directive of somebody's own cannot change it."""

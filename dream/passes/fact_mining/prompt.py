@@ -46,7 +46,7 @@ Answer with {"facts": [...]}; an empty list is a good answer when the turns hold
 - "importance": 0 to 1, may be left out;
 - "subjectTime": when it is about, if the turns say so: "2025", "2025-06", "2025-06-14" or "2020..2023", "2020..?";
 - "sourceTurns": the handles of the turns that say it, such as ["t3"]. At least one of them must be new, not marked
-  as read before. What an assistant said counts only together with the later turn of the user who confirmed it;
+  as read before. What an assistant said counts only together with the next turn of the user, who confirmed it;
 - "quote": words copied from one of these turns, unchanged, that show it.
 Names, numbers and dates must stand in the turns cited. A relative date such as "last Tuesday" may be written out: count
 from the `at` of its turn."""

@@ -1,5 +1,6 @@
 """Memory consolidation: the model merges and retires entries, and learns from feedback; the host checks the details."""
 
-from dream.passes.memory_consolidation.consolidation import MemoryConsolidation
+import lazy_loader
 
-__all__ = ["MemoryConsolidation"]
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -97,7 +97,7 @@ def _made_up(rule: str, sources: Sequence[Feedback], desk: Desk) -> tuple[Specif
     kept = [detail for detail in invented if detail.kind is not Kind.NEGATION]
     # Where there are details, the summary is a title: it names the mistake as often as the remedy.
     asked = [source.detail or source.summary for source in sources]
-    turned = [Specific(Kind.NEGATION, clause[:200], clause) for clause in turned_round(rule, asked)]
+    turned = [Specific(Kind.NEGATION, clause[:200], clause) for clause in turned_round(rule, asked, texts)]
     return distinct((*kept, *turned))
 
 

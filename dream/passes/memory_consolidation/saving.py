@@ -1,7 +1,6 @@
 """One text made of entries: judged, and turned into changes."""
 
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence, Set as AbstractSet
 from itertools import combinations
 
 from agentcore.domain.memory import MemoryEntry

@@ -1,5 +1,6 @@
 """Preferences: what users show that they want, without having said that it is to be remembered."""
 
-from dream.passes.preferences.inference import PreferenceInference
+import lazy_loader
 
-__all__ = ["PreferenceInference"]
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,8 +13,7 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
-from dream.passes.conversation.lines import Shown as ShownTurn
-from dream.passes.conversation.lines import line
+from dream.passes.conversation.lines import Shown as ShownTurn, line
 from dream.passes.conversation.packing import Session, packed
 from dream.passes.conversation.reading import pending, read_new, settled_of, terms_for
 from dream.passes.conversation.statement import Terms

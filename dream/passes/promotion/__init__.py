@@ -1,5 +1,6 @@
 """Promotion: what recall proved useful goes to MEMORY.md, by arithmetic alone."""
 
-from dream.passes.promotion.promotion_pass import PromotionPass
+import lazy_loader
 
-__all__ = ["PromotionPass"]
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

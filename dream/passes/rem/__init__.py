@@ -1,5 +1,6 @@
 """REM: the diary tells which themes recall keeps coming back to."""
 
-from dream.passes.rem.rem_pass import Rem
+import lazy_loader
 
-__all__ = ["Rem"]
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

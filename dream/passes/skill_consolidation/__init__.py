@@ -1,5 +1,6 @@
 """Skill consolidation: overlapping skills become one, related ones lead to each other, nothing is lost."""
 
-from dream.passes.skill_consolidation.consolidation import SkillConsolidation
+import lazy_loader
 
-__all__ = ["SkillConsolidation"]
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

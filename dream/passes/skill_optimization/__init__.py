@@ -1,5 +1,6 @@
 """Skill optimization: skills that fail, or say too little, are improved on trial."""
 
-from dream.passes.skill_optimization.optimization import SkillOptimization
+import lazy_loader
 
-__all__ = ["SkillOptimization"]
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

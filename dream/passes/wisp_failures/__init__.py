@@ -1,5 +1,6 @@
 """Wisp failures: what keeps failing is written into the skill that produced it."""
 
-from dream.passes.wisp_failures.failures import WispFailures
+import lazy_loader
 
-__all__ = ["WispFailures"]
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,15 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from agentcore.domain.decay import Decay, DecayTally
-from agentcore.domain.instants import to_micros
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.scope import Scope
-from agentcore.domain.temporal import absorb, merged_fields
+from agentcore.domain import Decay, DecayTally, MemoryEntry, Scope, absorb, merged_fields, to_micros
 from agentcore.errors import InvalidOptionsError
 
 START = datetime(2025, 1, 1, tzinfo=UTC)

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.domain.instants import from_micros, from_text, to_micros, to_text
+from agentcore.domain import from_micros, from_text, to_micros, to_text
 from agentcore.errors import InvalidContentError
 
 _OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))

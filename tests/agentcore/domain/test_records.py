@@ -6,17 +6,33 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
-from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image
-from agentcore.domain.scope import Scope
-from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
-from agentcore.domain.skill import Skill, SkillUse
-from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain import (
+    FailureCategory,
+    Feedback,
+    FeedbackKind,
+    Level,
+    MemoryEntry,
+    Rating,
+    Record,
+    RecordKind,
+    Scope,
+    Skill,
+    SkillUse,
+    SourceKind,
+    SourceRef,
+    Status,
+    StoredDocument,
+    SubjectTime,
+    ToolCall,
+    Trust,
+    Turn,
+    WispRun,
+    from_image,
+    kind_of,
+    to_image,
+)
 from agentcore.errors import InvalidContentError
 from agentcore.testing.contracts.samples import (
     SCOPE,

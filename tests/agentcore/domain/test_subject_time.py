@@ -7,10 +7,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from random import Random
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from agentcore.domain.subject_time import PartialDate, Precision, Span, SubjectTime, compatible
+from agentcore.domain import PartialDate, Precision, Span, SubjectTime, compatible
 from agentcore.errors import InvalidSubjectTimeError
 
 # Few years, so that generated dates often nest and touch, and both edges of the calendar.

@@ -6,13 +6,23 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
-from agentcore.domain.scope import Scope
-from agentcore.domain.subject_time import SubjectTime
-from agentcore.domain.temporal import Temporal, absorb, foldable, merge_observations, merged_fields
+from agentcore.domain import (
+    Level,
+    MemoryEntry,
+    Scope,
+    SourceKind,
+    SourceRef,
+    Status,
+    SubjectTime,
+    Temporal,
+    Trust,
+    absorb,
+    foldable,
+    merge_observations,
+    merged_fields,
+)
 from agentcore.errors import InvalidContentError
 
 START = datetime(2025, 1, 1, tzinfo=UTC)

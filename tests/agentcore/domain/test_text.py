@@ -3,10 +3,9 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key, normalise
+from agentcore.domain import clean_category, clean_content, clean_tags, fold_key, normalise
 from agentcore.errors import InvalidContentError
 
 # Letters whose folding decomposes, grows or depends on the order of marks; stops; spaces of several kinds.

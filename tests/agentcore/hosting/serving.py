@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from agentcore.clock import Clock
 from agentcore.errors import StorageUnavailableError
-from agentcore.stores.protocols import BusyHolder
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores import BusyHolder
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts.samples import SCOPE
 

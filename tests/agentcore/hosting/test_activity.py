@@ -11,9 +11,9 @@ import pytest
 from agentcore import AgentHostBuilder, Scope
 from agentcore.clock import SystemClock
 from agentcore.errors import InvalidContentError, InvalidOptionsError, StorageUnavailableError
-from agentcore.hosting.activity import EVERY, ActivityRecorder
-from agentcore.stores.protocols import Peer, SwitchLevel
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.hosting import EVERY, ActivityRecorder
+from agentcore.stores import Peer, SwitchLevel
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts import START
 

@@ -7,17 +7,14 @@ from typing import Any
 import openai
 import orjson
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from openai.types.chat import ChatCompletionMessageToolCall
 
 from agentcore import AgentHostBuilder, AgentTools, Host, MemoryEntry, Scope, Status, Trust
 from agentcore.errors import HostNotStartedError, InvalidContentError, StorageUnavailableError
-from agentcore.hosting.tools.forgetting import SET_ASIDE
-from agentcore.hosting.tools.recalling import LONGEST_SHOWN, MOST_HITS, TOKENS
-from agentcore.llm.tokens import estimate_tokens
-from agentcore.testing import ChatServer, ManualClock, SequentialIds
-from agentcore.testing.chat_replies import answer
+from agentcore.hosting import LONGEST_SHOWN, MOST_HITS, SET_ASIDE, TOKENS
+from agentcore.llm import estimate_tokens
+from agentcore.testing import ChatServer, ManualClock, SequentialIds, answer
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)
 MOVED = "Ana moved to Lisbon in May 2025"

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from agentcore import AgentHostBuilder, Host, Scope
-from agentcore.domain.text import fold_key
+from agentcore.domain import fold_key
 from agentcore.errors import InvalidContentError, InvalidOptionsError, ServiceMissingError
-from agentcore.workspace.errors import InvalidWorkspaceError, UnreadableDocumentError
+from agentcore.workspace import InvalidWorkspaceError, UnreadableDocumentError
 
 
 @pytest.fixture

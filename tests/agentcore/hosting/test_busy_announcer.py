@@ -8,8 +8,8 @@ import pytest
 from serving import NOON, BusyStorage, pass_time, settle, until
 
 from agentcore.errors import StorageUnavailableError
-from agentcore.hosting.announcing import DURATION, LOOK, RENEWAL, BusyAnnouncer
-from agentcore.llm.gate import BusyGate
+from agentcore.hosting import DURATION, LOOK, RENEWAL, BusyAnnouncer
+from agentcore.llm import BusyGate
 from agentcore.testing import ManualClock
 
 

@@ -9,9 +9,8 @@ import pytest
 from serving import NOON, BusyStorage, pass_time, settle, until
 
 from agentcore.errors import StorageUnavailableError
-from agentcore.hosting import watching
-from agentcore.hosting.watching import ROWS_EVERY, SOURCES_EVERY, BusyWatch
-from agentcore.llm.gate import BusyGate
+from agentcore.hosting import ROWS_EVERY, SOURCES_EVERY, BusyWatch, watching
+from agentcore.llm import BusyGate
 from agentcore.testing import ManualClock
 
 

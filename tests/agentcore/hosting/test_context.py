@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 from agentcore import AgentHostBuilder, Host, Trust
-from agentcore.domain.memory import SourceKind, SourceRef
+from agentcore.domain import SourceKind, SourceRef
 from agentcore.errors import InvalidInputError, InvalidOptionsError, ServiceMissingError
-from agentcore.hosting.turn_context import TurnContext
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.hosting import TurnContext
+from agentcore.llm import estimate_tokens
 from agentcore.testing import ManualClock, SequentialIds
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from agentcore import AgentHostBuilder, Host
-from agentcore.domain.memory import SourceKind, SourceRef
-from agentcore.hosting.turn_context import TurnContext
+from agentcore.domain import SourceKind, SourceRef
+from agentcore.hosting import TurnContext
 from agentcore.testing import ManualClock, SequentialIds
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

@@ -6,8 +6,7 @@ import pytest
 
 from agentcore import AgentHostBuilder, Host, Scope, Trust
 from agentcore.errors import InvalidContentError, InvalidOptionsError
-from agentcore.hosting.conversation import Conversation
-from agentcore.hosting.options import ConversationOptions
+from agentcore.hosting import Conversation, ConversationOptions
 from agentcore.testing import ManualClock, SequentialIds
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from agentcore import AgentHostBuilder, Host
-from agentcore.domain.signals import FeedbackKind
+from agentcore.domain import FeedbackKind
 from agentcore.errors import InvalidOptionsError
-from agentcore.hosting.corrections import is_correction
+from agentcore.hosting import is_correction
 from agentcore.testing import ManualClock, SequentialIds
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

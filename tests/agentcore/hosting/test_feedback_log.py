@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 
 from agentcore import AgentHostBuilder, Host, Scope
-from agentcore.domain.signals import FeedbackKind, Rating
+from agentcore.domain import FeedbackKind, Rating
 from agentcore.errors import InvalidContentError
-from agentcore.hosting.feedback import FeedbackLog
+from agentcore.hosting import FeedbackLog
 from agentcore.testing import ManualClock, SequentialIds
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

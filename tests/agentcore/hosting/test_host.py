@@ -4,7 +4,7 @@ import pytest
 
 from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.errors import HostNotStartedError
-from agentcore.hosting.errors import NotRestartableError
+from agentcore.hosting import NotRestartableError
 
 ANA = Scope("acme", "agent", "ana")
 

@@ -8,14 +8,12 @@ import pytest
 
 from agentcore import AgentHostBuilder, Decay, Scope
 from agentcore.clock import SystemClock
-from agentcore.domain.capability import Capability
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain import Capability, MemoryEntry
 from agentcore.errors import InvalidInputError, InvalidOptionsError, ServiceMissingError
-from agentcore.hosting.errors import AlreadyBuiltError
-from agentcore.hosting.options import MemoryOptions, SkillOptions
+from agentcore.hosting import AlreadyBuiltError, MemoryOptions, SkillOptions
 from agentcore.ids import RandomIds
 from agentcore.llm import ChatOptions, EndpointUse, OpenAIChatClient
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock, ScriptedChatClient, SequentialIds
 from dream import DreamOptions
 

@@ -5,13 +5,18 @@ from datetime import timedelta
 from typing import cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentcore.errors import HostError, HostNotStartedError, InvalidOptionsError
-from agentcore.hosting.errors import NotRestartableError, ServiceFailedError, ShutdownTimeoutError
-from agentcore.hosting.lifecycle import Lifecycle, LifecycleState
-from agentcore.hosting.service import BackgroundService, WorkerFailure
+from agentcore.hosting import (
+    BackgroundService,
+    Lifecycle,
+    LifecycleState,
+    NotRestartableError,
+    ServiceFailedError,
+    ShutdownTimeoutError,
+    WorkerFailure,
+)
 
 Log = list[str]
 

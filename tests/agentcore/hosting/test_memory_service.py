@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from agentcore import AgentHostBuilder, Host, Level, MemoryEntry, Scope, SubjectTime, Trust
-from agentcore.domain.memory import SourceKind, SourceRef, Status
-from agentcore.domain.text import fold_key
+from agentcore.domain import SourceKind, SourceRef, Status, fold_key
 from agentcore.errors import (
     InvalidContentError,
     InvalidOptionsError,
@@ -19,8 +17,8 @@ from agentcore.errors import (
     StaleVersionError,
     UnknownRecordError,
 )
-from agentcore.hosting.memory import Memory
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.hosting import Memory
+from agentcore.stores import UnitOfWork
 from agentcore.testing import ManualClock, SequentialIds
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from agentcore import AgentHostBuilder, Host, Scope
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.signals import Purpose
+from agentcore.domain import MemoryEntry, Purpose
 from agentcore.errors import StorageUnavailableError
-from agentcore.hosting import recall_notes
-from agentcore.hosting.recall_notes import INTERVAL, RecallNotes
-from agentcore.recall.hit import Hit
+from agentcore.hosting import INTERVAL, RecallNotes, recall_notes
+from agentcore.recall import Hit
 from agentcore.testing import ManualClock, SequentialIds
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

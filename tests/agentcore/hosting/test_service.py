@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from agentcore.errors import HostError
-from agentcore.hosting.errors import NotRestartableError, ServiceFailedError
-from agentcore.hosting.service import BackgroundService, WorkerFailure
+from agentcore.hosting import BackgroundService, NotRestartableError, ServiceFailedError, WorkerFailure
 
 
 class Worker(BackgroundService):

@@ -6,8 +6,8 @@ import pytest
 
 from agentcore import Decay, Trust
 from agentcore.errors import InvalidOptionsError
-from agentcore.hosting.options import ConversationOptions, FeedbackOptions, MemoryOptions, SkillOptions, WispOptions
-from agentcore.recall.options import RecallOptions
+from agentcore.hosting import ConversationOptions, FeedbackOptions, MemoryOptions, SkillOptions, WispOptions
+from agentcore.recall import RecallOptions
 
 ALL = [ConversationOptions, FeedbackOptions, MemoryOptions, SkillOptions, WispOptions]
 

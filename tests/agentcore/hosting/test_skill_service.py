@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from agentcore import AgentHostBuilder, Host, Scope, Trust
-from agentcore.domain.memory import Status
+from agentcore.domain import Status
 from agentcore.errors import InvalidContentError, InvalidOptionsError, UnknownRecordError
-from agentcore.hosting.skills import Skills
+from agentcore.hosting import Skills
 from agentcore.testing import ManualClock, SequentialIds
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

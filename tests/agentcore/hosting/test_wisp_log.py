@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 
 from agentcore import AgentHostBuilder, Host, Scope
-from agentcore.domain.signals import FailureCategory
+from agentcore.domain import FailureCategory
 from agentcore.errors import InvalidContentError
-from agentcore.hosting.wisps import WispLog
+from agentcore.hosting import WispLog
 from agentcore.testing import ManualClock, SequentialIds
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

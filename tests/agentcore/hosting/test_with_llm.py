@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agentcore import AgentHostBuilder
-from agentcore.domain.capability import Capability
+from agentcore.domain import Capability
 from agentcore.errors import InvalidOptionsError
 from agentcore.llm import ChatNotConfiguredError, ChatOptions, OpenAIChatClient
 from agentcore.testing import ManualClock, ScriptedChatClient

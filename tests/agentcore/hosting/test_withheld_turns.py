@@ -9,8 +9,7 @@ import orjson
 import pytest
 
 from agentcore import AgentHostBuilder, Host, MemoryEntry
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import SourceKind, SourceRef
+from agentcore.domain import SourceKind, SourceRef, Turn
 from agentcore.testing import ManualClock, SequentialIds
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

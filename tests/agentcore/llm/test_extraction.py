@@ -2,10 +2,9 @@ import time
 
 import orjson
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from agentcore.llm.extraction import MAX_DEPTH, Unreadable, UnreadableReason, extract_object
+from agentcore.llm import MAX_DEPTH, Unreadable, UnreadableReason, extract_object
 
 ANSWER = {"facts": [{"content": 'Ana </think> moved {to} "Lisbon"', "n": 1}]}
 JSON = orjson.dumps(ANSWER).decode()

@@ -4,11 +4,9 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.domain.busy_reach import BusyReach
-from agentcore.domain.scope import Scope
+from agentcore.domain import BusyReach, Scope
 from agentcore.llm import BusyGate
 
 ANA, BEN, EVA = Scope("acme", "agent", "ana"), Scope("acme", "agent", "ben"), Scope("other", "agent", "eva")

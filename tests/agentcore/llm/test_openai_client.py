@@ -34,9 +34,7 @@ from agentcore.llm import (
     TryFailure,
     Usage,
 )
-from agentcore.testing import ChatServer, ServedRequest, ServerReply
-from agentcore.testing import chat_replies as replies
-from agentcore.testing.chat_server import ServerScript
+from agentcore.testing import ChatServer, ServedRequest, ServerReply, ServerScript, chat_replies as replies
 
 KEY = "sk-test-0123456789abcdef"
 PROMPT = "Where does Ana live?"

@@ -8,8 +8,7 @@ from leaping_clock import LeapingClock
 
 from agentcore.errors import HostNotStartedError
 from agentcore.llm import EmbedderOptions, EmbeddingError, OpenAIEmbedder, TryFailure
-from agentcore.testing import ChatServer, ServerReply, embedded, hashed_words
-from agentcore.testing import chat_replies as replies
+from agentcore.testing import ChatServer, ServerReply, chat_replies as replies, embedded, hashed_words
 
 KEY = "sk-test-0123456789abcdef"
 TEXTS = ["Ana lives in Lisbon", "Ben likes tea", "葡萄牙"]

@@ -7,14 +7,11 @@ from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall.effort import Effort
-from agentcore.recall.index import Bm25Index, Weighting, best
-from agentcore.recall.sparse_sums import SparseSums
+from agentcore.recall import Bm25Index, Effort, SparseSums, Weighting, best
 
 
 class Oracle(Protocol):

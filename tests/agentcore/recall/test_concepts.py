@@ -1,10 +1,9 @@
 """Concepts: which words of a text say what it is about."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.recall.concepts import MAX_CONCEPT_BYTES, MAX_CONCEPTS, concept, concepts
+from agentcore.recall import MAX_CONCEPT_BYTES, MAX_CONCEPTS, concept, concepts
 
 
 @pytest.mark.parametrize(

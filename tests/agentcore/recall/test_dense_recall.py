@@ -12,15 +12,12 @@ import pytest
 from sqlalchemy import Engine, event
 
 from agentcore import AgentHostBuilder
-from agentcore.domain.filters import RecallFilter
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.scope import Scope
+from agentcore.domain import MemoryEntry, RecallFilter, Scope
 from agentcore.errors import InvalidOptionsError
-from agentcore.hosting.options import EmbeddingOptions
+from agentcore.hosting import EmbeddingOptions
 from agentcore.llm import EmbedderOptions, EmbeddingError, OpenAIEmbedder, TryFailure, embedder_from_environment
-from agentcore.recall.dense import DenseOptions
-from agentcore.recall.recall import Recall
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.recall import DenseOptions, Recall
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ChatServer, ManualClock, hashed_words
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

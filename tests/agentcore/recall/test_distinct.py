@@ -1,10 +1,9 @@
 from collections import Counter
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.recall.distinct import first_places, numbered, runs
+from agentcore.recall import first_places, numbered, runs
 
 numbers = st.lists(st.integers(-3, 9) | st.integers(-(2**63), 2**63 - 1), max_size=30)
 

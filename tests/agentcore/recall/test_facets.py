@@ -6,18 +6,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from agentcore.domain.filters import RecallFilter
-from agentcore.domain.instants import to_micros
-from agentcore.domain.memory import Level, MemoryEntry
-from agentcore.domain.scope import Scope
-from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain import Level, MemoryEntry, RecallFilter, Scope, SubjectTime, to_micros
 from agentcore.errors import InvalidInputError, InvalidOptionsError
-from agentcore.hosting.conditions import recall_filter
-from agentcore.hosting.options import MemoryOptions
-from agentcore.recall import facets as module
-from agentcore.recall.facets import Facets
-from agentcore.recall.filtering import admits
-from agentcore.stores.protocols import FacetRow
+from agentcore.hosting import MemoryOptions, recall_filter
+from agentcore.recall import Facets, admits, facets as module
+from agentcore.stores import FacetRow
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)
 TIMES = (None, "2024", "2025-02; 1995..2003", "2020..?")

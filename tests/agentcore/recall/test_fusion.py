@@ -1,10 +1,8 @@
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from agentcore.recall.dense_index import DenseIndex, Similarities, pack
-from agentcore.recall.fusion import fuse
-from agentcore.stores.protocols import IndexRow
+from agentcore.recall import DenseIndex, Similarities, fuse, pack
+from agentcore.stores import IndexRow
 
 _numbers = st.lists(st.floats(-100, 100), min_size=3, max_size=3)
 

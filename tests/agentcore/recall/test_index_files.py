@@ -9,18 +9,21 @@ from typing import Any
 import orjson
 import pytest
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.domain.scope import Scope
-from agentcore.hosting.memory import Memory
+from agentcore.domain import MemoryEntry, Scope, Status, Turn
+from agentcore.hosting import Memory
 from agentcore.ids import RandomIds
-from agentcore.recall.index import Bm25Index
-from agentcore.recall.options import RecallOptions
-from agentcore.recall.recall import Recall
-from agentcore.recall.snapshot import Kept, UnusableSnapshotError, read_snapshot, write_snapshot
-from agentcore.recall.tokenizer import Tokenizer
-from agentcore.stores.protocols import FeedPosition, Origin, UnitOfWork
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.recall import (
+    Bm25Index,
+    Kept,
+    Recall,
+    RecallOptions,
+    Tokenizer,
+    UnusableSnapshotError,
+    read_snapshot,
+    write_snapshot,
+)
+from agentcore.stores import FeedPosition, Origin, UnitOfWork
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

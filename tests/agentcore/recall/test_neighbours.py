@@ -3,15 +3,10 @@ import random
 from itertools import combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall.effort import Effort
-from agentcore.recall.index import Bm25Index
-from agentcore.recall.neighbour import Neighbour
-from agentcore.recall.neighbours import alike, clusters, similar
-from agentcore.recall.tokenizer import Tokenizer
+from agentcore.recall import Bm25Index, Effort, Neighbour, Tokenizer, alike, clusters, similar
 
 # A few terms are in nearly every document, most in few: without both there is nothing to leave out.
 terms = st.one_of(st.sampled_from("ab"), st.sampled_from("abcdefghijkl"))

@@ -3,12 +3,10 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from agentcore.recall.effort import Effort
-from agentcore.recall.index import Bm25Index, Weighting
+from agentcore.recall import Bm25Index, Effort, Weighting
 
 WHOLE = Effort(prune_from=inf, vector=inf)
 """Everything is read and noted: nothing is ever passed over."""

@@ -11,24 +11,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from agentcore.domain.decay import Decay
-from agentcore.domain.filters import RecallFilter
-from agentcore.domain.memory import Level, MemoryEntry, Status
-from agentcore.domain.scope import Scope
-from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain import Decay, Level, MemoryEntry, RecallFilter, Scope, Status, SubjectTime
 from agentcore.errors import HostNotStartedError, InvalidOptionsError
-from agentcore.recall.explanation import Explanation
-from agentcore.recall.filtering import admits
-from agentcore.recall.hit import Hit
-from agentcore.recall.index import Bm25Index
-from agentcore.recall.options import RecallOptions
-from agentcore.recall.recall import Recall
-from agentcore.recall.tokenizer import Tokenizer
-from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, UnitOfWork
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.recall import Bm25Index, Explanation, Hit, Recall, RecallOptions, Tokenizer, admits
+from agentcore.stores import FeedPage, FeedPosition, IndexRow, UnitOfWork
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

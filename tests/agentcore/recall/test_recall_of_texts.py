@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.scope import Scope
-from agentcore.recall.recall import Recall
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import MemoryEntry, Scope
+from agentcore.recall import Recall
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

@@ -4,11 +4,9 @@ from threading import Event
 import numpy as np
 import pytest
 
-from agentcore.domain.scope import Scope
+from agentcore.domain import Scope
 from agentcore.errors import HostNotStartedError
-from agentcore.recall.budget import IndexBudget
-from agentcore.recall.index import Bm25Index
-from agentcore.recall.thread import RecallThread
+from agentcore.recall import Bm25Index, IndexBudget, RecallThread
 
 
 async def test_work_at_leisure_lets_others_in_between_and_is_begun_once():

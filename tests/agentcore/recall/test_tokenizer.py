@@ -1,11 +1,9 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.recall.stopwords import ENGLISH_STOP_WORDS
-from agentcore.recall.tokenizer import MAX_QUERY_TERMS, MAX_TERM_LENGTH, Tokenizer
+from agentcore.recall import ENGLISH_STOP_WORDS, MAX_QUERY_TERMS, MAX_TERM_LENGTH, Tokenizer
 
 EMBEDDING, POP, NON_JOINER = "\u202b", "\u202c", "\u200c"
 

@@ -6,19 +6,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from agentcore.domain.filters import TurnFilter
-from agentcore.domain.instants import from_micros
+from agentcore.domain import TurnFilter, from_micros
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall import turn_index
-from agentcore.recall.options import TurnOptions
-from agentcore.recall.ranking import Ranking
-from agentcore.recall.snapshot import Snapshot
-from agentcore.recall.tokenizer import Tokenizer
-from agentcore.recall.turn_index import TurnIndex
-from agentcore.stores.protocols import TurnRow
+from agentcore.recall import Ranking, Snapshot, Tokenizer, TurnIndex, TurnOptions, turn_index
+from agentcore.stores import TurnRow
 
 K = TypeVar("K")
 

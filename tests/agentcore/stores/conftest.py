@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts import START
 

@@ -3,7 +3,7 @@
 from sqlalchemy import literal, select
 from sqlalchemy.engine.interfaces import CacheStats
 
-from agentcore.stores.sql.engine import sqlite_engine
+from agentcore.stores.sql import sqlite_engine
 
 
 def test_a_statement_is_worded_once_whichever_engine_it_goes_to():

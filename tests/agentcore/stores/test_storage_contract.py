@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agentcore.errors import InvalidContentError, StaleVersionError
-from agentcore.stores.protocols import Storage
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores import Storage
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import contracts
 from agentcore.testing.contracts import StorageContract
 from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some, expect_within

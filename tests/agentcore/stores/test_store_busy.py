@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from agentcore.stores.sql.processes import machine
-from agentcore.stores.sql.schema import busy_holders, change_feed
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores.sql import SqlStorage, busy_holders, change_feed, machine
 from agentcore.testing.contracts.samples import SCOPE
 
 _HOUR = timedelta(hours=1)

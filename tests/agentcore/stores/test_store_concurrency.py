@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from agentcore.domain.filters import EntryFilter
-from agentcore.stores.protocols import FeedPosition, ReadView, UnitOfWork
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import EntryFilter
+from agentcore.stores import FeedPosition, ReadView, UnitOfWork
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts.samples import SCOPE, START, a_turn, an_entry
 

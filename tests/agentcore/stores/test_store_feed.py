@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, func, select
 
-from agentcore.stores.protocols import FeedPage, FeedPosition, Origin, ReadView, UnitOfWork
-from agentcore.stores.sql.schema import change_feed
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores import FeedPage, FeedPosition, Origin, ReadView, UnitOfWork
+from agentcore.stores.sql import SqlStorage, change_feed
 from agentcore.testing.contracts.feed import Follower
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 

@@ -12,10 +12,8 @@ import pytest
 from sqlalchemy import update
 
 from agentcore.errors import LeaseLostError
-from agentcore.stores.protocols import Lease
-from agentcore.stores.sql.processes import is_gone, machine, process_mark
-from agentcore.stores.sql.schema import leases
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores import Lease
+from agentcore.stores.sql import SqlStorage, is_gone, leases, machine, process_mark
 from agentcore.testing.contracts.samples import SCOPE
 
 _HOUR = timedelta(hours=1)

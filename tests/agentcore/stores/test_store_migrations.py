@@ -14,10 +14,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect
 from sqlalchemy.exc import OperationalError
 
-from agentcore.domain.scope import Scope
-from agentcore.stores.sql import migrate
-from agentcore.stores.sql.engine import sqlite_engine
-from agentcore.stores.sql.schema import KNOWN_REVISIONS, REVISION, metadata
+from agentcore.domain import Scope
+from agentcore.stores.sql import KNOWN_REVISIONS, REVISION, metadata, migrate, sqlite_engine
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 
 _MIGRATIONS = Path(migrate.__file__).parent / "migrations"

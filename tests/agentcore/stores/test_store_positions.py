@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Table, select
 
-from agentcore.domain.memory import Status
-from agentcore.stores.protocols import Origin, ReadView
-from agentcore.stores.sql.schema import entries, skills, turns
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import Status
+from agentcore.stores import Origin, ReadView
+from agentcore.stores.sql import SqlStorage, entries, skills, turns
 from agentcore.testing.contracts.samples import SCOPE, START, a_skill, a_turn, an_entry
 
 PEOPLE = (Origin.HOST, Origin.IMPORT)

@@ -4,10 +4,9 @@ import pytest
 from sqlalchemy import Boolean, DateTime, Integer, Text, bindparam, column, create_engine, literal, select
 from sqlalchemy.dialects import postgresql
 
-from agentcore.domain.filters import EntryFilter
-from agentcore.stores.protocols import ReadView
-from agentcore.stores.sql.prepared import Prepared, PreparedByKey
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import EntryFilter
+from agentcore.stores import ReadView
+from agentcore.stores.sql import Prepared, PreparedByKey, SqlStorage
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 
 _NUMBER = bindparam("number", type_=Integer())

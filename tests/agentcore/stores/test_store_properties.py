@@ -9,18 +9,12 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import Level, SourceKind, SourceRef, Status
-from agentcore.domain.records import RecordKind
-from agentcore.domain.scope import Scope
-from agentcore.domain.signals import RecallHit
-from agentcore.domain.text import fold_key
+from agentcore.domain import EntryFilter, Level, RecallHit, RecordKind, Scope, SourceKind, SourceRef, Status, fold_key
 from agentcore.errors import StaleVersionError
-from agentcore.stores.protocols import FeedPosition, Origin, ReadView, UnitOfWork
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores import FeedPosition, Origin, ReadView, UnitOfWork
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts.feed import Follower
 from agentcore.testing.contracts.samples import (

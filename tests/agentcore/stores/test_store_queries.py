@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from agentcore.domain.filters import EntryFilter
-from agentcore.domain.text import fold_key
-from agentcore.stores.protocols import FeedPosition, ReadView
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import EntryFilter, fold_key
+from agentcore.stores import FeedPosition, ReadView
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing.contracts.samples import DAY, SCOPE, START, a_skill, a_turn, an_entry
 
 _KEYS = [fold_key("tea")]

@@ -9,10 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from agentcore.domain.decay import Decay
-from agentcore.stores.sql.processes import machine, process_mark
-from agentcore.stores.sql.snapshots import snapshot_folder
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import Decay
+from agentcore.stores.sql import SqlStorage, machine, process_mark, snapshot_folder
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 

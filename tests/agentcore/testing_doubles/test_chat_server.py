@@ -6,8 +6,7 @@ import pytest
 
 from agentcore.errors import InvalidOptionsError
 from agentcore.llm import ChatMessage, ChatOptions, ChatRequest, ChatRequestRefusedError, ChatRole, OpenAIChatClient
-from agentcore.testing import ChatServer, ScriptExhaustedError, ServedRequest, ServerReply
-from agentcore.testing import chat_replies as replies
+from agentcore.testing import ChatServer, ScriptExhaustedError, ServedRequest, ServerReply, chat_replies as replies
 
 
 def request(text: str) -> ChatRequest:

@@ -3,8 +3,7 @@ import threading
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentcore.clock import Clock
 from agentcore.errors import InvalidOptionsError

@@ -1,13 +1,9 @@
 """Documents: read and written back they are the same; an edit touches its item and nothing else."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.workspace.document import Document
-from agentcore.workspace.edit import Append, EditRefusal, Remove, Replace
-from agentcore.workspace.item import ItemKind
-from agentcore.workspace.reading import lines_of
+from agentcore.workspace import Append, Document, EditRefusal, ItemKind, Remove, Replace, lines_of
 from tests.agentcore.workspace.shapes import SHAPES
 
 

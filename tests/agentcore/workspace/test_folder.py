@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from agentcore.workspace.errors import (
+from agentcore.workspace import (
+    MAX_BYTES,
+    MEMORY,
     DocumentChangedError,
     InvalidWorkspaceError,
     UnreadableDocumentError,
     UnwritableDocumentError,
+    WorkspaceFolder,
+    Written,
 )
-from agentcore.workspace.folder import MAX_BYTES, MEMORY, WorkspaceFolder, Written
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcore.workspace.git import Committed, NoCommit, WorkspaceGit
+from agentcore.workspace import Committed, NoCommit, WorkspaceGit
 
 _AT = datetime(2026, 4, 24, 3, tzinfo=UTC)
 

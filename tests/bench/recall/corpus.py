@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from agentcore.recall.tokenizer import Tokenizer
+from agentcore.recall import Tokenizer
 from tests.bench.corpus import EXAMPLES
 
 _SEED = 20_260_101

@@ -2,8 +2,7 @@
 
 from typing import ClassVar, Protocol
 
-from agentcore.recall.index import Bm25Index
-from agentcore.recall.weighting import Formula, Weighting
+from agentcore.recall import Bm25Index, Formula, Weighting
 
 K = 10
 """How many documents every engine is asked for."""

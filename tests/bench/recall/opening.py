@@ -10,14 +10,17 @@ from typing import Any
 
 import orjson
 
-from agentcore.domain.decay import Decay
-from agentcore.recall.options import RecallOptions
-from agentcore.recall.ranking import Ranking
-from agentcore.recall.scope_index import ScopeIndex
-from agentcore.recall.snapshot import UnusableSnapshotError, read_snapshot, write_snapshot
-from agentcore.recall.tokenizer import Tokenizer
-from agentcore.stores.protocols import FeedPosition, IndexRow
-from agentcore.stores.protocols.feed import FILING_MARK
+from agentcore.domain import Decay
+from agentcore.recall import (
+    Ranking,
+    RecallOptions,
+    ScopeIndex,
+    Tokenizer,
+    UnusableSnapshotError,
+    read_snapshot,
+    write_snapshot,
+)
+from agentcore.stores import FILING_MARK, FeedPosition, IndexRow
 from tests.bench.recall.engines import K
 
 _AT_ONCE = 200

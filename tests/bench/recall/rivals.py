@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agentcore.recall.weighting import Formula, Weighting
+from agentcore.recall import Formula, Weighting
 from tests.bench.recall.engines import K
 
 

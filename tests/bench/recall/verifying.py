@@ -7,11 +7,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from agentcore.recall.effort import Effort
-from agentcore.recall.index import Bm25Index
-from agentcore.recall.postings import Postings
-from agentcore.recall.scoring import Scoring
-from agentcore.recall.weighting import Formula
+from agentcore.recall import Bm25Index, Effort, Formula, Postings, Scoring
 from tests.bench.recall import corpus
 from tests.bench.recall.__main__ import checked
 from tests.bench.recall.engines import K

@@ -3,10 +3,8 @@
 import pytest
 from dreaming import World
 
-from agentcore.domain.memory import SourceRef, Status
-from dream.interfaces.benchmark.asking import Answered, Stage, ask_all
-from dream.interfaces.benchmark.result import Figures, Share
-from dream.interfaces.benchmark.samples import Question
+from agentcore.domain import SourceRef, Status
+from dream.interfaces.benchmark import Answered, Figures, Question, Share, Stage, ask_all
 
 KETTLES = 12
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from dreaming import World
 
-from agentcore.domain.memory import MemoryEntry, SourceRef, Status
-from dream.interfaces.benchmark.provenance import Provenance
+from agentcore.domain import MemoryEntry, SourceRef, Status
+from dream.interfaces.benchmark import Provenance
 
 
 def made_of(world: World, name: str, *sources: str, **fields: Any) -> MemoryEntry:

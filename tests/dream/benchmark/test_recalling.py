@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef
-from agentcore.domain.scope import Scope
-from agentcore.recall.finding import Finding
-from dream.interfaces.benchmark.recalling import Recalled, measure_recall
-from dream.interfaces.benchmark.samples import Question, read_locomo
+from agentcore.domain import MemoryEntry, Scope, SourceKind, SourceRef, Turn
+from agentcore.recall import Finding
+from dream.interfaces.benchmark import Question, Recalled, measure_recall, read_locomo
 
 NOW = datetime(2025, 6, 14, 12, tzinfo=UTC)
 LOCOMO = Path(__file__).parents[4] / "shared/data/locomo/locomo-dev.json"

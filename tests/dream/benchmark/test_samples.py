@@ -8,7 +8,7 @@ import pytest
 from quizzes import GARDEN, KITCHEN, question, quiz_file
 
 from dream.errors import InvalidFileError, UnknownSampleError
-from dream.interfaces.benchmark.samples import Faults, Sample, read_locomo
+from dream.interfaces.benchmark import Faults, Sample, read_locomo
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 

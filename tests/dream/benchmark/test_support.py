@@ -7,11 +7,9 @@ import orjson
 import pytest
 from dreaming import World
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, SourceRef, Status, Trust
-from agentcore.domain.records import kind_of, to_image
-from dream.domain.journal import JournalRow
-from dream.interfaces.benchmark.support import kinds_of_change, unsupported_changes
+from agentcore.domain import MemoryEntry, SourceRef, Status, Trust, Turn, kind_of, to_image
+from dream.domain import JournalRow
+from dream.interfaces.benchmark import kinds_of_change, unsupported_changes
 
 
 def row(world: World, before: MemoryEntry | None, after: MemoryEntry | None) -> JournalRow:

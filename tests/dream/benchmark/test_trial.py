@@ -10,10 +10,7 @@ from quizzes import GARDEN, KITCHEN, quiz_file
 
 from agentcore.llm import ChatOptions
 from agentcore.testing import ChatServer
-from dream.interfaces.benchmark.result import Figures, Result, total
-from dream.interfaces.benchmark.samples import Sample, read_locomo
-from dream.interfaces.benchmark.scripted import scripted_answer
-from dream.interfaces.benchmark.trial import measure
+from dream.interfaces.benchmark import Figures, Result, Sample, measure, read_locomo, scripted_answer, total
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 

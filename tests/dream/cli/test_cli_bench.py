@@ -15,8 +15,7 @@ from commandline import CommandLine
 from quizzes import GARDEN, KITCHEN, quiz_file
 
 from agentcore.testing import ChatServer, ServedRequest
-from dream.interfaces.benchmark.result import Cost
-from dream.interfaces.benchmark.scripted import scripted_answer
+from dream.interfaces.benchmark import Cost, scripted_answer
 from dream.interfaces.cli.commands.bench import verdict
 from dream.interfaces.cli.screen import Screen
 

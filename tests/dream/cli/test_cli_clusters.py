@@ -3,9 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.domain.scope import Scope
-from dream.domain.report import Outcome, PassOutcome, PassReport, RunReport
+from agentcore.domain import MemoryEntry, Scope, Status
+from dream.domain import Outcome, PassOutcome, PassReport, RunReport
 from dream.interfaces.cli.render.clusters import cluster_lines, shown_ids
 
 NOW = datetime(2025, 6, 14, 9, tzinfo=UTC)

@@ -14,15 +14,15 @@ import pytest
 from commandline import EXAMPLES, CommandLine
 from dreaming import of_pass
 
-from agentcore.domain.scope import Scope
-from agentcore.hosting.builder import AgentHostBuilder
+from agentcore.domain import Scope
+from agentcore.hosting import AgentHostBuilder
 from agentcore.ids import RandomIds
 from agentcore.llm import ChatOptions
 from agentcore.testing import ManualClock, ServedRequest
 from dream.interfaces.cli import main
 from dream.interfaces.cli.commands.demo import AS_OF
 from dream.interfaces.cli.examples import FILES
-from dream.interfaces.exchange.importer import import_file
+from dream.interfaces.exchange import import_file
 from dream.options import ConsolidationOptions, DreamOptions
 from tests.demo import facts, orders
 from tests.demo.serving import MODEL, demo_server

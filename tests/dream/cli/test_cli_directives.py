@@ -7,10 +7,10 @@ import pytest
 from commandline import CommandLine
 
 from agentcore.clock import SystemClock
-from agentcore.domain.scope import Scope
-from agentcore.stores.protocols import UnitOfWork
-from agentcore.stores.sql.storage import SqlStorage
-from dream.cycle.forecast import REVIEWER
+from agentcore.domain import Scope
+from agentcore.stores import UnitOfWork
+from agentcore.stores.sql import SqlStorage
+from dream.cycle import REVIEWER
 from dream.directives import KNOWN
 from dream.directives.library import built_in
 from dream.stores import bookkeeping

@@ -7,8 +7,8 @@ import pytest
 from commandline import CommandLine, copies_file
 
 from agentcore.clock import SystemClock
-from agentcore.domain.scope import Scope
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import Scope
+from agentcore.stores.sql import SqlStorage
 from dream.passes import ORDER
 from dream.passes.exact_fold import ExactFold
 from dream.passes.near_duplicates import NearDuplicates

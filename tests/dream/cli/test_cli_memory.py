@@ -7,10 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from commandline import CommandLine
 
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.scope import Scope
-from agentcore.recall.explanation import DenseScore, Explanation, TermScore
-from agentcore.recall.hit import Hit
+from agentcore.domain import MemoryEntry, Scope
+from agentcore.recall import DenseScore, Explanation, Hit, TermScore
 from dream.interfaces.cli.render.entries import explanation_json, hit_lines
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)

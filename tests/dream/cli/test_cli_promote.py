@@ -9,9 +9,8 @@ import pytest
 from commandline import CommandLine
 
 from agentcore.clock import SystemClock
-from agentcore.domain.scope import Scope
-from agentcore.domain.signals import RecallHit
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import RecallHit, Scope
+from agentcore.stores.sql import SqlStorage
 
 NOW = datetime.now(UTC)
 

@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.scope import Scope
-from dream.domain.report import Outcome, PassOutcome, PassReport, RunReport
+from agentcore.domain import MemoryEntry, Scope
+from dream.domain import Outcome, PassOutcome, PassReport, RunReport
 from dream.interfaces.cli.render.questions import asked_about, question_lines
 
 NOW = datetime(2025, 6, 14, 9, tzinfo=UTC)

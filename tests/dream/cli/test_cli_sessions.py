@@ -10,8 +10,7 @@ from commandline import CommandLine
 
 from agentcore import AgentHostBuilder
 from agentcore.llm import ChatOptions
-from agentcore.testing import ChatServer
-from agentcore.testing.chat_replies import answer, rate_limited
+from agentcore.testing import ChatServer, answer, rate_limited
 
 NAMES = ("Dream:aloud", "dream:of the sea", "notadream:1")
 

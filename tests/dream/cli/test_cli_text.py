@@ -1,15 +1,12 @@
 """What is shown fits, and obeys nobody."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentcore.clock import Clock
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.scope import Scope
+from agentcore.domain import MemoryEntry, Scope
 from agentcore.errors import InvalidContentError, StorageCorruptError
-from dream.domain.proposal import Refusal
-from dream.domain.reasons import Deferral, NotUndone, Refused, Skip
+from dream.domain import Deferral, NotUndone, Refusal, Refused, Skip
 from dream.interfaces.cli.faults import Exit, exit_code, sentence
 from dream.interfaces.cli.render.reasons import explained, refusal_lines, refused_about
 from dream.interfaces.cli.render.text import clip, columns, harmless, one_line, wrapped

@@ -8,20 +8,10 @@ import pytest
 from commandline import CommandLine
 
 from agentcore.clock import SystemClock
-from agentcore.domain.instants import to_micros
-from agentcore.domain.scope import Scope
-from agentcore.llm.chat import (
-    ChatMessage,
-    ChatRequest,
-    ChatRole,
-    Completion,
-    FailedTry,
-    FinishReason,
-    TryFailure,
-    Usage,
-)
-from agentcore.stores.protocols import UnitOfWork
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import Scope, to_micros
+from agentcore.llm import ChatMessage, ChatRequest, ChatRole, Completion, FailedTry, FinishReason, TryFailure, Usage
+from agentcore.stores import UnitOfWork
+from agentcore.stores.sql import SqlStorage
 from dream.stores import bookkeeping
 from dream.stores.calls import CallKey
 

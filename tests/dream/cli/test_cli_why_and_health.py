@@ -9,8 +9,8 @@ import orjson
 from commandline import CommandLine
 
 from agentcore.clock import SystemClock
-from agentcore.domain.scope import Scope
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import Scope
+from agentcore.stores.sql import SqlStorage
 
 
 def _locomo(folder: Path) -> Path:

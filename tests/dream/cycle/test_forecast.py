@@ -7,13 +7,11 @@ import pytest
 from dreaming import World
 from wishing import Curious
 
-from agentcore.domain.capability import Capability
-from agentcore.llm.chat import ChatRequest, ChatRole, ResponseFormat
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.domain import Capability
+from agentcore.llm import ChatRequest, ChatRole, ResponseFormat, estimate_tokens
 from agentcore.testing import ScriptedChatClient
-from dream.cycle.dreams import Dreams
-from dream.cycle.runner import Runner
-from dream.domain.batch import Batch
+from dream.cycle import Dreams, Runner
+from dream.domain import Batch
 from dream.errors import UnknownPassError
 from dream.passes import ModelContext, Place
 from dream.passes.prompting import build_request

@@ -6,7 +6,7 @@ from dataclasses import replace
 from dreaming import World
 from interrupting import WatchedStorage
 
-from dream.domain.report import Outcome
+from dream.domain import Outcome
 from dream.options import DreamOptions
 
 TEA = "Ana likes tea"

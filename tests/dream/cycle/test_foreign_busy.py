@@ -11,9 +11,9 @@ from dreaming import World
 from interrupting import WatchedStorage
 from wishing import Curious
 
-from agentcore.hosting.watching import ROWS_EVERY, SOURCES_EVERY
+from agentcore.hosting import ROWS_EVERY, SOURCES_EVERY
 from agentcore.testing import ScriptedChatClient
-from dream.domain.report import Outcome
+from dream.domain import Outcome
 
 TEA = "Ana likes tea"
 

@@ -10,15 +10,12 @@ from dreaming import DAY, World, codes, of_pass
 from talking import answering, lines_of, talk
 from wishing import Wishful, merging
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status
-from agentcore.hosting.tools.forgetting import SET_ASIDE
-from agentcore.llm.chat import ChatRequest
+from agentcore.domain import Level, MemoryEntry, SourceKind, SourceRef, Status, Turn
+from agentcore.hosting import SET_ASIDE
+from agentcore.llm import ChatRequest
 from agentcore.testing import SequentialIds
-from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import Proposal
-from dream.domain.report import Outcome, PassReport
-from dream.interfaces.exchange.importer import import_file
+from dream.domain import Change, ChangeSet, Outcome, PassReport, Proposal
+from dream.interfaces.exchange import import_file
 from dream.options import PassMode
 from dream.passes.fact_mining import FactMining
 from dream.passes.log_consumption import LogConsumption

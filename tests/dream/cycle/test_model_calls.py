@@ -11,20 +11,20 @@ from dreaming import DAY, World, codes
 from interrupting import Killed, bury, dying
 from wishing import Curious
 
-from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.llm.chat import ChatRequest, Completion, FinishReason, Usage
-from agentcore.llm.errors import (
+from agentcore.domain import MemoryEntry, Status
+from agentcore.llm import (
     ChatAnswerUnreadableError,
     ChatContextTooLongError,
     ChatError,
+    ChatRequest,
     ChatRequestRefusedError,
     ChatUnreachableError,
+    Completion,
+    FinishReason,
+    Usage,
 )
 from agentcore.testing import ScriptedChatClient
-from dream.domain.change import Change, ChangeSet, fingerprint
-from dream.domain.proposal import Proposal
-from dream.domain.reasons import Skip
-from dream.domain.report import Outcome, PassOutcome, PassReport
+from dream.domain import Change, ChangeSet, Outcome, PassOutcome, PassReport, Proposal, Skip, fingerprint
 from dream.options import ModelOptions
 from dream.passes import ModelContext
 from dream.stores import bookkeeping

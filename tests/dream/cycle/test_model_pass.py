@@ -8,9 +8,9 @@ from dreaming import DAY, World
 from interrupting import Killed, bury, count_writes, dying
 from wishing import Curious, Wishful, nothing
 
-from agentcore.llm.chat import Completion, FinishReason, Usage
+from agentcore.llm import Completion, FinishReason, Usage
 from agentcore.testing import ScriptedChatClient
-from dream.domain.report import Outcome, PassOutcome, PassReport
+from dream.domain import Outcome, PassOutcome, PassReport
 from dream.stores import bookkeeping
 
 QUESTIONS = ("who is Ana", "who is Ben", "who is Cem")

@@ -6,9 +6,8 @@ import pytest
 
 from agentcore import AgentHostBuilder, Host
 from agentcore.llm import ChatMessage, ChatOptions, ChatRequest, ChatRole, OpenAIChatClient
-from agentcore.testing import ChatServer
-from agentcore.testing.chat_replies import answer
-from dream.domain.usage import UsageKey
+from agentcore.testing import ChatServer, answer
+from dream.domain import UsageKey
 
 PROMPT = (ChatMessage(ChatRole.USER, "Hello."),)
 

@@ -3,11 +3,8 @@ from dataclasses import replace
 import pytest
 from dreaming import DAY, NOW, World, codes, of_pass
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Status
-from dream.domain.journal import JournalRow
-from dream.domain.plan import Plan
-from dream.domain.report import Outcome, RunKind, RunReport
+from agentcore.domain import Status, Turn
+from dream.domain import JournalRow, Outcome, Plan, RunKind, RunReport
 from dream.errors import UnknownPlanError
 from dream.options import DreamOptions, NearDuplicateOptions
 

@@ -11,10 +11,9 @@ from skilled import Library, handle_of
 from sqlalchemy import select
 from talking import answering, talk
 
-from agentcore.stores.protocols import Origin
-from agentcore.stores.sql.schema import metadata
-from agentcore.stores.sql.transaction import Transaction
-from dream.domain.refused import RefusedText
+from agentcore.stores import Origin
+from agentcore.stores.sql import Transaction, metadata
+from dream.domain import RefusedText
 from dream.options import DreamOptions, RetentionOptions
 from dream.passes.fact_mining import FactMining
 from dream.passes.memory_consolidation import MemoryConsolidation

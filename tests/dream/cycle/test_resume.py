@@ -8,10 +8,9 @@ from dreaming import DAY, NOW, World, of_pass
 from interrupting import Killed, WatchedStorage, bury, count_writes, dying
 from wishing import Wishful
 
-from agentcore.domain.memory import Status
+from agentcore.domain import Status
 from agentcore.errors import LeaseLostError, StorageUnavailableError
-from dream.domain.proposal import Proposal
-from dream.domain.report import Outcome, RunReport
+from dream.domain import Outcome, Proposal, RunReport
 from dream.options import DreamOptions, NearDuplicateOptions, RetentionOptions
 
 OPTIONS = DreamOptions(

@@ -8,21 +8,16 @@ from typing import Any
 
 import pytest
 from dreaming import DAY, World, codes, of_pass
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from interrupting import Killed, bury, count_writes, dying
 from sqlalchemy import select
 from wishing import Curious, Wishful
 
-from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.domain.records import to_image
+from agentcore.domain import EntryFilter, MemoryEntry, Status, to_image
 from agentcore.errors import InvalidOptionsError
-from agentcore.stores.sql.schema import decisions, proposals
+from agentcore.stores.sql import decisions, proposals
 from agentcore.testing import ScriptedChatClient
-from dream.domain.change import Change, ChangeSet, fingerprint
-from dream.domain.proposal import Proposal
-from dream.domain.report import Outcome, PassOutcome, RunKind, RunReport
+from dream.domain import Change, ChangeSet, Outcome, PassOutcome, Proposal, RunKind, RunReport, fingerprint
 from dream.errors import UnknownPassError, UnknownProposalError
 from dream.options import ConsolidationOptions, DreamOptions, PassMode, ReviewOptions
 from dream.passes import ModelContext

@@ -6,11 +6,9 @@ import pytest
 from dreaming import DAY, NOW, World, of_pass
 from wishing import Wishful, Zealous, nothing
 
-from agentcore.domain.capability import Capability
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain import Capability, MemoryEntry
 from agentcore.errors import InvalidContentError, StorageUnavailableError
-from dream.domain.proposal import Proposal, Work
-from dream.domain.report import Outcome, PassOutcome, RunKind, RunReport
+from dream.domain import Outcome, PassOutcome, Proposal, RunKind, RunReport, Work
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
 from dream.passes import ORDER, DreamContext

@@ -10,12 +10,10 @@ import pytest
 from dreaming import DAY, NOW, World
 
 from agentcore import AgentHostBuilder
-from agentcore.domain.conversation import Turn
-from agentcore.domain.signals import Feedback, FeedbackKind, Rating
-from agentcore.llm.errors import ChatUnreachableError
-from agentcore.llm.settings import ChatOptions
+from agentcore.domain import Feedback, FeedbackKind, Rating, Turn
+from agentcore.llm import ChatOptions, ChatUnreachableError
 from agentcore.testing import ChatServer, ManualClock, ScriptedChatClient
-from dream.cycle.session_evaluator import SessionEvaluator
+from dream.cycle import SessionEvaluator
 from dream.options import DreamOptions, ModelOptions
 
 HALF_AN_HOUR = timedelta(minutes=30)

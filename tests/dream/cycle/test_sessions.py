@@ -11,10 +11,10 @@ from wishing import Curious
 
 from agentcore import AgentHostBuilder
 from agentcore.errors import InvalidOptionsError
-from agentcore.llm.chat import Completion, FailedTry, FinishReason, TryFailure, Usage
+from agentcore.llm import Completion, FailedTry, FinishReason, TryFailure, Usage
 from agentcore.testing import ManualClock, ScriptedChatClient
-from dream.cycle.runner import Runner
-from dream.domain.report import Outcome, RunKind
+from dream.cycle import Runner
+from dream.domain import Outcome, RunKind
 from dream.errors import UnknownRunError, UnknownSessionError
 from dream.passes import Place
 

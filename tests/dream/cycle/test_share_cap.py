@@ -7,9 +7,8 @@ from dreaming import DAY, NOW, World, codes, of_pass
 from talking import MINUTE
 from wishing import Wishful
 
-from agentcore.domain.memory import MemoryEntry, Status, Trust
-from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import Proposal
+from agentcore.domain import MemoryEntry, Status, Trust
+from dream.domain import Change, ChangeSet, Proposal
 from dream.options import ConsolidationOptions, DreamOptions
 
 

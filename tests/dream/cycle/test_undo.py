@@ -2,9 +2,9 @@ import orjson
 import pytest
 from dreaming import DAY, NOW, World, codes, of_pass
 
-from agentcore.domain.memory import Status, Trust
+from agentcore.domain import Status, Trust
 from agentcore.errors import InvalidContentError, UnknownRecordError
-from dream.domain.report import Outcome, RunKind, RunReport
+from dream.domain import Outcome, RunKind, RunReport
 from dream.errors import UnknownChangeError, UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
 

@@ -6,16 +6,14 @@ from typing import Any
 
 import pytest
 from dreaming import DAY, NOW, World
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from wishing import Curious
 
 from agentcore.errors import InvalidContentError
-from agentcore.llm.chat import Completion, FailedTry, FinishReason, TryFailure, Usage
-from agentcore.llm.errors import ChatServerError
+from agentcore.llm import ChatServerError, Completion, FailedTry, FinishReason, TryFailure, Usage
 from agentcore.testing import ScriptedChatClient
-from dream.cycle.runner import Runner
-from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
+from dream.cycle import Runner
+from dream.domain import EVERYTHING, UsageKey, UsageRow, summed
 from dream.passes import Place
 
 TODAY, TOMORROW = NOW.date(), NOW.date() + timedelta(days=1)

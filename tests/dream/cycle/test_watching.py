@@ -12,12 +12,10 @@ from interrupting import Killed, bury, dying
 from wishing import Curious, Wishful, nothing
 
 from agentcore import AgentHostBuilder
-from agentcore.stores.sql.storage import FILE_NAME
+from agentcore.stores.sql import FILE_NAME
 from agentcore.testing import ManualClock, ScriptedChatClient
-from dream.cycle.dreams import Dreams
-from dream.cycle.runner import Runner
-from dream.domain.alarm import Alarm, AlarmKind
-from dream.domain.report import Outcome, RunKind, RunReport
+from dream.cycle import Dreams, Runner
+from dream.domain import Alarm, AlarmKind, Outcome, RunKind, RunReport
 from dream.passes import Place
 
 HOUR = timedelta(hours=1)

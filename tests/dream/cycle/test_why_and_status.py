@@ -3,9 +3,8 @@ from datetime import timedelta
 import orjson
 from dreaming import DAY, NOW, World
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import SourceKind, SourceRef, Status
-from dream.domain.report import RunKind
+from agentcore.domain import SourceKind, SourceRef, Status, Turn
+from dream.domain import RunKind
 
 TEA = "Ana likes tea"
 

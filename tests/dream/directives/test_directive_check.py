@@ -7,7 +7,7 @@ import pytest
 from agentcore import AgentHostBuilder
 from agentcore.errors import InvalidOptionsError
 from dream.directives import KNOWN, DirectiveLibrary
-from dream.domain.finding import Finding, Verdict
+from dream.domain import Finding, Verdict
 from dream.errors import UnknownDirectiveError
 from dream.interfaces.plugin import install_dreaming
 from dream.options import DreamOptions

@@ -8,7 +8,7 @@ from dreaming import World
 from wishing import Curious
 
 from agentcore.testing import ScriptedChatClient
-from dream.domain.report import RunReport
+from dream.domain import RunReport
 from dream.options import ConsolidationOptions
 from dream.passes.memory_consolidation import MemoryConsolidation
 

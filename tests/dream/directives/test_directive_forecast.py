@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 from dreaming import World
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import UnitOfWork
-from dream.cycle.forecast import REVIEWER, Forecast, forecast, read_forecast
+from agentcore.llm import estimate_tokens
+from agentcore.stores import UnitOfWork
+from dream.cycle import REVIEWER, Forecast, forecast, read_forecast
 from dream.directives import KNOWN, DirectiveLibrary
-from dream.domain.report import Outcome, RunReport
+from dream.domain import Outcome, RunReport
 from dream.options import ConsolidationOptions, DreamOptions
 from dream.stores import bookkeeping
 

@@ -4,13 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentcore.errors import InvalidOptionsError
 from dream.directives import KNOWN, Directive, DirectiveLibrary
 from dream.directives.library import MAX_BYTES, _text, built_in
-from dream.domain.finding import Verdict
+from dream.domain import Verdict
 from dream.errors import InvalidDirectiveError, UnknownDirectiveError
 
 

@@ -13,14 +13,14 @@ from typing import Any
 import orjson
 import pytest
 
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm import estimate_tokens
 from dream.directives import KNOWN
 from dream.directives.library import built_in
 from dream.guards.coverage import coverage
 from dream.guards.vocabulary import builtin
 from dream.passes import ORDER
-from dream.passes.episodes.episode import EventType
-from dream.passes.preferences.answer import Sentiment
+from dream.passes.episodes import EventType
+from dream.passes.preferences import Sentiment
 
 _ROOT = Path(__file__).parents[3]
 _FOLDER = _ROOT / "directives"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from dreaming import World
 
-from agentcore.workspace.workspaces import Workspaces
+from agentcore.workspace import Workspaces
 
 
 @pytest.fixture

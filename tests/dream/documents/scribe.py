@@ -5,15 +5,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
-from agentcore.domain.capability import Capability
-from agentcore.domain.document import StoredDocument
-from agentcore.domain.records import Record
-from agentcore.workspace.differences import own_after
-from agentcore.workspace.document import Document
-from agentcore.workspace.edit import Append, Edit
-from agentcore.workspace.folder import MEMORY
-from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import Notes, Proposal, Work
+from agentcore.domain import Capability, Record, StoredDocument
+from agentcore.workspace import MEMORY, Append, Document, Edit, own_after
+from dream.domain import Change, ChangeSet, Notes, Proposal, Work
 from dream.passes import DreamContext
 
 Edits = Callable[[Document], Sequence[Edit]]

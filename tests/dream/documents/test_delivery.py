@@ -9,11 +9,9 @@ from dreaming import World, codes, fresh_scope, of_pass
 from interrupting import Killed, bury, count_writes, dying
 from scribe import Scribe, saying
 
-from agentcore.workspace.document import Document
-from agentcore.workspace.edit import Remove
-from agentcore.workspace.workspaces import GitUse, Workspaces
-from dream.cycle.documents import Documents
-from dream.domain.report import PassOutcome, RunReport
+from agentcore.workspace import Document, GitUse, Remove, Workspaces
+from dream.cycle import Documents
+from dream.domain import PassOutcome, RunReport
 from dream.stores import bookkeeping
 
 PERSON = "\ufeff# Notes\r\n\r\n* Bo likes tea\r\n* Cy moved"

@@ -5,8 +5,7 @@ from pathlib import Path
 from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.clock import SystemClock
 from agentcore.ids import RandomIds
-from dream.interfaces.exchange.export import export_file
-from dream.interfaces.exchange.importer import import_file
+from dream.interfaces.exchange import export_file, import_file
 
 
 def host_on(data: Path, folder: Path) -> Host:

@@ -11,8 +11,8 @@ from dulwich.repo import Repo
 from interrupting import Killed, WatchedStorage, bury
 from scribe import Scribe, saying
 
-from agentcore.workspace.workspaces import GitUse, Workspaces
-from dream.cycle.leftovers import Leftovers
+from agentcore.workspace import GitUse, Workspaces
+from dream.cycle import Leftovers
 from dream.stores import bookkeeping
 
 PERSON = "- Bo wrote this himself\r\n"

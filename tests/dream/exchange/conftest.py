@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from exchange_desk import NOW, Desk
 
-from agentcore.domain.scope import Scope
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import Scope
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock, SequentialIds
 
 _numbers = count()

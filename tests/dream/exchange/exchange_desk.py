@@ -7,14 +7,9 @@ from typing import Any
 
 import orjson
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.scope import Scope
+from agentcore.domain import EntryFilter, MemoryEntry, Scope, Turn
 from agentcore.testing import ManualClock, SequentialIds
-from dream.interfaces.exchange.export import export_scope
-from dream.interfaces.exchange.importer import import_file
-from dream.interfaces.exchange.report import ImportReport
+from dream.interfaces.exchange import ImportReport, export_scope, import_file
 
 NOW = datetime(2025, 10, 12, 20, tzinfo=UTC)
 

@@ -11,23 +11,32 @@ from typing import Any
 import orjson
 import pytest
 from exchange_desk import Desk
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
-from agentcore.domain.records import RecordKind
-from agentcore.domain.scope import Scope
-from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
-from agentcore.domain.skill import Skill, SkillUse
-from agentcore.domain.subject_time import SubjectTime
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import (
+    FailureCategory,
+    Feedback,
+    FeedbackKind,
+    Level,
+    MemoryEntry,
+    Rating,
+    RecordKind,
+    Scope,
+    Skill,
+    SkillUse,
+    SourceKind,
+    SourceRef,
+    Status,
+    SubjectTime,
+    ToolCall,
+    Trust,
+    Turn,
+    WispRun,
+)
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock, SequentialIds
 from dream.errors import InvalidFileError, UnwritableFileError
-from dream.interfaces.exchange import importer
-from dream.interfaces.exchange.export import export_file, export_scope
-from dream.interfaces.exchange.importer import import_file
-from dream.interfaces.exchange.report import ImportReport
+from dream.interfaces.exchange import ImportReport, export_file, export_scope, import_file, importer
 from dream.stores import bookkeeping
 
 NOW = datetime(2025, 10, 12, tzinfo=UTC)

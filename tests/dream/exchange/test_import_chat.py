@@ -5,10 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from exchange_desk import Desk
 
-from agentcore.domain.memory import Trust
-from agentcore.domain.records import RecordKind
+from agentcore.domain import RecordKind, Trust
 from dream.errors import InvalidFileError
-from dream.interfaces.exchange.items import SkipReason
+from dream.interfaces.exchange import SkipReason
 
 AT = "2025-05-01T12:00:00+02:00"
 

@@ -9,11 +9,10 @@ import orjson
 import pytest
 from exchange_desk import Desk
 
-from agentcore.domain.records import RecordKind
+from agentcore.domain import RecordKind
 from agentcore.errors import InvalidInputError, StorageUnavailableError
 from dream.errors import DreamError, InvalidFileError, UnreadableFileError
-from dream.interfaces.exchange import importer
-from dream.interfaces.exchange.formats import Format
+from dream.interfaces.exchange import Format, importer
 
 CHAT = b'{"role":"user","content":"a"}\n'
 MIB = 1 << 20

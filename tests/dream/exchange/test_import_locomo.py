@@ -7,10 +7,9 @@ import orjson
 import pytest
 from exchange_desk import Desk
 
-from agentcore.domain.memory import Level, SourceKind, Trust
-from agentcore.domain.records import RecordKind
+from agentcore.domain import Level, RecordKind, SourceKind, Trust
 from dream.errors import InvalidFileError, UnknownSampleError
-from dream.interfaces.exchange.items import Note
+from dream.interfaces.exchange import Note
 
 DATE = "1:56 pm on 8 May, 2023"
 

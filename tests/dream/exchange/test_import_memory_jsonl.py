@@ -5,9 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from exchange_desk import Desk
 
-from agentcore.domain.memory import Level, Trust
-from agentcore.domain.records import RecordKind
-from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain import Level, RecordKind, SubjectTime, Trust
 from dream.errors import InvalidFileError
 
 

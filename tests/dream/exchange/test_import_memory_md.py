@@ -3,10 +3,9 @@
 import pytest
 from exchange_desk import Desk
 
-from agentcore.domain.memory import Level, Trust
-from agentcore.domain.records import RecordKind
+from agentcore.domain import Level, RecordKind, Trust
 from dream.errors import InvalidFileError
-from dream.interfaces.exchange.items import SkipReason
+from dream.interfaces.exchange import SkipReason
 
 
 async def filed(desk: Desk, text: str) -> list[tuple[str, str]]:

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 from exchange_desk import Desk
 
-from agentcore.domain.records import RecordKind
-from agentcore.domain.signals import FailureCategory, FeedbackKind, Rating
+from agentcore.domain import FailureCategory, FeedbackKind, Rating, RecordKind
 from dream.errors import InvalidFileError
-from dream.interfaces.exchange.formats import Format
-from dream.interfaces.exchange.items import SkipReason
+from dream.interfaces.exchange import Format, SkipReason
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 AT = "2025-09-01T08:12:02+01:00"

@@ -5,14 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Trust
-from agentcore.domain.scope import Scope
+from agentcore.domain import Scope, Trust, Turn
 from dream.guards.coverage import coverage
 from dream.guards.vocabulary import builtin
-from dream.passes.conversation.evidence import Evidence, evidence_of
-from dream.passes.conversation.lines import Shown
-from dream.passes.conversation.statement import Terms
+from dream.passes.conversation import Evidence, Shown, Terms, evidence_of
 from dream.passes.fact_mining.answer import Item
 from dream.passes.fact_mining.fact import Fact, fact_of
 

@@ -9,13 +9,19 @@ import pytest
 from dreaming import DAY, NOW, World, codes
 from wishing import Wish, Wishful, Zealous, nothing
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, Status, Trust
-from agentcore.domain.records import RecordKind
-from agentcore.domain.skill import Skill, SkillUse
-from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import History, Proposal, PurgeHistory, PurgeRecords, PurgeSignals
-from dream.domain.report import Outcome, PassOutcome, PassReport
+from agentcore.domain import MemoryEntry, RecordKind, Skill, SkillUse, Status, Trust, Turn
+from dream.domain import (
+    Change,
+    ChangeSet,
+    History,
+    Outcome,
+    PassOutcome,
+    PassReport,
+    Proposal,
+    PurgeHistory,
+    PurgeRecords,
+    PurgeSignals,
+)
 
 
 def change(before: Any, after: Any, reason: str = "because it wishes so") -> ChangeSet:

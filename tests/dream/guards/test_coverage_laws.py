@@ -2,8 +2,7 @@
 
 from random import Random
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dream.guards.coverage import coverage
 from dream.guards.vocabulary import builtin

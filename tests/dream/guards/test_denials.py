@@ -6,16 +6,18 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from dream.guards.clauses import taken_up
 from dream.guards.denial import Said, contradiction
+from dream.guards.replies import taken_up
 
 CASES: list[dict[str, Any]] = [
     orjson.loads(line) for line in (Path(__file__).parent / "data" / "denials.jsonl").read_bytes().splitlines()
 ]
-"""Written while the guard was; the last speaker of each talk is the one the statement is about."""
+"""Written while the guard was; the last speaker of each talk is the one the statement is about.
+
+A case with `refuted_by` is refuted by who said it, not by a denial.
+"""
 
 
 def refuted(case: dict[str, Any]) -> bool:
@@ -30,13 +32,9 @@ def refuted(case: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize(("label", "most"), [("false", 0.05), ("honest", 0.02)])
 def test_few_statements_are_judged_wrongly(label: str, most: float):
-    cases = [case for case in CASES if case["label"] == label and case["statement"] != NUTS]
+    cases = [case for case in CASES if case["label"] == label and "refuted_by" not in case]
     wrong = [case["statement"] for case in cases if refuted(case) != (label == "false")]
     assert len(wrong) <= most * len(cases), wrong
-
-
-NUTS = "Ana is allergic to nuts."
-"""Refuted by who said it, not by a denial."""
 
 
 def test_the_cases_are_many_and_of_many_languages():
@@ -59,6 +57,25 @@ def test_the_cases_are_many_and_of_many_languages():
         ("Ana does not have a car.", "", "I have a car.", False),
         ("Grandpa liked the cake.", "", "Everyone liked the cake except Grandpa.", False),
         ("Ana is unmarried.", "", "I'm not married.", True),
+        ("Ana plays the oboe.", "Do you play the oboe?", "If only.", False),
+        ("Ana does not play the oboe.", "Do you play the oboe?", "In your dreams!", True),
+        ("Ana has not been to Oslo.", "Have you been to Oslo?", "Loads of times", False),
+        ("Ana mailed the form.", "", "I forgot to mail the form, of course.", False),
+        ("Ana's shed is painted.", "", "The shed is far from painted.", False),
+        ("Ana's tent is nice.", "", "The tent is anything but nice.", False),
+        ("Ana sees her aunt.", "", "I hardly ever see my aunt.", False),
+        ("Ana won the raffle.", "", "We came close to winning the raffle.", False),
+        ("Ana fixed the tap.", "", "I tried to fix the tap.", False),
+        ("Ana hiked up with a map.", "", "We hiked up the steep side in the rain without a map.", False),
+        ("Ana smokes.", "Any habits?", "Tom says I smoke. I don't.", False),
+        ("Ana has not read Ulysses.", "", "Everyone praises Ulysses. Haven't read it.", True),
+        ("Ana accepted the offer of the bank.", "", "The bank made an offer. I declined.", False),
+        ("Ana is a vet.", "", "My wife is a vet, I teach maths.", False),
+        ("Ana's wife is a vet.", "", "My wife is a vet, I teach maths.", True),
+        ("Ana cycles if it rains.", "", "I cycle unless it rains.", False),
+        ("Ana cycles unless it rains.", "", "I cycle unless it rains.", True),
+        ("Ana prefers tea to coffee.", "", "Coffee over tea? No, I prefer tea to coffee.", True),
+        ("On 3 May 2025 in the evening, the choir did not sing.", "", "The choir didn't sing last evening.", True),
         ("Ana may not run.", "Are you allowed to run again?", "Yes, since Monday.", False),
     ],
 )
@@ -84,6 +101,28 @@ def test_a_denial_that_was_taken_back_in_other_words_refutes_nothing():
     said = [Said("I don't have a dog.", "Ana"), Said("Actually, we got one, a beagle!", "Ana")]
     assert contradiction("Ana has a dog, a beagle.", said) is None
     assert contradiction("Ana has a dog, a beagle.", said[:1]) is not None
+
+
+LOUD, QUIET, LATEST = "No jingles please.", "Leave out the jingles, no jingles at all.", "A jingle again? Please!"
+
+
+@pytest.mark.parametrize(("statement", "holds"), [("Ana wants jingles.", False), ("Ana wants no jingles.", True)])
+def test_what_texts_deny_again_and_again_is_not_wanted(statement: str, holds: bool):
+    said = [Said(text, "Ana") for text in (LOUD, QUIET, LATEST)]
+    assert (contradiction(statement, said) is None) == holds
+
+
+def test_what_many_texts_ask_for_is_not_refused_by_a_statement():
+    said = [Said(text, "Ana") for text in ("window seat please", "A window seat as always, no aisle", "Window, thanks")]
+    assert contradiction("Ana does not want window seats.", said) is not None
+    assert contradiction("Ana wants window seats.", said) is None
+
+
+def test_a_statement_that_tells_of_nothing_but_what_was_taken_back_is_refused():
+    said = [Said("The party is in Ghent.", "Ana"), Said("Scratch that, it's in Bruges.", "Ana", "Noted, Ghent.")]
+    assert contradiction("Ana's party is in Ghent.", said) is not None
+    assert contradiction("Ana's party is in Bruges.", said) is None
+    assert contradiction("Ana's party is in Ghent.", said[:1]) is None
 
 
 @given(one=st.text(max_size=60), other=st.text(max_size=60), asked=st.text(max_size=60))

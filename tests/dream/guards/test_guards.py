@@ -5,13 +5,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status, Trust
-from agentcore.domain.scope import Scope
-from agentcore.domain.skill import Skill
-from agentcore.domain.temporal import absorb
-from dream.domain.change import Change, ChangeSet, fingerprint
-from dream.domain.promotion import Promotion
+from agentcore.domain import MemoryEntry, Scope, Skill, SourceKind, SourceRef, Status, Trust, Turn, absorb
+from dream.domain import Change, ChangeSet, Promotion, fingerprint
 from dream.guards import GUARDS, Knowledge, first_refusal, is_purgeable
 from dream.options import RetentionOptions
 

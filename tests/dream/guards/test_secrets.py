@@ -3,8 +3,7 @@
 from time import process_time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dream.guards.secrets import secret_in
 

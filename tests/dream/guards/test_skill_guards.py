@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.domain.memory import Status, Trust
-from agentcore.domain.scope import Scope
-from agentcore.domain.skill import Skill
-from dream.domain.change import Change, ChangeSet
+from agentcore.domain import Scope, Skill, Status, Trust
+from dream.domain import Change, ChangeSet
 from dream.guards import Knowledge, first_refusal
 
 AT = datetime(2025, 6, 1, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentcore.recall.tokenizer import Tokenizer
+from agentcore.recall import Tokenizer
 from dream.guards.telling import untold
 from dream.guards.vocabulary import builtin
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import orjson
 
-from agentcore.llm.chat import ChatMessage
+from agentcore.llm import ChatMessage
 
 _TEXTS = Path(__file__).parent / "data" / "hostile.jsonl"
 _LINE = re.compile(

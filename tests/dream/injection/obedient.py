@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 from hostile import Hostile, Line, marker_of, read_lines
 
-from agentcore.domain.text import clean_content
-from agentcore.testing.chat_server import ServedRequest
+from agentcore.domain import clean_content
+from agentcore.testing import ServedRequest
 
 Answer = dict[str, list[Any]]
 _LIE = "Mallory owns everything since 1999."

@@ -13,12 +13,10 @@ from hostile import Hostile
 from obedient import Obedient
 from unsupported import Scene, unsupported
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, Status, Trust
-from agentcore.domain.text import clean_content
+from agentcore.domain import MemoryEntry, Status, Trust, Turn, clean_content
 from agentcore.llm import ChatOptions, OpenAIChatClient
 from agentcore.testing import ChatServer
-from dream.domain.report import PassReport
+from dream.domain import PassReport
 from dream.passes import ModelPass
 from dream.passes.fact_mining import FactMining
 from dream.passes.memory_consolidation import MemoryConsolidation

@@ -11,14 +11,10 @@ import pytest
 from dreaming import World, codes
 from hostile import marker_of, read_lines
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Status
+from agentcore.domain import Status, Turn
 from agentcore.llm import ChatOptions, OpenAIChatClient
-from agentcore.testing import ChatServer
-from agentcore.testing import chat_replies as replies
-from agentcore.testing.chat_replies import ServerReply
-from agentcore.testing.chat_server import ServedRequest
-from dream.domain.report import Outcome, PassOutcome, RunReport
+from agentcore.testing import ChatServer, ServedRequest, ServerReply, chat_replies as replies
+from dream.domain import Outcome, PassOutcome, RunReport
 from dream.passes.fact_mining import FactMining
 from dream.passes.memory_consolidation import MemoryConsolidation
 

@@ -7,7 +7,7 @@ import pytest
 from dreaming import NOW, World
 from unsupported import Scene, made_up, unsupported
 
-from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status, Trust
+from agentcore.domain import MemoryEntry, SourceKind, SourceRef, Status, Trust
 from tests.bench.fuzz import fuzzed
 
 

@@ -8,12 +8,9 @@ import pytest
 from dreaming import NOW, World
 from hostile import Hostile, Line, hostile_texts, parted, read_line
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.signals import Feedback, FeedbackKind
-from agentcore.domain.text import clean_category, clean_content, clean_tags
-from agentcore.llm.chat import ChatRequest, ChatRole
-from dream.cycle.contexts import Contexts, fence_marker
+from agentcore.domain import Feedback, FeedbackKind, MemoryEntry, Turn, clean_category, clean_content, clean_tags
+from agentcore.llm import ChatRequest, ChatRole
+from dream.cycle import Contexts, fence_marker
 from dream.directives import DirectiveLibrary
 from dream.guards.vocabulary import builtin
 from dream.passes import ModelContext, ModelPass

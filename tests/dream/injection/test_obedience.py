@@ -6,7 +6,7 @@ from dreaming import World
 from hostile import Hostile, hostile_texts
 from scenes import Tally, obedience
 
-from agentcore.domain.memory import Trust
+from agentcore.domain import Trust
 
 ALL = hostile_texts()
 ONE_OF_A_KIND = list({(one.kind, one.demands): one for one in ALL}.values())

@@ -7,9 +7,7 @@ import pytest
 from dreaming import DAY, NOW
 from unsupported_skills import SECRET, Library, unsupported_skills
 
-from agentcore.domain.memory import Status, Trust
-from agentcore.domain.scope import Scope
-from agentcore.domain.skill import Skill
+from agentcore.domain import Scope, Skill, Status, Trust
 
 TEXT = "1. Run `mail list`.\n2. Write 5 bullets to https://norte.example/x."
 ONE = Skill(id="one", scope=Scope.default(), name="one", summary="s", content=TEXT, created_at=NOW)

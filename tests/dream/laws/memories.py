@@ -5,10 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 from dreaming import NOW, World
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 
-from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
+from agentcore.domain import Level, MemoryEntry, Status, Trust
 from dream.options import DreamOptions, NearDuplicateOptions
 
 TEXTS = ("Ana likes tea", "ana likes TEA.", " Ana  likes tea", "Ana likes tea?", "Ben bakes rye", "ben bakes rye")

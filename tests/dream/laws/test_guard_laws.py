@@ -6,16 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 from dreaming import NOW, World
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from memories import Spec, fill, laboratory, memories
 from wishing import Wishful
 
-from agentcore.domain.memory import MemoryEntry, Status, Trust
-from agentcore.domain.scope import Scope
-from agentcore.domain.skill import Skill
-from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import Proposal
+from agentcore.domain import MemoryEntry, Scope, Skill, Status, Trust
+from dream.domain import Change, ChangeSet, Proposal
 
 Twist = Callable[[MemoryEntry], tuple[Any, Any, str]]
 LATER = timedelta(microseconds=1)

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 from dreaming import World
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from memories import laboratory
 
-from agentcore.recall.recall import Recall
-from dream.domain.report import Outcome
+from agentcore.recall import Recall
+from dream.domain import Outcome
 
 TEXTS = ("Ana likes tea", "Ben bakes rye", "Cem plays chess")
 DAYS = (0.01, 3, 29.9, 30, 31, 75, 400)

@@ -7,15 +7,12 @@ from typing import Any
 
 import orjson
 from dreaming import World, codes
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from memories import TEXTS, Spec, fill, laboratory, memories, options
 from wishing import merging
 
-from agentcore.domain.memory import Status
-from agentcore.domain.text import fold_key
-from dream.domain.journal import JournalRow, image_text
-from dream.domain.report import Outcome, RunKind, RunReport
+from agentcore.domain import Status, fold_key
+from dream.domain import JournalRow, Outcome, RunKind, RunReport, image_text
 from dream.options import DreamOptions
 
 deeds = st.lists(

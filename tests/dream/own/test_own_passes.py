@@ -12,12 +12,11 @@ from talking import answering, talk
 from wishing import Curious, Wishful, active_entries
 
 from agentcore import AgentHostBuilder, Status
-from agentcore.domain.capability import Capability
+from agentcore.domain import Capability
 from agentcore.errors import InvalidInputError
 from agentcore.testing import ScriptedChatClient
-from dream.cycle.dreams import Dreams
-from dream.domain.change import Change, ChangeSet, fingerprint
-from dream.domain.proposal import Notes, Proposal, Work
+from dream.cycle import Dreams
+from dream.domain import Change, ChangeSet, Notes, Proposal, Work, fingerprint
 from dream.options import DreamOptions, OwnPasses, PassMode
 from dream.passes import ORDER, DreamContext, ModelContext
 from dream.passes.arrangement import arranged

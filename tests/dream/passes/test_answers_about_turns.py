@@ -5,26 +5,16 @@ from collections.abc import Callable
 from typing import Any
 
 from dreaming import NOW
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Level, MemoryEntry, Trust
-from agentcore.domain.scope import Scope
-from agentcore.domain.signals import Feedback, FeedbackKind
-from dream.domain.change import ChangeSet
+from agentcore.domain import Feedback, FeedbackKind, Level, MemoryEntry, Scope, Trust, Turn
+from dream.domain import ChangeSet
 from dream.guards import Knowledge, first_refusal
 from dream.guards.vocabulary import builtin
 from dream.options import PreferenceOptions
-from dream.passes.conversation.lines import Shown
-from dream.passes.conversation.statement import Terms
-from dream.passes.episodes import answer as of_episodes
-from dream.passes.episodes import extraction
-from dream.passes.episodes import meeting as episode_meeting
-from dream.passes.preferences import answer as of_preferences
-from dream.passes.preferences import inference
-from dream.passes.preferences import meeting as preference_meeting
-from dream.passes.preferences.sheet import Sheet
+from dream.passes.conversation import Shown, Terms
+from dream.passes.episodes import answer as of_episodes, extraction, meeting as episode_meeting
+from dream.passes.preferences import Sheet, answer as of_preferences, inference, meeting as preference_meeting
 
 SAID = (
     ("user", "s1", "Shorter answers about the roof, please!"),

@@ -12,9 +12,7 @@ from interrupting import Killed, bury, count_writes, dying
 from talking import talk
 
 from agentcore.clock import SystemClock
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.openai_client import OpenAIChatClient
-from agentcore.llm.settings import ChatOptions
+from agentcore.llm import ChatOptions, ChatRequest, OpenAIChatClient
 from agentcore.testing import ChatServer, ScriptedChatClient
 
 PASSES = ["episodes", "preferences"]

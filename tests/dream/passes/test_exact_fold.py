@@ -5,8 +5,8 @@ import pytest
 from dreaming import DAY, NOW, World, codes, of_pass
 
 import dream.passes.exact_fold as fold_pass
-from agentcore.domain.memory import Level, SourceKind, SourceRef, Status, Trust
-from dream.domain.report import Outcome, PassOutcome, PassReport
+from agentcore.domain import Level, SourceKind, SourceRef, Status, Trust
+from dream.domain import Outcome, PassOutcome, PassReport
 from dream.options import DreamOptions
 
 FOLD = "exact-fold"

@@ -3,12 +3,11 @@ from datetime import timedelta
 import pytest
 from dreaming import DAY, NOW, World, of_pass
 
-from agentcore.domain.decay import Decay
-from agentcore.domain.memory import Status
-from agentcore.recall.recall import Recall
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import Decay, Status
+from agentcore.recall import Recall
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
-from dream.domain.report import Outcome, PassReport
+from dream.domain import Outcome, PassReport
 
 DECAY = "importance-decay"
 

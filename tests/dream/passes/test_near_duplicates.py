@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from dreaming import DAY, NOW, World, of_pass
 
-from agentcore.domain.memory import Status
-from dream.domain.report import Outcome, PassOutcome, PassReport
+from agentcore.domain import Status
+from dream.domain import Outcome, PassOutcome, PassReport
 from dream.options import DreamOptions, NearDuplicateOptions
 
 SEARCH = "near-duplicates"

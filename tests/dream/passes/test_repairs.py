@@ -9,9 +9,8 @@ from dreaming import DAY, World, codes
 from skilled import Library, turn_of
 from talking import answering, talk
 
-from agentcore.llm.chat import ChatRequest, Completion, FinishReason, Usage
-from dream.domain.reasons import Refused
-from dream.domain.report import Outcome, PassOutcome, PassReport
+from agentcore.llm import ChatRequest, Completion, FinishReason, Usage
+from dream.domain import Outcome, PassOutcome, PassReport, Refused
 from dream.options import ModelOptions
 from dream.passes.episodes import EpisodeExtraction
 from dream.passes.fact_mining import FactMining

@@ -5,11 +5,19 @@ from typing import Any
 import pytest
 from dreaming import DAY, NOW, World, of_pass
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status
-from agentcore.domain.signals import Feedback, FeedbackKind, ToolCall, WispRun
-from agentcore.domain.skill import SkillUse
-from dream.domain.report import Outcome, PassOutcome, PassReport
+from agentcore.domain import (
+    Feedback,
+    FeedbackKind,
+    MemoryEntry,
+    SkillUse,
+    SourceKind,
+    SourceRef,
+    Status,
+    ToolCall,
+    Turn,
+    WispRun,
+)
+from dream.domain import Outcome, PassOutcome, PassReport
 from dream.options import DreamOptions, RetentionOptions
 
 RETENTION = "retention"

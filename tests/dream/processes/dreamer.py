@@ -24,25 +24,17 @@ from interrupting import WatchedStorage
 from sqlalchemy import Engine, event
 
 from agentcore.clock import SystemClock
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Status
-from agentcore.domain.scope import Scope
-from agentcore.domain.signals import RecallHit
-from agentcore.hosting.activity import ActivityRecorder
-from agentcore.hosting.announcing import BusyAnnouncer
+from agentcore.domain import RecallHit, Scope, Status, Turn
+from agentcore.hosting import ActivityRecorder, BusyAnnouncer
 from agentcore.ids import RandomIds
 from agentcore.llm import ChatOptions, OpenAIChatClient
-from agentcore.recall.recall import Recall
-from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
+from agentcore.recall import Recall
+from agentcore.stores.sql import FILE_NAME, SqlStorage
 from agentcore.testing import ChatServer, ManualClock
-from agentcore.workspace.workspaces import GitUse, Workspaces
-from dream.cycle.leftovers import Leftovers
-from dream.cycle.runner import Runner
-from dream.cycle.scheduling.planning import Planner
-from dream.cycle.scheduling.service import DreamService
-from dream.cycle.watching import Watch
-from dream.domain.report import RunKind, RunReport
-from dream.interfaces.benchmark.scripted import scripted_answer
+from agentcore.workspace import GitUse, Workspaces
+from dream.cycle import DreamService, Leftovers, Planner, Runner, Watch
+from dream.domain import RunKind, RunReport
+from dream.interfaces.benchmark import scripted_answer
 from dream.options import (
     ConsolidationOptions,
     DreamOptions,

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from agentcore.stores.sql.storage import FILE_NAME
+from agentcore.stores.sql import FILE_NAME
 
 _DREAMER = Path(__file__).resolve().with_name("dreamer.py")
 _FOLDERS = (_DREAMER.parents[3], _DREAMER.parents[1])

@@ -15,10 +15,9 @@ import orjson
 import pytest
 from killing import ForkServer
 
-from agentcore.stores.sql.storage import FILE_NAME
-from agentcore.testing import ChatServer
-from agentcore.testing.chat_server import ServedRequest
-from dream.interfaces.benchmark.scripted import scripted_answer
+from agentcore.stores.sql import FILE_NAME
+from agentcore.testing import ChatServer, ServedRequest
+from dream.interfaces.benchmark import scripted_answer
 
 POINTS = 5
 LATENCY = timedelta(milliseconds=15)

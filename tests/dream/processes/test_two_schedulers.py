@@ -7,7 +7,7 @@ from pathlib import Path
 
 from killing import ForkServer
 
-from agentcore.stores.sql.storage import FILE_NAME
+from agentcore.stores.sql import FILE_NAME
 
 
 def test_what_is_said_in_one_process_puts_the_pending_dream_of_the_other_off(server: ForkServer, tmp_path: Path):

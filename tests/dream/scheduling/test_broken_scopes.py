@@ -11,9 +11,9 @@ import pytest
 from dreaming import NOW
 
 from agentcore import AgentHostBuilder, Host, Scope
-from agentcore.domain.filters import EntryFilter
+from agentcore.domain import EntryFilter
 from agentcore.errors import AgentcoreError, StorageUnavailableError
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 from dream import DreamOptions, RunReport
 

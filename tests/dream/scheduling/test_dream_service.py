@@ -12,16 +12,12 @@ from dreaming import NOW, of_pass
 from watching_over import ANA, HOUR, MINUTE, Stage, a_stage
 
 from agentcore import AgentHostBuilder, Scope
-from agentcore.domain.capability import Capability
-from agentcore.hosting.errors import ServiceFailedError
-from agentcore.hosting.memory import Memory
-from agentcore.hosting.recall_notes import RecallNotes
+from agentcore.domain import Capability
+from agentcore.hosting import Memory, RecallNotes, ServiceFailedError
 from agentcore.testing import ManualClock, ScriptedChatClient
-from agentcore.workspace.workspaces import Workspaces
-from dream.cycle.scheduling.planning import Planner
-from dream.cycle.scheduling.service import LONGEST_WAIT
-from dream.domain.proposal import Proposal, Work
-from dream.domain.report import Outcome, RunKind
+from agentcore.workspace import Workspaces
+from dream.cycle import LONGEST_WAIT, Planner
+from dream.domain import Outcome, Proposal, RunKind, Work
 from dream.options import CatchUp, DailyAt, Heartbeat, Interval, Threshold
 from dream.passes import Place
 from dream.passes.memory_consolidation import MemoryConsolidation

@@ -9,9 +9,9 @@ from dreaming import NOW
 from watching_over import HOUR, MINUTE, WatchedClock
 
 from agentcore import AgentHostBuilder, Host
-from agentcore.llm.chat import ChatClient, ModelTier
+from agentcore.llm import ChatClient, ModelTier
 from agentcore.testing import ScriptedChatClient
-from dream.domain.report import RunReport
+from dream.domain import RunReport
 from dream.options import DreamOptions
 
 USER = b"# User\r\n\r\n- Keeps bees. Keeps bees.\r\n"

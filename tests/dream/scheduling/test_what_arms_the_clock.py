@@ -17,7 +17,7 @@ from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.llm import BusyGate
 from agentcore.testing import ScriptedChatClient
 from dream import DreamOptions, RunReport
-from dream.domain.proposal import Proposal, Work
+from dream.domain import Proposal, Work
 from dream.options import Idle
 from dream.passes import Place
 
@@ -123,7 +123,7 @@ async def test_who_asks_for_a_dream_waits_for_none_that_was_due_before(stage: St
         if report.scope == timed[1]:
             assert (await stage.dreams.schedule(asking)).is_taken
 
-    async with stage.watched() as watched:
+    async with stage.watched(max_concurrent_dreams=1) as watched:
         assert watched.service is not None
         watched.service._watch.reports.add(ask)
         await watched.to(NOW + HOUR)
@@ -144,7 +144,7 @@ async def test_a_run_that_was_interrupted_comes_before_those_that_only_their_tim
     with pytest.raises(KeyboardInterrupt):
         await replace(world, storage=WatchedStorage(world.storage, after=stop)).dreams.run()
     assert (await world.dreams.status()).interrupted is not None
-    async with stage.watched() as watched:
+    async with stage.watched(max_concurrent_dreams=1) as watched:
         await watched.to(NOW + HOUR)
     assert [(report.scope, report.resumed) for report in stage.reports] == [(ben, True), (ANA, False)]
 
@@ -175,6 +175,13 @@ class Served:
         return {}
 
 
+async def reported(stage: Stage, dreams: int) -> None:
+    for _ in range(400):
+        if len(stage.reports) == dreams:
+            return
+        await asyncio.sleep(0.005)
+
+
 async def test_a_dream_whose_person_is_served_meanwhile_holds_up_nobody_elses(stage: Stage):
     ben = Scope("acme", "agent", "ben")
     await stage.learn("Ana likes tea.")
@@ -182,14 +189,13 @@ async def test_a_dream_whose_person_is_served_meanwhile_holds_up_nobody_elses(st
     await replace(stage.world, scope=ben).memory.remember("Ben bakes rye")
     served = Served(stage.world.gate, ANA)
     stage.order = (Place(served, "a test asked for it"),)
-    async with stage.watched() as watched:
-        await watched.to(NOW + HOUR)
+    async with stage.watched():
+        stage.clock.set(NOW + HOUR)
+        await reported(stage, 1)
+        await asyncio.sleep(0.05)
         assert [report.scope for report in stage.reports] == [ben]
         assert served.steps == 1
         served.turn.close()
-        for _ in range(400):
-            if len(stage.reports) == 2:
-                break
-            await asyncio.sleep(0.005)
+        await reported(stage, 2)
         assert [report.scope for report in stage.reports] == [ben, ANA]
     assert stage.reports[1].started_at == stage.reports[0].started_at

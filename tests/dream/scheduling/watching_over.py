@@ -9,18 +9,12 @@ from typing import Any
 
 from dreaming import NOW, World
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.scope import Scope
-from agentcore.recall.recall import Recall
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.domain import Scope, Turn
+from agentcore.recall import Recall
+from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
-from dream.cycle.dreams import Dreams
-from dream.cycle.runner import Runner
-from dream.cycle.scheduling.planning import Planner
-from dream.cycle.scheduling.service import DreamService
-from dream.cycle.shared import Shared
-from dream.cycle.watching import Watch
-from dream.domain.report import RunKind, RunReport
+from dream.cycle import Dreams, DreamService, Planner, Runner, Shared, Watch
+from dream.domain import RunKind, RunReport
 from dream.options import DreamOptions, SchedulingOptions
 from dream.passes import ORDER, Place
 
@@ -38,12 +32,13 @@ class WatchedService(DreamService):
         self.looks: list[datetime] = []
         self.next_at: datetime | None = None
 
-    async def _wait(self, until: datetime | None) -> None:
+    async def _wait(self, until: datetime | None) -> bool:
         self.looks.append(self._parts.clock.now())
         self.next_at = until
-        self.resting.set()
+        if not self._under_way:
+            self.resting.set()
         try:
-            await super()._wait(until)
+            return await super()._wait(until)
         finally:
             self.resting.clear()
 
@@ -57,7 +52,8 @@ class WatchedClock(ManualClock):
 
     async def sleep(self, duration: timedelta) -> None:
         task = asyncio.current_task()
-        if task is not None and task.get_name() == "dreams-due":
+        dreams = any(one.get_name().startswith("dream-") for one in asyncio.all_tasks())
+        if task is not None and task.get_name() == "dreams-due" and not dreams:
             self.resting.set()
         await super().sleep(duration)
 

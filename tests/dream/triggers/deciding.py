@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from agentcore.domain.scope import Scope
+from agentcore.domain import Scope
 from dream.options import Interval, SchedulingOptions, Trigger
 from dream.triggers import Decision, PassWork, ScheduleState, decide, transitions
 

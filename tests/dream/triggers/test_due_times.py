@@ -4,8 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from deciding import BEGIN, DAY, HOUR, MINUTE, working
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dream.options import AllOf, AnyOf, CatchUp, Cron, DailyAt, Heartbeat, Idle, Interval, SchedulingOptions, Threshold
 from dream.triggers import PassWork, Reason, ScheduleState, decide

@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 from deciding import BEGIN, DAY, HOUR, MINUTE, at, options, working
 
-from agentcore.domain.scope import Scope
+from agentcore.domain import Scope
 from dream.options import DailyAt, Idle, Interval, SchedulingOptions, Threshold
 from dream.triggers import GateName, PassWork, Reason, Source, Switch, decide, transitions, winning_switch
 from dream.triggers.gates import back_off

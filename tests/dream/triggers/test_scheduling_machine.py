@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from deciding import BEGIN, DAY, HOUR, MINUTE, working
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from dream.options import (

@@ -28,6 +28,7 @@ _WORDS = {
     GateName.HEARTBEAT: "the heart beats, long enough after the last dream",
     GateName.BACK_OFF: "the wait after a failure is over",
     GateName.QUIET_HOURS: "it is not one of the quiet hours",
+    GateName.FREE_PLACE: "a place is free",
 }
 
 
@@ -38,7 +39,7 @@ def to_do(standing: Standing) -> str:
 
 def next_rows(standing: Standing) -> list[tuple[str, str]]:
     """Return what `dream status` says of the next dream."""
-    shut = ", ".join(gate.name.value for gate in standing.waits_for) or "nothing"
+    shut = ", ".join(_waited_for(gate) for gate in standing.waits_for) or "nothing"
     return [("next dream", _next(standing)), ("waits for", shut), *(("warning", one) for one in standing.warnings)]
 
 
@@ -69,8 +70,18 @@ def _next(standing: Standing) -> str:
     return f"{when(standing.due_at)} at the earliest ({what})"
 
 
+def _waited_for(gate: Gate) -> str:
+    return f"a free place: {_under_way(gate)}" if gate.name is GateName.FREE_PLACE else gate.name.value
+
+
+def _under_way(gate: Gate) -> str:
+    return f"{gate.value} of {gate.threshold} dreams under way"
+
+
 def _row(gate: Gate) -> tuple[str, str, str]:
     told = _WORDS[gate.name]
+    if gate.name is GateName.FREE_PLACE:
+        return "open" if gate.is_open else "shut", gate.name.value, f"{told} ({_under_way(gate)})"
     if gate.name in {GateName.DREAMING, GateName.LEARNING}:
         return "open" if gate.is_open else "shut", gate.name.value, f"{told} (by {gate.threshold})"
     measured = [

@@ -6,20 +6,24 @@ from typing import Any, cast
 
 from dreaming import NOW
 
-from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.scope import Scope
-from agentcore.domain.text import fold_key
-from agentcore.stores.protocols import ReadView
-from agentcore.workspace.document import Document
-from dream.domain.proposal import Refusal
+from agentcore.domain import MemoryEntry, Scope, StoredDocument, fold_key
+from agentcore.stores import ReadView
+from agentcore.workspace import Document
+from dream.domain import Refusal
 from dream.guards.vocabulary import builtin
 from dream.options import DreamOptions
-from dream.passes.document_consolidation.answer import Broken, parse
-from dream.passes.document_consolidation.editing import Desk
-from dream.passes.document_consolidation.judging import Judged, judge
-from dream.passes.document_consolidation.memory import Memory, read_memory
-from dream.passes.document_consolidation.operations import Sheet, over_eager, sort_out
+from dream.passes.document_consolidation import (
+    Broken,
+    Desk,
+    Judged,
+    Memory,
+    Sheet,
+    judge,
+    over_eager,
+    parse,
+    read_memory,
+    sort_out,
+)
 
 
 @dataclass

@@ -8,18 +8,15 @@ import pytest
 from dreaming import DAY, codes
 from tidying import LATE, NAME, NEW, NOTHING, OLD, PAGE, SAME, Desk, answer, edit, lines, said_to, shown
 
-from agentcore.domain.memory import Status
-from agentcore.domain.signals import RecallHit
-from agentcore.domain.text import fold_key
-from agentcore.hosting.workspace import AgentWorkspace
-from agentcore.stores.protocols import ReadView
+from agentcore.domain import RecallHit, Status, fold_key
+from agentcore.hosting import AgentWorkspace
+from agentcore.stores import ReadView
 from agentcore.testing import ScriptedChatClient
-from dream.cycle.scheduling.work import Backlog
-from dream.domain.report import Outcome, PassOutcome
+from dream.cycle import Backlog
+from dream.domain import Outcome, PassOutcome
 from dream.interfaces.cli.render.changes import change_set_lines
 from dream.passes import Place
-from dream.passes.document_consolidation import DocumentConsolidation
-from dream.passes.document_consolidation.question import OVERHEAD
+from dream.passes.document_consolidation import OVERHEAD, DocumentConsolidation
 from dream.passes.promotion import PromotionPass
 from dream.stores import bookkeeping
 from dream.stores.calls import CallKey

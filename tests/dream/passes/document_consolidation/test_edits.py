@@ -8,12 +8,9 @@ from dreaming import NOW
 from judged import add, archive, edited, keep, merge, move, page, rewrite
 from tidying import LATE, NEW, OLD, PAGE, SAME
 
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.scope import Scope
-from agentcore.domain.subject_time import SubjectTime
-from agentcore.domain.text import fold_key
+from agentcore.domain import MemoryEntry, Scope, SubjectTime, fold_key
 from dream.options import DocumentOptions, DreamOptions, PassMode
-from dream.passes.document_consolidation.answer import Broken, parse
+from dream.passes.document_consolidation import Broken, parse
 
 MEDICINE = (
     "# Care\n\n- Give Ana [10mg] of the syrup at night\n- Give Ana [100mg] of the syrup at night\n"

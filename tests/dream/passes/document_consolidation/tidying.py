@@ -9,13 +9,11 @@ from typing import Any
 import orjson
 from dreaming import World, of_pass
 
-from agentcore.domain.document import StoredDocument
-from agentcore.domain.text import fold_key
-from agentcore.llm.chat import ChatRequest
+from agentcore.domain import StoredDocument, fold_key
+from agentcore.llm import ChatRequest
 from agentcore.testing import ScriptedChatClient
-from agentcore.workspace.document import Document
-from agentcore.workspace.workspaces import Workspaces
-from dream.domain.report import PassReport, RunReport
+from agentcore.workspace import Document, Workspaces
+from dream.domain import PassReport, RunReport
 from dream.options import DocumentOptions
 from dream.passes.document_consolidation import DocumentConsolidation
 

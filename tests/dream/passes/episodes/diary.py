@@ -6,9 +6,8 @@ import orjson
 from dreaming import World
 from talking import answering
 
-from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry
-from dream.domain.report import PassReport
+from agentcore.domain import EntryFilter, MemoryEntry
+from dream.domain import PassReport
 from dream.passes.episodes import EpisodeExtraction
 
 

@@ -7,12 +7,11 @@ from diary import again, an_episode, answer, diary, tell
 from dreaming import DAY, NOW, World, codes
 from talking import MINUTE, answering, handle_of, lines_of, talk
 
-from agentcore.domain.memory import Level, SourceKind, SourceRef, Status, Trust
-from agentcore.llm.chat import ChatRequest
-from dream.domain.report import PassOutcome
+from agentcore.domain import Level, SourceKind, SourceRef, Status, Trust
+from agentcore.llm import ChatRequest
+from dream.domain import PassOutcome
 from dream.options import EpisodeOptions
-from dream.passes.episodes import EpisodeExtraction
-from dream.passes.episodes.episode import counted
+from dream.passes.episodes import EpisodeExtraction, counted
 from dream.stores import bookkeeping
 
 ROOF = an_episode("Ana decided to tile the roof.", "t1", quote="we will tile the roof")

@@ -8,12 +8,11 @@ from typing import Any
 import orjson
 from dreaming import NOW, World
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Trust
-from agentcore.llm.chat import ChatRequest
-from agentcore.stores.protocols import Origin
+from agentcore.domain import Trust, Turn
+from agentcore.llm import ChatRequest
+from agentcore.stores import Origin
 from agentcore.testing import ScriptedChatClient
-from dream.domain.report import PassReport
+from dream.domain import PassReport
 from dream.passes.fact_mining import FactMining
 
 MINUTE = timedelta(minutes=1)

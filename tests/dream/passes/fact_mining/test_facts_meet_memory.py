@@ -5,16 +5,13 @@ from typing import Any
 
 import pytest
 from dreaming import DAY, NOW, World, codes
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from mining import a_fact, a_turn, mine, talk
 
-from agentcore.domain.memory import MemoryEntry, Status, Trust
-from agentcore.recall.tokenizer import Tokenizer
+from agentcore.domain import MemoryEntry, Status, Trust
+from agentcore.recall import Tokenizer
 from dream.guards.vocabulary import builtin
-from dream.passes.conversation.evidence import Evidence
-from dream.passes.conversation.retelling import says_the_same
-from dream.passes.conversation.statement import Terms
+from dream.passes.conversation import Evidence, Terms, says_the_same
 from dream.passes.fact_mining.answer import Item
 from dream.passes.fact_mining.fact import Fact, fact_of
 from dream.passes.fact_mining.known import Known, meet

@@ -8,8 +8,8 @@ import pytest
 from dreaming import DAY, NOW, World, codes
 from mining import MINUTE, a_fact, a_turn, answer, contents, hearing, lines_of, mine, talk
 
-from agentcore.domain.memory import Level, SourceKind, SourceRef, Trust
-from dream.domain.report import PassOutcome
+from agentcore.domain import Level, SourceKind, SourceRef, Trust
+from dream.domain import PassOutcome
 from dream.passes.fact_mining import FactMining
 
 LISBON = a_fact("Ana moved to Lisbon on 13 June 2025.", "t1", quote="moved to Lisbon", category="people/ana")
@@ -410,3 +410,17 @@ async def test_a_yes_to_a_question_does_not_confirm_what_stands_beside_the_quest
         a_fact("Ana is allergic to nuts.", "t1", "t2", quote="Yes, please"),
     )
     assert codes(report) == ["not_evidence", "not_evidence"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply", "accepted"),
+    [
+        ("Do you play the big drum?", "Ha, who has the room!", False),
+        ("Do you play the big drum?", "Every evening, yes.", True),
+        ("Which drum do you play?", "The big one.", True),
+    ],
+)
+async def test_a_question_that_nobody_answered_confirms_nothing(world: World, asked: str, reply: str, accepted: bool):
+    await talk(world, f"assistant: {asked}", reply)
+    await mine(world, a_fact("Ana plays the big drum.", "t2", quote=reply))
+    assert [entry.content for entry in await world.active()] == (["Ana plays the big drum."] if accepted else [])

@@ -1,10 +1,9 @@
 """Quotes and citations."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from dream.passes.conversation.evidence import holds_quote
+from dream.passes.conversation import holds_quote
 
 HELD = [
     ("I moved to Lisbon.", "moved to Lisbon"),

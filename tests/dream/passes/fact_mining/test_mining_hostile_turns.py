@@ -9,16 +9,14 @@ from typing import Any
 import orjson
 import pytest
 from dreaming import NOW, World, codes, of_pass
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from mining import a_fact, answer, contents, hearing, mine, talk
 
 from agentcore.clock import SystemClock
-from agentcore.domain.memory import Trust
-from agentcore.llm.openai_client import OpenAIChatClient
-from agentcore.llm.settings import ChatOptions
+from agentcore.domain import Trust
+from agentcore.llm import ChatOptions, OpenAIChatClient
 from agentcore.testing import ChatServer
-from dream.domain.report import Outcome
+from dream.domain import Outcome
 from dream.passes.fact_mining import FactMining
 
 HOSTILE = [

@@ -10,7 +10,7 @@ from dreaming import World
 from interrupting import Killed, bury, count_writes, dying
 from mining import a_fact, answer, contents, talk
 
-from agentcore.llm.chat import ChatRequest
+from agentcore.llm import ChatRequest
 from agentcore.testing import ScriptedChatClient
 from dream.options import ModelOptions
 from dream.passes.fact_mining import FactMining

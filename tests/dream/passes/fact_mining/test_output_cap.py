@@ -3,7 +3,7 @@
 from dreaming import World, codes
 from mining import a_fact, contents, hearing, mine, talk
 
-from dream.domain.reasons import Refused
+from dream.domain import Refused
 from dream.passes.fact_mining import FactMining
 
 FACTS = (

@@ -4,16 +4,13 @@ from typing import Any
 
 import pytest
 from dreaming import NOW, World, codes
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from mining import MINUTE, a_fact, a_turn, answer, hearing, lines_of, talk
 
-from agentcore.llm.chat import Completion, FinishReason, Usage
-from agentcore.llm.tokens import estimate_tokens
-from dream.domain.batch import Batch
+from agentcore.llm import Completion, FinishReason, Usage, estimate_tokens
+from dream.domain import Batch
 from dream.options import MiningOptions, ModelOptions
-from dream.passes.conversation.lines import line, shown_turns
-from dream.passes.conversation.packing import Session, packed, tokens_of
+from dream.passes.conversation import Session, line, packed, shown_turns, tokens_of
 from dream.passes.fact_mining import FactMining
 
 WORLD = World(*[None] * 3)  # type: ignore[arg-type] - only its ids and scope are used

@@ -3,10 +3,9 @@
 from datetime import date
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from dream.passes.conversation.dates import nearest_years, relative_dates
+from dream.passes.conversation import nearest_years, relative_dates
 
 SATURDAY = date(2025, 6, 14)
 

@@ -10,15 +10,11 @@ from dreaming import World, codes, of_pass
 from interrupting import Killed, WatchedStorage, bury
 from wishing import Wishful
 
-from agentcore.domain.capability import Capability
-from agentcore.domain.conversation import Turn
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.errors import ChatRequestRefusedError, ChatUnreachableError
+from agentcore.domain import Capability, Turn
+from agentcore.llm import ChatRequest, ChatRequestRefusedError, ChatUnreachableError
 from agentcore.testing import ScriptedChatClient
-from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import Proposal, Work
+from dream.domain import Change, ChangeSet, Proposal, RunReport, Work
 from dream.domain.reads import Reads
-from dream.domain.report import RunReport
 from dream.options import ConsumptionPolicy, DreamOptions, LogOptions, MiningOptions
 from dream.passes import ORDER, DreamContext, DreamPass, ModelContext
 from dream.passes.declared import readers_of

@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 from dreaming import World
 
-from agentcore.domain.memory import MemoryEntry
-from agentcore.llm.chat import ChatRequest
+from agentcore.domain import MemoryEntry
+from agentcore.llm import ChatRequest
 from agentcore.testing import ScriptedChatClient
-from dream.domain.report import PassReport, RunReport
+from dream.domain import PassReport, RunReport
 from dream.options import ConsolidationOptions
 from dream.passes.memory_consolidation import MemoryConsolidation
 

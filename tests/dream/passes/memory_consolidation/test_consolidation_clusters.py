@@ -1,9 +1,8 @@
 """How candidates are put into calls."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, fill, gather, linked
+from dream.passes.memory_consolidation import Bounds, Pair, beside, fill, gather, linked
 
 IDS = [f"r{place:02}" for place in range(14)]
 

@@ -6,9 +6,8 @@ import pytest
 from consolidating import NOTHING, Shown, dream, lines
 from dreaming import DAY, NOW, World, codes
 
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
-from agentcore.domain.signals import Feedback, FeedbackKind
-from dream.domain.reasons import Refused, Skip
+from agentcore.domain import Feedback, FeedbackKind, Level, MemoryEntry, SourceKind, SourceRef, Trust
+from dream.domain import Refused, Skip
 
 REPLY = "No, never answer to all in Outlook, only to the sender."
 RULE = "Answering to all in Outlook annoyed the person: answer only to the sender."
@@ -125,6 +124,16 @@ async def test_what_the_feedback_does_not_say_is_not_learned(world: World):
         ("Why did you book a flight? I asked for the train.", "Don't book a flight when the user asks for a train."),
         ("Nein, benutze zgrep für die .gz-Logs.", "Für .gz-Logs nicht grep benutzen, sondern zgrep."),
         ("Não, usa o zgrep nos logs .gz.", "Nunca uses o grep nos logs .gz; usa o zgrep."),
+        ("no, the report goes out as HTML, not as a PDF", "Don't send the report as a PDF; send it as HTML."),
+        ("Use single quotes in JS, eslint complains about double ones", "No double quotes in JS; use single quotes."),
+        ("it's the footer you should leave out", "Don't put a footer in."),
+        ("Stop putting my surname in the file names!", "Don't put the user's surname in file names."),
+        ("no, sort by date, not by name", "Don't sort by name; sort by date."),
+        ("Nein, Termine nie am Mittwoch, lieber donnerstags", "Termine nicht am Mittwoch, sondern am Donnerstag."),
+        ("Die Liste nicht alphabetisch sortieren, sondern nach Gang", "Die Liste nicht alphabetisch sortieren."),
+        ("Gebruik het nieuwe sjabloon, niet het oude", "Gebruik niet het oude sjabloon, maar het nieuwe."),
+        ("usa sempre il tu, non il lei, con i clienti", "Con i clienti non usare il lei; usare il tu."),
+        ("para de reiniciar o roteador", "Nunca reiniciar o roteador."),
         ("Non, il faut demander avant d'envoyer.", "N'envoie jamais rien sans demander avant."),
     ],
 )
@@ -157,6 +166,23 @@ async def test_a_title_above_the_details_may_name_the_mistake(world: World):
         ("I told you to book the aisle seat.", "Avoid booking the aisle seat."),
         ("Nein, benutze zgrep für die .gz-Logs.", "Für .gz-Logs zgrep nicht benutzen."),
         ("Não, usa o zgrep nos logs .gz.", "Nunca uses o zgrep nos logs .gz."),
+        ("no, the report goes out as HTML, not as a PDF", "Don't send the report as HTML; send it as a PDF."),
+        ("use tar for the archive, zip drops the permissions", "Don't use tar for archives; use zip."),
+        ("use tar for the archive, zip drops the permissions", "Don't use rar for archives; use tar."),
+        ("we format with ruff here, not with black", "Don't format with black; format with prettier."),
+        ("the heading was fine, it's the footer you should leave out", "Don't put a heading in."),
+        ("Don't reply to Bob's newsletter mails", "Never reply to mails."),
+        ("you shortened the quotes again", "Never shorten any text."),
+        ("I don't want the weather in my morning briefing", "Don't include the news in the morning briefing."),
+        ("No upsell offers when someone writes of a funeral", "No upsell offers when someone writes of a birthday."),
+        ("Nein, Termine nie am Mittwoch, lieber donnerstags", "Termine nicht am Donnerstag, sondern am Mittwoch."),
+        ("Die Post an den Vorstand, nicht an den Kassenwart", "Post nicht an den Vorstand, sondern den Kassenwart."),
+        ("Verstuur het op maandag, vrijdag leest niemand het", "Verstuur het niet op maandag, maar op vrijdag."),
+        ("Gebruik het nieuwe sjabloon, niet het oude", "Gebruik niet het nieuwe sjabloon, maar het oude."),
+        ("Arrête d'envoyer les rappels par SMS aux parents", "Ne plus envoyer de rappels."),
+        ("No, no borres los correos, archívalos", "No archivar los correos; borrarlos."),
+        ("mi hai tolto il riso dalla lista", "Non mettere il riso nella lista."),
+        ("usa sempre il tu, non il lei, con i clienti", "Con i clienti non usare il tu; usare il lei."),
         ("Non, il faut demander avant d'envoyer.", "Ne demande pas avant d'envoyer."),
         ("用zgrep查日志", "不要用zgrep查日志"),
     ],

@@ -4,9 +4,9 @@ import pytest
 from consolidating import NOTHING, dream, lines, scripted
 from dreaming import DAY, NOW, World, codes
 
-from agentcore.domain.memory import Status
-from agentcore.stores.protocols import Origin
-from dream.domain.reasons import Refused, Skip
+from agentcore.domain import Status
+from agentcore.stores import Origin
+from dream.domain import Refused, Skip
 from dream.passes.memory_consolidation import MemoryConsolidation
 
 TEA, GREEN, CHESS = "Ana likes tea.", "Ana likes green tea.", "Ben plays chess on Mondays."

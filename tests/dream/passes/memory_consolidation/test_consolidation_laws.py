@@ -5,25 +5,17 @@ from datetime import timedelta
 from typing import Any
 
 from dreaming import NOW
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 
-from agentcore.domain.memory import MemoryEntry, Status, Trust
-from agentcore.domain.scope import Scope
-from agentcore.domain.signals import Feedback, FeedbackKind
-from agentcore.domain.subject_time import SubjectTime
-from agentcore.domain.text import fold_key
-from agentcore.recall.tokenizer import Tokenizer
-from dream.domain.batch import Batch
+from agentcore.domain import Feedback, FeedbackKind, MemoryEntry, Scope, Status, SubjectTime, Trust, fold_key
+from agentcore.recall import Tokenizer
+from dream.domain import Batch
 from dream.guards import Knowledge, first_refusal
 from dream.guards.coverage import coverage
 from dream.guards.vocabulary import builtin
 from dream.options import DreamOptions
-from dream.passes.memory_consolidation.answer import Parsed, parse
-from dream.passes.memory_consolidation.desk import Desk
+from dream.passes.memory_consolidation import Desk, Judged, Parsed, Sheet, judge_entries, judge_feedback, parse
 from dream.passes.memory_consolidation.feedback import feedback_text
-from dream.passes.memory_consolidation.judging import Judged, judge_entries, judge_feedback
-from dream.passes.memory_consolidation.sheet import Sheet
 
 OPTIONS = DreamOptions()
 TEXTS = [

@@ -6,12 +6,9 @@ import pytest
 from consolidating import NOTHING, contents, dream, drop, lines, merge, save, scripted
 from dreaming import DAY, NOW, World, codes
 
-from agentcore.domain.memory import Level, SourceKind, SourceRef, Status, Trust
-from agentcore.domain.subject_time import SubjectTime
-from agentcore.llm.chat import ChatRequest
-from dream.domain.batch import Answer, Batch
-from dream.domain.reasons import Refused
-from dream.domain.report import PassOutcome
+from agentcore.domain import Level, SourceKind, SourceRef, Status, SubjectTime, Trust
+from agentcore.llm import ChatRequest
+from dream.domain import Answer, Batch, PassOutcome, Refused
 from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.protocol import ModelContext
 

@@ -4,7 +4,7 @@ import pytest
 from consolidating import contents, dream, merge, save, scripted
 from dreaming import World, codes
 
-from dream.domain.reasons import Refused
+from dream.domain import Refused
 from dream.passes.memory_consolidation import MemoryConsolidation
 
 FLAT, RENT = "Ana rents a flat in Porto since 2019.", "Ana pays 640 euros for her flat."

@@ -7,10 +7,8 @@ from consolidating import NOTHING, Shown, contents, dream, drop, save, supersede
 from dreaming import DAY, NOW, World, codes
 from talking import talk
 
-from agentcore.domain.instants import to_text
-from agentcore.domain.memory import SourceKind, SourceRef, Status, Trust
-from agentcore.domain.subject_time import PartialDate, SubjectTime
-from dream.domain.reasons import Refused
+from agentcore.domain import PartialDate, SourceKind, SourceRef, Status, SubjectTime, Trust, to_text
+from dream.domain import Refused
 from dream.interfaces.cli.render.reports import pass_lines
 from dream.passes.conflicts import Evidence, Verdict, judge
 

@@ -6,11 +6,10 @@ from consolidating import NOTHING, Shown, contents, dream, drop, lines, merge, s
 from dreaming import DAY, NOW, World, codes
 from talking import answering
 
-from agentcore.domain.memory import Status
-from dream.domain.cluster import SettledCluster
-from dream.domain.reasons import Refused, Skip
+from agentcore.domain import Status
+from dream.domain import Refused, SettledCluster, Skip
 from dream.options import ConsolidationOptions
-from dream.passes.memory_consolidation.settling import reopens_at
+from dream.passes.memory_consolidation import reopens_at
 from dream.stores import bookkeeping
 
 TEA, GREEN, BOTH = "Ana likes tea.", "Ana likes green tea.", "Ana likes tea and green tea."

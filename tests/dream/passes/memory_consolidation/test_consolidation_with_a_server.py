@@ -10,11 +10,10 @@ from consolidating import save
 from dreaming import DAY, NOW, World, codes, of_pass
 
 from agentcore.clock import SystemClock
-from agentcore.domain.signals import Feedback, FeedbackKind
-from agentcore.llm.openai_client import OpenAIChatClient
-from agentcore.llm.settings import ChatOptions
+from agentcore.domain import Feedback, FeedbackKind
+from agentcore.llm import ChatOptions, OpenAIChatClient
 from agentcore.testing import ChatServer
-from dream.domain.report import Outcome, RunReport
+from dream.domain import Outcome, RunReport
 
 PASS = "memory-consolidation"
 _LINE = re.compile(r'^\[(\w+)\] .*?("(?:[^"\\]|\\.)*")$', re.MULTILINE)

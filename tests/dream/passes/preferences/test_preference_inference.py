@@ -7,13 +7,11 @@ from dreaming import DAY, NOW, World, codes
 from talking import MINUTE, answering, handle_of, lines_of, talk
 from wanting import SHORT, a_preference, answer, infer, shorter, signal, wanted
 
-from agentcore.domain.memory import Level, SourceKind, Status, Trust
-from agentcore.domain.signals import FeedbackKind
-from agentcore.llm.chat import ChatRequest
-from dream.domain.report import PassOutcome
+from agentcore.domain import FeedbackKind, Level, SourceKind, Status, Trust
+from agentcore.llm import ChatRequest
+from dream.domain import PassOutcome
 from dream.options import PreferenceOptions
-from dream.passes.preferences import PreferenceInference
-from dream.passes.preferences.permission import needs_permission
+from dream.passes.preferences import PreferenceInference, needs_permission
 from dream.stores import bookkeeping
 
 SAID = ("Please, shorter answers!", "I said shorter answers.", "shorter answers would be nice")

@@ -7,10 +7,8 @@ import orjson
 from dreaming import World
 from talking import answering
 
-from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.signals import Feedback, FeedbackKind
-from dream.domain.report import PassReport
+from agentcore.domain import EntryFilter, Feedback, FeedbackKind, MemoryEntry
+from dream.domain import PassReport
 from dream.passes.preferences import PreferenceInference
 
 SHORT = "Ana prefers shorter answers."

@@ -8,15 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentcore.domain.instants import to_micros
-from dream.domain.phases import PhaseStanding
-from dream.domain.recalls import RecallColumns
+from agentcore.domain import to_micros
+from dream.domain import PhaseStanding, RecallColumns
 from dream.options.promotion import PromotionOptions, ScorerName
-from dream.passes.promotion.gates import Scored, scored
-from dream.passes.promotion.sweep import settle
+from dream.passes.promotion import Scored, scored, settle
 
 _NOW = datetime(2025, 6, 14, tzinfo=UTC)
 _OPTIONS = PromotionOptions(

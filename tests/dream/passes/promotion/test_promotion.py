@@ -17,12 +17,10 @@ import pytest
 from dreaming import DAY, NOW, World, codes, of_pass
 from dulwich.repo import Repo
 
-from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Trust
-from agentcore.domain.signals import RecallHit
+from agentcore.domain import MemoryEntry, RecallHit, SourceKind, SourceRef, Trust
 from agentcore.errors import InvalidOptionsError
-from agentcore.workspace.reading import read
-from agentcore.workspace.workspaces import GitUse, Workspaces
-from dream.domain.report import Outcome, PassReport, RunReport
+from agentcore.workspace import GitUse, Workspaces, read
+from dream.domain import Outcome, PassReport, RunReport
 from dream.interfaces.cli.render.reports import passes_lines
 from dream.options import DocumentOptions, DreamOptions, PassMode, PromotionOptions
 from dream.options.promotion import ScorerName

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from dream.passes.promotion.scoring import NEXO, OPENCLAW, Scorer
-from dream.passes.promotion.signals import MICROS_PER_DAY, RecallSignals
+from dream.passes.promotion import MICROS_PER_DAY, NEXO, OPENCLAW, RecallSignals, Scorer
 
 _NOW = 20_000 * MICROS_PER_DAY
 

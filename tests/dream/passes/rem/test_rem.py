@@ -8,27 +8,19 @@ from typing import Any
 import orjson
 import pytest
 from dreaming import DAY, NOW, World, codes, of_pass
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentcore.clock import SystemClock
-from agentcore.domain.memory import MemoryEntry, Trust
-from agentcore.domain.scope import Scope
-from agentcore.domain.signals import RecallHit
-from agentcore.llm.openai_client import OpenAIChatClient
-from agentcore.llm.settings import ChatOptions
-from agentcore.llm.tokens import estimate_tokens
-from agentcore.recall.tokenizer import Tokenizer
+from agentcore.domain import MemoryEntry, RecallHit, Scope, Trust
+from agentcore.llm import ChatOptions, OpenAIChatClient, estimate_tokens
+from agentcore.recall import Tokenizer
 from agentcore.testing import ChatServer, ScriptedChatClient
-from agentcore.workspace.document import Document
-from agentcore.workspace.workspaces import Workspaces
-from dream.domain.proposal import Refusal
-from dream.domain.report import PassOutcome, PassReport, RunReport
+from agentcore.workspace import Document, Workspaces
+from dream.domain import PassOutcome, PassReport, Refusal, RunReport
 from dream.guards.vocabulary import builtin
 from dream.options import DreamOptions, Narrator, PassMode, PromotionOptions, RemOptions
-from dream.passes.conversation.statement import Terms
-from dream.passes.rem.answer import judged, read_items
-from dream.passes.rem.diary import Told
+from dream.passes.conversation import Terms
+from dream.passes.rem import Told, judged, read_items
 from dream.stores import bookkeeping
 
 BEES = ("Ana keeps bees in Porto", "The bees gave honey in May", "Bo looks after the bees")

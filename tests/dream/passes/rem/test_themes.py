@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from dream.passes.rem.themes import Recollection, themes_of, truths_of
+from dream.passes.rem import Recollection, themes_of, truths_of
 
 
 def one(name: str, *concepts: str, relevance: float = 1.0, hits: int = 1, days: int = 1, told: bool = False):

@@ -9,11 +9,9 @@ from dreaming import World
 from skilled import LONG, NOTHING, Library, Reply
 from sqlalchemy import delete
 
-from agentcore.llm.chat import Completion, FinishReason, Usage
-from agentcore.llm.errors import ChatRequestRefusedError
-from agentcore.stores.sql.schema import pass_ledger, settled_clusters
-from dream.domain.reasons import Skip
-from dream.domain.report import PassReport
+from agentcore.llm import ChatRequestRefusedError, Completion, FinishReason, Usage
+from agentcore.stores.sql import pass_ledger, settled_clusters
+from dream.domain import PassReport, Skip
 from dream.passes.skill_consolidation import SkillConsolidation
 from dream.passes.skill_optimization import SkillOptimization
 

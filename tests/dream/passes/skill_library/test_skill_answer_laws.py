@@ -4,13 +4,11 @@ from typing import Any
 
 import pytest
 from dreaming import World
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from skilled import LONG, Library
 
-from agentcore.domain.memory import Status
-from agentcore.domain.skill import Skill
-from dream.domain.report import PassOutcome
+from agentcore.domain import Skill, Status
+from dream.domain import PassOutcome
 from dream.guards.vocabulary import builtin
 from dream.passes.skill_consolidation import SkillConsolidation
 from dream.passes.skill_coverage import compare_skills

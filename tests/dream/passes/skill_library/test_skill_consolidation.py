@@ -8,9 +8,9 @@ import pytest
 from dreaming import DAY, World, codes
 from skilled import LONG, NOTHING, Library, Reply, handle_of, with_options
 
-from agentcore.domain.memory import Status, Trust
-from agentcore.llm.errors import ChatRequestRefusedError
-from dream.domain.reasons import Skip
+from agentcore.domain import Status, Trust
+from agentcore.llm import ChatRequestRefusedError
+from dream.domain import Skip
 from dream.options import ModelOptions, SkillConsolidationOptions
 
 FETCH = "1. Fetch unread mail with `mcp mail list --unread`.\n2. Write at most 5 bullets."

@@ -6,8 +6,8 @@ import pytest
 from dreaming import World, codes
 from skilled import Library, Reply, turn_of, with_options
 
-from agentcore.domain.memory import Status, Trust
-from dream.domain.reasons import Skip
+from agentcore.domain import Status, Trust
+from dream.domain import Skip
 from dream.options import ModelOptions, SkillGapOptions
 
 STEPS = "1. Fetch the unread email.\n2. Write at most five bullets."

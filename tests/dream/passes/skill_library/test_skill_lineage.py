@@ -9,9 +9,9 @@ import pytest
 from dreaming import DAY, World, of_pass
 from skilled import LONG, Library, Reply, handle_of
 
-from agentcore.domain.memory import Status
+from agentcore.domain import Status
 from agentcore.testing import ScriptedChatClient
-from dream.domain.reasons import Skip
+from dream.domain import Skip
 
 FETCH = f"1. Fetch unread mail with `mcp mail list --unread`.\n{LONG}"
 DIGEST = f"1. Put invoices first.\n{LONG}"

@@ -7,11 +7,9 @@ import pytest
 from dreaming import DAY, World, codes
 from skilled import LONG, NOTHING, Library, Reply, handle_of, with_options
 
-from agentcore.domain.capability import Capability
-from agentcore.domain.memory import Status, Trust
-from agentcore.domain.signals import FeedbackKind, Rating, ToolCall
+from agentcore.domain import Capability, FeedbackKind, Rating, Status, ToolCall, Trust
 from agentcore.errors import UnknownRecordError
-from dream.domain.reasons import Skip
+from dream.domain import Skip
 from dream.options import DreamOptions, ModelOptions, PassMode, SkillOptimizationOptions
 from dream.passes.skill_optimization import SkillOptimization
 

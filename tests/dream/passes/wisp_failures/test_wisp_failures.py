@@ -9,12 +9,10 @@ import orjson
 import pytest
 from dreaming import DAY, World, codes, of_pass
 
-from agentcore.domain.memory import Trust
-from agentcore.domain.signals import FailureCategory, WispRun
-from agentcore.domain.skill import Skill, SkillUse
-from agentcore.llm.errors import ChatRequestRefusedError
+from agentcore.domain import FailureCategory, Skill, SkillUse, Trust, WispRun
+from agentcore.llm import ChatRequestRefusedError
 from agentcore.testing import ScriptedChatClient
-from dream.domain.report import PassReport
+from dream.domain import PassReport
 from dream.options import DreamOptions, PassMode, PromotionPolicy, WispFailureOptions
 from dream.passes.wisp_failures import WispFailures
 

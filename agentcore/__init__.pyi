@@ -1,0 +1,14 @@
+from .domain.conversation import Turn as Turn
+from .domain.decay import Decay as Decay
+from .domain.memory import Level as Level, MemoryEntry as MemoryEntry, Status as Status, Trust as Trust
+from .domain.scope import Scope as Scope
+from .domain.signals import Feedback as Feedback, Purpose as Purpose, ToolCall as ToolCall, WispRun as WispRun
+from .domain.skill import Skill as Skill
+from .domain.subject_time import SubjectTime as SubjectTime
+from .errors import AgentcoreError as AgentcoreError
+from .hosting.builder import AgentHostBuilder as AgentHostBuilder
+from .hosting.host import Host as Host
+from .hosting.service import BackgroundService as BackgroundService, HostedService as HostedService
+from .hosting.tools.agent_tools import AgentTools as AgentTools
+from .hosting.turn_context import TurnContext as TurnContext
+from .recall.hit import Hit as Hit

@@ -1,0 +1,81 @@
+from .busy_reach import (
+    BusyReach as BusyReach,
+)
+from .capability import (
+    Capability as Capability,
+)
+from .conversation import (
+    Turn as Turn,
+    spoken_line as spoken_line,
+)
+from .decay import (
+    Decay as Decay,
+    DecayTally as DecayTally,
+)
+from .document import (
+    StoredDocument as StoredDocument,
+)
+from .filters import (
+    EntryFilter as EntryFilter,
+    RecallFilter as RecallFilter,
+    TurnFilter as TurnFilter,
+)
+from .instants import (
+    from_micros as from_micros,
+    from_text as from_text,
+    to_micros as to_micros,
+    to_text as to_text,
+)
+from .memory import (
+    Level as Level,
+    MemoryEntry as MemoryEntry,
+    SourceKind as SourceKind,
+    SourceRef as SourceRef,
+    Status as Status,
+    Trust as Trust,
+)
+from .records import (
+    Record as Record,
+    RecordKind as RecordKind,
+    from_image as from_image,
+    kind_of as kind_of,
+    to_image as to_image,
+)
+from .scope import (
+    Scope as Scope,
+)
+from .signals import (
+    FailureCategory as FailureCategory,
+    Feedback as Feedback,
+    FeedbackKind as FeedbackKind,
+    Purpose as Purpose,
+    Rating as Rating,
+    RecallHit as RecallHit,
+    ToolCall as ToolCall,
+    WispRun as WispRun,
+)
+from .skill import (
+    Skill as Skill,
+    SkillUse as SkillUse,
+)
+from .subject_time import (
+    PartialDate as PartialDate,
+    Precision as Precision,
+    Span as Span,
+    SubjectTime as SubjectTime,
+    compatible as compatible,
+)
+from .temporal import (
+    Temporal as Temporal,
+    absorb as absorb,
+    foldable as foldable,
+    merge_observations as merge_observations,
+    merged_fields as merged_fields,
+)
+from .text import (
+    clean_category as clean_category,
+    clean_content as clean_content,
+    clean_tags as clean_tags,
+    fold_key as fold_key,
+    normalise as normalise,
+)

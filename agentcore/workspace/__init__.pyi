@@ -1,0 +1,42 @@
+from .differences import (
+    own_after as own_after,
+)
+from .document import (
+    Document as Document,
+)
+from .edit import (
+    Append as Append,
+    Edit as Edit,
+    EditRefusal as EditRefusal,
+    Remove as Remove,
+    Replace as Replace,
+)
+from .errors import (
+    DocumentChangedError as DocumentChangedError,
+    InvalidWorkspaceError as InvalidWorkspaceError,
+    UnreadableDocumentError as UnreadableDocumentError,
+    UnwritableDocumentError as UnwritableDocumentError,
+)
+from .folder import (
+    ARCHIVE as ARCHIVE,
+    MAX_BYTES as MAX_BYTES,
+    MEMORY as MEMORY,
+    WorkspaceFolder as WorkspaceFolder,
+    Written as Written,
+)
+from .git import (
+    Committed as Committed,
+    NoCommit as NoCommit,
+    WorkspaceGit as WorkspaceGit,
+)
+from .item import (
+    ItemKind as ItemKind,
+)
+from .reading import (
+    lines_of as lines_of,
+    read as read,
+)
+from .workspaces import (
+    GitUse as GitUse,
+    Workspaces as Workspaces,
+)

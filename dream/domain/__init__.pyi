@@ -1,0 +1,81 @@
+from .alarm import (
+    Alarm as Alarm,
+    AlarmKind as AlarmKind,
+    find_alarm as find_alarm,
+)
+from .batch import (
+    Answer as Answer,
+    Batch as Batch,
+    Packing as Packing,
+)
+from .change import (
+    Change as Change,
+    ChangeSet as ChangeSet,
+    fingerprint as fingerprint,
+)
+from .cluster import (
+    SettledCluster as SettledCluster,
+)
+from .finding import (
+    Finding as Finding,
+    Verdict as Verdict,
+)
+from .forecast import (
+    PassForecast as PassForecast,
+)
+from .journal import (
+    JournalRow as JournalRow,
+    image_text as image_text,
+)
+from .names import (
+    DREAM_LEASE as DREAM_LEASE,
+)
+from .phases import (
+    PhaseStanding as PhaseStanding,
+)
+from .plan import (
+    Plan as Plan,
+)
+from .promotion import (
+    Promotion as Promotion,
+)
+from .proposal import (
+    History as History,
+    Notes as Notes,
+    Proposal as Proposal,
+    PurgeHistory as PurgeHistory,
+    PurgeRecords as PurgeRecords,
+    PurgeSignals as PurgeSignals,
+    Refusal as Refusal,
+    Work as Work,
+)
+from .reasons import (
+    Deferral as Deferral,
+    NotUndone as NotUndone,
+    Refused as Refused,
+    Skip as Skip,
+    Stop as Stop,
+)
+from .recalls import (
+    RecallColumns as RecallColumns,
+)
+from .refused import (
+    RefusedText as RefusedText,
+)
+from .report import (
+    Outcome as Outcome,
+    PassOutcome as PassOutcome,
+    PassReport as PassReport,
+    RunKind as RunKind,
+    RunReport as RunReport,
+)
+from .session import (
+    DreamSession as DreamSession,
+    ModelCall as ModelCall,
+)
+from .usage import (
+    EVERYTHING as EVERYTHING,
+    UsageKey as UsageKey,
+    UsageRow as UsageRow,
+    summed as summed,
+)

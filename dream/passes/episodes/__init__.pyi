@@ -1,0 +1,7 @@
+from .episode import (
+    EventType as EventType,
+    counted as counted,
+)
+from .extraction import (
+    EpisodeExtraction as EpisodeExtraction,
+)

@@ -1,0 +1,3 @@
+from .consolidation import (
+    SkillConsolidation as SkillConsolidation,
+)

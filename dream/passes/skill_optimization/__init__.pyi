@@ -1,0 +1,3 @@
+from .optimization import (
+    SkillOptimization as SkillOptimization,
+)

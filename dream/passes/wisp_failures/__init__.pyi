@@ -1,0 +1,3 @@
+from .failures import (
+    WispFailures as WispFailures,
+)
