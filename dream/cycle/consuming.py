@@ -7,15 +7,16 @@ from datetime import datetime
 from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.stores.protocols import UnitOfWork
+from dream.domain.reads import Reads
 from dream.options import DreamOptions
 from dream.passes import Place
-from dream.stores.cursors import CursorStore
+from dream.passes.declared import reads_of
 
 
 def log_readers(order: Sequence[Place], options: DreamOptions, capabilities: Collection[Capability]) -> tuple[str, ...]:
     """Return the passes that read turns to learn from them, are enabled and have what they require."""
-    passes = [place for place in order if CursorStore.reads_turns(place.name)]
-    return tuple(one.name for one in passes if options.is_on(one.name) and one.requires.issubset(capabilities))
+    able = [place for place in order if options.is_on(place.name) and place.requires.issubset(capabilities)]
+    return tuple(place.name for place in able if reads_of(place.dream_pass) is Reads.TURNS)
 
 
 def mark_turns(unit: UnitOfWork, turns: Sequence[Turn]) -> None:

@@ -1,5 +1,6 @@
 """What passes may see and use: read-only functions of one scope."""
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -16,10 +17,13 @@ from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogReading, LogStanding
 from dream.domain.phases import PhaseStanding
 from dream.domain.proposal import History
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
 from dream.options import DreamOptions
 from dream.passes import DreamContext, ModelContext
+from dream.passes.arrangement import arranged
+from dream.passes.declared import categories_of
 from dream.stores import bookkeeping
 
 if TYPE_CHECKING:
@@ -39,6 +43,7 @@ class Contexts:
         pass_name: The pass.
         run_id: The run.
         as_of: The instant it judges by.
+        reads: What the pass's cursor counts.
         log_readers: Enabled passes that read the conversation log.
         log_end: Position of the newest turn when the run began.
     """
@@ -49,6 +54,7 @@ class Contexts:
     pass_name: str
     run_id: str
     as_of: datetime
+    reads: Reads = Reads.ENTRIES
     log_readers: tuple[str, ...] = ()
     log_end: int = 0
 
@@ -78,6 +84,10 @@ class Contexts:
             promoted=views.promoted,
             phases=views.phases,
         )
+
+    def _reserved(self) -> tuple[str, ...]:
+        others = (place.dream_pass for place in arranged(self.options.passes))
+        return tuple(found for one in others if one.name != self.pass_name for found in categories_of(one))
 
     async def _recalls(self, zone: ZoneInfo, *, since: datetime | None = None) -> RecallColumns:
         return await self.parts.storage.read(
@@ -112,7 +122,7 @@ class Contexts:
         views = _Views(self.parts, self.scope, self.pass_name)
         known = {field.name: getattr(plain, field.name) for field in fields(plain)}
         known["declined"] = views.declined
-        if await views.reviewed_otherwise(directives_mark(directives)):
+        if self.reads is Reads.ENTRIES and await views.reviewed_otherwise(directives_mark(directives)):
             known["cursor"] = 0
         return ModelContext(
             **known,
@@ -126,6 +136,8 @@ class Contexts:
             settled=views.settled,
             withheld=views.withheld,
             has_model=Capability.LLM in self.parts.capabilities,
+            # Asking each pass may import it.
+            reserved=await asyncio.to_thread(self._reserved),
         )
 
 
@@ -191,9 +203,7 @@ class _Views:
 
     async def reviewed_otherwise(self, directives_mark: str) -> bool:
         def look(view: ReadView) -> bool:
-            books = bookkeeping(view)
-            before = books.ledger.fingerprint(self.pass_name)
-            return books.cursors.reads_entries(self.pass_name) and before not in {None, directives_mark}
+            return bookkeeping(view).ledger.fingerprint(self.pass_name) not in {None, directives_mark}
 
         return await self.read(look)
 

@@ -11,7 +11,7 @@ from dream.directives import KNOWN, Directive
 from dream.options import DreamOptions
 from dream.stores import Books, bookkeeping
 
-REVIEWER: Final = "memory-consolidation"
+REVIEWER: Final = "memory-consolidation"  # asking the passes would import all of them
 """The pass whose reviewed entries become backlog when what it tells the model changes."""
 
 _SAMPLE: Final = 500

@@ -23,6 +23,7 @@ from dream.domain.report import PassOutcome, PassReport
 from dream.errors import StalledPassError
 from dream.options import DreamOptions, PassMode
 from dream.passes import DreamPass, ModelPass
+from dream.passes.declared import reads_of
 from dream.stores import bookkeeping
 from dream.stores.calls import Spent
 from dream.stores.runs import StepRow
@@ -90,6 +91,7 @@ class PassRun:
             pass_name=self.name,
             run_id=self.run_id,
             as_of=self.as_of,
+            reads=reads_of(self.dream_pass),
             log_readers=self.log_readers,
             log_end=self.log_end,
         )

@@ -9,10 +9,12 @@ from agentcore.domain.records import Record, RecordKind
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.steps import apply_changes
 from dream.domain.change import Change, ChangeSet
+from dream.domain.cluster import ClusterChanges
 from dream.domain.journal import JournalRow, image_text
 from dream.domain.phases import Phase, PhaseHit
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Refusal
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused, Skip
 from dream.domain.report import PassOutcome, PassReport
 from dream.stores import bookkeeping
@@ -45,11 +47,13 @@ class PlanWriter:
         run_id: The run that applies the plan.
         pass_name: The pass.
         lease: The right to dream, checked in every transaction.
+        reads: What the pass's cursor counts, as on the copy; None if it has none there.
     """
 
     run_id: str
     pass_name: str
     lease: Lease
+    reads: Reads | None = None
 
     def apply(self, unit: UnitOfWork, rows: Sequence[JournalRow], applied: Applied) -> None:
         """Make planned changes, change set by change set; a set whose records moved is refused."""
@@ -91,13 +95,26 @@ class PlanWriter:
         found.update(planned.notes.get("truths", ()))
         bookkeeping(unit).phases.record([PhaseHit(entry_id, Phase.REM, unit.now) for entry_id in sorted(found)])
 
-    def settle(self, unit: UnitOfWork, position: int | None, settled: Sequence[str], applied: Applied) -> None:
-        """Bring the pass's cursor to where the plan left it, unless it is further; have what moved looked at again."""
+    def settle(
+        self,
+        unit: UnitOfWork,
+        position: int | None,
+        settled: Sequence[str],
+        clusters: ClusterChanges,
+        applied: Applied,
+    ) -> None:
+        """Bring the pass's cursor to where the plan left it, unless it is further; have what moved looked at again.
+
+        Clusters that the plan left as they are count as left: of those with a record that moved, nothing is kept.
+        """
         unit.leases.assert_held(self.lease)
         books = bookkeeping(unit)
         before = books.cursors.position(self.pass_name)
         after = max(before or 0, position or 0) if position is not None else before
-        books.cursors.move(self.pass_name, after)
+        books.cursors.move(self.pass_name, after, self.reads)
+        books.clusters.remove(clusters.unsettled, pass_name=self.pass_name)
+        kept = [one for one in clusters.settled if not set(one.record_ids) & set(applied.stale)]
+        books.clusters.put(kept, pass_name=self.pass_name, run_id=self.run_id)
         consumed = books.cursors.settle(self.pass_name, settled)
         reopened = books.cursors.reopen(self.pass_name, applied.stale)
         books.runs.add_step(

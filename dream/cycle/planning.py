@@ -1,6 +1,6 @@
 """Planning: the real runner on a copy of the database."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -9,7 +9,9 @@ from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView, UnitOfWork
 from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.runner import PAUSED_SETTING, Runner
+from dream.domain.cluster import ClusterChanges, SettledCluster
 from dream.domain.plan import Plan
+from dream.domain.reads import Reads
 from dream.domain.report import RunReport
 from dream.options import DreamOptions
 from dream.stores import bookkeeping
@@ -43,8 +45,10 @@ async def make_plan(
             reading = None if parts.workspaces is None else parts.workspaces.read_only()
             trial = replace(parts, storage=copy, recall=recall, workspaces=reading)
             await copy.write(scope, _clear_the_way)
-            report = await Runner(trial, options.applying()).run(scope, passes=passes, now=now)
-            plan = await copy.read(scope, lambda view: _planned(view, parts.ids.new(), created_at, report))
+            runner = Runner(trial, options.applying())
+            before = await copy.read(scope, lambda view: _clusters(view, runner.pass_names))
+            report = await runner.run(scope, passes=passes, now=now)
+            plan = await copy.read(scope, lambda view: _planned(view, parts.ids.new(), created_at, report, before))
             taken = await copy.read(scope, lambda view: bookkeeping(view).calls.taken(report.run_id))
         finally:
             await recall.stop()
@@ -65,8 +69,22 @@ def _clear_the_way(unit: UnitOfWork) -> None:
     bookkeeping(unit).runs.abandon()
 
 
-def _planned(view: ReadView, plan_id: str, created_at: datetime, report: RunReport) -> Plan:
+def _clusters(view: ReadView, names: Collection[str]) -> dict[str, list[SettledCluster]]:
+    return {name: bookkeeping(view).clusters.all(name) for name in names}
+
+
+def _planned(
+    view: ReadView,
+    plan_id: str,
+    created_at: datetime,
+    report: RunReport,
+    clusters_before: Mapping[str, Sequence[SettledCluster]],
+) -> Plan:
     books = bookkeeping(view)
+    clusters = {
+        name: ClusterChanges.between(clusters_before[name], found)
+        for name, found in _clusters(view, clusters_before.keys()).items()
+    }
     steps = books.runs.steps(report.run_id)
     names = sorted({step.pass_name for step in steps if step.moved_cursor})
     return Plan(
@@ -75,8 +93,10 @@ def _planned(view: ReadView, plan_id: str, created_at: datetime, report: RunRepo
         report=report,
         rows=tuple(books.journal.of_run(report.run_id)),
         cursors={name: books.cursors.position(name) or 0 for name in names},
+        reads={name: books.cursors.reads(name) or Reads.ENTRIES for name in names},
         settled={
             name: tuple(record for step in steps if step.pass_name == name for record in step.reopened_consumed)
             for name in names
         },
+        clusters={name: changes for name, changes in clusters.items() if changes},
     )

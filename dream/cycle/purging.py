@@ -11,7 +11,7 @@ from agentcore.stores.protocols import UnitOfWork
 from agentcore.stores.sql.signals import SqlSignalStore
 from dream.domain.proposal import History, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal
 from dream.domain.reasons import Refused
-from dream.guards import PURGER, is_purgeable
+from dream.guards import is_purgeable
 from dream.options import RetentionOptions
 from dream.stores import bookkeeping
 
@@ -25,6 +25,7 @@ class Purging:
         run_id: The run.
         step: The step's number.
         pass_name: Who proposed them.
+        is_allowed: Whether the pass that proposed them declares that it purges.
         terms: How long things are kept.
         as_of: The instant the run judges by.
         refused: What was not removed, and why.
@@ -34,13 +35,14 @@ class Purging:
     run_id: str
     step: int
     pass_name: str
+    is_allowed: bool
     terms: RetentionOptions
     as_of: datetime
     refused: list[Refusal] = field(default_factory=list[Refusal])
 
     def carry_out(self, purges: Sequence[Purge]) -> int:
         """Remove what *purges* name and the laws allow; return how much that was."""
-        if purges and self.pass_name != PURGER:
+        if purges and not self.is_allowed:
             self.refused.append(Refusal(Refused.DESTROYS, f"{self.pass_name} may not purge"))
             return 0
         return sum(self._purge(purge) for purge in purges)

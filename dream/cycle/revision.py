@@ -18,6 +18,7 @@ from dream.cycle.plan_steps import Applied, PlanWriter, as_applied
 from dream.cycle.runner import PAUSED
 from dream.cycle.undo import Undone, newest_first, restore_cursor, undo_batch
 from dream.domain.change import Change, ChangeSet, fingerprint
+from dream.domain.cluster import ClusterChanges
 from dream.domain.journal import JournalRow
 from dream.domain.names import PAUSED_SETTING
 from dream.domain.plan import Plan
@@ -154,7 +155,7 @@ class Reviser:
         self, scope: Scope, lease: Lease, report: RunReport, plan: Plan, planned: PassReport
     ) -> PassReport:
         rows = [row for row in plan.rows if row.pass_name == planned.name]
-        writer = PlanWriter(report.run_id, planned.name, lease)
+        writer = PlanWriter(report.run_id, planned.name, lease, plan.reads.get(planned.name))
         applied = Applied()
         for batch in newest_first(rows[::-1], self._options.step_size):
             work = partial(writer.apply, rows=batch, applied=applied)
@@ -165,8 +166,9 @@ class Reviser:
         if planned.name == Rem.name and applied.accepted:
             await self._parts.storage.write(scope, partial(writer.tell, planned=planned), origin=Origin.DREAM)
         position, settled = plan.cursors.get(planned.name), plan.settled.get(planned.name, ())
-        if rows or position is not None:
-            work = partial(writer.settle, position=position, settled=settled, applied=applied)
+        clusters = plan.clusters.get(planned.name, ClusterChanges())
+        if rows or position is not None or clusters:
+            work = partial(writer.settle, position=position, settled=settled, clusters=clusters, applied=applied)
             await self._parts.storage.write(scope, work, origin=Origin.DREAM)
         return as_applied(planned, applied)
 

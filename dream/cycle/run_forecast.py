@@ -19,6 +19,7 @@ from dream.errors import InvalidDirectiveError
 from dream.options import DreamOptions
 from dream.passes import ModelContext, ModelPass
 from dream.passes.arrangement import brought
+from dream.passes.declared import reads_of
 
 if TYPE_CHECKING:
     from dream.guards.vocabulary import Vocabulary
@@ -75,6 +76,7 @@ class Forecaster:
             # No run has begun, but passes remember what they worked out by the run's id: each forecast has its own.
             run_id=self.parts.ids.new(),
             as_of=self.as_of,
+            reads=reads_of(model_pass),
         )
         return await model_context(self.parts, self.options, contexts, model_pass)
 

@@ -28,6 +28,7 @@ from dream.domain.reasons import Refused
 from dream.domain.waiting import WaitingProposal
 from dream.guards import Knowledge, first_refusal
 from dream.options import DreamOptions, PassMode
+from dream.passes.declared import purges, reads_of
 from dream.passes.protocol import CountsChanges
 from dream.stores import Books, bookkeeping
 from dream.stores.runs import StepRow
@@ -45,7 +46,8 @@ class StepWriter:
         options: The host's options.
         asks_model: Whether what the pass proposes was paid for.
         new_id: Returns a fresh id.
-        dream_pass: The pass, which may count what becomes of its changes; None if it is not asked.
+        dream_pass: The pass, which may count what becomes of its changes, and declares what it reads; None if it is
+            not asked.
     """
 
     run_id: str
@@ -125,7 +127,7 @@ class StepWriter:
         reader = f"{self.pass_name}/{draft.reader}" if draft.reader else self.pass_name
         before = books.cursors.position(reader)
         if proposal.cursor is not None:
-            books.cursors.move(reader, proposal.cursor)
+            books.cursors.move(reader, proposal.cursor, reads_of(self.dream_pass, draft.reader))
         consumed = books.cursors.settle(reader, proposal.looked_at)
         changed = [[record.id, record.version] for record in sources_of(proposal.change_sets)]
         return StepRow(
@@ -214,6 +216,7 @@ class StepWriter:
             run_id=self.run_id,
             step=number,
             pass_name=self.pass_name,
+            is_allowed=purges(self.dream_pass),
             terms=self.options.retention,
             as_of=self.as_of,
         )

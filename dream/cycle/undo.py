@@ -15,6 +15,7 @@ from dream.cycle.undo_documents import Inverse, document_inverse
 from dream.domain.change import Change, ChangeSet
 from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Refusal
+from dream.domain.reads import Reads
 from dream.domain.reasons import NotUndone
 from dream.stores import Books, bookkeeping
 from dream.stores.journal import PURGE
@@ -117,10 +118,11 @@ def restore_cursor(
     moved = [step for step in mine if step.moved_cursor]
     if not moved:
         return
-    before = books.cursors.position(name)
+    before, reads = books.cursors.position(name), books.cursors.reads(name)
+    told = next((Reads(step.report["reads"]) for step in mine if step.report.get("reads")), None)
     settled: list[str] = []
     if wholly and before == moved[-1].cursor_after:
-        books.cursors.move(name, moved[0].cursor_before)
+        books.cursors.move(name, moved[0].cursor_before, reads or told)
         settled = books.cursors.settle(name, [record for step in mine for record in step.reopened])
         reopened = books.cursors.reopen(name, [record for step in mine for record in step.reopened_consumed])
     else:
@@ -134,7 +136,8 @@ def restore_cursor(
             cursor_before=before,
             cursor_after=books.cursors.position(name),
             reopened_consumed=settled,
-            report={"reopened": reopened},
+            # Where no cursor is left, this tells an undo of the undo what the pass reads.
+            report={"reopened": reopened, "reads": reads},
             closing=True,
         ),
     )

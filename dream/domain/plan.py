@@ -8,7 +8,9 @@ from typing import Any
 import orjson
 
 from agentcore.domain.records import RecordKind
+from dream.domain.cluster import ClusterChanges, SettledCluster
 from dream.domain.journal import JournalRow
+from dream.domain.reads import Reads
 from dream.domain.report import RunReport
 
 
@@ -22,7 +24,9 @@ class Plan:
         report: The report of the trial run.
         rows: The journal of the trial run.
         cursors: Where each pass would have looked up to.
+        reads: What these cursors count.
         settled: Reopened ids that each pass would have dealt with.
+        clusters: What would have become of each pass's settled clusters.
     """
 
     plan_id: str
@@ -30,7 +34,9 @@ class Plan:
     report: RunReport
     rows: tuple[JournalRow, ...]
     cursors: Mapping[str, int]
+    reads: Mapping[str, Reads]
     settled: Mapping[str, tuple[str, ...]]
+    clusters: Mapping[str, ClusterChanges]
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `dream plan --json` prints."""
@@ -45,7 +51,12 @@ class Plan:
         return {
             "rows": [_to_content(row) for row in self.rows],
             "cursors": dict(self.cursors),
+            "reads": dict(self.reads),
             "settled": dict(self.settled),
+            "clusters": {
+                name: {"settled": [one.to_json() for one in changes.settled], "unsettled": changes.unsettled}
+                for name, changes in self.clusters.items()
+            },
         }
 
     @classmethod
@@ -58,7 +69,15 @@ class Plan:
             report=report,
             rows=rows,
             cursors=content["cursors"],
+            # A plan of an earlier version does not say it: its cursors keep what they count.
+            reads={name: Reads(reads) for name, reads in content.get("reads", {}).items()},
             settled={name: tuple(ids) for name, ids in content["settled"].items()},
+            clusters={
+                name: ClusterChanges(
+                    tuple(map(SettledCluster.from_json, values["settled"])), tuple(values["unsettled"])
+                )
+                for name, values in content.get("clusters", {}).items()
+            },
         )
 
 

@@ -13,7 +13,7 @@ from dream.guards.documents import writes_no_secret
 from dream.guards.knowledge import Knowledge
 from dream.guards.protection import keeps_pins, leaves_protected_categories
 from dream.guards.provenance import raises_nothing
-from dream.guards.purging import PURGER, is_purgeable
+from dream.guards.purging import is_purgeable
 from dream.guards.skills import raises_no_skill, replaces_skills, takes_no_name, tells_no_secret
 from dream.guards.undone import respects_undo
 from dream.guards.words import keeps_words
@@ -44,4 +44,4 @@ def first_refusal(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None
     return None
 
 
-__all__ = ["GUARDS", "PURGER", "Guard", "Knowledge", "first_refusal", "is_purgeable"]
+__all__ = ["GUARDS", "Guard", "Knowledge", "first_refusal", "is_purgeable"]

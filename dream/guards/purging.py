@@ -3,9 +3,7 @@
 from datetime import datetime
 
 from agentcore.domain.memory import MemoryEntry
-from dream.options import PURGER, RetentionOptions
-
-__all__ = ["PURGER", "is_purgeable"]
+from dream.options import RetentionOptions
 
 
 def is_purgeable(entry: MemoryEntry, terms: RetentionOptions, as_of: datetime) -> bool:

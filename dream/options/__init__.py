@@ -74,11 +74,9 @@ __all__ = [
 ]
 
 
-PURGER = "retention"
-"""The one pass that removes records for good."""
 _PROMOTER = "wisp-failures"
 """The pass that knows which wisps keep succeeding."""
-_KEEPERS = frozenset({PURGER, "log-consumption"})
+_KEEPERS = frozenset({"retention", "log-consumption"})
 """Passes that keep house without changing what the memory says: what they do cannot wait for a person."""
 
 

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from dream.directives import KNOWN, Known
+from dream.domain.reads import Reads
 from dream.errors import InvalidPassError, UnknownPassError
 from dream.options import OwnPasses, Side
 from dream.passes import ORDER, ModelPass, Place
+from dream.passes.declared import purges
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _LONGEST_NAME = 48
@@ -70,6 +72,12 @@ def _checked(own_pass: Any, taken: Sequence[str]) -> Any:
     if not isinstance(getattr(own_pass, "requires", None), frozenset):
         raise InvalidPassError(
             name=name, problem="`requires` must be a frozenset of capabilities, empty if it needs none"
+        )
+    if not isinstance(getattr(own_pass, "reads", Reads.ENTRIES), Reads):
+        raise InvalidPassError(name=name, problem=f"`reads` must be one of {', '.join(map(repr, Reads))}")
+    if purges(own_pass):
+        raise InvalidPassError(
+            name=name, problem="it declares that it purges, which retention alone may; archive instead"
         )
     if methods is _ASKING and not isinstance(own_pass, ModelPass):
         raise InvalidPassError(name=name, problem="`directives` must name the directives it sends, or be empty")

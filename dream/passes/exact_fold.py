@@ -15,6 +15,7 @@ from agentcore.domain.text import fold_key
 from agentcore.stores.protocols import ReadView
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
@@ -58,6 +59,7 @@ class ExactFold:
 
     name: ClassVar[str] = "exact-fold"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY})
+    reads: ClassVar[Reads] = Reads.ENTRIES
 
     async def has_work(self, context: DreamContext) -> Work:
         """Anything new or reopened has to be compared."""

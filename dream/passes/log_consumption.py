@@ -11,6 +11,7 @@ from agentcore.stores.protocols import ReadView, TurnMaterial
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.log_standing import LogReading, LogStanding
 from dream.domain.proposal import Notes, Proposal, Work
+from dream.domain.reads import Reads
 from dream.options import ConsumptionPolicy, LogOptions
 from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
@@ -44,6 +45,7 @@ class LogConsumption:
 
     name: ClassVar[str] = "log-consumption"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.CONVERSATION})
+    reads: ClassVar[Reads] = Reads.LOG
 
     async def has_work(self, context: DreamContext) -> Work:
         """Turns that were there when the run began and that nobody has to read any more."""

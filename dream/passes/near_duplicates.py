@@ -11,6 +11,7 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.neighbour import Neighbour
 from agentcore.stores.protocols import Material
 from dream.domain.proposal import Notes, Proposal, Work
+from dream.domain.reads import Reads
 from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
 
@@ -23,6 +24,7 @@ class NearDuplicates:
 
     name: ClassVar[str] = "near-duplicates"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY})
+    reads: ClassVar[Reads] = Reads.ENTRIES
 
     async def has_work(self, context: DreamContext) -> Work:
         """Anything new or reopened has to be compared."""

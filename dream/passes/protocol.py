@@ -169,6 +169,7 @@ class ModelContext(DreamContext):
         settled: Returns the clusters it left as they are, longest ago first.
         withheld: Looks up what people took back or have yet to decide: for changes that need no answer.
         has_model: Whether there is a model to ask, for a pass that does not require one.
+        reserved: Categories that other passes alone write.
     """
 
     alike: Alike
@@ -181,6 +182,7 @@ class ModelContext(DreamContext):
     settled: Settled
     withheld: Declined
     has_model: bool
+    reserved: Sequence[str]
 
 
 class DreamPass(Protocol):
@@ -188,6 +190,12 @@ class DreamPass(Protocol):
 
     A pass is asked for one step at a time. Each `propose` sees the state that the step before it left, so a run that
     was interrupted goes on simply by asking again.
+
+    What else it declares is optional; `dream.passes.declared` has it, with what counts for a pass that does not say:
+
+    - `reads`: what its cursor counts (`dream.domain.reads.Reads`), entries by default.
+    - `side_readers`: what its other readers count, by the name that `Batch.reader` gives them.
+    - `categories`: categories that it alone writes, with all below them: mined facts go elsewhere.
     """
 
     name: ClassVar[str]

@@ -11,7 +11,7 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind
 from agentcore.stores.protocols import ReadView
 from dream.domain.proposal import History, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work
-from dream.options import PURGER, RetentionOptions
+from dream.options import RetentionOptions
 from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
 
@@ -35,8 +35,9 @@ _Find = Callable[[ReadView, RetentionOptions, datetime, int], "_Due | None"]
 class Retention:
     """Purges retired entries, turns, signals and bookkeeping whose window has passed, within the protections."""
 
-    name: ClassVar[str] = PURGER
+    name: ClassVar[str] = "retention"
     requires: ClassVar[frozenset[Capability]] = frozenset()
+    purges: ClassVar[bool] = True
 
     async def has_work(self, context: DreamContext) -> Work:
         """Anything whose window has passed as of the run is due."""

@@ -8,6 +8,7 @@ from agentcore.domain.memory import Status
 from agentcore.stores.sql.schema import cursors, documents, entries, feedback, reopened, skills, turns
 from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
 from agentcore.stores.sql.withheld import IS_WITHHELD
+from dream.domain.reads import Reads
 
 
 class _Reading:
@@ -21,32 +22,21 @@ class _Reading:
         self.last = select(order).where(mine).order_by(order.desc()).limit(1)
 
 
-_ENTRIES = _Reading(entries, entries.c.position, entries.c.status == Status.ACTIVE.value)
 _UNREAD = turns.c.consumed_at.is_(None) & ~IS_WITHHELD
-_TURNS = _Reading(turns, turns.c.position, _UNREAD)
-_UNCONSUMED = _Reading(turns, turns.c.position, _UNREAD)
-"""What the reader that waits for all other readers of turns looks at: it is itself none."""
-_FEEDBACK = _Reading(feedback, feedback.c.recorded_at, feedback.c.id.is_not(None))
-_SKILLS = _Reading(skills, skills.c.position, skills.c.status == Status.ACTIVE.value)
-_RECALLS = _Reading(documents, documents.c.updated_at, false())
-"""What the reader of recalls looks at, up to an instant: rows that no export holds, so that none is ever pending."""
-
 _READINGS = {
-    "fact-mining": _TURNS,
-    "memory-consolidation/feedback": _FEEDBACK,
-    "episodes": _TURNS,
-    "skill-gaps": _TURNS,
-    "preferences": _TURNS,
-    "skill-consolidation": _SKILLS,
-    "skill-optimization": _SKILLS,
-    "log-consumption": _UNCONSUMED,
-    "rem": _RECALLS,
+    Reads.ENTRIES: _Reading(entries, entries.c.position, entries.c.status == Status.ACTIVE.value),
+    Reads.TURNS: _Reading(turns, turns.c.position, _UNREAD),
+    Reads.SKILLS: _Reading(skills, skills.c.position, skills.c.status == Status.ACTIVE.value),
+    Reads.FEEDBACK: _Reading(feedback, feedback.c.recorded_at, feedback.c.id.is_not(None)),
+    Reads.LOG: _Reading(turns, turns.c.position, _UNREAD),
+    # Instants, and rows that no export holds, so that none is ever pending.
+    Reads.NOTHING: _Reading(documents, documents.c.updated_at, false()),
 }
-"""Readers of something else than entries."""
 
 _BY_READER = of_my_scope(cursors) & (cursors.c.reader == bindparam("by"))
 _READERS = select(cursors.c.reader).where(of_my_scope(cursors)).order_by(cursors.c.reader)
 _POSITION = select(cursors.c.position).where(_BY_READER)
+_READS = select(cursors.c.reads).where(_BY_READER)
 _UNSET = delete(cursors).where(_BY_READER)
 _SET = insert(cursors)
 _REOPENED_BY_READER = of_my_scope(reopened) & (reopened.c.reader == bindparam("by"))
@@ -65,25 +55,27 @@ class CursorStore:
         """Return the names of passes that have looked at anything, sorted."""
         return list(self._transaction.execute(_READERS).scalars())
 
-    @staticmethod
-    def reads_entries(reader: str) -> bool:
-        """Tell whether *reader* looks at entries, and not at something that is read but once."""
-        return reader not in _READINGS
-
-    @staticmethod
-    def reads_turns(reader: str) -> bool:
-        """Tell whether *reader* reads turns to learn something from them."""
-        return _READINGS.get(reader) is _TURNS
+    def reads(self, reader: str) -> Reads | None:
+        """Return what *reader* reads; None if it never looked at anything."""
+        found = self._transaction.execute(_READS, by=reader).scalar()
+        return None if found is None else Reads(found)
 
     def position(self, reader: str) -> int | None:
         """Return how far *reader* has looked; None if it never did."""
         return self._transaction.execute(_POSITION, by=reader).scalar()
 
-    def move(self, reader: str, position: int | None) -> None:
-        """Set the position; None takes the reader back to before it ever looked."""
+    def move(self, reader: str, position: int | None, reads: Reads | None = None) -> None:
+        """Set the position; None takes the reader back to before it ever looked.
+
+        Args:
+            reader: Whose.
+            position: How far it has looked.
+            reads: What it reads; by default what its cursor says, entries if it has none.
+        """
+        told = reads or self.reads(reader) or Reads.ENTRIES
         self._transaction.execute(_UNSET, by=reader)
         if position is not None:
-            row = {"scope_id": self._transaction.scope_id, "reader": reader, "position": position}
+            row = {"scope_id": self._transaction.scope_id, "reader": reader, "position": position, "reads": told.value}
             self._transaction.connection.execute(_SET, row)
 
     def reopened(self, reader: str) -> list[str]:
@@ -107,17 +99,23 @@ class CursorStore:
             self._transaction.execute(_SETTLE, by=reader, ids=chunk)
         return settled
 
-    def pending(self, reader: str) -> list[str]:
-        """Return ids of records that *reader* still has to look at, sorted."""
-        reading = _READINGS.get(reader, _ENTRIES)
+    def pending(self, reader: str, reads: Reads | None = None) -> list[str]:
+        """Return ids of records that *reader* still has to look at, sorted.
+
+        Args:
+            reader: Who.
+            reads: What it reads; by default what its cursor says, entries if it has none.
+        """
+        reading = _READINGS[reads or self.reads(reader) or Reads.ENTRIES]
         found = set(self._transaction.execute(reading.past, position=self.position(reader) or 0).scalars())
         for chunk in chunks(self.reopened(reader)):
             found.update(self._transaction.execute(reading.among, ids=chunk).scalars())
         return sorted(found)
 
-    def restore(self, reader: str, pending_ids: Collection[str]) -> None:
+    def restore(self, reader: str, pending_ids: Collection[str], reads: Reads | None = None) -> None:
         """Have *reader* be done with everything there is but *pending_ids* (the reading side of `pending`)."""
-        last = self._transaction.execute(_READINGS.get(reader, _ENTRIES).last).scalar() or 0
-        self.move(reader, last)
+        told = reads or self.reads(reader) or Reads.ENTRIES
+        last = self._transaction.execute(_READINGS[told].last).scalar() or 0
+        self.move(reader, last, told)
         self._transaction.execute(_SETTLE_ALL, by=reader)
         self.reopen(reader, pending_ids)

@@ -224,7 +224,14 @@ def test_each_field_of_a_report_has_a_row(record: type, heading: str):
 @pytest.mark.parametrize(
     ("record", "heading", "renamed"),
     [
-        (Plan, "A plan", {"report": "", "rows": "changes_planned", "created_at": "", "cursors": "", "settled": ""}),
+        (
+            Plan,
+            "A plan",
+            {
+                "rows": "changes_planned",
+                **dict.fromkeys(("report", "created_at", "cursors", "reads", "settled", "clusters"), ""),
+            },
+        ),
         (History, "The history of an entry", {"entry_id": "id", "rows": "history"}),
         (SkillHistory, "The history of a skill", {"rows": "history"}),
         (Status, "The status of a scope", {"lease": "dreaming"}),

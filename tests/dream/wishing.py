@@ -81,9 +81,10 @@ def merging(world: World, text: str = "Ana likes tea and rye.") -> Wishful:
 
 
 class Zealous(Wishful):
-    """Calls itself retention."""
+    """Calls itself retention, and purges as it does."""
 
     name: ClassVar[str] = "retention"
+    purges: ClassVar[bool] = True
 
 
 @dataclass

@@ -18,6 +18,7 @@ from dream.domain.proposal import Work
 from dream.errors import InvalidDirectiveError
 from dream.options import DreamOptions, PassMode
 from dream.passes import DreamPass, ModelPass, Place
+from dream.passes.declared import reads_of
 from dream.stores import bookkeeping
 from dream.triggers import PassWork
 
@@ -105,6 +106,7 @@ class Backlog:
             # Passes remember what they worked out by the run's id: each question has its own.
             run_id=self.parts.ids.new(),
             as_of=now,
+            reads=reads_of(one),
         )
         if isinstance(one, ModelPass):
             return await one.has_work(await model_context(self.parts, self.options, contexts, one))

@@ -9,9 +9,10 @@
 
 First comes what is withheld, so that an import shows it at no instant. Records stand by kind (entries, turns, skills,
 uses of skills, feedback, wisp runs, tool calls, documents of the workspace) and id, then come the cursors: a reader has
-looked at every entry but those that are pending for it. The last line tells a whole export from a cut-off one. Two
-scopes that hold the same write the same bytes below the first line: keys are sorted, and nothing is written that only
-the store needs (no versions, no decayed importance). Runs and their journal stay behind.
+looked at everything it reads but what is pending for it. What a host's own pass reads beside entries stands in its line
+(`"reads":"turns"`). The last line tells a whole export from a cut-off one. Two scopes that hold the same write the same
+bytes below the first line: keys are sorted, and nothing is written that only the store needs (no versions, no decayed
+importance). Runs and their journal stay behind.
 """
 
 import dataclasses
@@ -31,11 +32,14 @@ from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.errors import InvalidInputError
 from agentcore.stores.protocols import ReadView, Storage, Withheld
+from dream.domain.reads import Reads
 from dream.errors import UnwritableFileError
 from dream.interfaces.exchange.fields import Fields
 from dream.interfaces.exchange.items import CursorMark, Item, SourceKeys
 from dream.interfaces.exchange.replacing import replacing
 from dream.interfaces.exchange.source import Source
+from dream.passes import ORDER
+from dream.passes.declared import readers_of
 from dream.stores import bookkeeping
 
 FORMAT_PREFIX = "agentcore-dream/"
@@ -44,6 +48,7 @@ FORMAT = f"{FORMAT_PREFIX}1"
 _FEEDBACK_KIND = "feedback_kind"
 _KINDS = {kind.value: kind for kind in RecordKind}
 _SOURCES = {kind.value: kind for kind in SourceKind}
+_READS = {reads.value: reads for reads in Reads}
 _TYPES: dict[RecordKind, type[Record]] = {
     RecordKind.ENTRY: MemoryEntry,
     RecordKind.TURN: Turn,
@@ -105,7 +110,9 @@ def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:
         records += 1
     cursors = bookkeeping(view).cursors
     for reader in cursors.readers():
-        put({"kind": "cursor", "reader": reader})
+        reads = cursors.reads(reader) or Reads.ENTRIES
+        told = {} if reads is _read_by_default(reader) else {"reads": reads.value}
+        put({"kind": "cursor", "reader": reader, **told})
         for entry_id in cursors.pending(reader):
             put({"kind": "pending", "reader": reader, "id": entry_id})
     put({"kind": "end", "lines": lines})
@@ -147,6 +154,16 @@ def parse_export(source: Source) -> Iterator[Item | CursorMark | Withheld]:
         raise source.refusal("the export is cut off, its last line is missing", line=previous, remedy="export again")
 
 
+def _read_by_default(reader: str) -> Reads:
+    """Return what a cursor counts whose line does not say it: what the pass that comes with dream reads, or entries."""
+    return _shipped().get(reader, Reads.ENTRIES)
+
+
+@cache
+def _shipped() -> Mapping[str, Reads]:
+    return readers_of(place.dream_pass for place in ORDER)
+
+
 def _check_header(source: Source, fields: Fields) -> None:
     found = fields.text("format")
     if found == FORMAT:
@@ -161,7 +178,8 @@ def _parsed(
 ) -> Item | CursorMark | Withheld:
     kind = fields.text("kind")
     if kind == "cursor":
-        return CursorMark(fields.text("reader"))
+        reader = fields.text("reader")
+        return CursorMark(reader, reads=fields.choice("reads", _READS) or _read_by_default(reader))
     if kind == "pending":
         return CursorMark(fields.text("reader"), fields.text("id"))
     if kind == "withheld":

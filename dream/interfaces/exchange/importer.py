@@ -13,6 +13,7 @@ from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.ids import IdFactory
 from agentcore.stores.protocols import Origin, Storage, UnitOfWork
+from dream.domain.reads import Reads
 from dream.interfaces.exchange.chat_jsonl import parse_chat
 from dream.interfaces.exchange.export import parse_export
 from dream.interfaces.exchange.formats import Format, detect_format
@@ -105,6 +106,7 @@ class _Checked:
 
     total: int = 0
     pending: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    reads: dict[str, Reads] = field(default_factory=dict[str, Reads])
     digest: str = ""
 
 
@@ -125,6 +127,8 @@ def _check(parse: Callable[[], Iterator[Parsed]]) -> _Checked:
         if isinstance(one, CursorMark):
             pending = checked.pending.setdefault(one.reader, set())
             pending.update(() if one.pending is None else (one.pending,))
+            if one.reads is not None:
+                checked.reads[one.reader] = one.reads
         elif isinstance(one, Item):
             digest.update(one.source_key.encode())
     checked.digest = digest.hexdigest()
@@ -152,7 +156,8 @@ def _restore_cursors(unit: UnitOfWork, checked: _Checked, ours: set[str]) -> Non
     moved = set(cursors.readers()) if not ours else set[str]()
     for reader, pending in checked.pending.items():
         if keys[reader] not in done and reader not in moved:
-            cursors.restore(reader, (set(cursors.pending(reader)) - ours) | (pending & ours))
+            reads = checked.reads.get(reader)
+            cursors.restore(reader, (set(cursors.pending(reader, reads)) - ours) | (pending & ours), reads)
             unit.imports.record({keys[reader]: (RecordKind.ENTRY, reader)})
 
 

@@ -22,6 +22,8 @@ from dream.interfaces.exchange.items import Item, Note, Parsed, Skip, SkipReason
 from dream.interfaces.exchange.report import Tally
 from dream.stores import bookkeeping
 
+_IS_READ = (MemoryEntry, Turn, Skill, Feedback)
+
 
 @dataclass(slots=True)
 class Intake:
@@ -33,7 +35,7 @@ class Intake:
 
     ids: IdFactory
     ours: set[str] = field(default_factory=set[str])
-    """Ids of entries that came by this file, now or in an import of it that was cut short."""
+    """Ids of what readers read and came by this file, now or in an import of it that was cut short."""
     _turn_ids: dict[str, str] = field(default_factory=dict[str, str])
     _known_turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
     _signal_ids: dict[RecordKind, set[str]] = field(default_factory=dict[RecordKind, set[str]])
@@ -84,13 +86,13 @@ class Intake:
         """Keep what later items may need of one that is here already."""
         if isinstance(item.record, Turn):
             self._known_turns[item.source_key] = item.record
-        if isinstance(item.record, MemoryEntry) and item.record.id and item.source_key in imported:
+        if isinstance(item.record, _IS_READ) and item.record.id and item.source_key in imported:
             self.ours.add(item.record.id)
 
     def _named(self, unit: UnitOfWork, item: Item, tally: Tally) -> Record:
         tally.notes.update(item.notes)
         if item.record.id:
-            if isinstance(item.record, MemoryEntry):
+            if isinstance(item.record, _IS_READ):
                 self.ours.add(item.record.id)
             return item.record
         record_id = self.ids.new()

@@ -7,6 +7,7 @@ from hashlib import blake2b
 
 from agentcore.domain.records import Record, RecordKind
 from agentcore.stores.protocols import Withheld
+from dream.domain.reads import Reads
 
 UNNAMED = ""
 """Id of a record that the importer has yet to name."""
@@ -74,10 +75,11 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class CursorMark:
-    """A reader that has looked at everything, or (with an id) has still to look at that entry."""
+    """A reader that has looked at everything it reads, or (with an id) has still to look at that record."""
 
     reader: str
     pending: str | None = None
+    reads: Reads | None = None
 
 
 Parsed = Item | Skip | CursorMark | Withheld

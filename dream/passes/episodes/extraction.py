@@ -14,6 +14,7 @@ from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.conversation.beside import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.evidence import evidence_of
@@ -60,6 +61,8 @@ class EpisodeExtraction:
 
     name: ClassVar[str] = "episodes"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.CONVERSATION, Capability.LLM})
+    reads: ClassVar[Reads] = Reads.TURNS
+    categories: ClassVar[tuple[str, ...]] = (EPISODES,)
     directives: ClassVar[tuple[str, ...]] = ("memory-rules", "episode-dream")
 
     async def has_work(self, context: ModelContext) -> Work:

@@ -13,6 +13,7 @@ from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.conversation.evidence import Evidence, evidence_of
 from dream.passes.conversation.lines import Shown
@@ -47,6 +48,7 @@ class FactMining:
 
     name: ClassVar[str] = "fact-mining"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.CONVERSATION, Capability.LLM})
+    reads: ClassVar[Reads] = Reads.TURNS
     directives: ClassVar[tuple[str, ...]] = ("memory-rules", "memory-mining")
 
     async def has_work(self, context: ModelContext) -> Work:
@@ -103,12 +105,12 @@ async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[
     texts = [*(item.content for item in items), *(one.turn.content for one in shown)]
     terms = await terms_for(context, texts)
     # Hundreds of comparisons take longer than the event loop may stall.
-    facts, refused = await asyncio.to_thread(_held_against, batch, items, shown, terms)
+    facts, refused = await asyncio.to_thread(_held_against, batch, items, shown, terms, context.reserved)
     return facts, [*unreadable, *refused]
 
 
 def _held_against(
-    batch: Batch, items: Sequence[Item], shown: Sequence[Shown], terms: Terms
+    batch: Batch, items: Sequence[Item], shown: Sequence[Shown], terms: Terms, reserved: Sequence[str]
 ) -> tuple[list[Fact], list[Refusal]]:
     by_handle = {one.handle: one for one in shown}
     known = frozenset(f"t{place}" for place in range(1, len(batch.record_ids) + 1))
@@ -116,7 +118,7 @@ def _held_against(
     refused: list[Refusal] = []
     for item in items:
         found = evidence_of(item, by_handle, known)
-        judged = fact_of(item, found, terms) if isinstance(found, Evidence) else found
+        judged = fact_of(item, found, terms, reserved) if isinstance(found, Evidence) else found
         if isinstance(judged, Fact):
             facts.append(judged)
         else:

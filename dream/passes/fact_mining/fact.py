@@ -1,8 +1,8 @@
 """A fact: what is left of an item of the answer once the host has checked and computed all it can."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 import regex
 
@@ -25,8 +25,6 @@ from dream.passes.conversation.statement import (
 from dream.passes.conversation.times import ToldTimes, subject_time_of
 from dream.passes.fact_mining.answer import Item
 
-_RESERVED: Final = ("anti-patterns", "episodes", "user-preferences/inferred")
-"""Categories that other passes write."""
 _CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_-]+(?:/[\p{L}\p{M}\p{N}_-]+)*")
 
 
@@ -88,12 +86,19 @@ class Fact:
         )
 
 
-def fact_of(item: Item, evidence: Evidence, terms: Terms) -> Fact | Refusal:
-    """Check what a fact says against its turns; return it, or why it must not be remembered."""
+def fact_of(item: Item, evidence: Evidence, terms: Terms, reserved: Sequence[str]) -> Fact | Refusal:
+    """Check what a fact says against its turns; return it, or why it must not be remembered.
+
+    Args:
+        item: The fact as the model gave it.
+        evidence: Its turns.
+        terms: What statements are judged by.
+        reserved: Categories that other passes alone write.
+    """
     content = statement(item.content, item.label)
     if isinstance(content, Refusal):
         return content
-    category, repaired = _category(item.category)
+    category, repaired = _category(item.category, reserved)
     told = ToldTimes.of(evidence)
     refusal = (
         secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote)
@@ -122,10 +127,10 @@ def fact_of(item: Item, evidence: Evidence, terms: Terms) -> Fact | Refusal:
     )
 
 
-def _category(given: object) -> tuple[str, bool]:
+def _category(given: object, reserved: Sequence[str]) -> tuple[str, bool]:
     """Return a category that can be stored, and whether it is another than the model gave."""
     if given is None or (isinstance(given, str) and not given.strip()):
         return DEFAULT_CATEGORY, False
     cleaned = clean_category(given).lower() if isinstance(given, str) and given.isprintable() else ""
-    usable = _CATEGORY.fullmatch(cleaned) is not None and not is_under(cleaned, _RESERVED)
+    usable = _CATEGORY.fullmatch(cleaned) is not None and not is_under(cleaned, reserved)
     return (cleaned, cleaned != given) if usable else (DEFAULT_CATEGORY, True)

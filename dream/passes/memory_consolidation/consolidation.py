@@ -2,8 +2,9 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import ClassVar, Final
 
 from agentcore.domain.capability import Capability
@@ -13,6 +14,7 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.conflicts import speakers_by_entry
 from dream.passes.lines import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at
@@ -55,6 +57,10 @@ class MemoryConsolidation:
 
     name: ClassVar[str] = "memory-consolidation"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.LLM})
+    reads: ClassVar[Reads] = Reads.ENTRIES
+    reviews_entries: ClassVar[bool] = True
+    categories: ClassVar[tuple[str, ...]] = (signals.ANTI_PATTERNS,)
+    side_readers: ClassVar[Mapping[str, Reads]] = MappingProxyType({FEEDBACK: Reads.FEEDBACK})
     directives: ClassVar[tuple[str, ...]] = ("memory-rules", "dream")
 
     def __init__(self) -> None:

@@ -10,6 +10,7 @@ from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
 from dream.passes.conversation.lines import Shown as ShownTurn, line
@@ -21,7 +22,7 @@ from dream.passes.notes import summed
 from dream.passes.preferences.answer import Item, read_items
 from dream.passes.preferences.meeting import Again, Instead, Known, Meeting, Shown, marks_of
 from dream.passes.preferences.occasions import occasions_of
-from dream.passes.preferences.preference import preference_of
+from dream.passes.preferences.preference import INFERRED, preference_of
 from dream.passes.preferences.prompt import frame, question
 from dream.passes.preferences.sheet import SHARE_BESIDE, Sheet, Surroundings, told_by
 from dream.passes.protocol import ModelContext
@@ -51,6 +52,8 @@ class PreferenceInference:
 
     name: ClassVar[str] = "preferences"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.CONVERSATION, Capability.LLM})
+    reads: ClassVar[Reads] = Reads.TURNS
+    categories: ClassVar[tuple[str, ...]] = (INFERRED,)
     directives: ClassVar[tuple[str, ...]] = ("memory-rules", "pref-dream")
 
     async def has_work(self, context: ModelContext) -> Work:

@@ -15,6 +15,7 @@ from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.phases import Phase, PhaseHit
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.conversation.reading import terms_for
 from dream.passes.documents import moment, rewritten
@@ -39,6 +40,7 @@ class Rem:
 
     name: ClassVar[str] = "rem"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.WORKSPACE})
+    reads: ClassVar[Reads] = Reads.NOTHING
     directives: ClassVar[tuple[str, ...]] = ("rem",)
 
     def __init__(self) -> None:

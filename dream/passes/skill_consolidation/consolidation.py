@@ -11,6 +11,7 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
@@ -39,6 +40,7 @@ class SkillConsolidation:
 
     name: ClassVar[str] = "skill-consolidation"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.SKILLS, Capability.LLM})
+    reads: ClassVar[Reads] = Reads.SKILLS
     directives: ClassVar[tuple[str, ...]] = ("skill-dream",)
 
     def __init__(self) -> None:

@@ -13,6 +13,7 @@ from agentcore.stores.protocols import ReadView, TurnMaterial
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
@@ -50,6 +51,7 @@ class SkillGaps:
 
     name: ClassVar[str] = "skill-gaps"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.SKILLS, Capability.CONVERSATION, Capability.LLM})
+    reads: ClassVar[Reads] = Reads.TURNS
     directives: ClassVar[tuple[str, ...]] = ("skill-gap",)
 
     def __init__(self) -> None:

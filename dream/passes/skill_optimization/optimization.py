@@ -11,6 +11,7 @@ from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
@@ -37,6 +38,7 @@ class SkillOptimization:
 
     name: ClassVar[str] = "skill-optimization"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.SKILLS, Capability.FEEDBACK, Capability.LLM})
+    reads: ClassVar[Reads] = Reads.SKILLS
     directives: ClassVar[tuple[str, ...]] = ("skill-optimize",)
 
     def __init__(self) -> None:

@@ -5,8 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import orjson
 import pytest
 from dreaming import World, of_pass
+from talking import answering, talk
 from wishing import Curious, Wishful, active_entries
 
 from agentcore import AgentHostBuilder, Status
@@ -104,6 +106,11 @@ class Blind(Tidy):
     propose = None  # type: ignore[assignment]
 
 
+class Purging(Tidy):
+    name = "purging"
+    purges = True
+
+
 class Needy(Tidy):
     name = "needy"
     requires = {"memory"}  # type: ignore[assignment]  # noqa: RUF012
@@ -119,6 +126,7 @@ class Needy(Tidy):
         (OwnPasses().append(Nameless()), "its name is 'No Name'; give it words in lower case"),
         (OwnPasses().append(Blind()), "it has no method propose"),
         (OwnPasses().append(Needy()), "`requires` must be a frozenset"),
+        (OwnPasses().append(Purging()), "it declares that it purges, which retention alone may"),
         (OwnPasses().append(Asking(())), "it sends the directive kindness, which nobody brings"),
         (OwnPasses().append(Asking(()), directives={"kindness": " "}), "its directive 'kindness' is empty"),
         (OwnPasses().append(Tidy(), directives={"dream": "x"}), "a directive dream is there already"),
@@ -128,6 +136,19 @@ def test_what_cannot_join_is_refused_in_one_sentence_when_the_host_is_built(own:
     told = refused(own)
     assert sentence in told
     assert told.count("\n") == 0
+
+
+class Diary(Tidy):
+    name = "diary"
+    categories = ("diary",)
+
+
+async def test_a_mined_fact_stays_out_of_the_categories_of_a_pass_of_the_hosts_own(world: World):
+    mined = {"category": "diary/june", "tags": [], "sourceTurns": ["t1"], "quote": "I moved to Lisbon in May 2025."}
+    answer = orjson.dumps({"facts": [{"content": "Ana moved to Lisbon in May 2025", **mined}]}).decode()
+    await talk(world, "I moved to Lisbon in May 2025.")
+    await answering(world, answer, passes=OwnPasses().append(Diary())).dreams.run(passes=["fact-mining"])
+    assert [entry.category for entry in await world.active()] == ["general"]
 
 
 async def test_a_pass_of_the_hosts_own_is_run_named_undone_proposed_and_switched_off(world: World):

@@ -71,6 +71,7 @@ cursors = Table(
     scope_key(primary_key=True),
     Column("reader", String(64), primary_key=True),
     Column("position", BigInteger, nullable=False),
+    Column("reads", String(16), nullable=False, server_default="entries"),
 )
 
 reopened = Table(

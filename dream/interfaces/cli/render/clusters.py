@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from agentcore.domain.memory import MemoryEntry
+from dream.cycle.forecast import REVIEWER
 from dream.domain.report import RunReport
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
 from dream.interfaces.cli.render.text import clip, counted
 
-_JUDGE = "memory-consolidation"
-"""The pass in which a model judges entries that are alike."""
 _SHOWN = 5
 _SHOWN_ENTRIES = 4
 _MAX_TEXT = 160
@@ -74,7 +73,7 @@ def cluster_lines(
 
 def _is_judged(report: RunReport) -> bool:
     """Tell whether a model of the same run was shown whatever is new, and nothing is left for the next one."""
-    return any(item.name == _JUDGE and item.calls and not item.backlog for item in report.passes)
+    return any(item.name == REVIEWER and item.calls and not item.backlog for item in report.passes)
 
 
 def _active(cluster: _Cluster, entries: Mapping[str, MemoryEntry]) -> list[str]:

@@ -173,7 +173,7 @@ def facts_of(world: World, drawn: list[tuple[str, list[int]]]) -> list[Fact]:
             for place in sorted(set(places))
         ]
         item = Item(number=number, content=text, handles=(), quote="I like")
-        fact = fact_of(item, Evidence(tuple(turns), turns[0], "I like"), terms)
+        fact = fact_of(item, Evidence(tuple(turns), turns[0], "I like"), terms, ())
         assert isinstance(fact, Fact)
         facts.append(fact)
     return facts

@@ -14,8 +14,10 @@ from agentcore.domain import Capability, Turn
 from agentcore.llm import ChatRequest, ChatRequestRefusedError, ChatUnreachableError
 from agentcore.testing import ScriptedChatClient
 from dream.domain import Change, ChangeSet, Proposal, RunReport, Work
+from dream.domain.reads import Reads
 from dream.options import ConsumptionPolicy, DreamOptions, LogOptions, MiningOptions
-from dream.passes import DreamContext, DreamPass, ModelContext
+from dream.passes import ORDER, DreamContext, DreamPass, ModelContext
+from dream.passes.declared import readers_of
 from dream.passes.fact_mining import FactMining
 from dream.passes.log_consumption import LogConsumption
 from dream.stores import bookkeeping
@@ -60,15 +62,16 @@ class SecondReader:
 
     name: ClassVar[str] = "skill-gaps"
     requires: ClassVar[frozenset[Capability]] = frozenset()
+    reads: ClassVar[Reads] = Reads.TURNS
 
-    def __init__(self, *, reads: int) -> None:
-        self.reads = reads
+    def __init__(self, *, most: int) -> None:
+        self.most = most
 
     async def has_work(self, _context: DreamContext) -> Work:
         return Work(1)
 
     async def propose(self, context: DreamContext) -> Proposal:
-        found = await context.read(lambda view: view.turns.material(after=0, also=(), limit=self.reads))
+        found = await context.read(lambda view: view.turns.material(after=0, also=(), limit=self.most))
         return Proposal(cursor=found[-1].position if found else 0)
 
     def conclude(self, _notes: Any) -> Any:
@@ -111,26 +114,26 @@ async def test_law_14_a_failing_pass_keeps_its_turns(world: World):
 async def test_law_14_a_reader_that_raises_keeps_every_turn_however_often(world: World):
     await said(world, "I moved to Lisbon.")
     for _ in range(7):
-        report = await night(world, passes=[Raising(reads=9)])
+        report = await night(world, passes=[Raising(most=9)])
         assert of_pass(report, "skill-gaps").outcome == "failed"
     assert await unread(world) == {"I moved to Lisbon."}
 
 
 async def test_a_turn_waits_for_the_slowest_reader(world: World):
     await said(world, "one", "two", "three")
-    assert of_pass(await night(world, passes=[SecondReader(reads=1)]), "log-consumption").accepted == 1
+    assert of_pass(await night(world, passes=[SecondReader(most=1)]), "log-consumption").accepted == 1
     assert await unread(world) == {"two", "three"}
-    await night(world, passes=[SecondReader(reads=9)])
+    await night(world, passes=[SecondReader(most=9)])
     assert await unread(world) == set()
 
 
 async def test_a_reader_that_is_switched_off_or_lacks_something_is_not_waited_for(world: World):
     await said(world, "one")
-    await night(world, passes=[SecondReader(reads=0)], modes={"skill-gaps": "off"})
+    await night(world, passes=[SecondReader(most=0)], modes={"skill-gaps": "off"})
     assert await unread(world) == set()
     await said(world, "two")
     poor = replace(world, capabilities=frozenset({Capability.MEMORY, Capability.CONVERSATION}))
-    await night(poor, passes=[Needy(reads=0)])
+    await night(poor, passes=[Needy(most=0)])
     assert await unread(world) == set()
 
 
@@ -325,10 +328,7 @@ async def test_no_pass_changes_what_was_said(world: World, change: dict[str, Any
 
 async def test_the_log_is_consumed_after_the_last_reader_in_the_order_of_passes(world: World):
     names = [one.name for one in (await world.dreams.run()).passes]
-    readers = [
-        names.index(name)
-        for name in names
-        if await world.storage.read(world.scope, lambda view, name=name: bookkeeping(view).cursors.reads_turns(name))
-    ]
+    reading = readers_of(place.dream_pass for place in ORDER)
+    readers = [names.index(name) for name in names if reading[name] is Reads.TURNS]
     assert readers
     assert names.index("log-consumption") > max(readers)

@@ -1,8 +1,10 @@
 """Clusters that were left as they are come back, ever more seldom, to be merged only."""
 
+import orjson
 import pytest
 from consolidating import NOTHING, Shown, contents, dream, drop, lines, merge, save, supersede
 from dreaming import DAY, NOW, World, codes
+from talking import answering
 
 from agentcore.domain import Status
 from dream.domain import Refused, SettledCluster, Skip
@@ -149,3 +151,22 @@ async def test_a_refused_merge_leaves_its_cluster_settled_too(world: World):
     script = merge("Ana pays for tea.", "Ana pays 12 euros for tea.", "Ana pays for green tea.")
     await dream(world, script, repairs=0)
     assert [cluster.declines for cluster in await settled(world)] == [1]
+
+
+async def test_a_plan_that_left_a_cluster_as_it_is_keeps_that_when_it_is_applied_and_its_undo_forgets_it(world: World):
+    await world.add(TEA, GREEN)
+    planning = answering(world, orjson.dumps({"toDelete": [], "toSave": []}).decode())
+    plan = await planning.dreams.plan(passes=["memory-consolidation"])
+    assert await settled(world) == []
+    await planning.dreams.run(plan=plan.plan_id)
+    assert [cluster.declines for cluster in await settled(world)] == [1]
+    world.clock.advance(7 * DAY)
+    _, requests = await dream(world, NOTHING)
+    assert all(said.endswith(" merge-only") for said in lines(requests[0]).values())
+    assert [cluster.declines for cluster in await settled(world)] == [2]
+    other = world.elsewhere()
+    await other.add(TEA, GREEN)
+    again = answering(other, orjson.dumps({"toDelete": [], "toSave": []}).decode())
+    applied = await again.dreams.run(plan=(await again.dreams.plan(passes=["memory-consolidation"])).plan_id)
+    await again.dreams.undo(applied.run_id)
+    assert await settled(other) == []
