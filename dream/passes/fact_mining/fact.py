@@ -86,7 +86,7 @@ class Fact:
         )
 
 
-def fact_of(item: Item, evidence: Evidence, terms: Terms, reserved: Sequence[str]) -> Fact | Refusal:
+def fact_of(item: Item, evidence: Evidence, terms: Terms, reserved: Sequence[str] = ()) -> Fact | Refusal:
     """Check what a fact says against its turns; return it, or why it must not be remembered.
 
     Args:

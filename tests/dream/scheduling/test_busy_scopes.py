@@ -33,16 +33,22 @@ async def gates(host: Host, scope: Scope) -> list[str]:
     return [gate.name.value for gate in (await host.for_scope(scope).dreams.explain()).waits_for]
 
 
+async def until(host: Host, scope: Scope, *, held: bool) -> None:
+    """Wait until a scope's dreams are held back, or no longer are."""
+    async with asyncio.timeout(20):
+        while await waits(host, scope) is not held:
+            await asyncio.sleep(0.1)
+
+
 @pytest.mark.parametrize("is_elsewhere", [True, False])
 async def test_a_person_holds_back_their_own_dreams_alone(tmp_path: Path, is_elsewhere: bool):
     async with a_host(tmp_path).build() as here, a_host(tmp_path).build() as other:
         serving = other if is_elsewhere else here
         async with serving.gate.foreground(ANA):
-            await asyncio.sleep(0.5)
+            await until(here, ANA, held=True)
             assert [await waits(here, scope) for scope in (ANA, BEN, EVA)] == [True, False, False]
             assert ["busy" in await gates(here, scope) for scope in (ANA, BEN, EVA)] == [True, False, False]
-        await asyncio.sleep(0.7)
-        assert not await waits(here, ANA)
+        await until(here, ANA, held=False)
 
 
 @pytest.mark.parametrize(("reach", "held"), [("scope", [ANA]), ("workspace", [ANA, BEN]), ("all", [ANA, BEN, EVA])])
