@@ -26,7 +26,7 @@ from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import builtin
 from dream.options import DreamOptions
-from dream.passes.prompting import build_request, fenced, quoted
+from dream.passes.prompts import build_request, fenced, quoted
 from dream.stores import bookkeeping
 from dream.stores.calls import CallKey
 from dream.triggers import winning_switch
