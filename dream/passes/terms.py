@@ -1,4 +1,4 @@
-"""The words of texts as the recall index knows them, for passes that ask whether two texts have any in common."""
+"""Cuts texts into the terms of the recall index, for passes that compare texts by their words."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""A text of an answer that lost or made up something: what a repair is asked for."""
+"""Describes texts of an answer that lost or made up something, for the repair that asks about them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dream.domain.proposal import Refusal
 from dream.guards.coverage import Coverage
 from dream.guards.specific import Specific
-from dream.passes.prompting import quoted
+from dream.passes.prompts import quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

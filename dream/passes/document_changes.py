@@ -1,4 +1,4 @@
-"""Documents of the workspace as passes write them: something put at the end, what stood there left as it is."""
+"""Changes documents of the workspace: appends lines and leaves what stands there as it is."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The items of an answer: a list under one name, each item read or refused by itself."""
+"""Reads the list in a model's answer item by item; a bad item is refused without affecting the others."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
@@ -30,3 +30,15 @@ def read_listed(
     outcomes = [read(number, value) for number, value in enumerate(values, 1)]
     refused = [outcome.at(number) for number, outcome in enumerate(outcomes, 1) if isinstance(outcome, Refusal)]
     return [outcome for outcome in outcomes if not isinstance(outcome, Refusal)], refused
+
+
+def cited(given: object) -> tuple[str, ...] | None:
+    """Return the handles of a list, each once; none if it is no list, None if something in it is no handle.
+
+    Example:
+        >>> cited(["[t1]", "t2", "t1"]), cited("t1"), cited([7])
+        (('t1', 't2'), (), None)
+    """
+    values = cast("list[object]", given) if isinstance(given, list) else []
+    handles = [value.strip().strip("[]") for value in values if isinstance(value, str)]
+    return tuple(dict.fromkeys(handles)) if len(handles) == len(values) else None

@@ -1,15 +1,18 @@
-"""Whether two texts of the same turns tell the same, what was forgotten, and which turns are not counted."""
+"""Compares new statements with the memory: which say the same, which were forgotten, which turns count."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.text import fold_key, normalise
 from agentcore.recall.tokenizer import Tokenizer
+from dream.domain.change import ChangeSet
+from dream.domain.proposal import Refusal
 from dream.guards.coverage import coverage
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.words import terms_of
+from dream.passes.terms import terms_of
 
 
 def says_the_same(one: str, other: str, vocabulary: Vocabulary, tokenizer: Tokenizer) -> bool:
@@ -57,3 +60,12 @@ def fresh_turns(entry: MemoryEntry, heard: Iterable[Turn]) -> list[Turn]:
     """Return the turns of people that *entry* has not counted yet; one trusted less than it reinforces nothing."""
     known = {source.id for source in entry.sources if source.kind is SourceKind.TURN}
     return [turn for turn in heard if turn.id not in known and turn.trust >= entry.trust]
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """What becomes of some statements: changes, refusals, and counts for the report by name."""
+
+    change_sets: tuple[ChangeSet, ...]
+    refused: tuple[Refusal, ...]
+    counts: Mapping[str, int]
