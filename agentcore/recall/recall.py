@@ -41,9 +41,9 @@ class Recall:
     A score is `bm25 * importance * recency * phrase`: the last three are factors whose weights are options (see
     `RecallOptions`), with importance and recency as of now. It covers every entry that shares a word with the query.
     With an embedder, shares of words and of vectors stand in place of bm25 (see `agentcore.recall.dense_index`), and
-    every entry is covered. Equal scores stand in the order of arrival. Archived and superseded entries are never returned.
-    Ranking and what it finds are of one transaction; beside a writer that never rests the index may be behind it, and
-    what has left meanwhile is left out.
+    every entry is covered. Equal scores stand in the order of arrival. Archived and superseded entries are never
+    returned. Ranking and what it finds are of one transaction; beside a writer that never rests the index may be behind
+    it, and what has left meanwhile is left out.
 
     Args:
         storage: Where the entries are; opened before this and closed after it.
