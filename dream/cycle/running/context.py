@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.recall.neighbour import Neighbour
+from agentcore.recall.results import Neighbour
 from agentcore.stores.protocols import ReadView
 from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogReading, LogStanding
