@@ -117,7 +117,7 @@ from typing import ClassVar
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.memory import MemoryEntry
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.proposal import Notes, Proposal, Work
 from dream.passes import DreamContext, DreamPass
 

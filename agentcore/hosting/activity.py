@@ -8,7 +8,8 @@ from agentcore.clock import Clock
 from agentcore.domain.scope import Scope
 from agentcore.errors import StorageError
 from agentcore.hosting.service import BackgroundService, WorkerFailure
-from agentcore.stores.protocols import Peer, Storage
+from agentcore.stores.storage import Storage
+from agentcore.stores.values import Peer
 
 EVERY = timedelta(milliseconds=150)
 """How long activity is gathered before it is written: with the write itself, a kill costs at most 200 ms of it."""
@@ -31,7 +32,7 @@ class ActivityRecorder(BackgroundService):
 
     Example:
         >>> from agentcore.clock import SystemClock
-        >>> from agentcore.stores.sql.storage import SqlStorage
+        >>> from agentcore.stores.sql.sql_storage import SqlStorage
         >>> async def main() -> None:
         ...     storage = SqlStorage(None, clock=SystemClock())
         ...     await storage.start()

@@ -9,7 +9,7 @@ from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_category, clean_content, clean_tags
 from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.checks import clean_importance, clean_metadata, clean_subject_time, refuse_unknown
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 
 
 class Amendments(TypedDict, total=False):

@@ -8,7 +8,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import StorageError
 from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.llm.gate import BusyGate
-from agentcore.stores.protocols import Storage, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
 
 DURATION = timedelta(seconds=30)
 """How long an announcement counts where nobody can see whether its process lives."""

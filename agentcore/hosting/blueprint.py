@@ -25,7 +25,7 @@ from agentcore.hosting.watching import BusySource
 from agentcore.ids import IdFactory
 from agentcore.llm.chat import ChatClient
 from agentcore.llm.embedding import Embedder
-from agentcore.stores.protocols import Storage
+from agentcore.stores.storage import Storage
 from agentcore.workspace.workspaces import Whereabouts, Workspaces
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agentcore.llm.chat import ChatClient
     from agentcore.llm.embedding import Embedder
     from agentcore.llm.settings import ChatOptions
-    from agentcore.stores.protocols import Storage
+    from agentcore.stores.storage import Storage
     from agentcore.workspace.workspaces import Whereabouts
     from dream.interfaces.plugin import DreamFactory
     from dream.options import DreamOptions

@@ -31,7 +31,7 @@ from agentcore.hosting.workspace import AgentWorkspace
 from agentcore.ids import RandomIds
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import INDEX_FOLDER, Recall
-from agentcore.stores.sql.storage import FILE_NAME, SqlStorage
+from agentcore.stores.sql.sql_storage import FILE_NAME, SqlStorage
 
 if TYPE_CHECKING:
     from dream.cycle.dreams import Dreams

@@ -29,7 +29,7 @@ from agentcore.hosting.turn_context import TurnContext
 from agentcore.recall.recall import Recall
 from agentcore.recall.results import CombinedHit, Hit, without_repeats_first
 from agentcore.recall.skills import SkillHit
-from agentcore.stores.protocols import ReadView, Storage
+from agentcore.stores.storage import ReadView, Storage
 
 Findings: TypeAlias = list[CombinedHit]
 

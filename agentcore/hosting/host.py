@@ -22,7 +22,8 @@ from agentcore.hosting.switching import UNCHANGED, Setting, Switchboard, address
 from agentcore.hosting.tool_calls import ToolCallLog
 from agentcore.hosting.wisps import WispLog
 from agentcore.llm.gate import BusyGate
-from agentcore.stores.protocols import Storage, Switch
+from agentcore.stores.storage import Storage
+from agentcore.stores.values import SwitchSetting
 
 if TYPE_CHECKING:
     from agentcore.hosting.tools.agent_tools import AgentTools, ToolArguments
@@ -123,7 +124,7 @@ class ScopedHost:
         workspace: str | None = None,
         dream: Setting = UNCHANGED,
         learning: Setting = UNCHANGED,
-    ) -> Switch:
+    ) -> SwitchSetting:
         """Switch dreams, or learning altogether, off and on again; stored, for every process.
 
         The narrowest level that says something decides: the scope before its workspace, before the options of the
@@ -281,7 +282,7 @@ class Host(Lifecycle):
         workspace: str | None = None,
         dream: Setting = UNCHANGED,
         learning: Setting = UNCHANGED,
-    ) -> Switch:
+    ) -> SwitchSetting:
         """Switch dreams or learning off and on, of a scope or of a session of the default one.
 
         See `ScopedHost.configure`.

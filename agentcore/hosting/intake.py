@@ -8,7 +8,7 @@ from agentcore.domain.temporal import foldable
 from agentcore.domain.text import fold_key
 from agentcore.hosting.observation import Observation, reinforced
 from agentcore.ids import IdFactory
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 
 Entries: TypeAlias = list[MemoryEntry]
 

@@ -23,7 +23,8 @@ from agentcore.hosting.recall_notes import RecallNotes
 from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
 from agentcore.recall.results import Explanation, Hit
-from agentcore.stores.protocols import Forgotten, Storage, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
+from agentcore.stores.values import Forgotten
 
 Entries: TypeAlias = list[MemoryEntry]
 Hits: TypeAlias = list[Hit]

@@ -13,7 +13,7 @@ from agentcore.llm.call_slots import CallSlots
 from agentcore.llm.chat import ChatClient
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import Recall
-from agentcore.stores.protocols import Storage
+from agentcore.stores.storage import Storage
 from agentcore.workspace.workspaces import Workspaces
 
 

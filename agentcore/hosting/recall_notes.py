@@ -16,7 +16,7 @@ from agentcore.domain.text import query_key
 from agentcore.errors import StorageError
 from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.recall.results import Hit
-from agentcore.stores.protocols import Storage, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
 
 INTERVAL: Final = timedelta(seconds=5)
 """How long hits wait for others before they are written together."""

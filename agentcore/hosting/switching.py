@@ -7,7 +7,8 @@ from typing import Final, TypeAlias
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_name
-from agentcore.stores.protocols import Storage, Switch, SwitchLevel, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
+from agentcore.stores.values import SwitchLevel, SwitchSetting
 
 
 class Unchanged(Enum):
@@ -32,8 +33,8 @@ class Switchboard:
         self._storage = storage
 
     async def configure(
-        self, scope: Scope, switch: Switch, *, dream: Setting = UNCHANGED, learning: Setting = UNCHANGED
-    ) -> Switch:
+        self, scope: Scope, switch: SwitchSetting, *, dream: Setting = UNCHANGED, learning: Setting = UNCHANGED
+    ) -> SwitchSetting:
         """Change the switch at the level that *switch* names, and return how it stands.
 
         Raises:
@@ -44,7 +45,7 @@ class Switchboard:
             if not any(value is one for one in (UNCHANGED, None, True, False)):
                 raise InvalidOptionsError(field=name, value=value, allowed="give True, False, or None to inherit")
 
-        def change(unit: UnitOfWork) -> Switch:
+        def change(unit: UnitOfWork) -> SwitchSetting:
             found = _found(unit, switch)
             changed = replace(
                 found,
@@ -58,16 +59,16 @@ class Switchboard:
         return await self._storage.write(scope, change)
 
 
-def of_session(session_id: str) -> Switch:
+def of_session(session_id: str) -> SwitchSetting:
     """Return an unset switch of a session.
 
     Raises:
         InvalidContentError: no session can have that id.
     """
-    return Switch(level=SwitchLevel.SESSION, session_id=clean_name("session id", session_id))
+    return SwitchSetting(level=SwitchLevel.SESSION, session_id=clean_name("session id", session_id))
 
 
-def addressed(default: Scope, where: object, workspace: str | None) -> tuple[Scope, Switch]:
+def addressed(default: Scope, where: object, workspace: str | None) -> tuple[Scope, SwitchSetting]:
     """Return the scope and the unset switch that a call of `configure` is about.
 
     Args:
@@ -82,15 +83,15 @@ def addressed(default: Scope, where: object, workspace: str | None) -> tuple[Sco
     if workspace is not None:
         if where is not None:
             raise InvalidOptionsError(field="workspace", value=workspace, allowed="give it, or a scope or session")
-        return Scope(workspace, default.observer, default.observed), Switch(level=SwitchLevel.WORKSPACE)
+        return Scope(workspace, default.observer, default.observed), SwitchSetting(level=SwitchLevel.WORKSPACE)
     if where is None or isinstance(where, Scope):
-        return (where or default), Switch(level=SwitchLevel.SCOPE)
+        return (where or default), SwitchSetting(level=SwitchLevel.SCOPE)
     if isinstance(where, str):
         return default, of_session(where)
     raise InvalidOptionsError(field="where", value=where, allowed="give a Scope or the id of a session")
 
 
-def _found(unit: UnitOfWork, switch: Switch) -> Switch:
+def _found(unit: UnitOfWork, switch: SwitchSetting) -> SwitchSetting:
     if switch.session_id is not None:
         return unit.switches.session(switch.session_id) or switch
     return next((one for one in unit.switches.standing() if one.level is switch.level), switch)

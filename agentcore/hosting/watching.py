@@ -17,7 +17,7 @@ from agentcore.errors import StorageError
 from agentcore.hosting.lifecycle import Lifecycle
 from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.llm.gate import BusyGate
-from agentcore.stores.protocols import ReadView, Storage
+from agentcore.stores.storage import ReadView, Storage
 
 BusySource: TypeAlias = Callable[[], bool] | Callable[[], Awaitable[bool]]
 """Tells whether a person is served where the host does not see it."""
@@ -48,7 +48,7 @@ class BusyWatch:
 
     Example:
         >>> from agentcore.clock import SystemClock
-        >>> from agentcore.stores.sql.storage import SqlStorage
+        >>> from agentcore.stores.sql.sql_storage import SqlStorage
         >>> async def main() -> None:
         ...     gate, clock = BusyGate(), SystemClock()
         ...     storage = SqlStorage(None, clock=clock)

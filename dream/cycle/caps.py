@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.share_cap import ShareCap
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal

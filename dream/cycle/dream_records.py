@@ -8,7 +8,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.history import History, read_history
 from dream.cycle.session_records import read_session, read_sessions
 from dream.cycle.skill_history import SkillHistory, read_skill_history

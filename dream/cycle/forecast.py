@@ -6,7 +6,7 @@ from typing import Final
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.directives import KNOWN, Directive
 from dream.options import DreamOptions
 from dream.stores import Books, bookkeeping

@@ -9,7 +9,8 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import to_text
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status as EntryStatus
 from agentcore.domain.records import to_image
-from agentcore.stores.protocols import Lease, ReadView
+from agentcore.stores.storage import ReadView
+from agentcore.stores.values import Lease
 from dream.cycle.scheduling.standing import Standing
 from dream.domain.alarm import Alarm, find_alarm
 from dream.domain.journal import JournalRow

@@ -10,7 +10,8 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.watching import BusyWatch
-from agentcore.stores.protocols import Lease, Origin, ReadView
+from agentcore.stores.storage import Origin, ReadView
+from agentcore.stores.values import Lease
 from dream.cycle.draft import Draft
 from dream.cycle.foreground import people_before
 from dream.cycle.proposing import Queue

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import Lease, UnitOfWork
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Lease
 from dream.cycle.boundary import scope_boundary
 from dream.cycle.consuming import log_readers
 from dream.cycle.foreground import people_before

@@ -17,7 +17,8 @@ from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.llm import Unreadable, extract_object
 from agentcore.llm.chat import ChatRequest, Completion, FinishReason, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import Origin, ReadView, SwitchLevel, UnitOfWork
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from agentcore.stores.values import SwitchLevel
 from dream.cycle.foreground import people_before
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.model_calls import Budget, ModelCalls

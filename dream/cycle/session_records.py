@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.names import DREAM_LEASE
 from dream.domain.report import RunReport
 from dream.domain.session import DREAMS, DreamSession, session_key

@@ -11,7 +11,8 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
-from agentcore.stores.protocols import Lease, UnitOfWork
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Lease
 from dream.cycle.caps import Caps
 from dream.cycle.consuming import mark_turns
 from dream.cycle.draft import Draft, Judgement

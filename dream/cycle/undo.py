@@ -9,7 +9,7 @@ from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.cycle.steps import apply_changes
 from dream.cycle.undo_documents import Inverse, document_inverse
 from dream.domain.change import Change, ChangeSet

@@ -19,7 +19,7 @@ from agentcore.llm.errors import (
     ChatRequestRefusedError,
 )
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.domain.batch import Answer, Batch
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Stop

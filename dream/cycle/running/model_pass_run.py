@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC
 from typing import Any, cast
 
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.draft import Draft
 from dream.cycle.passing import PassRun, elapsed
 from dream.cycle.running.context import directives_mark

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.cycle.boundary import scope_boundary
 from dream.cycle.scheduling.booking import ManualBooking, refuse_switched_off
 from dream.cycle.scheduling.planning import Planner, surroundings

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.proposing import Queue
 from dream.domain.reasons import Refused
 from dream.domain.report import RunKind

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentcore.domain.instants import to_text
 from agentcore.domain.scope import Scope
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.scheduling.planning import Planner, Surroundings, with_answers
 from dream.cycle.scheduling.work import Found
 from dream.options import AllOf, AnyOf, DreamOptions, Heartbeat, Threshold, Trigger

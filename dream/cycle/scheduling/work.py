@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.run_forecast import model_context
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.scheduling.awaiting import awaits_review, is_full

@@ -12,7 +12,7 @@ import regex
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Batch
 from dream.guards.folding import one_form
 from dream.guards.languages import language_of

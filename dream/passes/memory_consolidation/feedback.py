@@ -8,7 +8,7 @@ from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
 from agentcore.domain.signals import Feedback, FeedbackKind
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Batch
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Refusal

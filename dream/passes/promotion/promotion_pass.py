@@ -8,7 +8,7 @@ from typing import ClassVar
 from agentcore.domain.capability import Capability
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from dream.domain.change import Change, ChangeSet

@@ -1,4 +1,4 @@
-"""SqlStorage: transactions on threads of their own, so that the event loop never waits for the disk."""
+"""Runs transactions on threads of their own, so that the event loop never waits for the disk."""
 
 import asyncio
 import shutil
@@ -15,16 +15,23 @@ from agentcore.clock import Clock
 from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
 from agentcore.errors import HostNotStartedError, StorageUnavailableError
-from agentcore.stores.protocols import Origin, ReadView, UnitOfWork
 from agentcore.stores.sql.activity import record_activity
-from agentcore.stores.sql.engine import BUSY_TIMEOUT, barred_from_writing, sqlite_engine, truncate_write_ahead_log
-from agentcore.stores.sql.faults import storage_faults
 from agentcore.stores.sql.migrate import migrate
-from agentcore.stores.sql.readers import Readers
 from agentcore.stores.sql.schema import scopes, settings
-from agentcore.stores.sql.snapshots import copy_database, snapshot_folder, sweep_snapshots
+from agentcore.stores.sql.sqlite import (
+    BUSY_TIMEOUT,
+    Readers,
+    barred_from_writing,
+    copy_database,
+    snapshot_folder,
+    sqlite_engine,
+    storage_faults,
+    sweep_snapshots,
+    truncate_write_ahead_log,
+)
 from agentcore.stores.sql.transaction import UNKNOWN_SCOPE, Transaction
 from agentcore.stores.sql.unit import SqlUnit
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 
 T = TypeVar("T")
 

@@ -1,4 +1,13 @@
-"""Storage: transactions on one scope at a time."""
+"""Defines the contracts of storage: transactions on one scope at a time.
+
+A `Storage` runs synchronous functions of a `ReadView` or a `UnitOfWork` on its own threads, each in one transaction
+and bound to one scope. So a store method cannot be called without a scope, cannot reach two, and never stalls the event
+loop; async exists only at this boundary. A write transaction that changed records bumps the scope's `revision` and
+leaves a row in the change feed, which the recall index and the triggers follow.
+
+What a view or a unit of work reads and writes with are classes of `agentcore.stores.sql`; a reader has no method that
+writes. `agentcore.testing.contracts` is the suite they have to pass on each database.
+"""
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
@@ -11,24 +20,22 @@ from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
-from agentcore.stores.protocols.ledgers import Forgotten
+from agentcore.stores.values import Forgotten
 
 if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy costs a third of a second
     from agentcore.stores.sql.activity import SqlActivityReader, SqlActivityStore
-    from agentcore.stores.sql.busy import SqlBusyReader, SqlBusyStore
     from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
-    from agentcore.stores.sql.entry_reader import SqlEntryReader
-    from agentcore.stores.sql.entry_store import SqlEntryStore
-    from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger
-    from agentcore.stores.sql.leases import SqlLeaseReader, SqlLeaseStore
+    from agentcore.stores.sql.entries import SqlEntryReader, SqlEntryStore
+    from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger, SqlSettingsReader, SqlSettingsStore
+    from agentcore.stores.sql.leases import SqlBusyReader, SqlBusyStore, SqlLeaseReader, SqlLeaseStore
     from agentcore.stores.sql.recall_hits import SqlRecallHitReader, SqlRecallHitStore
-    from agentcore.stores.sql.settings_store import SqlSettingsReader, SqlSettingsStore
     from agentcore.stores.sql.signals import SqlSignalReader, SqlSignalStore
     from agentcore.stores.sql.skills import SqlSkillReader, SqlSkillStore
     from agentcore.stores.sql.switches import SqlSwitchReader, SqlSwitchStore
     from agentcore.stores.sql.turns import SqlTurnReader, SqlTurnStore
     from agentcore.stores.sql.vectors import SqlVectorReader, SqlVectorStore
     from agentcore.stores.sql.withheld import SqlWithheldReader, SqlWithheldStore
+
 
 T = TypeVar("T")
 
