@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.memory import MemoryEntry
-from agentcore.recall.neighbour import Neighbour
+from agentcore.recall.results import Neighbour
 from agentcore.stores.protocols import Material
 from dream.domain.proposal import Notes, Proposal, Work, summed
 from dream.domain.reads import Reads

@@ -1,4 +1,4 @@
-"""An exact BM25 index that changes between any two queries."""
+"""Ranks documents by BM25, exactly, over an index that changes between any two queries."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -6,13 +6,11 @@ from typing import Final
 
 import numpy as np
 
-from agentcore.recall.effort import Effort
-from agentcore.recall.lists import Floats, Keys, Slots
-from agentcore.recall.postings import Postings
-from agentcore.recall.pruning import LEADERS, SLACK, Factors, leaders_of, reached
-from agentcore.recall.scoring import Scoring
-from agentcore.recall.sparse_sums import SparseSums
-from agentcore.recall.weighting import Formula, Weighting
+from agentcore.recall.bm25.arrays import Floats, Keys, Slots, SparseSums
+from agentcore.recall.bm25.postings import Postings
+from agentcore.recall.bm25.pruning import LEADERS, SLACK, Factors, leaders_of, reached
+from agentcore.recall.bm25.query_cost import QueryCost
+from agentcore.recall.bm25.scoring import Formula, Scoring, Weighting
 
 FEW: Final = 16
 """Documents below which adding one by one is faster than many at once."""
@@ -24,7 +22,7 @@ _MANY: Final = 10
 class Bm25Index:
     """Documents under integer keys, ranked by BM25; every change shows in the next query.
 
-    Scores are exact (see `agentcore.recall.weighting`) and cover every live document holding a query term.
+    Scores are exact (see `agentcore.recall.bm25.scoring`) and cover every live document holding a query term.
     Removed documents leave tombstones: call `tidy` now and then, or `compact`.
 
     Not thread-safe: one thread owns it.
@@ -35,7 +33,7 @@ class Bm25Index:
         b: How much long documents are held back, 0..1; 0.25, or 0.75 for okapi.
         epsilon: Share of the average idf that okapi gives to terms of more than half the documents.
         columns: Numbers kept beside each document for the factors of `top`.
-        effort: What the ways to answer a query cost, which decides between them; changes no answer.
+        cost: What the ways to answer a query cost, which decides between them; changes no answer.
 
     Raises:
         InvalidOptionsError: If a number is out of range.
@@ -57,11 +55,11 @@ class Bm25Index:
         b: float | None = None,
         epsilon: float = 0.25,
         columns: int = 0,
-        effort: Effort | None = None,
+        cost: QueryCost | None = None,
     ) -> None:
         formula = Formula.of(weighting, k1, b)
         self._postings = Postings(columns)
-        self._scoring = Scoring(self._postings, formula, epsilon=epsilon, effort=effort or Effort())
+        self._scoring = Scoring(self._postings, formula, epsilon=epsilon, cost=cost or QueryCost())
 
     def __len__(self) -> int:
         return len(self._postings)
@@ -80,9 +78,9 @@ class Bm25Index:
         return self._scoring.sums
 
     @property
-    def effort(self) -> Effort:
+    def cost(self) -> QueryCost:
         """What decides between the ways to answer a query."""
-        return self._scoring.effort
+        return self._scoring.cost
 
     @property
     def needs_compaction(self) -> bool:

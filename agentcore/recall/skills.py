@@ -1,4 +1,4 @@
-"""SkillRecall: from a query to skills."""
+"""Answers a query with skills."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -8,9 +8,8 @@ from agentcore.domain.memory import Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall.budget import IndexBudget
-from agentcore.recall.follower import Source
-from agentcore.recall.shelf import Shelf
+from agentcore.recall.follow import FeedSource
+from agentcore.recall.index_cache import IndexBudget, IndexCache
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, SkillRow, Storage
 
@@ -42,14 +41,14 @@ class SkillRecall:
 
     def __init__(self, storage: Storage, thread: RecallThread, *, budget: IndexBudget) -> None:
         self._thread = thread
-        self.shelf: Final[Shelf[SkillIndex, SkillRow]] = Shelf(
-            Source(storage, thread, self._new_index, _feed), budget=budget
+        self.cache: Final[IndexCache[SkillIndex, SkillRow]] = IndexCache(
+            FeedSource(storage, thread, self._new_index, _feed), budget=budget
         )
         """The indexes."""
 
     async def close(self) -> None:
         """Drop every index."""
-        await self.shelf.close()
+        await self.cache.close()
 
     async def search(self, scope: Scope, query: str, *, k: int = 10) -> list[SkillHit]:
         """Return the *k* best active skills for *query*, best first; equal scores in the order of arrival.
@@ -68,7 +67,7 @@ class SkillRecall:
         self._thread.require_open()
         if not query.strip():
             return []
-        return await self.shelf.ask(scope, partial(skills_found, query=query, k=k))
+        return await self.cache.ask(scope, partial(skills_found, query=query, k=k))
 
     def _new_index(self) -> "SkillIndex":
         # Opening a host must not pay for NumPy: the first query does, on the recall thread.

@@ -1,4 +1,4 @@
-"""Keeping large indexes over restarts, in files beside the database."""
+"""Keeps large indexes over restarts, in files beside the database."""
 
 import asyncio
 import logging
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import StorageUnavailableError
-from agentcore.recall.following import Feed, Keepable
+from agentcore.recall.follow import Feed, StorableIndex
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FeedPosition, ReadView, Storage, UnitOfWork
 
 if TYPE_CHECKING:
     from agentcore.recall.snapshot import Kept, Snapshot
+
 
 _log = logging.getLogger(__name__)
 
@@ -25,7 +26,7 @@ _CHANGES_WORTH_A_FILE: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class IndexKind:
     """What is kept of one kind of record.
 
     Args:
@@ -39,7 +40,7 @@ class Kind:
     feed: Feed[Any]
 
 
-class IndexKeeper:
+class FileIndexStore:
     """Keeps indexes over restarts; a file that cannot be used is left aside, said so, and the index built anew.
 
     A file holds the terms of every record, so removing one deletes its scope's file. It is written again when the
@@ -53,7 +54,7 @@ class IndexKeeper:
         least: Records from which an index is kept.
     """
 
-    def __init__(self, folder: Path, storage: Storage, thread: RecallThread, kind: Kind, *, least: int) -> None:
+    def __init__(self, folder: Path, storage: Storage, thread: RecallThread, kind: IndexKind, *, least: int) -> None:
         self._folder = folder
         self._kind = kind
         self._storage = storage
@@ -64,7 +65,7 @@ class IndexKeeper:
         """Return the file of a scope, whether or not it exists."""
         return self._folder / f"{blake2b(str(scope).encode(), digest_size=16).hexdigest()}.{self._kind.ending}"
 
-    async def load(self, scope: Scope, index: Keepable[Any]) -> None:
+    async def load(self, scope: Scope, index: StorableIndex[Any]) -> None:
         """Fill an empty index with what was kept of it, if that can be used."""
         snapshot = await asyncio.to_thread(self._read, scope)
         if snapshot is None:
@@ -76,7 +77,7 @@ class IndexKeeper:
         else:
             await self._thread.run(index.adopt, snapshot)
 
-    async def save(self, scope: Scope, index: Keepable[Any]) -> None:
+    async def save(self, scope: Scope, index: StorableIndex[Any]) -> None:
         """Keep an index that holds everything committed, if it is large and has no file or one a twentieth behind."""
         if len(index) < self._least:
             return
@@ -161,9 +162,9 @@ def _refuse(reason: str) -> None:
     _log.warning("recall_snapshot_refused", extra={"reason": reason})
 
 
-def _is_out_of_reach(view: ReadView, *, kind: Kind, position: FeedPosition) -> bool:
+def _is_out_of_reach(view: ReadView, *, kind: IndexKind, position: FeedPosition) -> bool:
     return kind.feed(view, position, 1).rebuild
 
 
-def _seal(view: ReadView, *, kind: Kind) -> str | None:
+def _seal(view: ReadView, *, kind: IndexKind) -> str | None:
     return view.settings.get(kind.seal)

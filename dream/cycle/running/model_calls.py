@@ -1,4 +1,4 @@
-"""Asking the model: several calls at once, each answer stored the moment it is there, a person's turn first."""
+"""Makes the calls of a model pass: within the budget, several at once, each answer stored when it arrives."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.watching import BusyWatch
-from agentcore.llm.chat import ChatClient, ChatRequest, Completion, ModelTier, Usage
+from agentcore.llm import Unreadable, UnreadableReason, extract_object
+from agentcore.llm.chat import ChatClient, ChatRequest, Completion, FinishReason, ModelTier, Usage
 from agentcore.llm.errors import (
     ChatAnswerTooLargeError,
     ChatAnswerUnreadableError,
@@ -17,12 +18,80 @@ from agentcore.llm.errors import (
     ChatModelMissingError,
     ChatRequestRefusedError,
 )
+from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import UnitOfWork
-from dream.cycle.budget import Budget
-from dream.domain.reasons import Stop
+from dream.domain.batch import Answer, Batch
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused, Stop
 from dream.errors import NoModelError
+from dream.options import ModelOptions
+from dream.passes import ModelContext, ModelPass
 from dream.stores import bookkeeping
 from dream.stores.calls import CANCELLED, CallKey
+
+
+@dataclass(slots=True)
+class Budget:
+    """What may still be spent; lives as long as one pass of one run.
+
+    Before a call it sets aside the prompt and the longest answer, so that the bound holds whatever comes back. A call
+    that does not fit waits for those under way, which mostly cost less than was set aside for them.
+
+    Args:
+        options: The bounds.
+        run: Tokens the run has cost so far.
+        day: Tokens the day has cost so far, this run's among them.
+    """
+
+    options: ModelOptions
+    run: int
+    day: int
+    _aside: int = 0
+    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def set_aside(self, request: ChatRequest) -> Usage | Stop:
+        """Return what the call may cost, once that is set aside; the bound that it could exceed, if it could."""
+        most = estimated(request)
+        cost = most.input_tokens + most.output_tokens
+        async with self._changed:
+            while True:
+                stop = self._exceeded(cost)
+                if stop is None:
+                    self._aside += cost
+                    return most
+                if not self._aside:
+                    return stop
+                await self._changed.wait()
+
+    async def settle(self, most: Usage, spent: int) -> None:
+        """Count what a call cost in the place of what was set aside for it."""
+        async with self._changed:
+            self._aside -= most.input_tokens + most.output_tokens
+            self.run += spent
+            self.day += spent
+            self._changed.notify_all()
+
+    def _exceeded(self, cost: int) -> Stop | None:
+        bounds = ((Stop.RUN_BUDGET, self.options.tokens_per_run, self.run),)
+        bounds += ((Stop.DAY_BUDGET, self.options.tokens_per_day, self.day),)
+        for stop, bound, spent in bounds:
+            if bound is not None and spent + self._aside + cost > bound:
+                return stop
+        return None
+
+
+def estimated(request: ChatRequest) -> Usage:
+    """Return the most a call can cost: its prompt by our own count, and the longest answer it allows.
+
+    Example:
+        >>> from agentcore.llm.chat import ChatMessage, ChatRole
+        >>> prompt = (ChatMessage(ChatRole.USER, "twelve bytes"),)
+        >>> estimated(ChatRequest(messages=prompt, max_output_tokens=100, purpose="")).input_tokens
+        3
+    """
+    prompt = sum(estimate_tokens(message.content) for message in request.messages)
+    return Usage(input_tokens=prompt, output_tokens=request.max_output_tokens, is_estimated=True)
+
 
 _MOST_CANCELLATIONS = 2
 """How often one call gives way to a person; then it is let finish, else a busy host would pay for nothing."""
@@ -35,7 +104,7 @@ _NOTHING = Usage(input_tokens=0, output_tokens=0)
 
 
 @dataclass(slots=True, kw_only=True)
-class Asking:
+class ModelCalls:
     """The calls of one pass of one run; lives as long as it.
 
     A failure that would befall the other calls as well (no server, no key, no budget) ends the asking: `stopped` says
@@ -198,3 +267,114 @@ def _cost(outcome: Completion | Exception | None, most: Usage) -> int:
     tries = outcome.failed_tries if isinstance(outcome, (Completion, ChatError)) else ()
     usages = [one.usage for one in tries] + ([outcome.usage] if isinstance(outcome, Completion) else [])
     return sum(usage.input_tokens + usage.output_tokens for usage in usages)
+
+
+_QUESTION, _REPAIR = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredBatch:
+    """What became of the question about a batch, or about a part of one.
+
+    Args:
+        batch: The batch, or the part.
+        answers: The model's answers, the repaired one last; none if it was refused.
+        refusal: Why no answer can be used.
+        is_hopeless: Whether asking again would end the same way, so that its members are not looked at again.
+        note: What was refused beside the answers, such as a repair that cannot be read.
+    """
+
+    batch: Batch
+    answers: tuple[Answer, ...] = ()
+    refusal: Refusal | None = None
+    is_hopeless: bool = False
+    note: Refusal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _TooLong:
+    """The prompt or the answer did not fit."""
+
+    refusal: Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The questions of one model pass of one run; lives as long as it.
+
+    Args:
+        asking: Makes the calls.
+        dream_pass: Words the questions.
+        context: As the pass was packed.
+    """
+
+    asking: ModelCalls
+    dream_pass: ModelPass
+    context: ModelContext
+
+    async def about(self, batch: Batch) -> list[AnsweredBatch] | None:
+        """Ask about *batch*, in halves where it is too long; None if the asking stopped before all was answered."""
+        request = await self.dream_pass.request(self.context, batch)
+        if request is None:
+            stale = Refusal.of(Refused.STALE_SOURCE, batch.member_ids)
+            return [AnsweredBatch(batch, refusal=stale)]
+        answer = await self._ask(batch, _QUESTION, request)
+        if answer is None:
+            return None
+        if isinstance(answer, _TooLong):
+            return await self._halved(batch, answer)
+        if isinstance(answer, Refusal):
+            return [AnsweredBatch(batch, refusal=answer)]
+        return await self._reviewed(batch, answer)
+
+    async def _halved(self, batch: Batch, problem: _TooLong) -> list[AnsweredBatch] | None:
+        halves = batch.halves()
+        if halves is None:
+            return [AnsweredBatch(batch, refusal=problem.refusal, is_hopeless=True)]
+        answered = await asyncio.gather(*(self.about(half) for half in halves))
+        if any(part is None for part in answered):
+            return None
+        return [one for part in answered if part is not None for one in part]
+
+    async def _reviewed(self, batch: Batch, answer: Answer) -> list[AnsweredBatch]:
+        """Have the answer repaired where the pass wants that and the budget has room; else the first one stands."""
+        request = await self.dream_pass.review(self.context, batch, answer)
+        if request is None:
+            return [AnsweredBatch(batch, (answer,))]
+        repaired = await self._ask(batch, _REPAIR, request)
+        if repaired is None:
+            return [AnsweredBatch(batch, (answer,))]
+        if isinstance(repaired, (Refusal, _TooLong)):
+            note = repaired if isinstance(repaired, Refusal) else repaired.refusal
+            return [AnsweredBatch(batch, (answer,), note=note)]
+        return [AnsweredBatch(batch, (answer, repaired))]
+
+    async def _ask(self, batch: Batch, attempt: int, request: ChatRequest) -> Answer | _TooLong | Refusal | None:
+        key = CallKey(
+            run_id=self.context.run_id, pass_name=self.dream_pass.name, batch_key=batch.number, attempt=attempt
+        )
+        outcome = await self.asking.ask(key, request, batch.record_ids, is_optional=attempt == _REPAIR)
+        if outcome is None:
+            return None
+        where = f"batch {batch.number}"
+        if isinstance(outcome, ChatContextTooLongError):
+            return _TooLong(Refusal(Refused.PROMPT_TOO_LONG, f"{where}: {outcome}"))
+        if isinstance(outcome, ChatError):
+            return Refusal(Refused.CALL_FAILED, f"{where}: {outcome}")
+        return _read(outcome, where)
+
+
+def _read(completion: Completion, where: str) -> Answer | _TooLong | Refusal:
+    """Return the answer's one object; what is cut off may be asked for in halves."""
+    if completion.finish_reason is FinishReason.LENGTH:
+        return _TooLong(Refusal(Refused.ANSWER_CUT_OFF, where))
+    if completion.finish_reason is FinishReason.CONTENT_FILTER:
+        return Refusal(Refused.ANSWER_FILTERED, where)
+    if completion.finish_reason is FinishReason.TOOL_CALLS:
+        return Refusal(Refused.ANSWER_TOOL_CALL, where)
+    read = extract_object(completion.text)
+    if not isinstance(read, Unreadable):
+        return read
+    if read.reason is UnreadableReason.CUT_OFF:
+        return _TooLong(Refusal(Refused.ANSWER_CUT_OFF, where))
+    return Refusal(Refused.ANSWER_UNREADABLE, f"{where}: {read.reason}")

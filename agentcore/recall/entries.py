@@ -1,4 +1,4 @@
-"""EntrySearch: one query for entries, from the index to what is in the store."""
+"""Answers a query with entries: from the index to what is in the store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,19 +11,19 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.dense import DenseRecall
-from agentcore.recall.explanation import DenseScore, Explanation
-from agentcore.recall.filtering import admits
-from agentcore.recall.hit import Hit
+from agentcore.recall.filters import admits
+from agentcore.recall.index_cache import IndexCache
 from agentcore.recall.options import RecallOptions
-from agentcore.recall.shelf import Shelf
+from agentcore.recall.results import DenseScore, Explanation, Hit
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FacetRow, IndexRow, ReadView, Storage
 
 if TYPE_CHECKING:
     from agentcore.recall.dense_index import Similarities
+    from agentcore.recall.entry_index import ScopeIndex
     from agentcore.recall.facets import Admitted, Facets
-    from agentcore.recall.ranking import Ranking
-    from agentcore.recall.scope_index import ScopeIndex
+    from agentcore.recall.results import Ranking
+
 
 _FETCHED_AT_ONCE: Final = 2_000
 _FETCHED_WITH_RANKING: Final = 200
@@ -33,7 +33,7 @@ _DEEPER: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class EntryQuery:
     """What is asked of entries.
 
     Args:
@@ -65,7 +65,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Candidates:
     """What the index said, at which revision of the scope, and the best of the entries as they were then."""
 
     index: "ScopeIndex"
@@ -92,14 +92,14 @@ class EntrySearch:
         storage: Storage,
         thread: RecallThread,
         *,
-        entries: "Shelf[ScopeIndex, IndexRow]",
-        facets: "Shelf[Facets, FacetRow]",
+        entries: "IndexCache[ScopeIndex, IndexRow]",
+        facets: "IndexCache[Facets, FacetRow]",
         options: RecallOptions,
         dense: DenseRecall | None = None,
     ) -> None:
         self._storage = storage
         self._thread = thread
-        self.shelf: Final = entries
+        self.cache: Final = entries
         """The indexes."""
         self._facets = facets
         self._phrase_weight = options.phrase_weight
@@ -118,7 +118,7 @@ class EntrySearch:
         asked = await self._ask(replace(question, where=where, is_explained=True))
         return [(hit, why) for hit, why in asked if why is not None]
 
-    async def question(self, scope: Scope, query: str, *, k: int) -> Question:
+    async def question(self, scope: Scope, query: str, *, k: int) -> EntryQuery:
         """Return what is to be asked, with the vector of the query where there is a model.
 
         Raises:
@@ -130,16 +130,16 @@ class EntrySearch:
         self._thread.require_open()
         is_asked = self._dense is not None and bool(query.strip())
         vector = await self._dense.query_vector(query) if self._dense is not None and is_asked else None
-        return Question(scope=scope, query=query, k=k, phrase_weight=self._phrase_weight, vector=vector)
+        return EntryQuery(scope=scope, query=query, k=k, phrase_weight=self._phrase_weight, vector=vector)
 
-    async def compared(self, question: Question) -> Question:
+    async def compared(self, question: EntryQuery) -> EntryQuery:
         """Return the question with how near the entries are to its vector, if it has one."""
         if self._dense is None or question.vector is None:
             return question
         near = await self._dense.near(question.scope, question.vector)
         return replace(question, near=near, weight=self._dense.weight)
 
-    async def _ask(self, question: Question) -> list[tuple[Hit, Explanation | None]]:
+    async def _ask(self, question: EntryQuery) -> list[tuple[Hit, Explanation | None]]:
         if not question.query.strip():
             return []
         for _ in range(_RETRIES):
@@ -149,7 +149,7 @@ class EntrySearch:
         return await self._attempt(question, is_last=True) or []
 
     async def _attempt(
-        self, question: Question, *, is_last: bool = False
+        self, question: EntryQuery, *, is_last: bool = False
     ) -> list[tuple[Hit, Explanation | None]] | None:
         """Rank and fetch; None if a writer came between the reads of it and there is another attempt."""
         limit = question.first_limit
@@ -170,15 +170,15 @@ class EntrySearch:
                 return hits[: question.k]
             limit *= _DEEPER
 
-    async def _look(self, question: Question, limit: int, *, is_last: bool) -> _Look | None:
+    async def _look(self, question: EntryQuery, limit: int, *, is_last: bool) -> _Candidates | None:
         """Rank and fetch in one transaction; None if the filter's facets are behind it and there is another attempt."""
         question = await self.compared(question)
         looked = partial(_looked, question=question, limit=limit, fetched=_FETCHED_WITH_RANKING)
         if question.where is None:
-            return await self.shelf.ask(question.scope, looked)
+            return await self.cache.ask(question.scope, looked)
         async with self._facets.current(question.scope) as facets:
             admitted = facets.index.admitting(question.where)
-            look = await self.shelf.ask(question.scope, partial(looked, admitted=admitted))
+            look = await self.cache.ask(question.scope, partial(looked, admitted=admitted))
             return look if is_last or look.revision == facets.index.position.revision else None
 
     async def _fetch(self, scope: Scope, keys: Sequence[int], revision: int | None) -> dict[int, MemoryEntry] | None:
@@ -193,7 +193,7 @@ class EntrySearch:
         return found
 
 
-def entries_found(view: ReadView, index: "ScopeIndex", *, question: Question) -> list[Hit]:
+def entries_found(view: ReadView, index: "ScopeIndex", *, question: EntryQuery) -> list[Hit]:
     """Rank and fetch all in one view, on the recall thread, with an index that holds what the view holds."""
     limit = question.first_limit
     while True:
@@ -204,7 +204,9 @@ def entries_found(view: ReadView, index: "ScopeIndex", *, question: Question) ->
         limit *= _DEEPER
 
 
-def _scored(look: _Look, found: Mapping[int, MemoryEntry], question: Question) -> list[tuple[Hit, Explanation | None]]:
+def _scored(
+    look: _Candidates, found: Mapping[int, MemoryEntry], question: EntryQuery
+) -> list[tuple[Hit, Explanation | None]]:
     where, ranking, weight = question.where, look.ranking, question.phrase_weight
     pairs = [
         (key, score, found[key])
@@ -226,7 +228,7 @@ def _scored(look: _Look, found: Mapping[int, MemoryEntry], question: Question) -
 
 
 def _is_enough(
-    hits: Sequence[tuple[Hit, Explanation | None]], ranking: "Ranking", question: Question, limit: int
+    hits: Sequence[tuple[Hit, Explanation | None]], ranking: "Ranking", question: EntryQuery, limit: int
 ) -> bool:
     """Tell whether nothing that was not looked at can be among the k best: its words next to each other count most."""
     weight, k = question.phrase_weight, question.k
@@ -239,11 +241,11 @@ def _looked(
     view: ReadView,
     index: "ScopeIndex",
     *,
-    question: Question,
+    question: EntryQuery,
     limit: int,
     fetched: int,
     admitted: "Admitted | None" = None,
-) -> _Look:
+) -> _Candidates:
     decay, now_us = view.decay, to_micros(view.now)
     query, near, parts = question.query, question.near, dict[int, DenseScore]()
     if near is None:
@@ -256,7 +258,7 @@ def _looked(
         plain = index.explain(query, ranking.keys, decay=decay, now_us=now_us)
         explained = {key: replace(why, dense=parts.get(key)) for key, why in plain.items()}
     found = view.entries.by_keys(ranking.keys[:fetched])
-    return _Look(index, ranking, index.position.revision, explained, found)
+    return _Candidates(index, ranking, index.position.revision, explained, found)
 
 
 def _entries(view: ReadView, *, keys: Sequence[int], revision: int | None) -> dict[int, MemoryEntry] | None:

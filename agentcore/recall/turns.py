@@ -1,4 +1,4 @@
-"""TurnRecall: from a query to turns of the conversation log."""
+"""Answers a query with turns of the conversation log."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import TurnFilter
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall.budget import IndexBudget
-from agentcore.recall.follower import Source
-from agentcore.recall.index_keeper import IndexKeeper, Kind
+from agentcore.recall.follow import FeedSource
+from agentcore.recall.index_cache import IndexBudget, IndexCache
+from agentcore.recall.index_store import FileIndexStore, IndexKind
 from agentcore.recall.options import TurnOptions
-from agentcore.recall.shelf import Shelf
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, Storage, TurnRow
 
 if TYPE_CHECKING:
     from agentcore.recall.turn_index import TurnIndex
+
 
 _MOST: Final = 10_000
 
@@ -44,7 +44,7 @@ class TurnRecall:
         thread: What owns the indexes.
         options: How to rank.
         budget: Makes room when all indexes together take too much memory.
-        keeper: Keeps large indexes over restarts; None keeps none.
+        index_store: Keeps large indexes over restarts; None keeps none.
     """
 
     def __init__(
@@ -54,18 +54,18 @@ class TurnRecall:
         *,
         options: TurnOptions,
         budget: IndexBudget,
-        keeper: IndexKeeper | None = None,
+        index_store: FileIndexStore | None = None,
     ) -> None:
         self._thread = thread
         self._options = options
-        self.shelf: Final[Shelf[TurnIndex, TurnRow]] = Shelf(
-            Source(storage, thread, self._new_index, _feed, keeper), budget=budget
+        self.cache: Final[IndexCache[TurnIndex, TurnRow]] = IndexCache(
+            FeedSource(storage, thread, self._new_index, _feed, index_store), budget=budget
         )
         """The indexes."""
 
     async def close(self) -> None:
         """Drop every index."""
-        await self.shelf.close()
+        await self.cache.close()
 
     async def search(self, scope: Scope, query: str, *, k: int = 10, where: TurnFilter | None = None) -> list[TurnHit]:
         """Return the *k* best turns for *query*, best first; equal scores in the order of arrival.
@@ -87,7 +87,7 @@ class TurnRecall:
         self._thread.require_open()
         if not query.strip():
             return []
-        return (await self.shelf.ask(scope, partial(turns_found, query=query, k=k, where=where)))[0]
+        return (await self.cache.ask(scope, partial(turns_found, query=query, k=k, where=where)))[0]
 
     def _new_index(self) -> "TurnIndex":
         # Opening a host must not pay for NumPy: the first query does, on the recall thread.
@@ -122,5 +122,5 @@ def turns_found(
     return hits, {turn_id: scores[key] for turn_id, key in keys.items() if key in scores}
 
 
-TURNS: Final = Kind("turns", "recall.snapshot.turns", _feed)
+TURNS: Final = IndexKind("turns", "recall.snapshot.turns", _feed)
 """What is kept of turns."""

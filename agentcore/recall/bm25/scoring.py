@@ -1,18 +1,99 @@
-"""How the documents of an index answer a query: weights of its terms, sums over all documents or over the best."""
+"""Weights terms and sums the scores of the documents that match a query."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, TypeAlias
 
 import numpy as np
 
-from agentcore.recall.distinct import first_places
-from agentcore.recall.effort import Effort
-from agentcore.recall.lists import Floats, Keys, Slots
-from agentcore.recall.postings import Postings
-from agentcore.recall.pruning import LEADERS, LOOKUPS_PER_SCAN, SLACK, Factors, PrunedSearch, Term, leaders_of, reached
-from agentcore.recall.sparse_sums import SparseSums
-from agentcore.recall.weighting import Formula, Weighting, lucene_idf, okapi_idf
+from agentcore.errors import InvalidOptionsError
+from agentcore.recall.bm25.arrays import Floats, Keys, Slots, SparseSums, first_places
+from agentcore.recall.bm25.postings import Postings
+from agentcore.recall.bm25.pruning import (
+    LEADERS,
+    LOOKUPS_PER_SCAN,
+    SLACK,
+    Factors,
+    PrunedSearch,
+    Term,
+    leaders_of,
+    reached,
+)
+from agentcore.recall.bm25.query_cost import QueryCost
+
+
+class Weighting(StrEnum):
+    """How rare terms outweigh common ones."""
+
+    LUCENE = "lucene"
+    """log(1 + (N - df + 0.5) / (df + 0.5)), always positive; a query's repeated terms count once."""
+    OKAPI = "okapi"
+    """The scores of `rank_bm25.BM25Okapi` on the live documents; a query's repeated terms count each time."""
+
+
+_DEFAULTS: Final = {Weighting.LUCENE: (1.2, 0.25), Weighting.OKAPI: (1.5, 0.75)}
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """BM25 with its parameters: a term adds idf times saturation.
+
+    Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3. Lucene's form
+    drops the factor k1 + 1, so that a term adds less than its idf.
+
+    Args:
+        weighting: Which form.
+        k1: How soon repetitions stop counting.
+        b: How much long documents are held back.
+    """
+
+    weighting: Weighting
+    k1: float
+    b: float
+
+    @classmethod
+    def of(cls, weighting: Weighting, k1: float | None, b: float | None) -> "Formula":
+        """Return the formula with the defaults of its form in place of None.
+
+        Raises:
+            InvalidOptionsError: If a number is out of range.
+        """
+        default_k1, default_b = _DEFAULTS[weighting]
+        formula = cls(weighting, default_k1 if k1 is None else k1, default_b if b is None else b)
+        if not 0.0 <= formula.k1 < math.inf:
+            raise InvalidOptionsError(field="k1", value=k1, allowed="give a finite number of 0 or more")
+        if not 0.0 <= formula.b <= 1.0:
+            raise InvalidOptionsError(field="b", value=b, allowed="give a number from 0 to 1")
+        return formula
+
+    def saturations(self, counts: Floats, lengths: Floats, average: float) -> Floats:
+        """Return what each pair of a term's count and a document's length is worth, shape (pairs,).
+
+        Args:
+            counts: How often the term stands in the document, 1 or more.
+            lengths: Terms of the document.
+            average: Terms of a document on average, above 0.
+        """
+        denominators = counts + self.k1 * (1 - self.b + self.b * lengths / average)
+        return counts * (self.k1 + 1 if self.weighting is Weighting.OKAPI else 1) / denominators
+
+    def most(self, count: int, length: int, average: float) -> float:
+        """Return the saturation of one pair: more than that of any smaller count and any greater length."""
+        worth = count / (count + self.k1 * (1 - self.b + self.b * length / average))
+        return worth * (self.k1 + 1) if self.weighting is Weighting.OKAPI else worth
+
+
+def lucene_idf(total: int, frequency: int) -> float:
+    """Return the weight of a term that *frequency* of *total* documents hold; above 0."""
+    return math.log1p((total - frequency + 0.5) / (frequency + 0.5))
+
+
+def okapi_idf(total: int, frequency: int) -> float:
+    """Return the weight that BM25 first gave it, below 0 for a term of more than half the documents."""
+    return math.log(total - frequency + 0.5) - math.log(frequency + 0.5)
+
 
 Weights: TypeAlias = Sequence[tuple[int, float]]
 """Terms of a query by number, in the order in which scores are summed, and their idf."""
@@ -30,14 +111,14 @@ class Scoring:
         postings: The documents.
         formula: What a term adds to a score.
         epsilon: Share of the average idf that okapi gives to terms of more than half the documents.
-        effort: Which way to answer is the shortest.
+        cost: Which way to answer is the shortest.
     """
 
-    def __init__(self, postings: Postings, formula: Formula, *, epsilon: float, effort: Effort) -> None:
+    def __init__(self, postings: Postings, formula: Formula, *, epsilon: float, cost: QueryCost) -> None:
         self._postings = postings
         self._formula = formula
         self._epsilon = epsilon
-        self.effort = effort
+        self.cost = cost
         self._average_idf = (-1, 0.0)
         self._saturations = (-1, np.zeros(0))
         self.sums = SparseSums()
@@ -50,11 +131,11 @@ class Scoring:
             return self.sum(terms)
         counts = [self._postings.posting_count(number) for number, _ in terms]
         documents = self._postings.slot_count
-        if self.effort.may_prune(len(terms), sum(counts), documents):
+        if self.cost.may_prune(len(terms), sum(counts), documents):
             slots = self._pruned(terms, counts, k, factors, most)
             if slots is not None:
                 return self.looked_up(terms, slots)
-        elif self.effort.is_noting_shorter(sum(counts), documents):
+        elif self.cost.is_noting_shorter(sum(counts), documents):
             return self.sum(terms)
         return self._best_of_all(terms, k, factors, 1.0 if factors is None else most)
 
@@ -70,7 +151,7 @@ class Scoring:
             k=k,
             factors=factors,
             most=most,
-            effort=self.effort,
+            cost=self.cost,
         )
         return search.run()
 

@@ -1,4 +1,4 @@
-"""Running a pass that asks a model: packed once, asked in parallel, committed batch by batch."""
+"""Runs a pass that asks a model: packs once, asks in parallel, commits batch by batch."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,10 @@ from datetime import UTC
 from typing import Any, cast
 
 from agentcore.stores.protocols import ReadView
-from dream.cycle.asking import Asking
-from dream.cycle.budget import Budget
-from dream.cycle.contexts import directives_mark
 from dream.cycle.draft import Draft
 from dream.cycle.passing import PassRun, elapsed
-from dream.cycle.questions import Answered, Questions
+from dream.cycle.running.context import directives_mark
+from dream.cycle.running.model_calls import AnsweredBatch, Budget, ModelCalls, Questions
 from dream.cycle.share_cap import ShareCap
 from dream.domain.batch import Batch
 from dream.domain.proposal import Proposal, Work
@@ -131,7 +129,7 @@ class ModelPassRun(PassRun):
             await self.commit(Draft(proposal=proposal, seconds=seconds, batch=rows, extra=extra))
         return _unfinished(self.steps)
 
-    async def _asking(self) -> Asking:
+    async def _asking(self) -> ModelCalls:
         today = self.parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
         def spent(view: ReadView) -> tuple[Spent, Spent]:
@@ -141,9 +139,9 @@ class ModelPassRun(PassRun):
         run, day = await self.parts.storage.read(self.scope, spent)
         budget = Budget(self.options.model, run.tokens, day.tokens)
         at_once = self.options.model.calls_in_flight
-        return Asking(parts=self.parts, people=self.people, scope=self.scope, budget=budget, in_flight=at_once)
+        return ModelCalls(parts=self.parts, people=self.people, scope=self.scope, budget=budget, in_flight=at_once)
 
-    async def _work_off(self, batches: Sequence[Batch], asking: Asking) -> list[Batch]:
+    async def _work_off(self, batches: Sequence[Batch], asking: ModelCalls) -> list[Batch]:
         """Ask about all batches at once, commit them in their order, and return those that were not asked about."""
         context = await self._context()
         questions = Questions(asking, self.model_pass, context)
@@ -161,7 +159,7 @@ class ModelPassRun(PassRun):
             raise _first(group_error) from None
         return left
 
-    async def _commit_batch(self, batch: Batch, parts: Sequence[Answered], context: ModelContext) -> None:
+    async def _commit_batch(self, batch: Batch, parts: Sequence[AnsweredBatch], context: ModelContext) -> None:
         """Commit what was answered about a batch, part by part if it was halved."""
         committed = {step.report.get("batch") for step in self.steps}
         for part in parts:
@@ -183,13 +181,13 @@ class ModelPassRun(PassRun):
             )
             await self.commit(draft)
 
-    async def _proposed(self, part: Answered, context: ModelContext) -> Proposal:
+    async def _proposed(self, part: AnsweredBatch, context: ModelContext) -> Proposal:
         if part.refusal is not None:
             return Proposal(refused=(part.refusal,))
         proposal = await self.model_pass.interpret(context, part.batch, part.answers)
         return replace(proposal, refused=(*proposal.refused, part.note)) if part.note else proposal
 
-    async def _close(self, left: Sequence[Batch], asking: Asking | None) -> None:
+    async def _close(self, left: Sequence[Batch], asking: ModelCalls | None) -> None:
         stopped = None if asking is None else asking.stopped
         members = tuple(record_id for batch in left if not batch.reader for record_id in batch.member_ids)
         packed = next((step.report["backlog"] for step in self.steps if step.report.get("packed")), 0)

@@ -1,4 +1,4 @@
-"""Which entries a filter lets through, once they are at hand."""
+"""Decides whether a filter admits an entry that has been read."""
 
 from collections.abc import Collection
 

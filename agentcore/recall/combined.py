@@ -1,4 +1,4 @@
-"""Entries and turns in one ranking, each backed by the other."""
+"""Ranks entries and turns together, each backed by the other."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 from agentcore.domain.filters import TurnFilter
 from agentcore.domain.memory import SourceKind, SourceRef
 from agentcore.domain.scope import Scope
-from agentcore.recall.asking import ask
-from agentcore.recall.entry_search import EntrySearch, Question, entries_found
-from agentcore.recall.finding import Finding
-from agentcore.recall.follower import Follower
-from agentcore.recall.hit import Hit
-from agentcore.recall.lineage import lineages
-from agentcore.recall.passage import passage
-from agentcore.recall.skill_recall import SkillHit, SkillRecall, skills_found
+from agentcore.recall.entries import EntryQuery, EntrySearch, entries_found
+from agentcore.recall.follow import FeedFollower, ask
+from agentcore.recall.results import CombinedHit, Hit, lineages, passage
+from agentcore.recall.skills import SkillHit, SkillRecall, skills_found
 from agentcore.recall.thread import RecallThread
-from agentcore.recall.turn_recall import TurnHit, TurnRecall, turns_found
+from agentcore.recall.turns import TurnHit, TurnRecall, turns_found
 from agentcore.stores.protocols import ReadView, Storage
 
 if TYPE_CHECKING:
-    from agentcore.recall.scope_index import ScopeIndex
+    from agentcore.recall.entry_index import ScopeIndex
     from agentcore.recall.turn_index import TurnIndex
+
 
 _LEAST: Final = 50
 """Candidates of each kind: an entry with few of the words may have the best evidence."""
@@ -34,7 +31,7 @@ TURN_WEIGHT: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CombinedFound:
     """What answers a query.
 
     Args:
@@ -42,11 +39,11 @@ class Found:
         skills: Skills, best first.
     """
 
-    findings: list[Finding]
+    findings: list[CombinedHit]
     skills: list[SkillHit]
 
 
-class Together:
+class CombinedRecall:
     """Finds entries and turns at once; lives as long as `Recall`, which opens and closes it.
 
     An entry scores `(own + 2 * evidence) / 3`: its recall score as a share of the best entry's, and that of the best
@@ -85,7 +82,7 @@ class Together:
         turns: TurnFilter | None = None,
         skills: int = 0,
         longest: int | None = None,
-    ) -> Found:
+    ) -> CombinedFound:
         """Return the *k* best entries and the *k* best turns for *query* in one ranking, best first.
 
         All of it is found in one view of the scope, on the recall thread.
@@ -104,18 +101,18 @@ class Together:
         """
         question = await self._entries.question(scope, query, k=k)
         if not query.strip():
-            return Found([], [])
+            return CombinedFound([], [])
         question = await self._entries.compared(question)
         async with AsyncExitStack() as stack:
-            entry_index, of_entries = await stack.enter_async_context(self._entries.shelf.held(scope))
-            turn_index, of_turns = await stack.enter_async_context(self._turns.shelf.held(scope))
-            followers: list[Follower[Any, Any]] = [of_entries, of_turns]
+            entry_index, of_entries = await stack.enter_async_context(self._entries.cache.held(scope))
+            turn_index, of_turns = await stack.enter_async_context(self._turns.cache.held(scope))
+            followers: list[FeedFollower[Any, Any]] = [of_entries, of_turns]
             skill_index = None
             if skills:
-                skill_index, of_skills = await stack.enter_async_context(self._skills.shelf.held(scope))
+                skill_index, of_skills = await stack.enter_async_context(self._skills.cache.held(scope))
                 followers.append(of_skills)
 
-            def look(view: ReadView) -> Found:
+            def look(view: ReadView) -> CombinedFound:
                 findings = _findings(view, entry_index, turn_index, question, turns)
                 if longest is not None:
                     rarity, tokens = turn_index.rarity(query), self._thread.tokenizer().tokens
@@ -123,7 +120,9 @@ class Together:
                         replace(one, passage=passage(one.record.content, rarity, tokens, longest=longest))
                         for one in findings
                     ]
-                return Found(findings, skills_found(view, skill_index, query=query, k=skills) if skill_index else [])
+                return CombinedFound(
+                    findings, skills_found(view, skill_index, query=query, k=skills) if skill_index else []
+                )
 
             return await ask(self._storage, self._thread, scope, followers, look)
 
@@ -132,9 +131,9 @@ def _findings(
     view: ReadView,
     entry_index: "ScopeIndex",
     turn_index: "TurnIndex",
-    question: Question,
+    question: EntryQuery,
     where: TurnFilter | None,
-) -> list[Finding]:
+) -> list[CombinedHit]:
     wanted = max(question.k, _LEAST)
     hits = entries_found(view, entry_index, question=replace(question, k=wanted))
     made_of = lineages(view, [hit.entry for hit in hits])
@@ -149,14 +148,16 @@ def _merged(
     made_of: Mapping[str, frozenset[SourceRef]],
     said: Sequence[TurnHit],
     evidence: Mapping[str, float],
-) -> list[Finding]:
+) -> list[CombinedHit]:
     best_entry = max((hit.score for hit in hits), default=1.0)
     best_turn = max(evidence.values(), default=1.0)
-    findings = [Finding(hit.turn, TURN_WEIGHT * hit.score / best_turn, place=place) for place, hit in enumerate(said)]
+    findings = [
+        CombinedHit(hit.turn, TURN_WEIGHT * hit.score / best_turn, place=place) for place, hit in enumerate(said)
+    ]
     for place, hit in enumerate(hits):
         own, sources = hit.score / best_entry, made_of[hit.entry.id]
         turns = [evidence.get(ref.id, 0.0) / best_turn for ref in sources if ref.kind is SourceKind.TURN]
         backing = max(turns) if turns else own
         score = (own + EVIDENCE_WEIGHT * backing) / (1.0 + EVIDENCE_WEIGHT)
-        findings.append(Finding(hit.entry, score, sources, place))
+        findings.append(CombinedHit(hit.entry, score, sources, place))
     return sorted(findings, key=lambda one: (-one.score, one.reference))

@@ -1,22 +1,62 @@
-"""Shelf: the indexes of one kind of record, a scope each, kept up by the change feed."""
+"""Holds the open indexes, a scope each, within the memory they share."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from agentcore.domain.decay import Decay
 from agentcore.domain.instants import to_micros
 from agentcore.domain.scope import Scope
-from agentcore.recall.asking import ask
-from agentcore.recall.budget import IndexBudget
-from agentcore.recall.follower import Follower, Source
-from agentcore.recall.following import Following
+from agentcore.recall.follow import FeedFollower, FeedIndex, FeedSource, ask
 from agentcore.stores.protocols import ReadView
 
+Close: TypeAlias = Callable[[Scope], Awaitable[None]]
+
+_BYTES_PER_INDEX: Final = 16_384
+"""What an empty one costs with its lock and its lists."""
+
+
+class IndexBudget:
+    """Closes the index unused for longest when all together take too much memory; lives as long as recall.
+
+    The index just used stays, however large it is.
+
+    Args:
+        limit: Bytes that all may take.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._used = 0
+        self._open: OrderedDict[tuple[Close, Scope], int] = OrderedDict()
+
+    async def use(self, close: Close, scope: Scope, nbytes: int) -> None:
+        """Note that an index was used, and close others until there is room for it.
+
+        Args:
+            close: Closes the index of a scope; also tells apart what kind of records it is of.
+            scope: Whose index it is.
+            nbytes: What it takes.
+        """
+        held = nbytes + _BYTES_PER_INDEX
+        self._used += held - self._open.pop((close, scope), 0)
+        self._open[close, scope] = held
+        while self._used > self._limit and len(self._open) > 1:
+            (close_oldest, oldest), freed = self._open.popitem(last=False)
+            self._used -= freed
+            await close_oldest(oldest)
+
+    def clear(self) -> None:
+        """Forget every index."""
+        self._open.clear()
+        self._used = 0
+
+
 Row = TypeVar("Row")
-Index = TypeVar("Index", bound="Following[Any]")
+Index = TypeVar("Index", bound="FeedIndex[Any]")
 T = TypeVar("T")
 
 
@@ -35,7 +75,7 @@ class Current(Generic[Index]):
     decay: Decay
 
 
-class Shelf(Generic[Index, Row]):
+class IndexCache(Generic[Index, Row]):
     """Holds an index for each scope asked of late; lives as long as recall.
 
     Args:
@@ -43,10 +83,10 @@ class Shelf(Generic[Index, Row]):
         budget: Makes room when all indexes together take too much memory.
     """
 
-    def __init__(self, source: Source[Index, Row], *, budget: IndexBudget) -> None:
+    def __init__(self, source: FeedSource[Index, Row], *, budget: IndexBudget) -> None:
         self._source = source
         self._budget = budget
-        self._scopes: dict[Scope, Follower[Index, Row]] = {}
+        self._scopes: dict[Scope, FeedFollower[Index, Row]] = {}
 
     async def close(self) -> None:
         """Drop every index, keeping those that are worth it."""
@@ -59,11 +99,11 @@ class Shelf(Generic[Index, Row]):
         Raises:
             StorageUnavailableError: it cannot be deleted.
         """
-        if self._source.keeper is not None:
-            await self._source.keeper.scrub(scope)
+        if self._source.index_store is not None:
+            await self._source.index_store.scrub(scope)
 
     @asynccontextmanager
-    async def held(self, scope: Scope) -> AsyncGenerator[tuple[Index, Follower[Index, Row]]]:
+    async def held(self, scope: Scope) -> AsyncGenerator[tuple[Index, FeedFollower[Index, Row]]]:
         """Yield the scope's index and its follower, for `ask`; nobody else uses or changes them meanwhile.
 
         Who holds several takes those of entries first, then those of turns, then those of skills.
@@ -93,7 +133,7 @@ class Shelf(Generic[Index, Row]):
     async def ask(self, scope: Scope, work: Callable[[ReadView, Index], T]) -> T:
         """Call *work* on the recall thread with a view of the scope and the index that holds what the view holds.
 
-        Nobody else uses or changes the index meanwhile (see `agentcore.recall.asking`).
+        Nobody else uses or changes the index meanwhile (see `agentcore.recall.follow`).
 
         Args:
             scope: Whose records to ask for.
@@ -113,10 +153,10 @@ class Shelf(Generic[Index, Row]):
         async with follower.lock:
             yield await follower.opened()
 
-    def _follower(self, scope: Scope) -> Follower[Index, Row]:
+    def _follower(self, scope: Scope) -> FeedFollower[Index, Row]:
         follower = self._scopes.get(scope)
         if follower is None:
-            follower = self._scopes[scope] = Follower(scope, self._source)
+            follower = self._scopes[scope] = FeedFollower(scope, self._source)
         return follower
 
     async def _evict(self, scope: Scope) -> None:

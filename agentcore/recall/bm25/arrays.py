@@ -1,4 +1,4 @@
-"""The raw lists of an inverted index: flat arrays that grow at their end."""
+"""Holds the arrays an index is made of: documents and their postings, runs of equal numbers, and sums by slot."""
 
 from array import array
 from bisect import bisect_left
@@ -29,7 +29,7 @@ class TermIds(dict[str, int]):
         return number
 
 
-class Shapes:
+class LengthCountPairs:
     """The distinct pairs of a term's count and its document's length, numbered; there are few of them.
 
     All that a score needs of a posting is its pair, so what each pair is worth is computed once and looked up
@@ -67,7 +67,7 @@ class Profile:
 
     Args:
         seen: How many postings were looked at, from the first on.
-        repeats: Those of them with a count above one, packed as in `Lists.postings`.
+        repeats: Those of them with a count above one, packed as in `PostingArrays.postings`.
         count: The largest count.
         length: The least length of a document.
     """
@@ -82,7 +82,7 @@ _UNKNOWN: Final = Profile(seen=0, repeats=np.zeros(0, dtype=np.int64), count=1, 
 
 
 @dataclass(slots=True)
-class Lists:
+class PostingArrays:
     """What the index holds, by slot and by term; lives until a compaction makes it anew.
 
     Args:
@@ -113,7 +113,7 @@ class Lists:
     frequencies: "array[int]" = field(default_factory=lambda: array("i"))
     forward: "array[int]" = field(default_factory=lambda: array("i"))
     starts: "array[int]" = field(default_factory=lambda: array("q", [0]))
-    shapes: Shapes = field(default_factory=Shapes)
+    shapes: LengthCountPairs = field(default_factory=LengthCountPairs)
     total_length: int = 0
     profiles: dict[int, Profile] = field(default_factory=dict[int, Profile])
 
@@ -198,3 +198,162 @@ class Lists:
         self.total_length -= self.lengths[slot]
         self.alive[slot] = 0
         return True
+
+
+Numbers = NDArray[np.int64]
+
+
+def runs(ascending: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the distinct numbers of a sorted array, and how often each stands there.
+
+    Example:
+        >>> [part.tolist() for part in runs(np.array([3, 3, 7]))]
+        [[3, 7], [2, 1]]
+    """
+    begins = np.flatnonzero(_is_new(ascending))
+    return ascending[begins], np.diff(begins, append=len(ascending))
+
+
+def numbered(items: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the distinct numbers, ascending, and for each item the place of its number among these.
+
+    Example:
+        >>> [part.tolist() for part in numbered(np.array([7, 3, 7]))]
+        [[3, 7], [1, 0, 1]]
+    """
+    order = np.argsort(items, kind="stable")
+    ranked = items[order]
+    is_new = _is_new(ranked)
+    places = np.empty(len(items), dtype=np.int64)
+    places[order] = np.cumsum(is_new) - 1
+    return ranked[is_new], places
+
+
+def first_places(items: Numbers) -> Numbers:
+    """Return where each distinct number stands first, in the order of the numbers.
+
+    Example:
+        >>> first_places(np.array([7, 3, 7])).tolist()
+        [1, 0]
+    """
+    order = np.argsort(items, kind="stable")
+    return order[_is_new(items[order])]
+
+
+def _is_new(ascending: Numbers) -> NDArray[np.bool_]:
+    """Tell of each number whether it differs from the one before."""
+    is_new = np.ones(len(ascending), dtype=np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=is_new[1:])
+    return is_new
+
+
+class SparseSums:
+    """A long vector, nearly all zero, to be added to and emptied again; lives as long as its index.
+
+    It knows which places were touched, so no step costs the vector's length: searching or partitioning a
+    million zeros takes longer than the query that left them. Where so many are touched that noting them takes longer,
+    they may be added to unnoted.
+
+    Example:
+        >>> sums = SparseSums()
+        >>> sums.begin(1_000)
+        >>> sums.add(np.array([7, 900]), 0.5).tolist()
+        [0.5, 0.5]
+        >>> sums.add(np.array([900]), np.array([2.0])).tolist()
+        [2.5]
+        >>> [part.tolist() for part in sums.drain()]
+        [[7, 900], [0.5, 2.5]]
+    """
+
+    __slots__ = ("_size", "_sums", "_touched", "_unnoted")
+
+    def __init__(self) -> None:
+        self._sums: Floats = np.zeros(0)
+        self._size = 0
+        self._touched: list[Slots] = []
+        self._unnoted = False
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, in bytes."""
+        return self._sums.nbytes
+
+    def begin(self, size: int) -> None:
+        """Make room for places below `size`, all zero."""
+        if self._touched or self._unnoted:
+            # An earlier caller was interrupted half-way.
+            self.clear()
+        if size > len(self._sums):
+            self._sums = np.zeros(size + size // 8)
+        self._size = size
+
+    def add(self, slots: Slots, amounts: Floats | float) -> Floats:
+        """Add to places, each named once; return their sums."""
+        if not self._touched:
+            sums = np.zeros(len(slots))
+            self._touched.append(slots)
+        else:
+            sums = self._sums.take(slots)
+            self._touched.append(slots[sums == 0.0])
+        sums += amounts
+        self._sums[slots] = sums
+        return sums
+
+    def add_unnoted(self, slots: Slots, amounts: Floats) -> None:
+        """Add to places, each named once, without knowing later which they were; *amounts* become the sums."""
+        self._unnoted = True
+        amounts += self._sums.take(slots)
+        self._sums[slots] = amounts
+
+    def everywhere(self) -> Floats:
+        """The sums of all places, to be read before the next call."""
+        return self._sums[: self._size]
+
+    def clear(self) -> None:
+        """Make every place zero, noted or not."""
+        self._sums.fill(0.0)
+        self._touched.clear()
+        self._unnoted = False
+
+    def add_repeatedly(self, slots: Slots, amounts: Floats) -> None:
+        """Add to places that may be named more than once; `drain_from` takes them out."""
+        np.add.at(self._sums, slots, amounts)
+        self._touched.append(slots)
+
+    def at(self, slots: Slots) -> Floats:
+        """The sums of places, touched or not."""
+        return self._sums.take(slots)
+
+    def touched(self) -> Slots:
+        """The places touched; one whose sum was zero when it was added to again stands there twice."""
+        if len(self._touched) != 1:
+            self._touched = [np.concatenate(self._touched)] if self._touched else []
+        return self._touched[0] if self._touched else np.zeros(0, dtype=np.intp)
+
+    def drain(self) -> tuple[Slots, Floats]:
+        """Take out the places touched and their sums.
+
+        Returns:
+            Places, as `touched` gives them, and sums, shape (touched,).
+        """
+        slots = self.touched()
+        sums = self._sums.take(slots)
+        self._sums[slots] = 0.0
+        self._touched.clear()
+        return slots, sums
+
+    def drain_from(self, least: float) -> tuple[Slots, Floats]:
+        """Take out all places, and return those whose sum is *least* or more, each once and in no order.
+
+        Returns:
+            Places and sums, shape (so many,).
+        """
+        slots, sums = self.drain()
+        enough = sums >= least
+        slots, sums = slots[enough], sums[enough]
+        # Where a place is named more than once, the number that is written last stays.
+        numbers = np.arange(len(slots), dtype=np.float64)
+        self._sums[slots] = numbers
+        last = self._sums.take(slots) == numbers
+        self._sums[slots] = 0.0
+        return slots[last], sums[last]

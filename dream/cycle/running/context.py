@@ -1,4 +1,4 @@
-"""What passes may see and use: read-only functions of one scope."""
+"""Makes the contexts of passes: what they may see and use of one scope, all of it read-only."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.recall.neighbour import Neighbour
+from agentcore.recall.results import Neighbour
 from agentcore.stores.protocols import ReadView
 from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogReading, LogStanding
@@ -29,11 +29,12 @@ from dream.stores import bookkeeping
 if TYPE_CHECKING:
     from dream.guards.vocabulary import Vocabulary
 
+
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contexts:
+class ContextFactory:
     """Makes the contexts of one pass of one run; lives as long as it.
 
     Args:

@@ -1,10 +1,10 @@
-"""Which of three ways to answer a query is the shortest, estimated in units of one posting read.
+"""Estimates which of three ways to answer a query is the shortest, in units of one posting read.
 
 - Few postings: read them all and note which documents they name.
 - Many of few documents, or of many terms: read them all into one long vector, which is quick for each posting and costs
   a little for each document, named or not.
-- Very many of few terms: pass over hopeless documents (`agentcore.recall.pruning`), which costs much for each document
-  that is met and nothing for most.
+- Very many of few terms: pass over hopeless documents (`agentcore.recall.bm25.pruning`), which costs much for each
+  document that is met and nothing for most.
 
 The figures were measured on 1,000 to 1,000,000 documents with questions and with queries of 1 to 30 terms
 (`python -m tests.bench recall`).
@@ -18,7 +18,7 @@ _PER_NOTED: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
+class QueryCost:
     """What the ways cost; changes no answer.
 
     Args:

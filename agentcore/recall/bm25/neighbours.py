@@ -1,4 +1,4 @@
-"""Which documents say nearly the same: candidates for a judge, never a verdict."""
+"""Finds documents that say nearly the same: candidates for a judge, never a verdict."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -7,11 +7,10 @@ from typing import Final
 import numpy as np
 
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall.distinct import numbered
-from agentcore.recall.index import Bm25Index
-from agentcore.recall.lists import Floats, Slots
-from agentcore.recall.neighbour import Neighbour
-from agentcore.recall.postings import Postings
+from agentcore.recall.bm25.arrays import Floats, Slots, numbered
+from agentcore.recall.bm25.index import Bm25Index
+from agentcore.recall.bm25.postings import Postings
+from agentcore.recall.results import Neighbour
 
 # Weights are multiples of this, so that sums below 8,192 are exact in whatever order they are added: likeness
 # is then symmetric to the last bit, and a pair at the threshold is always on the same side of it.
@@ -183,7 +182,7 @@ def _candidates(index: Bm25Index, slot: int, terms: Slots, weights: Floats, thre
     least = (threshold - _ROUNDING) * total
     enough = int((left_out <= _LEFT_TO_COMMON_TERMS * threshold * total).argmax()) + 1
     held = np.array([postings.posting_count(term) for term in terms.tolist()])
-    prefix = max(enough, int(held.cumsum().searchsorted(index.effort.neighbours, side="right")))
+    prefix = max(enough, int(held.cumsum().searchsorted(index.cost.neighbours, side="right")))
     sums.begin(postings.slot_count)
     sums.add_repeatedly(postings.slots_of(terms[:prefix].tolist()), weights[:prefix].repeat(held[:prefix]))
     slots, shared = sums.drain_from(least - float(left_out[prefix - 1]))

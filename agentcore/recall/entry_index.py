@@ -1,4 +1,4 @@
-"""One scope's entries as postings, and how far they follow the change feed."""
+"""Holds one scope's entries as postings, and ranks them."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -8,19 +8,16 @@ from typing import Final
 import numpy as np
 
 from agentcore.domain.decay import Decay
-from agentcore.recall.dense_index import Similarities
-from agentcore.recall.explanation import DenseScore, Explanation, TermScore
+from agentcore.recall.bm25.arrays import Floats, Keys
+from agentcore.recall.bm25.index import FEW, Bm25Index, best
+from agentcore.recall.bm25.neighbours import alike, similar
+from agentcore.recall.bm25.scoring import lucene_idf
+from agentcore.recall.dense_index import Similarities, fuse
 from agentcore.recall.facets import Admitted
-from agentcore.recall.fusion import fuse
-from agentcore.recall.index import FEW, Bm25Index, best
-from agentcore.recall.lists import Floats, Keys
-from agentcore.recall.neighbour import Neighbour
-from agentcore.recall.neighbours import alike, similar
 from agentcore.recall.options import RecallOptions
-from agentcore.recall.ranking import Ranking
+from agentcore.recall.results import DenseScore, Explanation, Neighbour, Ranking, TermScore
 from agentcore.recall.snapshot import Kept, Snapshot
 from agentcore.recall.tokenizer import Tokenizer
-from agentcore.recall.weighting import lucene_idf
 from agentcore.stores.protocols import FeedPosition, IndexRow
 from agentcore.stores.protocols.feed import FILING_MARK
 

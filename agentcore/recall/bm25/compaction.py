@@ -1,4 +1,4 @@
-"""Compaction: the lists without tombstones, made in steps while everything goes on."""
+"""Copies the arrays without tombstones, in steps while everything goes on."""
 
 from array import array
 from collections.abc import Generator
@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from agentcore.recall.lists import SHAPE_MASK, SLOT_SHIFT, Lists
+from agentcore.recall.bm25.arrays import SHAPE_MASK, SLOT_SHIFT, PostingArrays
 
 _DOCUMENTS_AT_ONCE: Final = 5_000
 _POSTINGS_AT_ONCE: Final = 200_000
@@ -24,14 +24,14 @@ class Compaction:
         old: The lists to copy; nothing of them is changed.
     """
 
-    def __init__(self, old: Lists) -> None:
+    def __init__(self, old: PostingArrays) -> None:
         self._old = old
-        self._new = Lists(columns=tuple(array("d") for _ in old.columns))
+        self._new = PostingArrays(columns=tuple(array("d") for _ in old.columns))
         self._new.shapes = old.shapes
         self._origin: array[int] = array("q")
         self._steps = self._run()
 
-    def step(self) -> Lists | None:
+    def step(self) -> PostingArrays | None:
         """Go on; return the copy once it is whole, and never ask again."""
         try:
             next(self._steps)

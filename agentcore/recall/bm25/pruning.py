@@ -1,4 +1,4 @@
-"""The best documents of a query without scoring all that match.
+"""Finds the best documents of a query without scoring all that match.
 
 Rare terms are read first, common ones only for the documents that can still win: MaxScore (Turtle and Flood, "Query
 evaluation: strategies and optimizations", Information Processing and Management 31, 1995). Once the terms left cannot
@@ -20,11 +20,9 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from agentcore.recall.distinct import runs
-from agentcore.recall.effort import Effort
-from agentcore.recall.lists import Floats, Keys, Slots
-from agentcore.recall.postings import Postings
-from agentcore.recall.sparse_sums import SparseSums
+from agentcore.recall.bm25.arrays import Floats, Keys, Slots, SparseSums, runs
+from agentcore.recall.bm25.postings import Postings
+from agentcore.recall.bm25.query_cost import QueryCost
 
 Factors: TypeAlias = Callable[[Keys, Floats], Floats]
 """From keys, shape (documents,), and the numbers beside them, shape (columns, documents), to what each score
@@ -71,7 +69,7 @@ class PrunedSearch:
         k: How many documents are wanted, 1 or more.
         factors: What scores are multiplied with.
         most: The largest factor.
-        effort: When to give up.
+        cost: When to give up.
     """
 
     def __init__(
@@ -84,7 +82,7 @@ class PrunedSearch:
         k: int,
         factors: Factors | None,
         most: float,
-        effort: Effort,
+        cost: QueryCost,
     ) -> None:
         self._postings = postings
         self._sums = sums
@@ -93,7 +91,7 @@ class PrunedSearch:
         self._k = k
         self._factors = factors
         self._most = (1.0 if factors is None else most) * SLACK
-        self._effort = effort
+        self._cost = cost
         self._threshold = 0.0
         self._rest = [*accumulate((term.once for term in reversed(terms)), initial=0.0)][::-1]
         self._unread = [*accumulate((term.postings for term in reversed(terms)), initial=0)][::-1]
@@ -105,7 +103,7 @@ class PrunedSearch:
         place = self._read()
         met = self._sums.touched()
         lookups = len(met) * (len(self._terms) - place)
-        if place < 0 or not self._effort.is_looking_up_shorter(lookups, self._unread[place], documents):
+        if place < 0 or not self._cost.is_looking_up_shorter(lookups, self._unread[place], documents):
             self._sums.drain()
             return None
         if place == len(self._terms):
@@ -133,7 +131,7 @@ class PrunedSearch:
         for place, term in enumerate(self._terms):
             if self._rest[place] * self._most < self._threshold:
                 return place
-            if place and self._effort.is_reading_in_vain(everything - self._unread[place + 1], everything, documents):
+            if place and self._cost.is_reading_in_vain(everything - self._unread[place + 1], everything, documents):
                 return -1
             slots, totals = self._add(term, *self._postings.postings(term.number))
             since_look += len(slots)
