@@ -3,14 +3,13 @@
 import pytest
 
 from agentcore.recall import Tokenizer
-from dream.guards.telling import untold
-from dream.guards.vocabulary import builtin
+from dream.guards import builtin_vocabulary, untold
 
 ASPIRIN, MALMOE = "Omar takes pills for his heart.", "Omar works in Malmö."
 
 
 def left_out(text: str, *sources: str) -> list[str]:
-    return untold(sources, text, builtin(), Tokenizer())
+    return untold(sources, text, builtin_vocabulary(), Tokenizer())
 
 
 @pytest.mark.parametrize(

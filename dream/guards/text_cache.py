@@ -1,19 +1,19 @@
-"""What was found out about a text or a word, kept for the next time that it is met."""
+"""Keeps what was found out about a text or a word for the next time."""
 
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 V = TypeVar("V")
 
-WORDS: Final = 200_000
+WORD_ROOM: Final = 200_000
 """Room for words, in characters: as many as a large vocabulary has."""
-TEXTS: Final = 200_000
+TEXT_ROOM: Final = 200_000
 """Room for texts, in characters: as many as the batches under way hold."""
 
 _SHARE: Final = 50
 
 
-class Memo(dict[str, V], Generic[V]):
+class TextCache(dict[str, V], Generic[V]):
     """Answers of a pure function of a text, by text; lives as long as the process, and holds no more than it has room.
 
     A guard compares each text with several others, and they say most of their words again and again. When its room is

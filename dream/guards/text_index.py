@@ -1,4 +1,4 @@
-"""What stands in a text: asked, for one detail, whether it is there in any spelling that counts as the same."""
+"""Indexes texts, to answer whether a detail stands in them in any spelling that counts as the same."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Any, Final, cast
 
 import regex
 
-from dream.guards import dates, numerals
+from dream.guards import dates, numbers
+from dream.guards.detail import Detail, DetailKind
+from dream.guards.details import Details
 from dream.guards.folding import one_form
 from dream.guards.literals import identifier_key, squeezed
-from dream.guards.memo import TEXTS, Memo
-from dream.guards.names import Word, joined_words, words_of
+from dream.guards.names import WrittenWord, joined_words, written_words
 from dream.guards.rare_terms import bare_words
-from dream.guards.specific import Kind, Specific
-from dream.guards.specifics import Specifics
+from dream.guards.text_cache import TEXT_ROOM, TextCache
 from dream.guards.vocabulary import Vocabulary
 
 _PIECE = regex.compile(r"[\p{L}\p{N}_./+~()-]+")
@@ -24,7 +24,7 @@ _PRODUCT = regex.compile(r"(?<=\w{4})(?:sql|db|\.?js)$")
 """What a product's name ends with that people leave out: `postgres`, `mongo`, `node`."""
 
 
-class Standing:
+class TextIndex:
     """One text, or several beside each other, made ready for questions; lives as long as a comparison.
 
     Args:
@@ -33,7 +33,7 @@ class Standing:
         vocabulary: Which words are ordinary.
     """
 
-    def __init__(self, texts: Sequence[str], found: Sequence[Specifics], vocabulary: Vocabulary) -> None:
+    def __init__(self, texts: Sequence[str], found: Sequence[Details], vocabulary: Vocabulary) -> None:
         self._texts = [one_form(text) for text in texts]
         self._words = [_WORDS_TOLD[text] for text in self._texts]
         self._items = [item for specifics in found for item in (*specifics, *specifics.also)]
@@ -49,21 +49,21 @@ class Standing:
         return frozenset[str]().union(*(told.capitals for told in self._words))
 
     @cached_property
-    def quantities(self) -> numerals.Quantities:
+    def quantities(self) -> numbers.Quantities:
         """The numbers, years among them."""
-        spoken = (cast("numerals.Quantity", item.key) for item in self._items if item.kind is Kind.NUMBER)
-        return numerals.Quantities((*spoken, *(numerals.Quantity((year,)) for year in self._years)))
+        spoken = (cast("numbers.Quantity", item.key) for item in self._items if item.kind is DetailKind.NUMBER)
+        return numbers.Quantities((*spoken, *(numbers.Quantity((year,)) for year in self._years)))
 
     @cached_property
     def days(self) -> dates.Days:
         """The dates."""
-        spoken = (cast("numerals.Quantity", item.key) for item in self._items if item.kind is Kind.NUMBER)
+        spoken = (cast("numbers.Quantity", item.key) for item in self._items if item.kind is DetailKind.NUMBER)
         numbers = {value for quantity in spoken for value in quantity.values}
         return dates.Days(self._dates, self._years | numbers)
 
     @property
     def _dates(self) -> frozenset[dates.Day]:
-        return frozenset(cast("dates.Day", item.key) for item in self._items if item.kind is Kind.DATE)
+        return frozenset(cast("dates.Day", item.key) for item in self._items if item.kind is DetailKind.DATE)
 
     @property
     def _years(self) -> frozenset[str]:
@@ -72,13 +72,13 @@ class Standing:
     @cached_property
     def identifiers(self) -> frozenset[str]:
         """The names of things, and whatever together could be one."""
-        addresses = (_bare_address(str(item.key)) for item in self._items if item.kind is Kind.URL)
+        addresses = (_bare_address(str(item.key)) for item in self._items if item.kind is DetailKind.URL)
         return frozenset[str]().union(addresses, *map(_identifiers, self._texts))
 
     @cached_property
     def _versions(self) -> frozenset[str]:
         """Identifiers that are numbers without their `v`."""
-        keys = (str(item.key) for item in self._items if item.kind is Kind.IDENTIFIER)
+        keys = (str(item.key) for item in self._items if item.kind is DetailKind.IDENTIFIER)
         return frozenset(key for key in keys if key.replace(".", "").isdecimal())
 
     @cached_property
@@ -91,28 +91,28 @@ class Standing:
         """The words of scripts without capitals."""
         return bare_words(self.plain)
 
-    def holds(self, wanted: Specific) -> bool:
+    def holds(self, wanted: Detail) -> bool:
         """Tell whether a detail of another text stands in this one; negations are judged by `polarity`."""
         key: Any = wanted.key
         match wanted.kind:
-            case Kind.NAME:
+            case DetailKind.NAME:
                 stands = key in self.words or (not str(key).isascii() and str(key) in self.plain)
-            case Kind.ACRONYM:
+            case DetailKind.ACRONYM:
                 stands = key in self.capitals or (key in self.words and not self._is_ordinary(key))
-            case Kind.NUMBER:
+            case DetailKind.NUMBER:
                 # 2.10 is a number equal to 2.1, and a version that is another.
                 stands = key in self.quantities or identifier_key(wanted.text) in self._versions
-            case Kind.DATE:
+            case DetailKind.DATE:
                 stands = key in self.days
-            case Kind.QUOTED:
+            case DetailKind.QUOTED:
                 stands = str(key) in self.squeezed
-            case Kind.CODE:
+            case DetailKind.CODE:
                 stands = str(key) in self.plain
-            case Kind.IDENTIFIER:
+            case DetailKind.IDENTIFIER:
                 stands = key in self.identifiers or _PRODUCT.sub("", str(key)) in self.words
-            case Kind.URL:
+            case DetailKind.URL:
                 stands = _bare_address(str(key)) in self.identifiers
-            case Kind.RARE:
+            case DetailKind.RARE:
                 stands = self._has_rare(str(key))
             case _:
                 stands = False
@@ -133,7 +133,7 @@ def _bare_address(address: str) -> str:
     return identifier_key(address.removeprefix("https://").removeprefix("http://"))
 
 
-def _neighbours(words: Sequence[Word]) -> frozenset[tuple[str, str]]:
+def _neighbours(words: Sequence[WrittenWord]) -> frozenset[tuple[str, str]]:
     """Return each pair of words with capitals that stand side by side."""
     return frozenset(
         (one.key, other.key)
@@ -160,7 +160,7 @@ class _Words:
 
     @classmethod
     def of(cls, text: str) -> "_Words":
-        words = words_of(text)
+        words = written_words(text)
         return cls(
             frozenset((*(word.key for word in words), *joined_words(words, text).values())),
             frozenset(word.key for word in words if word.written.isupper() or word.written[:-1].isupper()),
@@ -168,4 +168,4 @@ class _Words:
         )
 
 
-_WORDS_TOLD: Final = Memo(_Words.of, room=TEXTS)
+_WORDS_TOLD: Final = TextCache(_Words.of, room=TEXT_ROOM)

@@ -1,4 +1,4 @@
-"""Patterns that are compiled at the first text they are held against."""
+"""Compiles patterns when they are first used."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     Pattern = regex.Pattern[str]
 
 
-class _Late:
+class _LazyPattern:
     def __init__(self, pattern: str, flags: int) -> None:
         self._pattern = pattern
         self._flags = flags
@@ -19,7 +19,7 @@ class _Late:
         return found
 
 
-def late(pattern: str, flags: int = 0) -> "Pattern":
+def lazy_pattern(pattern: str, flags: int = 0) -> "Pattern":
     """Return a pattern that costs nothing until it is used.
 
     All patterns of the guards together take longer to compile than a process lives that reads no text.
@@ -32,4 +32,4 @@ def late(pattern: str, flags: int = 0) -> "Pattern":
         >>> late(r"[a-z]+", regex.IGNORECASE).findall("Ana, Bo")
         ['Ana', 'Bo']
     """
-    return cast("Pattern", _Late(pattern, flags))
+    return cast("Pattern", _LazyPattern(pattern, flags))

@@ -1,4 +1,4 @@
-"""From a text to the details that a merge of it must keep: pure, and linear in the text's length."""
+"""Finds the details of a text that a merge must keep: pure, and linear in the text's length."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,26 +6,26 @@ from functools import partial
 from typing import Final
 
 from dream.guards.dates import read_dates
-from dream.guards.equals import read_equals
+from dream.guards.detail import Detail, DetailKind, TextScan, distinct
 from dream.guards.folding import one_form
 from dream.guards.languages import MARKERS, language_of, language_of_all
-from dream.guards.late import late
+from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.literals import read_identifiers, read_verbatim
-from dream.guards.memo import TEXTS, Memo
 from dream.guards.names import lower_case_keys, read_names, word_keys
-from dream.guards.numerals import read_numbers, read_ordinals, read_quantities
+from dream.guards.numbers import read_numbers, read_ordinals, read_quantities
+from dream.guards.other_forms import read_other_forms
 from dream.guards.polarity import negations_of
 from dream.guards.rare_terms import DocumentFrequency, read_rare
-from dream.guards.specific import Kind, Page, Specific, distinct
+from dream.guards.text_cache import TEXT_ROOM, TextCache
 from dream.guards.times import read_times
 from dream.guards.vocabulary import Vocabulary
 
-_SENTENCE_END = late(r"[.!?](?=\s)|[。！？\n]")
-_MEASURES = frozenset({Kind.NUMBER, Kind.DATE, Kind.TIME})
+_SENTENCE_END = lazy_pattern(r"[.!?](?=\s)|[。！？\n]")
+_MEASURES = frozenset({DetailKind.NUMBER, DetailKind.DATE, DetailKind.TIME})
 
 
 @dataclass(frozen=True, slots=True)
-class Specifics:
+class Details:
     """The details of one text in reading order, each once.
 
     Args:
@@ -34,29 +34,29 @@ class Specifics:
         also: Other forms of them, which back another text and are demanded of none.
 
     Example:
-        >>> from dream.guards.vocabulary import builtin
-        >>> specifics = extract("Ana pays 60 euros on 1 May 2025.", builtin())
+        >>> from dream.guards.vocabulary import builtin_vocabulary
+        >>> specifics = extract("Ana pays 60 euros on 1 May 2025.", builtin_vocabulary())
         >>> [str(specific) for specific in specifics]
         ["name 'Ana'", "number '60 euros'", "date '1 May 2025'"]
     """
 
-    items: tuple[Specific, ...] = ()
-    bound: tuple[tuple[str, Specific], ...] = ()
-    also: tuple[Specific, ...] = ()
+    items: tuple[Detail, ...] = ()
+    bound: tuple[tuple[str, Detail], ...] = ()
+    also: tuple[Detail, ...] = ()
 
-    def __iter__(self) -> Iterator[Specific]:
+    def __iter__(self) -> Iterator[Detail]:
         return iter(self.items)
 
     def __len__(self) -> int:
         return len(self.items)
 
-    def of(self, *kinds: Kind) -> tuple[Specific, ...]:
+    def of(self, *kinds: DetailKind) -> tuple[Detail, ...]:
         """Return those of the given kinds."""
         return tuple(item for item in self.items if item.kind in kinds)
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ComparedTexts:
     """What the texts beside one tell about it.
 
     Args:
@@ -70,19 +70,19 @@ class Beside:
     words: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> "Beside":
+    def of(cls, texts: Iterable[str]) -> "ComparedTexts":
         """Read the texts that are compared with each other."""
         written = [one_form(text) for text in texts]
         return cls(lower_case_keys(written), language_of_all(written), word_keys(written))
 
 
-def extract(
+def details_of(
     text: str,
     vocabulary: Vocabulary,
     document_frequency: DocumentFrequency | None = None,
     *,
-    beside: Beside | None = None,
-) -> Specifics:
+    beside: ComparedTexts | None = None,
+) -> Details:
     """Return the details of a text.
 
     Args:
@@ -92,23 +92,23 @@ def extract(
         beside: What the texts that it is compared with tell about it; itself alone if None.
 
     Example:
-        >>> from dream.guards.vocabulary import builtin
-        >>> [item.kind.value for item in extract("The RTX 4090 does not fit; see `fit.md`.", builtin())]
+        >>> from dream.guards.vocabulary import builtin_vocabulary
+        >>> [item.kind.value for item in extract("The RTX 4090 does not fit; see `fit.md`.", builtin_vocabulary())]
         ['negation', 'acronym', 'number', 'code']
     """
-    written, beside = one_form(text), beside or Beside.of([text])
+    written, beside = one_form(text), beside or ComparedTexts.of([text])
     language = language_of(text, beside.language)
     alone = _READ_ALONE[language][written]
-    page = Page(alone.before_rare, written, language, [*negations_of(written, beside.language), *alone.found])
-    read_rare(page, document_frequency)
-    page.text = alone.left
-    read_names(page, vocabulary, beside.lower, beside.words)
-    page.found.sort(key=lambda found: found[0])
-    return Specifics(distinct(item for _, item in page.found), _bound(page), alone.also)
+    scan = TextScan(alone.before_rare, written, language, [*negations_of(written, beside.language), *alone.found])
+    read_rare(scan, document_frequency)
+    scan.text = alone.left
+    read_names(scan, vocabulary, beside.lower, beside.words)
+    scan.found.sort(key=lambda found: found[0])
+    return Details(distinct(item for _, item in scan.found), _bound(scan), alone.also)
 
 
-def measures_of(text: str) -> Specifics:
-    """Return those of the details that `extract` finds which no other text has a say in: numbers, dates and times.
+def measures_of(text: str) -> Details:
+    """Return those of the details that `details_of` finds which no other text has a say in: numbers, dates and times.
 
     Example:
         >>> [str(specific) for specific in measures_of("Ana pays 60 euros on 1 May 2025.")]
@@ -116,7 +116,7 @@ def measures_of(text: str) -> Specifics:
     """
     written = one_form(text)
     alone = _READ_ALONE[language_of(text, language_of(written))][written]
-    return Specifics(distinct(item for _, item in alone.found if item.kind in _MEASURES), also=alone.also)
+    return Details(distinct(item for _, item in alone.found if item.kind in _MEASURES), also=alone.also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,33 +130,33 @@ class _ReadAlone:
         also: Other forms of what was found.
     """
 
-    found: tuple[tuple[int, Specific], ...]
+    found: tuple[tuple[int, Detail], ...]
     before_rare: str
     left: str
-    also: tuple[Specific, ...]
+    also: tuple[Detail, ...]
 
     @classmethod
     def of(cls, language: str, written: str) -> "_ReadAlone":
-        page = Page(written, written, language, [])
+        scan = TextScan(written, written, language, [])
         for read in (read_verbatim, read_dates, read_times, read_ordinals, read_quantities, read_identifiers):
-            read(page)
-        before_rare = page.text
-        read_numbers(page)
-        read_equals(page)
-        return cls(tuple(page.found), before_rare, page.text, distinct(page.also))
+            read(scan)
+        before_rare = scan.text
+        read_numbers(scan)
+        read_other_forms(scan)
+        return cls(tuple(scan.found), before_rare, scan.text, distinct(scan.also))
 
 
-_READ_ALONE: Final = {language: Memo(partial(_ReadAlone.of, language), room=TEXTS) for language in MARKERS}
+_READ_ALONE: Final = {language: TextCache(partial(_ReadAlone.of, language), room=TEXT_ROOM) for language in MARKERS}
 
 
-def _bound(page: Page) -> tuple[tuple[str, Specific], ...]:
-    ends = iter([*(match.start() for match in _SENTENCE_END.finditer(page.original)), len(page.original)])
+def _bound(scan: TextScan) -> tuple[tuple[str, Detail], ...]:
+    ends = iter([*(match.start() for match in _SENTENCE_END.finditer(scan.original)), len(scan.original)])
     end, name = next(ends), ""
-    pairs: list[tuple[str, Specific]] = []
-    for start, item in page.found:
+    pairs: list[tuple[str, Detail]] = []
+    for start, item in scan.found:
         while start > end:
             end, name = next(ends), ""
-        if item.kind is Kind.NAME:
+        if item.kind is DetailKind.NAME:
             name = str(item.key)
         elif name and item.kind in _MEASURES:
             pairs.append((name, item))

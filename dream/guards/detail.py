@@ -1,4 +1,4 @@
-"""One detail that a merge must neither lose nor add."""
+"""Defines one detail that a merge must neither lose nor add, and the scan that finds details."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import regex
 _DIGIT = regex.compile(r"\d")
 
 
-class Kind(StrEnum):
+class DetailKind(StrEnum):
     """What sort of detail it is; the value is shown to people."""
 
     NAME = "name"
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Specific:
+class Detail:
     """A detail as it was written, and the form in which two spellings of it are equal.
 
     Args:
@@ -42,7 +42,7 @@ class Specific:
         "name 'Porto'"
     """
 
-    kind: Kind
+    kind: DetailKind
     text: str
     key: Hashable
 
@@ -50,16 +50,16 @@ class Specific:
         return f"{self.kind.value} {self.text!r}"
 
 
-def distinct(details: Iterable[Specific]) -> tuple[Specific, ...]:
+def distinct(details: Iterable[Detail]) -> tuple[Detail, ...]:
     """Return details without those that say the same as an earlier one."""
-    first: dict[tuple[Kind, Hashable], Specific] = {}
+    first: dict[tuple[DetailKind, Hashable], Detail] = {}
     for detail in details:
         first.setdefault((detail.kind, detail.key), detail)
     return tuple(first.values())
 
 
 @dataclass(slots=True)
-class Page:
+class TextScan:
     """A text while it is read: each reader covers what it understood, so that the next one passes over it.
 
     Args:
@@ -73,16 +73,16 @@ class Page:
     text: str
     original: str
     language: str
-    found: list[tuple[int, Specific]]
-    also: list[Specific] = field(default_factory=list[Specific])
+    found: list[tuple[int, Detail]]
+    also: list[Detail] = field(default_factory=list[Detail])
 
-    def add(self, kind: Kind, start: int, end: int, key: Hashable) -> None:
+    def add(self, kind: DetailKind, start: int, end: int, key: Hashable) -> None:
         """Note a detail that stands from *start* to *end*."""
-        self.found.append((start, Specific(kind, self.original[start : min(end, start + 200)].strip(), key)))
+        self.found.append((start, Detail(kind, self.original[start : min(end, start + 200)].strip(), key)))
 
-    def imply(self, kind: Kind, text: str, key: Hashable) -> None:
+    def imply(self, kind: DetailKind, text: str, key: Hashable) -> None:
         """Note another form of something that the text says: of `14 h` the time 14:00."""
-        self.also.append(Specific(kind, text[:200], key))
+        self.also.append(Detail(kind, text[:200], key))
 
     @property
     def has_digits(self) -> bool:

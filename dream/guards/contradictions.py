@@ -9,11 +9,65 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from dream.guards.clause_words import AGAIN, KIN, QUESTION, TAKES_BACK, TOKEN, UNLESS
-from dream.guards.clauses import Clause, Reader, are_alike, names_in, question_of, sentences_of, words_of
+from dream.guards.clause_words import AGAIN, ASKING, KIN, QUESTION, TAKES_BACK, TOKEN, UNLESS
+from dream.guards.clauses import Clause, ClauseReader, are_alike, content_words, names_in, question_of, sentences_of
 from dream.guards.folding import words_in
 from dream.guards.negation_words import nearly, turns
-from dream.guards.replies import denies
+
+_HALF: Final = 0.5
+
+
+def taken_up(text: str, asked: str) -> str:
+    """Return which sentences of a text the next one answers or says again; blank if none.
+
+    Args:
+        text: The next one.
+        asked: What was said before it by somebody else.
+
+    Example:
+        >>> taken_up("Yes, please.", "You are allergic to nuts. Shall I send it?"), taken_up("Thanks!", "Eat nuts.")
+        ('Shall I send it?', '')
+    """
+    if not asked:
+        return ""
+    found = [question_of(asked)] if ClauseReader.of([asked, text]).answers(text) else []
+    if found and QUESTION.search(found[0]) is None:
+        # "Exactly" to what was told is about all of it.
+        return asked
+    said = content_words(text)
+    for sentence in sentences_of(asked):
+        words = content_words(sentence)
+        again = sum(any(are_alike(word, other) for other in said) for word in words)
+        if again > 1 and again > _HALF * len(words) and sentence not in found:
+            found.append(sentence)
+    return " ".join(found)
+
+
+def unanswered(text: str, asked: str) -> str:
+    """Return the question of a text that the next one neither answers nor says again; blank if none.
+
+    Args:
+        text: The next one.
+        asked: What was said before it by somebody else.
+
+    Example:
+        >>> unanswered("Ha, the rents!", "Nice. Do you live by the sea?"), unanswered("In May.", "When did you move?")
+        ('Do you live by the sea?', '')
+    """
+    question = question_of(asked)
+    open_ended = QUESTION.search(question) is None or ASKING.search(question) is not None
+    return "" if open_ended or question in taken_up(text, asked) else question
+
+
+def denies(text: str) -> bool:
+    """Tell whether a text denies anything.
+
+    Example:
+        >>> denies("I can't stand it."), denies("I wish!")
+        (True, False)
+    """
+    return any(clause.denies for clause in ClauseReader.of([text]).clauses(text))
+
 
 _WHO: Final = words_in("user person speaker assistant nutzer nutzerin usuario usuaria utilisateur utente gebruiker")
 _PREFIXES: Final = ("un", "in", "im", "ir", "dis", "non")
@@ -23,7 +77,7 @@ _LONG: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class EvidenceText:
     """A text as evidence.
 
     Args:
@@ -37,7 +91,7 @@ class Said:
     asked: str = ""
 
 
-class _Told(NamedTuple):
+class _EvidenceClause(NamedTuple):
     """A clause of the evidence: its place among the texts, and who said it."""
 
     clause: Clause
@@ -54,7 +108,7 @@ class _Rank(NamedTuple):
     place: int = -1
 
 
-def contradiction(statement: str, said: Sequence[Said]) -> str | None:
+def contradiction(statement: str, said: Sequence[EvidenceText]) -> str | None:
     """Return what of a statement its evidence contradicts, in words for people; None if nothing.
 
     Args:
@@ -68,21 +122,21 @@ def contradiction(statement: str, said: Sequence[Said]) -> str | None:
         >>> contradiction("Ana loves fish.", talk), contradiction("Ana has never tried sushi.", talk)
         (None, None)
     """
-    reader = Reader.of([statement, *(text for one in said for text in (one.text, one.asked))])
-    speakers = frozenset[str]().union(*(words_of(one.speaker) for one in said if one.speaker))
+    reader = ClauseReader.of([statement, *(text for one in said for text in (one.text, one.asked))])
+    speakers = frozenset[str]().union(*(content_words(one.speaker) for one in said if one.speaker))
     clauses = [_without(clause, speakers | _WHO) for clause in reader.clauses(statement)]
     said = [_following(one, said[:place]) for place, one in enumerate(said)]
     told = [
-        _Told(clause, place, one.speaker)
+        _EvidenceClause(clause, place, one.speaker)
         for place, one in enumerate(said)
         for clause in reader.clauses(one.text, one.asked)
     ]
     evidence = _standing([_complaint(one, told) for one in told], clauses)
     dated = any(word[0].isdigit() for word in clauses[0].signs) if clauses else False
-    if dated and len(clauses) > 1 and clauses[1].negated and words_of(clauses[0].text).isdisjoint(speakers):
+    if dated and len(clauses) > 1 and clauses[1].negated and content_words(clauses[0].text).isdisjoint(speakers):
         # "On 15 May, the plumber did not come": the day affirms nothing.
         clauses = clauses[1:]
-    named = words_of(statement) & speakers
+    named = content_words(statement) & speakers
     for clause in clauses:
         found = (
             _against(clause, evidence, named, names_in(statement))
@@ -99,7 +153,7 @@ def contradiction(statement: str, said: Sequence[Said]) -> str | None:
     )
 
 
-def _complaint(one: _Told, told: Sequence[_Told]) -> _Told:
+def _complaint(one: _EvidenceClause, told: Sequence[_EvidenceClause]) -> _EvidenceClause:
     """Return a clause with what it complains of denied: "That was a musical again", where musicals are not wanted."""
     if not any(AGAIN.search(other.clause.text) for other in told if other.place == one.place):
         return one
@@ -108,14 +162,14 @@ def _complaint(one: _Told, told: Sequence[_Told]) -> _Told:
     return one._replace(clause=replace(one.clause, signs={**one.clause.signs, **denied}))
 
 
-def _without_condition(statement: str, said: Sequence[Said]) -> str | None:
+def _without_condition(statement: str, said: Sequence[EvidenceText]) -> str | None:
     """Return a condition that a statement turns round, or leaves out where it denies: `I won't go unless it rains`."""
-    words = words_of(statement)
+    words = content_words(statement)
     for sentence in (found for one in said for found in sentences_of(one.text) if not UNLESS.search(statement)):
         main, *conditions = UNLESS.split(sentence)
         for condition in conditions:
-            has_condition = any(_is_among(word, words_of(condition) - words_of(main)) for word in words)
-            has_main = sum(_is_among(word, words_of(main)) for word in words) > _ENOUGH * len(words_of(main))
+            has_condition = any(_is_among(word, content_words(condition) - content_words(main)) for word in words)
+            has_main = sum(_is_among(word, content_words(main)) for word in words) > _ENOUGH * len(content_words(main))
             if (has_condition and not denies(statement)) or (
                 has_main and not has_condition and denies(statement) and denies(main)
             ):
@@ -123,27 +177,27 @@ def _without_condition(statement: str, said: Sequence[Said]) -> str | None:
     return None
 
 
-def _following(one: Said, earlier: Sequence[Said]) -> Said:
+def _following(one: EvidenceText, earlier: Sequence[EvidenceText]) -> EvidenceText:
     """Return a text with what its speaker said before as what it answers, if a bare "Did you?" stood between."""
     before = next((other.text for other in reversed(earlier) if other.speaker == one.speaker), "")
-    return replace(one, asked=before) if one.asked and before and not words_of(question_of(one.asked)) else one
+    return replace(one, asked=before) if one.asked and before and not content_words(question_of(one.asked)) else one
 
 
-def _taken_back(statement: str, clauses: Sequence[Clause], said: Sequence[Said]) -> str | None:
+def _taken_back(statement: str, clauses: Sequence[Clause], said: Sequence[EvidenceText]) -> str | None:
     """Return the text that takes back one of which alone a statement tells."""
-    words = words_of(statement)
+    words = content_words(statement)
     if any(clause.denies for clause in clauses):
         return None
     for one, later in pairwise(said):
         if one.speaker == later.speaker and _takes_back(later):
-            before, now = words_of(one.text), words_of(later.text)
+            before, now = content_words(one.text), content_words(later.text)
             told = [word for word in words if _is_among(word, before) and not _is_among(word, now)]
             if told and not any(_is_among(word, now) and not _is_among(word, before) for word in words):
                 return f"{statement!r}, taken back by {later.text!r}"
     return None
 
 
-def _takes_back(said: Said) -> bool:
+def _takes_back(said: EvidenceText) -> bool:
     return TAKES_BACK.search(said.text) is not None and QUESTION.search(question_of(said.asked)) is None
 
 
@@ -151,7 +205,7 @@ def _is_among(word: str, others: Iterable[str]) -> bool:
     return any(are_alike(word, other) for other in others)
 
 
-def _of_another(statement: str, clauses: Sequence[Clause], told: Sequence[_Told]) -> str | None:
+def _of_another(statement: str, clauses: Sequence[Clause], told: Sequence[_EvidenceClause]) -> str | None:
     """Return a clause on somebody else of whom a statement on the speaker says nothing: `my sister smokes`."""
     first = TOKEN.findall(statement)[:1]
     words = {word for clause in clauses for word in clause.signs}
@@ -177,7 +231,7 @@ def _without(clause: Clause, words: frozenset[str]) -> Clause:
     return Clause(clause.text, kept, clause.negated)
 
 
-def _standing(told: Sequence[_Told], clauses: Sequence[Clause]) -> list[_Told]:
+def _standing(told: Sequence[_EvidenceClause], clauses: Sequence[Clause]) -> list[_EvidenceClause]:
     """Leave out what a speaker denied and then took back, in a later text of which the statement tells."""
     affirmed = {word for clause in clauses for word, sign in clause.signs.items() if sign > 0}
     corrections = {(one.place, one.speaker) for one in told if one.clause.corrects}
@@ -189,7 +243,9 @@ def _standing(told: Sequence[_Told], clauses: Sequence[Clause]) -> list[_Told]:
     return [one for one in told if one.place >= until.get(one.speaker, 0)]
 
 
-def _against(clause: Clause, evidence: Sequence[_Told], named: frozenset[str], names: frozenset[str]) -> str | None:
+def _against(
+    clause: Clause, evidence: Sequence[_EvidenceClause], named: frozenset[str], names: frozenset[str]
+) -> str | None:
     """Return what speaks against one clause of a statement."""
     signs = clause.signs
     met = {word for word in signs if any(_match(word, one.clause.signs) is not None for one in evidence)}
@@ -198,7 +254,7 @@ def _against(clause: Clause, evidence: Sequence[_Told], named: frozenset[str], n
     best = worst = _Rank()
     refuting = ""
     for place, one in enumerate(evidence):
-        is_named = one.speaker is not None and not named.isdisjoint(words_of(one.speaker))
+        is_named = one.speaker is not None and not named.isdisjoint(content_words(one.speaker))
         for meant in _readings(signs, one.clause):
             if all(word[0].isdigit() for word in meant):
                 continue
@@ -216,7 +272,7 @@ def _against(clause: Clause, evidence: Sequence[_Told], named: frozenset[str], n
     return None
 
 
-def _outvoted(clause: Clause, evidence: Sequence[_Told]) -> str | None:
+def _outvoted(clause: Clause, evidence: Sequence[_EvidenceClause]) -> str | None:
     """Return a word of a clause of which two texts more say the opposite than say the same."""
     for word, sign in clause.signs.items():
         votes: dict[int, int] = {}
@@ -229,7 +285,7 @@ def _outvoted(clause: Clause, evidence: Sequence[_Told]) -> str | None:
     return None
 
 
-def _denied_alone(clause: Clause, evidence: Sequence[_Told]) -> str | None:
+def _denied_alone(clause: Clause, evidence: Sequence[_EvidenceClause]) -> str | None:
     """Return a clause that denies a word at once, as `without sugar` does, where no other affirms that word."""
     for word, sign in clause.signs.items():
         said = [match for one in evidence if (match := _match(word, one.clause.signs)) is not None]
@@ -239,7 +295,7 @@ def _denied_alone(clause: Clause, evidence: Sequence[_Told]) -> str | None:
     return None
 
 
-def _in_doubt(clause: Clause, evidence: Sequence[_Told]) -> str | None:
+def _in_doubt(clause: Clause, evidence: Sequence[_EvidenceClause]) -> str | None:
     """Return what nearly was, or hardly is, of which a clause tells as if it were: `almost won`."""
     signs = {word: sign for word, sign in clause.signs.items() if sign > 0}
     known = [word for word in signs if any(_match(word, one.clause.signs) is not None for one in evidence)]

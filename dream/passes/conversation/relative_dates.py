@@ -14,7 +14,7 @@ from typing import Final
 import regex
 
 from agentcore.domain.subject_time import PartialDate, Precision, Span
-from dream.guards import nth_weekdays
+from dream.guards import dates as calendar_dates
 from dream.guards.calendar_words import MONTHS
 from dream.guards.folding import fold, one_form
 from dream.guards.languages import language_of
@@ -40,12 +40,12 @@ from dream.passes.conversation.date_words import (
     in_whole_months,
 )
 
-Reading = PartialDate | Span
+DateReading = PartialDate | Span
 _COVER: Final = "\x1a"
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class DateMention:
     """A relative date in a text.
 
     Args:
@@ -56,12 +56,12 @@ class Mention:
     """
 
     phrase: str
-    readings: tuple[Reading, ...]
+    readings: tuple[DateReading, ...]
     sure: bool = True
     begins: bool = False
 
 
-def relative_dates(text: str, said_on: date) -> tuple[Mention, ...]:
+def relative_dates(text: str, said_on: date) -> tuple[DateMention, ...]:
     """Return the relative dates of a text, in no particular order.
 
     Args:
@@ -73,7 +73,7 @@ def relative_dates(text: str, said_on: date) -> tuple[Mention, ...]:
         ['2025-06-10']
     """
     folded, language = in_whole_months(fold(one_form(text))), language_of(text, "")
-    found: list[Mention] = []
+    found: list[DateMention] = []
     for pattern, read in _readers():
         for match in pattern.finditer(folded):
             spoken_in = SPOKEN_IN.get(match.group(), language)
@@ -112,55 +112,55 @@ def _real(year: int, month: int, day: int) -> date | None:
         return None
 
 
-_Reader = Callable[["regex.Match[str]", date], Mention]
+_Reader = Callable[["regex.Match[str]", date], DateMention]
 
 
-def _read(read: _Reader, match: "regex.Match[str]", said_on: date) -> Mention | None:
+def _read(read: _Reader, match: "regex.Match[str]", said_on: date) -> DateMention | None:
     try:
         return read(match, said_on)
     except (OverflowError, ValueError):  # beyond the calendar
         return None
 
 
-def _by_word(match: "regex.Match[str]", said_on: date) -> Mention:
+def _by_word(match: "regex.Match[str]", said_on: date) -> DateMention:
     days = DAYS[_spaced(match.group())]
-    return Mention(match.group(), (day_of(said_on + timedelta(days=days)),))
+    return DateMention(match.group(), (day_of(said_on + timedelta(days=days)),))
 
 
 def _distance(sign: int, *, sure: bool = True) -> _Reader:
-    def read(match: "regex.Match[str]", said_on: date) -> Mention:
+    def read(match: "regex.Match[str]", said_on: date) -> DateMention:
         count = int(match["count"]) if match["count"].isdecimal() else COUNTS[_spaced(match["count"])]
         readings = tuple(_moved(said_on, UNITS[_spaced(match["unit"])], sign * count))
-        return Mention(match.group(), readings, sure)
+        return DateMention(match.group(), readings, sure)
 
     return read
 
 
 def _born(*, sure: bool) -> _Reader:
-    def read(match: "regex.Match[str]", said_on: date) -> Mention:
+    def read(match: "regex.Match[str]", said_on: date) -> DateMention:
         age = int(match["count"]) if match["count"].isdecimal() else COUNTS[_spaced(match["count"])]
         readings = [one for back in range(1 if sure else 2) for one in _moved(said_on, "year", -age - back)]
-        return Mention(match.group(), tuple(readings), sure=False, begins=True)
+        return DateMention(match.group(), tuple(readings), sure=False, begins=True)
 
     return read
 
 
-def _east_asian(match: "regex.Match[str]", said_on: date) -> Mention:
+def _east_asian(match: "regex.Match[str]", said_on: date) -> DateMention:
     if match["count"] is None:
         unit, count = EAST_ASIAN[match.group()]
     else:
         said = match["count"]
         unit = EAST_ASIAN_UNITS.get(match["unit"][0], "month")
         count = -(int(said) if said.isdecimal() else "一二三四五六七八九十".index(said) + 1)
-    return Mention(match.group(), tuple(_moved(said_on, unit, count)))
+    return DateMention(match.group(), tuple(_moved(said_on, unit, count)))
 
 
-def _begin(match: "regex.Match[str]", said_on: date) -> Mention:
+def _begin(match: "regex.Match[str]", said_on: date) -> DateMention:
     """Return since when something is so that has been so for a while; nobody counts the days exactly."""
     found = _distance(-1)(match, said_on)
     months = int(match["count"]) if match["count"].isdecimal() else COUNTS[_spaced(match["count"])]
     unit = UNITS[_spaced(match["unit"])]
-    exact: list[Reading] = []
+    exact: list[DateReading] = []
     if unit in {"month", "year"}:
         months *= 12 if unit == "year" else 1
         month = _month(said_on.year * 12 + said_on.month - 1 - months)
@@ -169,19 +169,21 @@ def _begin(match: "regex.Match[str]", said_on: date) -> Mention:
     return replace(found, readings=(*found.readings, *exact), sure=False, begins=True)
 
 
-def _nth_weekday(match: "regex.Match[str]", said_on: date) -> Mention:
-    year, month = nth_weekdays.month_of(match, said_on)
+def _nth_weekday(match: "regex.Match[str]", said_on: date) -> DateMention:
+    year, month = calendar_dates.month_of(match, said_on)
     if month is None:
-        return Mention(match.group(), ())
+        return DateMention(match.group(), ())
     years = [year] if year else sorted(range(said_on.year - 1, said_on.year + 2), key=lambda one: one != said_on.year)
-    days = [day for one in years if (day := nth_weekdays.day_in(match, one, month)) is not None]
+    days = [day for one in years if (day := calendar_dates.day_in(match, one, month)) is not None]
     if not days:
-        return Mention(match.group(), ())
+        return DateMention(match.group(), ())
     nearest = min(days, key=lambda one: abs(one - said_on))
-    return Mention(match.group(), tuple(day_of(day) for day in dict.fromkeys((days[0], nearest))), sure=len(days) == 1)
+    return DateMention(
+        match.group(), tuple(day_of(day) for day in dict.fromkeys((days[0], nearest))), sure=len(days) == 1
+    )
 
 
-def _moved(said_on: date, unit: str, count: int) -> Iterator[Reading]:
+def _moved(said_on: date, unit: str, count: int) -> Iterator[DateReading]:
     if unit == "day":
         yield day_of(said_on + timedelta(days=count))
     elif unit == "fortnight":
@@ -195,34 +197,34 @@ def _moved(said_on: date, unit: str, count: int) -> Iterator[Reading]:
         yield PartialDate(datetime(said_on.year + count, 1, 1), Precision.YEAR)  # noqa: DTZ001 - a date, no instant
 
 
-def _stretch(match: "regex.Match[str]", said_on: date) -> Mention:
+def _stretch(match: "regex.Match[str]", said_on: date) -> DateMention:
     place = BEFORE[match["before"]] if match["before"] else AFTER[_spaced(match["after"])]
     name = _spaced(match["name"] or match["name_"])
     if name in WEEKDAY_NAMES:
         return _weekday(match.group(), place, WEEKDAY_NAMES[name], said_on)
     if name in UNITS:
-        return Mention(match.group(), tuple(_moved(said_on, UNITS[name], place))[:1])
+        return DateMention(match.group(), tuple(_moved(said_on, UNITS[name], place))[:1])
     return _named_month(match.group(), place, MONTHS[name], said_on)
 
 
-def _weekday(phrase: str, place: int, number: int, said_on: date) -> Mention:
+def _weekday(phrase: str, place: int, number: int, said_on: date) -> DateMention:
     monday = _monday(said_on)
     here = monday + timedelta(days=number - 1)
     week = timedelta(weeks=1)
     if place < 0:
         latest = here if here < said_on else here - week
         other = () if latest < monday else (day_of(latest - week),)
-        return Mention(phrase, (day_of(latest), *other))
+        return DateMention(phrase, (day_of(latest), *other))
     coming = here if here > said_on else here + week
     if place > 0:
         other = () if coming >= monday + week else (day_of(coming + week),)
-        return Mention(phrase, (day_of(coming), *other), sure=not other)
+        return DateMention(phrase, (day_of(coming), *other), sure=not other)
     if here >= said_on:
-        return Mention(phrase, (day_of(here),))
-    return Mention(phrase, (day_of(here + week), day_of(here)), sure=False)
+        return DateMention(phrase, (day_of(here),))
+    return DateMention(phrase, (day_of(here + week), day_of(here)), sure=False)
 
 
-def _named_month(phrase: str, place: int, month: int, said_on: date) -> Mention:
+def _named_month(phrase: str, place: int, month: int, said_on: date) -> DateMention:
     year = said_on.year
     if place < 0:
         year -= 0 if month < said_on.month else 1
@@ -230,21 +232,23 @@ def _named_month(phrase: str, place: int, month: int, said_on: date) -> Mention:
         year += 0 if month > said_on.month else 1
     first = _month(year * 12 + month - 1)
     other = _month((year + place) * 12 + month - 1)
-    return Mention(phrase, (first, other) if place and year == said_on.year else (first,), sure=year != said_on.year)
+    return DateMention(
+        phrase, (first, other) if place and year == said_on.year else (first,), sure=year != said_on.year
+    )
 
 
-def _alone(match: "regex.Match[str]", said_on: date) -> Mention:
+def _alone(match: "regex.Match[str]", said_on: date) -> DateMention:
     here = _monday(said_on) + timedelta(days=WEEKDAY_NAMES[match.group()] - 1)
     week = timedelta(weeks=1)
     past, coming = (here, here) if here == said_on else (here, here + week) if here < said_on else (here - week, here)
-    return Mention(match.group(), tuple(day_of(day) for day in dict.fromkeys((past, coming))), sure=False)
+    return DateMention(match.group(), tuple(day_of(day) for day in dict.fromkeys((past, coming))), sure=False)
 
 
-def _day_of_month(match: "regex.Match[str]", said_on: date) -> Mention:
+def _day_of_month(match: "regex.Match[str]", said_on: date) -> DateMention:
     number, months = int(match["day"]), said_on.year * 12 + said_on.month - 1
     # The month it was said in comes first, then the one after, in which most of what is planned lies.
     days = [_real(month // 12, month % 12 + 1, number) for month in (months, months + 1, months - 1)]
-    return Mention(match.group(), tuple(day_of(day) for day in days if day is not None), sure=False)
+    return DateMention(match.group(), tuple(day_of(day) for day in days if day is not None), sure=False)
 
 
 def _monday(day: date) -> date:
@@ -290,7 +294,7 @@ _STRETCH: Final = rf"(?:(?P<before>{_any(BEFORE)}) (?P<name>{_NAME})|(?P<name_>{
 def _readers() -> tuple[tuple["regex.Pattern[str]", _Reader], ...]:
     # Compiled at the first text that is read: a process that reads none would hardly live as long.
     return (
-        (nth_weekdays.pattern(), _nth_weekday),
+        (calendar_dates.nth_weekday_pattern(), _nth_weekday),
         (regex.compile(rf"{EAST_ASIAN_AGO}|{_any(EAST_ASIAN)}"), _east_asian),
         *((_whole(way.format(count=_COUNT)), _born(sure=place == 0)) for place, way in enumerate(AGES)),
         *((_whole(way.format(count=_COUNT, unit=_UNIT, about=ABOUT)), _begin) for way in FOR_HOW_LONG),
