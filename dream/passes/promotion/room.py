@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from agentcore.domain.text import fold_key
-from agentcore.workspace.document import Document
-from agentcore.workspace.edit import Append, Remove
-from agentcore.workspace.item import Item, ItemKind, SectionPath
+from agentcore.workspace.document import Append, Document, Remove
+from agentcore.workspace.markdown import ItemKind, MarkdownItem, SectionPath
 from dream.passes.promotion.blocks import without_emptied
 
 
@@ -36,7 +35,7 @@ def fitted(memory: Document, archive: Document, own: tuple[str, ...], cap: int) 
         cap: Characters that MEMORY.md may have.
     """
     over = len(memory.text) - cap
-    moving = list[Item]()
+    moving = list[MarkdownItem]()
     for item in memory.items:
         if over <= 0:
             break

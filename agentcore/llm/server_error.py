@@ -1,4 +1,4 @@
-"""Refusal: what a server's error says, as far as it can be read."""
+"""Reads what a server's error says."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ _USED_UP = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class ServerError:
     """A server's error: untrusted, never shown to anybody but for its code.
 
     Args:
@@ -55,7 +55,7 @@ class Refusal:
         return self.code in _USED_UP
 
 
-def read_refusal(status: int, body: bytes) -> Refusal:
+def read_server_error(status: int, body: bytes) -> ServerError:
     """Return what an error's body says; never raises.
 
     Example:
@@ -65,16 +65,16 @@ def read_refusal(status: int, body: bytes) -> Refusal:
     try:
         document: object = orjson.loads(body)
     except ValueError:
-        return Refusal(status=status, text=body.decode("utf-8", "replace"))
+        return ServerError(status=status, text=body.decode("utf-8", "replace"))
     return refusal_in(status, document)
 
 
-def refusal_in(status: int, document: object) -> Refusal:
+def refusal_in(status: int, document: object) -> ServerError:
     """Return what the parsed body of an error says."""
     error = _mapping(document).get("error", document)
     fields = _mapping(error)
     text = error if isinstance(error, str) else fields.get("message") or fields.get("detail") or ""
-    return Refusal(
+    return ServerError(
         status=status,
         code=_code(fields.get("code")) or _code(fields.get("type")),
         param=_code(fields.get("param")),

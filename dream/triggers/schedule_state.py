@@ -1,4 +1,4 @@
-"""What a decision about the next dream rests on: the stored state of one scope."""
+"""Defines the stored state of one scope that a decision about the next dream rests on, and which switch holds."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +11,7 @@ STATE_VERSION: Final = 1
 """Which shape of the state this version of the program reads and writes."""
 
 
-class Source(StrEnum):
+class SwitchSource(StrEnum):
     """Which setting decided whether a scope dreams; a later one of this list wins over an earlier one."""
 
     DEFAULT = "default"
@@ -36,7 +36,7 @@ class Switch:
     """
 
     on: bool = True
-    source: Source = Source.DEFAULT
+    source: SwitchSource = SwitchSource.DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +118,31 @@ class ScheduleState:
     budget_renews_at: datetime | None = None
     options_hash: str = ""
     version: int = STATE_VERSION
+
+
+def winning_switch(*, enabled: bool, force: bool, workspace: bool | None, scope: bool | None) -> Switch:
+    """Return whether a scope dreams, and which setting says so.
+
+    Switched off for all is off, whatever else is set. Force overrules workspaces and scopes; a scope, its workspace.
+
+    Args:
+        enabled: `DreamOptions.enabled`.
+        force: `DreamOptions.force`.
+        workspace: What is stored for the workspace; None if nothing is.
+        scope: What is stored for the scope; None if nothing is.
+
+    Example:
+        >>> winning_switch(enabled=True, force=False, workspace=False, scope=None).source.value
+        'workspace'
+        >>> winning_switch(enabled=True, force=True, workspace=False, scope=None)
+        Switch(on=True, source=<Source.FORCE: 'force'>)
+    """
+    if not enabled:
+        return Switch(on=False, source=SwitchSource.OPTIONS)
+    if force and False in (workspace, scope):
+        return Switch(on=True, source=SwitchSource.FORCE)
+    if scope is not None:
+        return Switch(on=scope, source=SwitchSource.SCOPE)
+    if workspace is not None:
+        return Switch(on=workspace, source=SwitchSource.WORKSPACE)
+    return Switch()

@@ -1,4 +1,4 @@
-"""What all triggers look at: the options, the state and the instant of one decision."""
+"""Defines what all triggers look at: the options, the state and the instant of one decision; and what each answers."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -6,15 +6,15 @@ from typing import Final
 
 from dream.options import SchedulingOptions
 from dream.triggers.decision import Gate, Missed, Reason
-from dream.triggers.state import ScheduleState
-from dream.triggers.walltime import end_of_quiet, zone_of
+from dream.triggers.local_time import end_of_quiet, zone_of
+from dream.triggers.schedule_state import ScheduleState
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 TICK: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class TriggerState:
     """One decision's facts.
 
     Args:
@@ -51,7 +51,7 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class TriggerDecision:
     """What one trigger says.
 
     Args:

@@ -1,4 +1,4 @@
-"""Verdict: what a try that gave no completion means for the call."""
+"""Decides what a try that gave no completion means for the call."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,10 +19,11 @@ from agentcore.llm.errors import (
     ChatTimeoutError,
     ChatUnreachableError,
 )
-from agentcore.llm.refusal import Refusal
+from agentcore.llm.server_error import ServerError
 
 if TYPE_CHECKING:
     from agentcore.llm.settings import ChatOptions
+
 
 _BY_STATUS = {
     401: TryFailure.KEY_REFUSED,
@@ -70,7 +71,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class CallFailure:
     """What a failed try means.
 
     Args:
@@ -86,7 +87,7 @@ class Verdict:
     status: int | None = None
     received: int = 0
     problem: str = ""
-    refusal: Refusal | None = None
+    refusal: ServerError | None = None
     retry_after: timedelta | None = None
 
     @property
@@ -108,16 +109,16 @@ class Verdict:
         return _ERRORS[self.failure](self, asked, options)
 
 
-def judge(refusal: Refusal, retry_after: timedelta | None) -> Verdict:
+def judge(refusal: ServerError, retry_after: timedelta | None) -> CallFailure:
     """Return what a server's error means."""
     status = refusal.status
     failure = _BY_STATUS.get(status, TryFailure.SERVER_ERROR if status >= 500 else TryFailure.REQUEST_REFUSED)
     if refusal.is_context_too_long:
         failure = TryFailure.CONTEXT_TOO_LONG
-    return Verdict(failure=failure, status=status, refusal=refusal, retry_after=retry_after)
+    return CallFailure(failure=failure, status=status, refusal=refusal, retry_after=retry_after)
 
 
-def _unreachable(verdict: Verdict, asked: Asked, options: "ChatOptions") -> ChatError:
+def _unreachable(verdict: CallFailure, asked: Asked, options: "ChatOptions") -> ChatError:
     return ChatUnreachableError(
         model=asked.model,
         base_url=options.base_url,
@@ -126,7 +127,7 @@ def _unreachable(verdict: Verdict, asked: Asked, options: "ChatOptions") -> Chat
     )
 
 
-def _rate_limited(verdict: Verdict, asked: Asked, _: "ChatOptions") -> ChatError:
+def _rate_limited(verdict: CallFailure, asked: Asked, _: "ChatOptions") -> ChatError:
     return ChatRateLimitedError(
         model=asked.model,
         retry_after=verdict.retry_after,
@@ -135,11 +136,11 @@ def _rate_limited(verdict: Verdict, asked: Asked, _: "ChatOptions") -> ChatError
     )
 
 
-def _key_refused(verdict: Verdict, asked: Asked, options: "ChatOptions") -> ChatError:
+def _key_refused(verdict: CallFailure, asked: Asked, options: "ChatOptions") -> ChatError:
     return ChatKeyRefusedError(model=asked.model, base_url=options.base_url, status=verdict.status or 0)
 
 
-def _context_too_long(_: Verdict, asked: Asked, __: "ChatOptions") -> ChatError:
+def _context_too_long(_: CallFailure, asked: Asked, __: "ChatOptions") -> ChatError:
     return ChatContextTooLongError(
         model=asked.model,
         input_tokens=asked.input_tokens,
@@ -147,16 +148,16 @@ def _context_too_long(_: Verdict, asked: Asked, __: "ChatOptions") -> ChatError:
     )
 
 
-def _refused(verdict: Verdict, asked: Asked, options: "ChatOptions") -> ChatError:
+def _refused(verdict: CallFailure, asked: Asked, options: "ChatOptions") -> ChatError:
     code = verdict.refusal.code if verdict.refusal else ""
     return ChatRequestRefusedError(model=asked.model, status=verdict.status or 0, code=options.without_key(code))
 
 
-def _unreadable(verdict: Verdict, asked: Asked, options: "ChatOptions") -> ChatError:
+def _unreadable(verdict: CallFailure, asked: Asked, options: "ChatOptions") -> ChatError:
     return ChatAnswerUnreadableError(model=asked.model, base_url=options.base_url, problem=verdict.problem)
 
 
-_ERRORS: dict[TryFailure, Callable[[Verdict, Asked, "ChatOptions"], ChatError]] = {
+_ERRORS: dict[TryFailure, Callable[[CallFailure, Asked, "ChatOptions"], ChatError]] = {
     TryFailure.UNREACHABLE: _unreachable,
     TryFailure.CLOSED: _unreachable,
     TryFailure.TIMED_OUT: lambda _, asked, options: ChatTimeoutError(

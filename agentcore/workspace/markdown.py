@@ -1,15 +1,72 @@
-"""From Markdown to items; the one place that knows the Markdown library."""
+"""Reads a Markdown text into the items it consists of."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.text import fold_key
-from agentcore.workspace.item import Item, ItemKind, Section, SectionPath
 
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
+
+
+SectionPath = tuple[str, ...]
+"""The headings above something, from the outermost."""
+
+
+class ItemKind(StrEnum):
+    """What an item is written as."""
+
+    BULLET = "bullet"
+    PARAGRAPH = "paragraph"
+    BLOCK = "block"
+    """A table, code, a quotation, HTML, front matter: kept as it is written, never edited."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkdownItem:
+    """One thing that a document says.
+
+    Attributes:
+        id: Follows from what it says and where; the same as long as both stay, whatever happens around it.
+        section: The headings above it.
+        kind: What it is written as.
+        text: What it says, on one line; a block's is as it is written.
+        first_line: Where it begins, counted from 0.
+        end_line: The line after its last own one; what is nested below it has lines of its own.
+        prefix: What stands before its text on its first line (indentation and mark); None if that cannot be told, and
+            it then cannot be rewritten.
+        nested: How many items stand below it; it can be rewritten, and removed only together with them.
+        is_kept: It stands between `<!-- keep -->` and `<!-- /keep -->`.
+    """
+
+    id: str
+    section: SectionPath
+    kind: ItemKind
+    text: str
+    first_line: int
+    end_line: int
+    prefix: str | None = None
+    nested: int = 0
+    is_kept: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """What stands under one heading, up to the next.
+
+    Attributes:
+        path: The heading and those above it; empty before the first.
+        first_line: The line of the heading.
+        end_line: The line after its last one.
+    """
+
+    path: SectionPath
+    first_line: int
+    end_line: int
+
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """A line as Markdown counts lines; `str.splitlines` knows more ends than Markdown does."""
@@ -25,15 +82,15 @@ def lines_of(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MarkdownText:
     """What was read in a text."""
 
     lines: list[str]
-    items: tuple[Item, ...]
+    items: tuple[MarkdownItem, ...]
     sections: tuple[Section, ...]
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> MarkdownText:
     """Read *text*, which may be anything: what is no Markdown is a paragraph."""
     # Deferred: most commands on a memory read no document.
     from markdown_it import MarkdownIt  # noqa: PLC0415
@@ -44,20 +101,20 @@ def read(text: str) -> Reading:
     body = text if front is None else text[front.end() :]
     offset = 0 if front is None else len(lines_of(front[0]))
     parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable("table")
-    reader = _Reader(lines, offset)
+    reader = _MarkdownReader(lines, offset)
     if front is not None:
         reader.block(0, offset)
     reader.walk(SyntaxTreeNode(parser.parse(body)))
-    return Reading(lines, tuple(reader.items), reader.sections())
+    return MarkdownText(lines, tuple(reader.items), reader.sections())
 
 
 @dataclass(slots=True)
-class _Reader:
+class _MarkdownReader:
     """The state of one reading: where in the headings it is, and what stands in a kept part."""
 
     lines: list[str]
     offset: int
-    items: list[Item] = field(default_factory=list[Item])
+    items: list[MarkdownItem] = field(default_factory=list[MarkdownItem])
     _headings: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     _begun: list[tuple[SectionPath, int]] = field(default_factory=lambda: [((), 0)])
     _is_kept: bool = False
@@ -127,7 +184,7 @@ class _Reader:
     def _add(self, kind: ItemKind, text: str, first: int, end: int, *, prefix: str | None) -> None:
         key = fold_key("\n".join((*self.section, text)))[:12]
         self._seen[key] = count = self._seen.get(key, 0) + 1
-        item = Item(
+        item = MarkdownItem(
             id=key if count == 1 else f"{key}-{count}",
             section=self.section,
             kind=kind,
