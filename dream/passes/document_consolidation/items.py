@@ -1,4 +1,4 @@
-"""MEMORY.md as the pass sees it: its items, whose they are, and the entries behind them."""
+"""Reads MEMORY.md item by item: what a model may edit, and what stays as it is."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ def read_document(text: str) -> Document:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class DocumentItem:
     """One item of MEMORY.md.
 
     Args:
@@ -70,7 +70,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class MemoryDocument:
     """MEMORY.md as it is stored.
 
     Args:
@@ -84,7 +84,7 @@ class Memory:
     stored: StoredDocument
     document: Document
     archive: StoredDocument | None
-    pieces: Mapping[str, Piece] = field(default_factory=dict[str, Piece])
+    pieces: Mapping[str, DocumentItem] = field(default_factory=dict[str, DocumentItem])
     left_alone: int = 0
 
     @property
@@ -93,7 +93,7 @@ class Memory:
         return tuple(sorted({piece.entry.id for piece in self.pieces.values() if piece.entry is not None}))
 
 
-def read_memory(view: ReadView, options: DreamOptions, promoted: Sequence[str]) -> Memory | None:
+def read_memory(view: ReadView, options: DreamOptions, promoted: Sequence[str]) -> MemoryDocument | None:
     """Return what MEMORY.md says, None if there is no such document.
 
     Args:
@@ -109,7 +109,7 @@ def read_memory(view: ReadView, options: DreamOptions, promoted: Sequence[str]) 
     entries = _by_text(view.entries.get_many(promoted[:_MOST_ENTRIES]))
     above = _above(items)
     pieces = {item.id: _piece(item, above[item.id], stored.own, options, entries) for item in items if _is_shown(item)}
-    return Memory(
+    return MemoryDocument(
         stored=stored,
         document=document,
         archive=view.documents.get(ARCHIVE),
@@ -128,10 +128,10 @@ def _piece(
     own: Collection[str],
     options: DreamOptions,
     entries: Mapping[str, MemoryEntry],
-) -> Piece:
+) -> DocumentItem:
     said, is_own = said_by(item.text), fold_key(item.text) in own
     guarded = options.documents.protect_user_text and options.mode(NAME) is not PassMode.PROPOSE
-    return Piece(
+    return DocumentItem(
         item=item,
         said=said,
         is_own=is_own,

@@ -1,4 +1,4 @@
-"""The pass: it shows MEMORY.md item by item, asks, and makes of the edits what they are worth."""
+"""Runs the pass document-consolidation: a model proposes edits of MEMORY.md item by item; the host checks each."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,13 +11,28 @@ from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
-from dream.passes.document_consolidation.answer import Broken, GivenEdit, Op, parse
-from dream.passes.document_consolidation.editing import Desk
-from dream.passes.document_consolidation.judging import Approved, Judged, judge
-from dream.passes.document_consolidation.memory import NAME, Memory, read_memory
-from dream.passes.document_consolidation.operations import Sheet, SortedOut, over_eager, sort_out
+from dream.passes.document_consolidation.editing import DocumentEditor
+from dream.passes.document_consolidation.items import NAME, MemoryDocument, read_memory
+from dream.passes.document_consolidation.judging import (
+    Approved,
+    DocumentHandles,
+    JudgedEdits,
+    SortedEdits,
+    judge,
+    over_eager,
+    sort_out,
+)
 from dream.passes.document_consolidation.packing import packed, planned, settling
-from dream.passes.document_consolidation.question import DIRECTIVE, complaint, piece_line, question
+from dream.passes.document_consolidation.prompt import (
+    DIRECTIVE,
+    BrokenEdits,
+    GivenEdit,
+    Op,
+    complaint,
+    item_line,
+    parse,
+    question,
+)
 from dream.passes.prompts import handles, repair_request
 from dream.passes.protocol import ModelContext
 
@@ -25,7 +40,7 @@ _COUNTS = ("items", "kept", "unmentioned", "merged", "into", "rewritten", "archi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
+class _ReadAnswer:
     """An answer as it was understood.
 
     Args:
@@ -37,11 +52,11 @@ class _Read:
         excess: Why nothing of it is used; None if it may be.
     """
 
-    memory: Memory
-    sheet: Sheet
+    memory: MemoryDocument
+    sheet: DocumentHandles
     given: tuple[GivenEdit, ...]
-    sorted_out: SortedOut
-    judged: Judged
+    sorted_out: SortedEdits
+    judged: JudgedEdits
     excess: Refusal | None
 
 
@@ -70,7 +85,7 @@ class DocumentConsolidation:
         sheet = None if memory is None else _sheet(memory, batch)
         if sheet is None or not sheet.pieces:
             return None
-        return question(context, [piece_line(handle, piece) for handle, piece in sheet.pieces.items()], self.name)
+        return question(context, [item_line(handle, piece) for handle, piece in sheet.pieces.items()], self.name)
 
     async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask once for a repair of texts that lost or made up something."""
@@ -83,14 +98,14 @@ class DocumentConsolidation:
     async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
         """Make the edits of the last answer that has the right form; one that has not settles nothing."""
         tried = [await _read(context, batch, answer) for answer in answers]
-        usable = [read for read in tried if isinstance(read, _Read)]
+        usable = [read for read in tried if isinstance(read, _ReadAnswer)]
         if not usable:
             return Proposal(refused=tuple(read for read in tried[-1:] if isinstance(read, Refusal)))
         read = usable[-1]
         if read.excess is not None:
             return await _settled(context, batch, read, None, refused=[read.excess])
         declined = await context.withheld({edit.mark for edit in read.judged.approved})
-        desk = Desk(memory=read.memory, cap=context.options.documents.size_cap, as_of=context.as_of)
+        desk = DocumentEditor(memory=read.memory, cap=context.options.documents.size_cap, as_of=context.as_of)
         refused = [*read.sorted_out.refused, *read.judged.refused]
         refused += [
             Refusal.of(declined[edit.mark], [piece.item.id for piece in edit.pieces])
@@ -106,24 +121,26 @@ class DocumentConsolidation:
         return summed(notes, *_COUNTS)
 
 
-async def _memory(context: ModelContext) -> Memory | None:
+async def _memory(context: ModelContext) -> MemoryDocument | None:
     at = await context.promoted()
     latest = sorted(at, key=lambda entry_id: (at[entry_id], entry_id), reverse=True)
     return await context.read(lambda view: _look(view, context, latest))
 
 
-def _look(view: ReadView, context: ModelContext, promoted: Sequence[str]) -> Memory | None:
+def _look(view: ReadView, context: ModelContext, promoted: Sequence[str]) -> MemoryDocument | None:
     return read_memory(view, context.options, promoted)
 
 
-def _sheet(memory: Memory, batch: Batch) -> Sheet:
+def _sheet(memory: MemoryDocument, batch: Batch) -> DocumentHandles:
     ids = handles(batch.member_ids, "i")
-    return Sheet(ids=ids, pieces={handle: memory.pieces[one] for handle, one in ids.items() if one in memory.pieces})
+    return DocumentHandles(
+        ids=ids, pieces={handle: memory.pieces[one] for handle, one in ids.items() if one in memory.pieces}
+    )
 
 
-async def _read(context: ModelContext, batch: Batch, answer: Answer) -> _Read | Refusal:
+async def _read(context: ModelContext, batch: Batch, answer: Answer) -> _ReadAnswer | Refusal:
     given = parse(answer, 2 * len(batch.members))
-    if isinstance(given, Broken):
+    if isinstance(given, BrokenEdits):
         return Refusal(Refused.BROKEN_ANSWER, given.problem)
     memory = await _memory(context)
     if memory is None:
@@ -133,19 +150,19 @@ async def _read(context: ModelContext, batch: Batch, answer: Answer) -> _Read | 
     is_whole = memory.pieces.keys() <= set(sheet.ids.values())
     excess = over_eager(given, sheet, context.options.documents, is_whole=is_whole)
     # Comparing texts takes longer than the event loop may stall.
-    judged = Judged()
+    judged = JudgedEdits()
     if excess is None:
         judged = await asyncio.to_thread(judge, found.edits, sheet, context.options, context.vocabulary)
-    return _Read(memory=memory, sheet=sheet, given=given, sorted_out=found, judged=judged, excess=excess)
+    return _ReadAnswer(memory=memory, sheet=sheet, given=given, sorted_out=found, judged=judged, excess=excess)
 
 
-def _make(desk: Desk, edits: Sequence[Approved]) -> None:
+def _make(desk: DocumentEditor, edits: Sequence[Approved]) -> None:
     for edit in edits:
         desk.make(edit)
 
 
 async def _settled(
-    context: ModelContext, batch: Batch, read: _Read, desk: Desk | None, *, refused: Sequence[Refusal]
+    context: ModelContext, batch: Batch, read: _ReadAnswer, desk: DocumentEditor | None, *, refused: Sequence[Refusal]
 ) -> Proposal:
     """Return the step: what is edited, and that these items were reviewed, in their old words and their new."""
     before = {item.id for item in read.memory.document.items}
@@ -163,7 +180,7 @@ async def _settled(
     )
 
 
-def _notes(read: _Read, desk: Desk | None) -> Notes:
+def _notes(read: _ReadAnswer, desk: DocumentEditor | None) -> Notes:
     made = [] if desk is None else desk.made
     named = {handle for edit in read.given for handle in edit.items}
     counts = {op: sum(edit.op is op for edit in made) for op in Op}

@@ -1,4 +1,4 @@
-"""The pass: it packs, asks, and makes of the answers what they are worth."""
+"""Runs the pass memory-consolidation: a model merges and retires entries; the host checks the details."""
 
 import asyncio
 from collections import OrderedDict
@@ -17,29 +17,37 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.conflicts import speakers_by_entry
-from dream.passes.memory_consolidation import feedback as signals
-from dream.passes.memory_consolidation.answer import Broken, Parsed, parse
-from dream.passes.memory_consolidation.candidates import FEEDBACK, SETTLED, count, pack
+from dream.passes.memory_consolidation.clusters import next_date, settle
 from dream.passes.memory_consolidation.judging import (
-    Judged,
+    ANTI_PATTERNS,
+    JudgedConsolidation,
     Twins,
     counts_of,
     desk_for,
+    feedback_lines,
     find_twins,
     judge_entries,
     judge_feedback,
+    shown_feedback,
 )
-from dream.passes.memory_consolidation.question import about_entries, about_feedback, complaint
-from dream.passes.memory_consolidation.settling import next_date, settle
-from dream.passes.memory_consolidation.sheet import Sheet
-from dream.passes.prompts import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at, repair_request
+from dream.passes.memory_consolidation.packing import FEEDBACK, SETTLED, count, pack
+from dream.passes.memory_consolidation.prompt import (
+    BrokenConsolidation,
+    ConsolidationAnswer,
+    ConsolidationHandles,
+    about_entries,
+    about_feedback,
+    complaint,
+    parse,
+)
+from dream.passes.prompts import CONTEXT_ONLY, MERGE_ONLY, entry_line, feedback_text, importance_at, repair_request
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import with_texts
 
 _RUNS_REMEMBERED: Final = 64
 _JUDGEMENTS_REMEMBERED: Final = 64
 
-_Question = tuple[Parsed, Sheet, Twins]
+_Question = tuple[ConsolidationAnswer, ConsolidationHandles, Twins]
 """All that a judgement of an answer about entries rests on."""
 
 
@@ -57,13 +65,13 @@ class MemoryConsolidation:
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.LLM})
     reads: ClassVar[Reads] = Reads.ENTRIES
     reviews_entries: ClassVar[bool] = True
-    categories: ClassVar[tuple[str, ...]] = (signals.ANTI_PATTERNS,)
+    categories: ClassVar[tuple[str, ...]] = (ANTI_PATTERNS,)
     side_readers: ClassVar[Mapping[str, Reads]] = MappingProxyType({FEEDBACK: Reads.FEEDBACK})
     directives: ClassVar[tuple[str, ...]] = ("memory-rules", "dream")
 
     def __init__(self) -> None:
         self._repaired: OrderedDict[str, set[str]] = OrderedDict()
-        self._judgements: OrderedDict[tuple[str, str], tuple[_Question, Judged]] = OrderedDict()
+        self._judgements: OrderedDict[tuple[str, str], tuple[_Question, JudgedConsolidation]] = OrderedDict()
 
     async def has_work(self, context: ModelContext) -> Work:
         """Entries to review, clusters whose time has come, or feedback to learn from."""
@@ -76,15 +84,15 @@ class MemoryConsolidation:
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask about what is still as it was packed."""
         if batch.kind == FEEDBACK:
-            feedback = await context.read(lambda view: signals.shown(view, batch))
-            return about_feedback(context, self.directives, self.name, signals.lines(feedback)) if feedback else None
+            feedback = await context.read(lambda view: shown_feedback(view, batch))
+            return about_feedback(context, self.directives, self.name, feedback_lines(feedback)) if feedback else None
         lines = await context.read(lambda view: _lines(view, context, batch))
         return about_entries(context, self.directives, self.name, lines) if lines else None
 
     async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of texts that lost or made up something, a bounded number of times per run."""
         parsed = parse(answer, len(batch.members))
-        if isinstance(parsed, Broken) or not self._may_repair(context, batch):
+        if isinstance(parsed, BrokenConsolidation) or not self._may_repair(context, batch):
             return None
         judged, _ = await self._judged(context, batch, parsed)
         first = await self.request(context, batch) if judged.unfaithful else None
@@ -99,9 +107,11 @@ class MemoryConsolidation:
         An answer of another shape settles nothing: its records are looked at again by the next run.
         """
         read = [parse(answer, len(batch.members)) for answer in answers]
-        whole = [(one, answer) for one, answer in zip(read, answers, strict=True) if isinstance(one, Parsed)]
+        whole = [
+            (one, answer) for one, answer in zip(read, answers, strict=True) if isinstance(one, ConsolidationAnswer)
+        ]
         if not whole:
-            problems = [one.problem for one in read if isinstance(one, Broken)]
+            problems = [one.problem for one in read if isinstance(one, BrokenConsolidation)]
             return Proposal(refused=tuple(Refusal(Refused.BROKEN_ANSWER, problem) for problem in problems[-1:]))
         parsed, answer = whole[-1]
         judged, stored = await self._judged(context, batch, parsed)
@@ -126,7 +136,7 @@ class MemoryConsolidation:
             "questions": [question for note in notes for question in note.get("questions", ())],
         }
 
-    def _remembered(self, key: tuple[str, str], question: _Question) -> Judged | None:
+    def _remembered(self, key: tuple[str, str], question: _Question) -> JudgedConsolidation | None:
         """Return what `review` found of the very same answer on the very same entries, for `interpret` to use."""
         asked, judged = self._judgements.pop(key, (None, None))
         while len(self._judgements) >= _JUDGEMENTS_REMEMBERED:
@@ -140,11 +150,13 @@ class MemoryConsolidation:
             self._repaired.popitem(last=False)
         return batch.number in repaired or len(repaired) < context.options.consolidation.repairs
 
-    async def _judged(self, context: ModelContext, batch: Batch, parsed: Parsed) -> tuple[Judged, list[MemoryEntry]]:
+    async def _judged(
+        self, context: ModelContext, batch: Batch, parsed: ConsolidationAnswer
+    ) -> tuple[JudgedConsolidation, list[MemoryEntry]]:
         """Judge an answer; return the entries besides that are as they were packed and may be changed."""
         if batch.kind == FEEDBACK:
-            feedback, twins = await context.read(lambda view: (signals.shown(view, batch), find_twins(view, parsed)))
-            texts = [signals.feedback_text(one) for one in feedback.values()]
+            feedback, twins = await context.read(lambda view: (shown_feedback(view, batch), find_twins(view, parsed)))
+            texts = [feedback_text(one) for one in feedback.values()]
             desk = await desk_for(context, parsed, texts, twins, merge_only=False, speakers={})
             return await asyncio.to_thread(judge_feedback, parsed, feedback, desk), []
         sheet, twins = await context.read(lambda view: (_sheet(view, batch), find_twins(view, parsed)))
@@ -160,8 +172,8 @@ class MemoryConsolidation:
         return judged, [sheet.entries[handle] for handle in sheet.entries if handle in sheet.members]
 
 
-def _sheet(view: ReadView, batch: Batch) -> Sheet:
-    return Sheet.of(batch, view.entries.get_many(batch.record_ids))
+def _sheet(view: ReadView, batch: Batch) -> ConsolidationHandles:
+    return ConsolidationHandles.of(batch, view.entries.get_many(batch.record_ids))
 
 
 def _lines(view: ReadView, context: ModelContext, batch: Batch) -> list[str]:

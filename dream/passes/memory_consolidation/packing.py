@@ -1,4 +1,4 @@
-"""What there is to review: what is new, what is like it, and clusters whose time has come again."""
+"""Chooses the entries and the feedback of a run, and packs them into batches: similar entries go together."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -13,11 +13,10 @@ from agentcore.stores.values import EntryMaterial
 from dream.domain.batch import Batch, Packing
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, fill, gather
-from dream.passes.memory_consolidation.desk import is_under
-from dream.passes.memory_consolidation.feedback import unmined
-from dream.passes.memory_consolidation.question import OVERHEAD
-from dream.passes.memory_consolidation.settling import due
+from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, due_clusters, fill, gather
+from dream.passes.memory_consolidation.judging import unread_feedback
+from dream.passes.memory_consolidation.operations import is_under
+from dream.passes.memory_consolidation.prompt import OVERHEAD
 from dream.passes.prompts import MERGE_ONLY, entry_line, feedback_line, importance_at
 from dream.passes.protocol import ModelContext
 
@@ -32,7 +31,7 @@ _WIDEST_HANDLE: Final = "e000"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ConsolidationMaterial:
     """New entries and those that are like them.
 
     Args:
@@ -49,13 +48,13 @@ class Found:
 async def count(context: ModelContext) -> int:
     """Count what is pending: entries, clusters whose time has come, and feedback."""
     entries = await context.read(lambda view: view.entries.count_material(after=context.cursor, also=context.reopened))
-    clusters = len((await due(context)).clusters)
+    clusters = len((await due_clusters(context)).clusters)
     return entries + clusters + len(await _unmined(context))
 
 
 async def pack(context: ModelContext) -> Packing:
     """Partition what is pending into batches."""
-    reopened = (await due(context)).clusters
+    reopened = (await due_clusters(context)).clusters
     # A run that ended early has what it did not get to looked at again: a settled cluster is merge-only even so.
     waited = context.reopened & {entry.id for cluster in reopened for entry in cluster}
     found = await find(context, waited)
@@ -72,7 +71,7 @@ async def pack(context: ModelContext) -> Packing:
     )
 
 
-async def find(context: ModelContext, waited: frozenset[str] = frozenset()) -> Found:
+async def find(context: ModelContext, waited: frozenset[str] = frozenset()) -> ConsolidationMaterial:
     """Find what is new and what is like it; what *waited* is not new."""
     terms = context.options.consolidation
     also = context.reopened - waited
@@ -96,7 +95,7 @@ async def find(context: ModelContext, waited: frozenset[str] = frozenset()) -> F
     }
     ordered = [shown[item.key] for item in fresh if item.key in shown]
     pulled = sorted((entry for key, entry in shown.items() if key not in ids), key=lambda entry: entry.id)
-    return Found(
+    return ConsolidationMaterial(
         fresh=tuple(fresh),
         entries={entry.id: entry for entry in (*ordered, *pulled)},
         pairs=tuple(sorted(pairs)),
@@ -105,7 +104,7 @@ async def find(context: ModelContext, waited: frozenset[str] = frozenset()) -> F
 
 async def _unmined(context: ModelContext) -> list[Feedback]:
     cursor = context.side_cursors.get(FEEDBACK, 0)
-    return await context.read(lambda view: unmined(view, context, cursor))
+    return await context.read(lambda view: unread_feedback(view, context, cursor))
 
 
 class _Packer:
@@ -122,7 +121,7 @@ class _Packer:
         self.refused: list[Refusal] = []
         self.left = 0
 
-    def entries(self, found: Found) -> list[Batch]:
+    def entries(self, found: ConsolidationMaterial) -> list[Batch]:
         """Return the batches of what is new, with what is like it."""
         weights = self._weights(found.entries.values())
         fresh = {item.id for item in found.fresh}
@@ -166,7 +165,7 @@ class _Packer:
         last = to_micros(call[-1].recorded_at)
         return [Batch(number=str(self._numbers), kind=FEEDBACK, members=members, reader=FEEDBACK, cursor=last)]
 
-    def needs_no_call(self, found: Found) -> tuple[str, ...]:
+    def needs_no_call(self, found: ConsolidationMaterial) -> tuple[str, ...]:
         """Return what is new and in no batch."""
         return tuple(item.id for item in found.fresh if item.id not in self._taken)
 
