@@ -11,7 +11,7 @@ from dream.domain.candidate import Candidate, Gate, PromotionStanding
 from dream.options import DreamOptions
 from dream.options.promotion import PromotionOptions
 from dream.passes.promotion import PromotionPass
-from dream.passes.promotion.fitness import unfit
+from dream.passes.promotion.blocks import unfit
 from dream.passes.promotion.gates import GATES
 from dream.passes.promotion.sweep import Sweep, look, settle
 from dream.stores import bookkeeping

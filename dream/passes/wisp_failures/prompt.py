@@ -1,4 +1,4 @@
-"""The question: what failed, how often, with which messages, and the skills it may come from."""
+"""Asks the model what a skill should say about a failure pattern, and builds the answer's form."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -11,7 +11,7 @@ from dream.options import ModelOptions
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
 from dream.passes.skill_lines import skill_line
-from dream.passes.wisp_failures.scene import Case
+from dream.passes.wisp_failures.patterns import FailureCase
 
 _TEXT: Final[Mapping[str, Any]] = {"type": "string"}
 _LONGEST_MESSAGE: Final = 400
@@ -52,7 +52,7 @@ def room_for_cases(options: ModelOptions) -> int:
     return max(0, options.prompt_tokens - estimate_tokens(f"{CONTRACT}\n{_PATTERNS}\n{_SKILLS}") - 64)
 
 
-def weigh(case: Case, samples: int) -> int:
+def weigh(case: FailureCase, samples: int) -> int:
     """Return the tokens of a case's lines, its skills among them."""
     handles = {_WIDEST: case}
     skills = {f"{_WIDEST}{place}": skill for place, skill in enumerate(case.skills)}
@@ -61,7 +61,7 @@ def weigh(case: Case, samples: int) -> int:
 
 def question(
     context: ModelContext,
-    cases: Mapping[str, Case],
+    cases: Mapping[str, FailureCase],
     skills: Mapping[str, Skill],
     *,
     directives: Sequence[str],
@@ -82,7 +82,7 @@ def question(
     )
 
 
-def _case_lines(cases: Mapping[str, Case], skills: Mapping[str, Skill], samples: int) -> list[str]:
+def _case_lines(cases: Mapping[str, FailureCase], skills: Mapping[str, Skill], samples: int) -> list[str]:
     lines: list[str] = []
     for handle, case in cases.items():
         mine = {skill.id for skill in case.skills}

@@ -1,34 +1,121 @@
-"""The pass: it counts what keeps failing, has it classified, and annotates the skills behind it."""
+"""Runs the pass wisp-failures: writes what keeps failing into the skill that produced it."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, ClassVar, Final
 
 from agentcore.domain.capability import Capability
+from agentcore.domain.memory import Trust
+from agentcore.domain.signals import WispRun
 from agentcore.domain.skill import Skill
+from agentcore.domain.text import normalise
+from agentcore.hosting.checks import MAX_NAME
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.change import Change, ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
+from dream.guards.secrets import secret_in
 from dream.passes.protocol import ModelContext
 from dream.passes.run_memo import RunMemo
 from dream.passes.skill_lines import handles
-from dream.passes.wisp_failures.judging import Desk, Judged, judge
-from dream.passes.wisp_failures.promotion import listed, storable, stored
-from dream.passes.wisp_failures.question import question, room_for_cases, weigh
-from dream.passes.wisp_failures.scene import Case, Scene, fresh_cases, survey
-from dream.passes.wisp_failures.section import named
+from dream.passes.skill_names import clean_skill_name
+from dream.passes.wisp_failures.judging import FailureJudgeInput, JudgedFailures, judge
+from dream.passes.wisp_failures.patterns import FailureCase, FailureSurvey, RepeatedTask, fresh_cases, named, survey
+from dream.passes.wisp_failures.prompt import question, room_for_cases, weigh
+
+PROMOTE: Final = "wisp-promote"
+_FOLDER: Final = "wisps/"
+_LISTED: Final = 20
+"""Candidates named in a report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storable:
+    """A wisp that can become a skill.
+
+    Args:
+        promotion: What speaks for it.
+        run: The oldest successful run whose steps were kept.
+        name: What the skill will be called.
+    """
+
+    promotion: RepeatedTask
+    run: WispRun
+    name: str
+
+    @property
+    def mark(self) -> str:
+        """What a person declines by taking the skill back."""
+        return blake2b(f"{PROMOTE}\x1f{self.promotion.shape}".encode(), digest_size=16).hexdigest()
+
+
+def listed(scene: FailureSurvey) -> list[dict[str, Any]]:
+    """Return the candidates as a report names them."""
+    return [
+        {
+            "description": " ".join(one.description.split())[:120],
+            "shape": one.shape,
+            "successes": len(one.successes),
+            "runs": one.runs,
+            "skill": None if skill is None else skill.name,
+        }
+        for one, skill in scene.promotions[:_LISTED]
+    ]
+
+
+async def storable(context: ModelContext, scene: FailureSurvey) -> list[Storable]:
+    """Return what is to be stored, or proposed: no name twice, nothing a person took back or has yet to decide.
+
+    Without a person to approve it, nothing is stored unless the options say so.
+    """
+    if not context.options.stores_promotions:
+        return []
+    found: dict[str, Storable] = {}
+    for promotion, _ in scene.promotions:
+        run = next((run for run in promotion.successes if run.definition_body), None)
+        name = clean_skill_name(promotion.description)
+        if run is None or not name or secret_in(f"{run.definition_body}\n{promotion.description}"):
+            continue
+        whole = f"{_FOLDER}{name}"[:MAX_NAME].rstrip("-./")
+        found.setdefault(whole, Storable(promotion, run, whole))
+    taken = await context.read(lambda view: view.skills.taken(set(found))) if found else set[str]()
+    withheld = await context.withheld({one.mark for one in found.values()})
+    return [one for name, one in found.items() if name not in taken and one.mark not in withheld]
+
+
+def stored(found: Sequence[Storable], context: ModelContext, new_id: Callable[[], str]) -> tuple[ChangeSet, ...]:
+    """Return the changes that store wisps as skills."""
+    return tuple(_change_set(one, context, new_id()) for one in found)
+
+
+def _change_set(one: Storable, context: ModelContext, skill_id: str) -> ChangeSet:
+    counted = f"{len(one.promotion.successes)} of {one.promotion.runs} runs succeeded"
+    body = (one.run.definition_body or "").replace("```", "` ` `")
+    skill = Skill(
+        id=skill_id,
+        scope=context.scope,
+        name=one.name,
+        summary=" ".join(normalise(one.promotion.description).split())[:200],
+        content=f"A wisp that works: {counted}. Run these steps as they stand.\n\n```json\n{body}\n```",
+        created_at=context.as_of,
+        trust=Trust.INFERRED,
+    )
+    change = Change[Skill](before=None, after=skill, reason=counted)
+    return ChangeSet(operation=PROMOTE, changes=(change,), fingerprints={skill_id: one.mark})
+
 
 KIND: Final = "wisps"
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ShownCases:
     """What a batch is about, by handle, as it is now."""
 
-    cases: Mapping[str, Case]
+    cases: Mapping[str, FailureCase]
     skills: Mapping[str, Skill]
     handles: frozenset[str]
 
@@ -45,7 +132,7 @@ class WispFailures:
     directives: ClassVar[tuple[str, ...]] = ("wisp-failure-dream",)
 
     def __init__(self) -> None:
-        self._scenes = RunMemo[Scene]()
+        self._scenes = RunMemo[FailureSurvey]()
 
     async def has_work(self, context: ModelContext) -> Work:
         """Patterns that failed again since they were looked at, and wisps to be stored."""
@@ -85,7 +172,7 @@ class WispFailures:
         """
         scene = await self._scene(context)
         shown = await _shown(context, batch, scene)
-        desk = Desk(
+        desk = FailureJudgeInput(
             cases=shown.cases,
             skills=shown.skills,
             handles=shown.handles,
@@ -107,7 +194,7 @@ class WispFailures:
             unsettled=unsettled,
         )
 
-    async def _scene(self, context: ModelContext) -> Scene:
+    async def _scene(self, context: ModelContext) -> FailureSurvey:
         """Return what the run packed from: it is the same for all questions, and takes long to look at."""
         return await self._scenes.of(context, lambda: survey(context))
 
@@ -122,10 +209,10 @@ class WispFailures:
         }
 
 
-def _apart(cases: Sequence[Case]) -> list[Case]:
+def _apart(cases: Sequence[FailureCase]) -> list[FailureCase]:
     """Return cases no two of which may change the same skill: an answer is about the skill as it was shown."""
     taken: set[str] = set()
-    chosen: list[Case] = []
+    chosen: list[FailureCase] = []
     for case in cases:
         mine = {skill.id for skill in case.skills}
         if taken.isdisjoint(mine):
@@ -134,9 +221,9 @@ def _apart(cases: Sequence[Case]) -> list[Case]:
     return chosen
 
 
-def _batches(context: ModelContext, cases: Sequence[Case]) -> list[Batch]:
+def _batches(context: ModelContext, cases: Sequence[FailureCase]) -> list[Batch]:
     room, samples = room_for_cases(context.options.model), context.options.wisp_failures.samples
-    calls: list[list[Case]] = []
+    calls: list[list[FailureCase]] = []
     used = room
     for case in cases:
         weight = weigh(case, samples)
@@ -148,7 +235,7 @@ def _batches(context: ModelContext, cases: Sequence[Case]) -> list[Batch]:
     return [_batch(number, call) for number, call in enumerate(calls, 1)]
 
 
-def _batch(number: int, cases: Sequence[Case]) -> Batch:
+def _batch(number: int, cases: Sequence[FailureCase]) -> Batch:
     skills = {skill.id: skill.version for case in cases for skill in case.skills}
     return Batch(
         number=str(number),
@@ -158,7 +245,7 @@ def _batch(number: int, cases: Sequence[Case]) -> Batch:
     )
 
 
-async def _shown(context: ModelContext, batch: Batch, scene: Scene) -> _Shown:
+async def _shown(context: ModelContext, batch: Batch, scene: FailureSurvey) -> _ShownCases:
     packed, members = dict(batch.beside), set(batch.member_ids)
     given = handles([skill_id for skill_id, _ in batch.beside])
 
@@ -172,15 +259,15 @@ async def _shown(context: ModelContext, batch: Batch, scene: Scene) -> _Shown:
 
     skills = await context.read(look)
     mine = [
-        Case(case.pattern, tuple(skill for skill in case.skills if skill.id in packed))
+        FailureCase(case.pattern, tuple(skill for skill in case.skills if skill.id in packed))
         for case in scene.cases
         if any(run.id in members for run in case.pattern.failures)
     ]
-    return _Shown({f"w{place}": case for place, case in enumerate(mine, 1)}, skills, frozenset(given))
+    return _ShownCases({f"w{place}": case for place, case in enumerate(mine, 1)}, skills, frozenset(given))
 
 
 async def _settling(
-    context: ModelContext, shown: _Shown, scene: Scene
+    context: ModelContext, shown: _ShownCases, scene: FailureSurvey
 ) -> tuple[tuple[SettledCluster, ...], tuple[str, ...]]:
     """Return the marks of the patterns that were asked about, and those they take the place of."""
     looked_at = {case.pattern.key for case in shown.cases.values()}
@@ -199,7 +286,7 @@ async def _settling(
     return settled, tuple(one.fingerprint for one in former if one.fingerprint not in kept)
 
 
-def _note(case: Case, handle: str, judged: Judged) -> dict[str, Any]:
+def _note(case: FailureCase, handle: str, judged: JudgedFailures) -> dict[str, Any]:
     return {
         "description": " ".join(case.pattern.description.split())[:120],
         "failures": len(case.pattern.failures),

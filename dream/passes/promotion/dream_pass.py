@@ -1,27 +1,77 @@
-"""Promotion: the entries that recall proved useful go to MEMORY.md, with an entry in the diary; no model is asked."""
+"""Runs the pass promotion: writes what recall proved useful into MEMORY.md."""
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
+from agentcore.domain.text import fold_key
 from agentcore.stores.storage import ReadView
 from agentcore.workspace.document import Document
+from agentcore.workspace.edit import Append, Remove
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
+from agentcore.workspace.item import Item, ItemKind, SectionPath
 from dream.domain.change import Change, ChangeSet
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.guards.change_guards import is_under
 from dream.passes.document_changes import moment, rewritten
-from dream.passes.promotion.blocks import Line, with_block, with_diary
-from dream.passes.promotion.room import fitted
+from dream.passes.promotion.blocks import PromotedLine, with_block, with_diary, without_emptied
 from dream.passes.promotion.sweep import PROMOTE, REINFORCE, Sweep, look, mark_of
 from dream.passes.protocol import DreamContext
 from dream.passes.run_memo import RunMemo
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """MEMORY.md within its bounds.
+
+    Args:
+        memory: What it says.
+        archive: What memory-archive.md says.
+        moved: How many items moved.
+        fits: Whether that was enough.
+    """
+
+    memory: Document
+    archive: Document
+    moved: int
+    fits: bool
+
+
+def fitted(memory: Document, archive: Document, own: tuple[str, ...], cap: int) -> Fitted:
+    """Move as many items as it takes, those first that stand first.
+
+    Args:
+        memory: What MEMORY.md would say.
+        archive: What memory-archive.md says.
+        own: Fold keys of the items that may move.
+        cap: Characters that MEMORY.md may have.
+    """
+    over = len(memory.text) - cap
+    moving = list[Item]()
+    for item in memory.items:
+        if over <= 0:
+            break
+        if item.kind is ItemKind.BULLET and not item.nested and not item.is_kept and fold_key(item.text) in own:
+            moving.append(item)
+            over -= len(item.text) + 3
+    edited = memory.edited([Remove(item.id) for item in moving])
+    stayed = {refused.edit.item_id for refused in edited.refused if isinstance(refused.edit, Remove)}
+    gone = [item for item in moving if item.id not in stayed]
+    by_section: dict[SectionPath, list[str]] = {}
+    for item in gone:
+        by_section.setdefault(item.section, []).append(item.text)
+    kept = archive.edited([Append(section, tuple(texts)) for section, texts in by_section.items()])
+    if kept.refused:
+        return Fitted(memory, archive, 0, fits=False)
+    text = without_emptied(edited.document.text)
+    left = edited.document if text == edited.document.text else Document(text)
+    return Fitted(left, kept.document, len(gone), fits=len(left.text) <= cap)
 
 
 class PromotionPass:
@@ -118,7 +168,7 @@ def _promoted(context: DreamContext, sweep: Sweep, documents: Sequence[Change[Re
     )
 
 
-def _reinforced(context: DreamContext, line: Line) -> ChangeSet:
+def _reinforced(context: DreamContext, line: PromotedLine) -> ChangeSet:
     """Return the reinforcement of an entry that MEMORY.md says already: it was seen when it was last needed.
 
     Nothing changes where that is no news, or where no pass may touch it; it counts as promoted all the same.
@@ -139,7 +189,7 @@ def _reinforced(context: DreamContext, line: Line) -> ChangeSet:
     )
 
 
-def _promotion(context: DreamContext, line: Line) -> Promotion:
+def _promotion(context: DreamContext, line: PromotedLine) -> Promotion:
     return Promotion(
         entry_id=line.entry_id,
         score=round(line.score, 6),
