@@ -1,6 +1,6 @@
 """Opens the stores of dreams, in the same transaction as the records they are about.
 
-`dream_stores(unit)` opens them on a unit of work (or, for reading, on a read view). A storage of a host's own offers the
+`dream_stores(unit)` opens them on a unit of work, or for reading on a read view. A storage of a host's own offers the
 same by a `transaction` of the SQL schema, or is wrapped by one.
 """
 
