@@ -1,4 +1,4 @@
-"""Conversation: the log of what was said, as the host uses it."""
+"""Keeps the log of what was said, as the host uses it."""
 
 from datetime import datetime
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""FeedbackLog: signals about the agent's work, as the host hands them in."""
+"""Takes in signals about the agent's work."""
 
 from datetime import datetime
 

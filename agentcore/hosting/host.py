@@ -1,4 +1,4 @@
-"""Host: the services of an agent, living together from `async with` to its end."""
+"""Holds the services of an agent, living together from `async with` to its end."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from agentcore.hosting.memory import Memory
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import HostedService
 from agentcore.hosting.skills import Skills
-from agentcore.hosting.switching import UNCHANGED, Setting, Switchboard, addressed
+from agentcore.hosting.switches import UNCHANGED, Setting, Switchboard, addressed
 from agentcore.hosting.tool_calls import ToolCallLog
 from agentcore.hosting.wisps import WispLog
 from agentcore.llm.gate import BusyGate

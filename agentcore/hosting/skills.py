@@ -1,4 +1,4 @@
-"""Skills: the procedures an agent can look up, as the host uses them."""
+"""Keeps and finds the procedures an agent can look up."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""ToolCallLog: what tools were called, as the host hands it in."""
+"""Takes in what tools were called."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""WispLog: executions of wisps, as the host hands them in."""
+"""Takes in executions of wisps."""
 
 from collections.abc import Mapping
 from datetime import datetime

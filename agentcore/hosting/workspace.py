@@ -1,4 +1,4 @@
-"""Workspace: the documents of the agent, as the agent itself reads and writes them."""
+"""Reads and writes the documents of the agent, as the agent itself does."""
 
 import asyncio
 from collections.abc import Callable

@@ -9,7 +9,7 @@ from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.options import DreamOptions
-from dream.stores import Books
+from dream.stores import DreamStores
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Caps:
     def of(
         cls,
         view: ReadView,
-        books: Books,
+        books: DreamStores,
         options: DreamOptions,
         run_id: str,
         change_sets: Sequence[ChangeSet],

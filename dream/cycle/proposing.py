@@ -11,7 +11,7 @@ from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.options import ReviewOptions
-from dream.stores import Books
+from dream.stores import DreamStores
 
 _DOCUMENTS: Final = (MEMORY, DREAMS, ARCHIVE)
 
@@ -31,7 +31,7 @@ class Queue:
     marks: set[str]
 
     @classmethod
-    def as_it_stands(cls, view: ReadView, books: Books, options: ReviewOptions) -> "Queue":
+    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ReviewOptions) -> "Queue":
         """Return the queue as the transaction finds it."""
         waiting = sum(books.proposals.counts().values())
         midnight = view.now.replace(hour=0, minute=0, second=0, microsecond=0)

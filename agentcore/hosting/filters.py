@@ -1,4 +1,4 @@
-"""Conditions: which entries a recall may return, as a host says it."""
+"""Reads which entries a recall may return, as a host says it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -11,7 +11,7 @@ from agentcore.domain.text import clean_category, clean_tags
 from agentcore.hosting.checks import clean_instant, clean_member, clean_subject_time, refuse_unknown
 
 
-class Conditions(TypedDict, total=False):
+class RecallFilters(TypedDict, total=False):
     """What entries must meet to be recalled; all of it, and whatever is not given admits every entry."""
 
     category: str | None
@@ -56,7 +56,7 @@ _CLEAN: Final[dict[str, Callable[[Any], object]]] = {
 
 
 def recall_filter(conditions: Mapping[str, Any]) -> RecallFilter | None:
-    """Return the filter that `Conditions` say; None where they admit everything.
+    """Return the filter that `RecallFilters` say; None where they admit everything.
 
     Raises:
         InvalidInputError: a condition cannot be read.

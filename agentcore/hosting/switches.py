@@ -1,4 +1,4 @@
-"""Configuring: people switch dreams, or learning altogether, off and on where it concerns them."""
+"""Switches dreams, or learning altogether, off and on where it concerns people."""
 
 from dataclasses import replace
 from enum import Enum, auto

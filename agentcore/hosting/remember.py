@@ -1,15 +1,15 @@
-"""An observation: what is said beside the text of a new memory, and what becomes of a memory said again."""
+"""Turns what is said into new entries, or reinforces the entries that already say it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypedDict
+from typing import TypeAlias, TypedDict
 
 from agentcore.domain.memory import MemoryEntry, SourceRef, Trust
 from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import SubjectTime
-from agentcore.domain.temporal import absorb
-from agentcore.domain.text import clean_category, clean_tags
+from agentcore.domain.temporal import absorb, foldable
+from agentcore.domain.text import clean_category, clean_tags, fold_key
 from agentcore.hosting.checks import (
     clean_importance,
     clean_instant,
@@ -19,9 +19,11 @@ from agentcore.hosting.checks import (
     clean_trust,
     refuse_unknown,
 )
+from agentcore.ids import IdFactory
+from agentcore.stores.storage import UnitOfWork
 
 
-class Particulars(TypedDict, total=False):
+class MemoryFields(TypedDict, total=False):
     """What may be said beside a text; whatever is not takes the value in brackets."""
 
     category: str | None
@@ -59,7 +61,7 @@ class Observation:
     sources: tuple[SourceRef, ...]
 
     @classmethod
-    def of(cls, said: Particulars) -> "Observation":
+    def of(cls, said: MemoryFields) -> "Observation":
         """Check *said* and fill in what is not.
 
         Raises:
@@ -70,7 +72,7 @@ class Observation:
             >>> Observation.of({"category": "people/ana"}).base
             0.5
         """
-        refuse_unknown(said, Particulars.__annotations__)
+        refuse_unknown(said, MemoryFields.__annotations__)
         return cls(
             category=clean_category(said.get("category")),
             tags=clean_tags(said.get("tags", ())),
@@ -122,3 +124,56 @@ def reinforced(known: MemoryEntry, repeat: MemoryEntry) -> MemoryEntry:
     if repeat.trust < known.trust:
         return joined
     return replace(joined, own_count=known.own_count + 1, absorbed=known.absorbed, trust=repeat.trust)
+
+
+Entries: TypeAlias = list[MemoryEntry]
+
+
+class MemoryWriter:
+    """Takes texts into one scope's memory; lives as long as one transaction.
+
+    Args:
+        unit: The transaction.
+        observation: What is said beside the texts.
+        ids: Names new entries.
+    """
+
+    def __init__(self, unit: UnitOfWork, observation: Observation, ids: IdFactory) -> None:
+        self._unit = unit
+        self._observation = observation
+        self._ids = ids
+        self._stored: dict[str, MemoryEntry] = {}
+        self._current: dict[str, MemoryEntry] = {}
+        self._same_text: dict[str, list[str]] = {}
+
+    def take(self, contents: Sequence[str]) -> Entries:
+        """Store checked *contents*, or reinforce what is known; return the entry of each, as it is now stored."""
+        keys = [fold_key(content) for content in contents]
+        for entry in self._unit.entries.with_fold_keys(set(keys)):
+            self._stored[entry.id] = entry
+            self._note(entry, fold_key(entry.content))
+        taken = [self._take(content, key) for content, key in zip(contents, keys, strict=True)]
+        self._write()
+        stored = {entry.id: entry for entry in self._unit.entries.get_many(taken)}
+        return [stored[entry_id] for entry_id in taken]
+
+    def _take(self, content: str, key: str) -> str:
+        now, scope = self._unit.now, self._unit.scope
+        repeat = self._observation.entry(content, scope=scope, now=now)
+        for known in map(self._current.__getitem__, self._same_text.get(key, ())):
+            if foldable(known, repeat):
+                self._current[known.id] = reinforced(known, repeat)
+                return known.id
+        new = self._observation.entry(content, scope=scope, now=now, entry_id=self._ids.new())
+        self._note(new, key)
+        return new.id
+
+    def _note(self, entry: MemoryEntry, key: str) -> None:
+        self._current[entry.id] = entry
+        self._same_text.setdefault(key, []).append(entry.id)
+
+    def _write(self) -> None:
+        stored = self._stored
+        changed = [(before, self._current[before.id]) for before in stored.values()]
+        self._unit.entries.replace([(before, after) for before, after in changed if before != after])
+        self._unit.entries.add([entry for entry in self._current.values() if entry.id not in stored])

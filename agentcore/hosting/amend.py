@@ -1,4 +1,4 @@
-"""Amendment: a person's change to something the agent knows."""
+"""Writes a person's changes into an entry, and retires one."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from agentcore.hosting.checks import clean_importance, clean_metadata, clean_sub
 from agentcore.stores.storage import UnitOfWork
 
 
-class Amendments(TypedDict, total=False):
+class MemoryChanges(TypedDict, total=False):
     """What may be changed in an entry; whatever is not named stays as it is."""
 
     content: str
@@ -42,7 +42,7 @@ _CLEAN: Final[dict[str, Callable[[Any], object]]] = {
 }
 
 
-def checked(amendments: Amendments) -> dict[str, Any]:
+def checked(amendments: MemoryChanges) -> dict[str, Any]:
     """Return the fields of an entry that *amendments* set.
 
     Raises:

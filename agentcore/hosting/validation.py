@@ -1,4 +1,4 @@
-"""Settling: everything a builder was told is checked at once, and every refusal is kept."""
+"""Checks and completes what a builder was told, and collects every mistake."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -16,20 +16,20 @@ from agentcore.llm.errors import ChatNotConfiguredError
 from agentcore.workspace.folder import WorkspaceFolder
 from agentcore.workspace.workspaces import Whereabouts
 
-Kind = TypeVar("Kind", bound=Options)
+OptionsT = TypeVar("OptionsT", bound=Options)
 T = TypeVar("T")
 
 IN_MEMORY = ":memory:"
 """The data directory that means none."""
 
 
-class Settling:
+class BuildValidation:
     """One examination of what a builder was told; lives as long as `build`.
 
     Example:
-        >>> settling = Settling()
-        >>> settling.folder(" ")
-        >>> settling.conclude()
+        >>> validation = Settling()
+        >>> validation.folder(" ")
+        >>> validation.conclude()
         Traceback (most recent call last):
         ...
         agentcore.errors.InvalidOptionsError: Option data_dir = ' ' is not possible: name a folder, or give None to \
@@ -144,7 +144,9 @@ keep everything in memory.
             self.refuse("with_embeddings", None, allowed)
         return None
 
-    def options(self, kind: type[Kind], told: Sequence[Any] | None, first: Kind | None = None) -> Kind | None:
+    def options(
+        self, kind: type[OptionsT], told: Sequence[Any] | None, first: OptionsT | None = None
+    ) -> OptionsT | None:
         """Return what a service's options have become; None where the service is not wanted.
 
         Args:
@@ -154,14 +156,14 @@ keep everything in memory.
         """
         if told is None:
             return None
-        settled: Kind | None = first or self.attempt(kind)
+        settled: OptionsT | None = first or self.attempt(kind)
         for say in told:
             if settled is None:
                 break
             settled = self._told(kind, settled, say)
         return settled
 
-    def plugin(self, install: Callable[[Callable[[Kind], Kind]], T], told: Sequence[Any]) -> T | None:
+    def plugin(self, install: Callable[[Callable[[OptionsT], OptionsT]], T], told: Sequence[Any]) -> T | None:
         """Return what *install* makes of options that *told* settles; None if it refuses them, which is noted."""
         return self.attempt(lambda: install(lambda options: self.options(type(options), told, options) or options))
 
@@ -184,7 +186,7 @@ keep everything in memory.
             self._refusals += [error for error in refusals.exceptions if isinstance(error, InvalidInputError)]
         return None
 
-    def _told(self, kind: type[Kind], settled: Kind, say: Any) -> Kind | None:
+    def _told(self, kind: type[OptionsT], settled: OptionsT, say: Any) -> OptionsT | None:
         refused_so_far = len(self._refusals)
         given: object = self.attempt(lambda: say(settled)) if callable(say) else say
         if len(self._refusals) > refused_so_far:
