@@ -6,23 +6,23 @@ from .documents import (
     Documents as Documents,
 )
 from .draft import (
-    Draft as Draft,
+    StepDraft as StepDraft,
 )
 from .dreams import (
     Dreams as Dreams,
 )
 from .forecast import (
     REVIEWER as REVIEWER,
-    Forecast as Forecast,
-    forecast as forecast,
-    read_forecast as read_forecast,
+    DirectiveForecast as DirectiveForecast,
+    directive_forecast as directive_forecast,
+    read_directive_forecast as read_directive_forecast,
 )
 from .history import (
-    History as History,
-    Status as Status,
+    EntryHistory as EntryHistory,
+    ScopeStatus as ScopeStatus,
 )
 from .leftovers import (
-    Leftovers as Leftovers,
+    OutboxFlush as OutboxFlush,
 )
 from .runner import (
     Runner as Runner,
@@ -42,7 +42,7 @@ from .session_evaluator import (
     SessionEvaluator as SessionEvaluator,
 )
 from .shared import (
-    Shared as Shared,
+    HostDreams as HostDreams,
 )
 from .skill_history import (
     SkillHistory as SkillHistory,
@@ -51,5 +51,5 @@ from .steps import (
     StepWriter as StepWriter,
 )
 from .watching import (
-    Watch as Watch,
+    DreamListeners as DreamListeners,
 )

@@ -140,7 +140,7 @@ class Documents:
             return {name: read_whole(folder, name) for name in KEPT}
 
         # The files after the store: one that a dream wrote in between differs from the file, and is left alone.
-        known = await self._parts.storage.read(self._scope, _standing)
+        known = await self._parts.storage.read(self._scope, _stored_texts)
         try:
             found = await asyncio.to_thread(look)
         except DocumentError as error:
@@ -187,7 +187,7 @@ def _settle(unit: UnitOfWork, outcomes: Sequence[FileOutcome]) -> None:
             books.journal.write(outcome.run_id, books.runs.next_step(outcome.run_id), outcome.passes[-1], noted)
 
 
-def _standing(view: ReadView) -> dict[str, str | None]:
+def _stored_texts(view: ReadView) -> dict[str, str | None]:
     """Return the text of each document as the store has it, but for those that wait to be written."""
     stored = {document.id: document.content for document in view.documents.all()}
     waiting = {row.document for row in bookkeeping(view).outbox.waiting()}
@@ -202,7 +202,7 @@ def _take(unit: UnitOfWork, files: dict[str, Written], known: dict[str, str | No
         files: The files that differ.
         known: What the store said before they were read; a document that says something else by now is left alone.
     """
-    standing = _standing(unit)
+    standing = _stored_texts(unit)
     for name, file in files.items():
         if name not in standing or standing[name] != known[name]:
             continue

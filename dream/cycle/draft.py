@@ -9,7 +9,7 @@ from dream.domain.proposal import Proposal, Refusal
 
 
 @dataclass(slots=True)
-class Judgement:
+class Admission:
     """What of a proposal may happen, what may not and why, and the ids to look at again."""
 
     accepted: list[ChangeSet] = field(default_factory=list[ChangeSet])
@@ -21,7 +21,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class StepDraft:
     """A step that is about to be committed.
 
     Args:

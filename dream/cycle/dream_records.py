@@ -9,7 +9,7 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
-from dream.cycle.history import History, read_history
+from dream.cycle.history import EntryHistory, read_entry_history
 from dream.cycle.session_records import read_session, read_sessions
 from dream.cycle.skill_history import SkillHistory, read_skill_history
 from dream.domain.candidate import PromotionStanding
@@ -156,9 +156,9 @@ class DreamRecords:
 
         return await self._parts.storage.read(self._scope, find)
 
-    async def why(self, entry_id: str) -> History:
+    async def why(self, entry_id: str) -> EntryHistory:
         """Return an entry's history: what happened to it and why, and where it came from, down to the turn."""
-        return await self._parts.storage.read(self._scope, lambda view: read_history(view, entry_id))
+        return await self._parts.storage.read(self._scope, lambda view: read_entry_history(view, entry_id))
 
     async def promotion(self, entry_id: str | None = None, *, limit: int = 10) -> PromotionStanding:
         """Return why entries are promoted to MEMORY.md, or are not; nothing is changed.
@@ -213,6 +213,6 @@ class DreamRecords:
 
 
 def _promotion_standing() -> Callable[..., Awaitable[PromotionStanding]]:
-    from dream.cycle.promotions import promotion_standing  # noqa: PLC0415 - with NumPy a tenth of a second
+    from dream.cycle.promotions import promotion_status  # noqa: PLC0415 - with NumPy a tenth of a second
 
-    return promotion_standing
+    return promotion_status

@@ -22,7 +22,7 @@ _ATTRIBUTES: Final = 35
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class DirectiveForecast:
     """The cost of looking at every reviewed entry again; an upper bound, reckoned from the mean of the newest entries.
 
     Args:
@@ -51,7 +51,9 @@ class Forecast:
         }
 
 
-def read_forecast(view: ReadView, directives: Mapping[str, Directive], options: DreamOptions) -> Forecast:
+def read_directive_forecast(
+    view: ReadView, directives: Mapping[str, Directive], options: DreamOptions
+) -> DirectiveForecast:
     """Return what it costs that a directive of the consolidation changed, or what it would cost.
 
     Args:
@@ -63,18 +65,18 @@ def read_forecast(view: ReadView, directives: Mapping[str, Directive], options: 
     cursors = books.cursors
     position = cursors.position(REVIEWER)
     if position is None:
-        return Forecast(entries=0)
+        return DirectiveForecast(entries=0)
     unseen = view.entries.count_material(after=position, also=cursors.reopened(REVIEWER))
     reviewed = view.entries.count(EntryFilter()) - unseen
     if reviewed <= 0:
-        return Forecast(entries=0)
+        return DirectiveForecast(entries=0)
     sample = view.entries.select(EntryFilter(), limit=_SAMPLE)
     text = -(-sum(estimate_tokens(entry.content) for entry in sample) // len(sample))
     mine = [name for name, known in KNOWN.items() if REVIEWER in known.passes]
     share = sum(estimate_tokens(directives[name].text) for name in mine)
     sent = _last_sent(books)
     changed = tuple(name for name in mine if sent.get(name, directives[name].hash) != directives[name].hash)
-    return replace(forecast(entries=reviewed, text=text, share=share, options=options), changed=changed)
+    return replace(directive_forecast(entries=reviewed, text=text, share=share, options=options), changed=changed)
 
 
 def _last_sent(books: Books) -> dict[str, str]:
@@ -85,7 +87,7 @@ def _last_sent(books: Books) -> dict[str, str]:
     return sent
 
 
-def forecast(*, entries: int, text: int, share: int, options: DreamOptions) -> Forecast:
+def directive_forecast(*, entries: int, text: int, share: int, options: DreamOptions) -> DirectiveForecast:
     """Reckon the cost of reviewing entries, as if each came with all its neighbours and were written anew.
 
     Args:
@@ -101,7 +103,7 @@ def forecast(*, entries: int, text: int, share: int, options: DreamOptions) -> F
     consolidation = options.consolidation
     shown = entries * (text + _ATTRIBUTES) * (1 + consolidation.neighbours)
     calls = max(-(-entries // consolidation.batch_entries), -(-shown // options.model.prompt_tokens))
-    return Forecast(
+    return DirectiveForecast(
         entries=entries,
         runs=-(-entries // consolidation.max_entries),
         calls=calls,

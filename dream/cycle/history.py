@@ -7,10 +7,10 @@ from typing import Any
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import to_text
-from agentcore.domain.memory import MemoryEntry, SourceKind, Status as EntryStatus
+from agentcore.domain.memory import MemoryEntry, ScopeStatus as EntryStatus, SourceKind
 from agentcore.domain.records import to_image
 from agentcore.stores.protocols import Lease, ReadView
-from dream.cycle.scheduling.standing import Standing
+from dream.cycle.scheduling.standing import ScheduleStatus
 from dream.domain.alarm import Alarm, find_alarm
 from dream.domain.journal import JournalRow
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
@@ -22,7 +22,7 @@ _DEPTH = 32
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class EntryHistory:
     """Why an entry is as it is.
 
     Args:
@@ -54,7 +54,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class ScopeStatus:
     """How a scope stands.
 
     Args:
@@ -89,7 +89,7 @@ class Status:
     paused: bool
     lease: Lease | None
     alarm: Alarm | None
-    schedule: Standing
+    schedule: ScheduleStatus
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `dream status --json` prints."""
@@ -119,14 +119,14 @@ def entry_json(entry: MemoryEntry) -> dict[str, Any]:
     return {**image, "importance": round(entry.importance, 6), "reinforcement_count": entry.reinforcement_count}
 
 
-def read_history(view: ReadView, entry_id: str) -> History:
+def read_entry_history(view: ReadView, entry_id: str) -> EntryHistory:
     """Return the history of the entry *entry_id*."""
     entry = view.entries.get(entry_id)
     ancestors = _ancestors(view, entry) if entry else []
     family = [entry, *ancestors] if entry else []
     turn_ids = {ref.id for member in family for ref in member.sources if ref.kind is SourceKind.TURN}
     turns = sorted(view.turns.get_many(turn_ids), key=lambda turn: (turn.occurred_at, turn.id))
-    return History(
+    return EntryHistory(
         entry_id=entry_id,
         entry=entry,
         rows=tuple(bookkeeping(view).journal.of_record(entry_id)),
@@ -149,7 +149,7 @@ def _ancestors(view: ReadView, entry: MemoryEntry) -> list[MemoryEntry]:
     return list(found.values())
 
 
-def read_status(view: ReadView, schedule: Standing, alarm_after: int) -> Status:
+def read_scope_status(view: ReadView, schedule: ScheduleStatus, alarm_after: int) -> ScopeStatus:
     """Return how the view's scope stands, the next dream as *schedule* says."""
     books = bookkeeping(view)
     runs = books.runs.newest(limit=50)
@@ -157,7 +157,7 @@ def read_status(view: ReadView, schedule: Standing, alarm_after: int) -> Status:
     interrupted = books.runs.unfinished()
     last_run = next((run for run in runs if run.kind in _DREAMS and run.finished_at), None)
     lease = view.leases.holder(DREAM_LEASE)
-    return Status(
+    return ScopeStatus(
         entries=counts,
         turns=view.turns.count(),
         unread_turns=view.turns.count_unread(),

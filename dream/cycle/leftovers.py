@@ -13,7 +13,7 @@ from dream.stores import bookkeeping
 _log: Final = logging.getLogger(__name__)
 
 
-class Leftovers:
+class OutboxFlush:
     """Empties the outbox of every scope once, when the host starts; what cannot be written waits for the next dream.
 
     Args:

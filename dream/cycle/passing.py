@@ -12,9 +12,9 @@ from agentcore.hosting.parts import HostParts
 from agentcore.hosting.watching import BusyWatch
 from agentcore.stores.protocols import Lease, Origin, ReadView
 from dream.cycle.contexts import Contexts
-from dream.cycle.draft import Draft
+from dream.cycle.draft import StepDraft
 from dream.cycle.foreground import people_before
-from dream.cycle.proposing import Queue
+from dream.cycle.proposing import ReviewQueue
 from dream.cycle.share_cap import waiting_for_room
 from dream.cycle.steps import StepWriter
 from dream.domain.proposal import Notes, Refusal, Work
@@ -152,10 +152,10 @@ class PassRun:
         """Return why there is no use in looking: what it found could not even be proposed."""
         if self.options.mode(self.name) is not PassMode.PROPOSE:
             return None
-        full = Queue.as_it_stands(view, bookkeeping(view), self.options.review).full
+        full = ReviewQueue.as_it_stands(view, bookkeeping(view), self.options.review).full
         return None if full is None else Skip(full.value)
 
-    async def commit(self, draft: Draft) -> None:
+    async def commit(self, draft: StepDraft) -> None:
         """Write a step."""
         began = self.parts.clock.now()
         writer = StepWriter(
@@ -187,7 +187,7 @@ class PassRun:
             await self.people.wait_until_idle()
             began = self.parts.clock.now()
             proposal = await self._plain_pass().propose(await self.contexts.plain(self.looked_at))
-            await self.commit(Draft(proposal=proposal, seconds=elapsed(self.parts.clock, began)))
+            await self.commit(StepDraft(proposal=proposal, seconds=elapsed(self.parts.clock, began)))
             idle = 0 if _got_on(self.steps[-1]) else idle + 1
             if idle == _PATIENCE:
                 raise StalledPassError(name=self.name, steps=idle)

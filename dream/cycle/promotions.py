@@ -17,7 +17,7 @@ from dream.passes.promotion.sweep import Sweep, look, settle
 from dream.stores import bookkeeping
 
 
-async def promotion_standing(
+async def promotion_status(
     parts: HostParts, options: DreamOptions, scope: Scope, *, entry_id: str | None, limit: int, now: datetime
 ) -> PromotionStanding:
     """Return how promotion stands, as a sweep would find it at *now*.

@@ -6,7 +6,7 @@ from typing import Final
 
 from agentcore.stores.protocols import ReadView
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
-from dream.cycle.draft import Judgement
+from dream.cycle.draft import Admission
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
@@ -17,7 +17,7 @@ _DOCUMENTS: Final = (MEMORY, DREAMS, ARCHIVE)
 
 
 @dataclass(slots=True)
-class Queue:
+class ReviewQueue:
     """Room for proposals; lives as long as one transaction.
 
     Args:
@@ -31,7 +31,7 @@ class Queue:
     marks: set[str]
 
     @classmethod
-    def as_it_stands(cls, view: ReadView, books: Books, options: ReviewOptions) -> "Queue":
+    def as_it_stands(cls, view: ReadView, books: Books, options: ReviewOptions) -> "ReviewQueue":
         """Return the queue as the transaction finds it."""
         waiting = sum(books.proposals.counts().values())
         midnight = view.now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -50,7 +50,7 @@ class Queue:
         """The bound that lets nothing more in; None if there is room."""
         return next((code for code, left in self.left.items() if left is not None and left <= 0), None)
 
-    def admitted(self, judged: Judgement) -> list[ChangeSet]:
+    def admitted(self, judged: Admission) -> list[ChangeSet]:
         """Take what was accepted out of *judged*, and return what of it may wait here; the rest is deferred there."""
         accepted, judged.accepted = judged.accepted, []
         admitted: list[ChangeSet] = []

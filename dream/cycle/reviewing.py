@@ -46,7 +46,7 @@ class _Decided:
         )
 
 
-class Reviewer:
+class ReviewService:
     """Carries out what people decide about proposals; lives as long as the host.
 
     Args:

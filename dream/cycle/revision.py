@@ -36,7 +36,7 @@ from dream.stores.runs import StepRow
 RESTORE = "restore"
 
 
-class Reviser:
+class UndoService:
     """Undoes runs, restores entries and applies plans; lives as long as the host.
 
     Args:

@@ -37,7 +37,7 @@ PAUSED = f"{Deferral.PAUSED}: `dream resume` lifts it"
 
 
 @dataclass(frozen=True, slots=True)
-class _Start:
+class _RunState:
     """How a run begins: afresh, or where an interrupted one stopped."""
 
     report: RunReport
@@ -48,7 +48,7 @@ class _Start:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _RunRequest:
     """What a run was asked for; see `Runner.run`."""
 
     names: tuple[str, ...]
@@ -134,11 +134,11 @@ class Runner:
                 async with dream_lease(self._parts, scope, self._options.lease, admit=admit) as lease:
                     if lease is None:
                         return await self._held(scope)
-                    return await self._led(scope, lease, _Wish(names, now, gone_on, booking, on_pass))
+                    return await self._led(scope, lease, _RunRequest(names, now, gone_on, booking, on_pass))
         except NotAdmittedError as error:
             return deferred(scope, error.reason, self._parts.clock.now())
 
-    async def _led(self, scope: Scope, lease: Lease, wish: _Wish) -> RunReport:
+    async def _led(self, scope: Scope, lease: Lease, wish: _RunRequest) -> RunReport:
         """Run under the lease; a run that is broken off leaves the schedule as if it had not begun."""
         try:
             if await self._paused(scope):
@@ -172,11 +172,11 @@ class Runner:
     async def _paused(self, scope: Scope) -> bool:
         return bool(await self._parts.storage.read(scope, lambda view: view.settings.get(PAUSED_SETTING)))
 
-    async def _interrupted(self, scope: Scope) -> _Start | None:
+    async def _interrupted(self, scope: Scope) -> _RunState | None:
         """Return the run to go on with; those too old are closed as partial."""
         oldest = self._parts.clock.now() - self._options.resume_within
 
-        def look(unit: UnitOfWork) -> _Start | None:
+        def look(unit: UnitOfWork) -> _RunState | None:
             from dream.cycle.model_passing import reopen_unfinished  # noqa: PLC0415 - `run` has imported it
 
             runs = bookkeeping(unit).runs
@@ -192,11 +192,11 @@ class Runner:
                 return None
             run = young[-1]
             report = opening(scope, run, resumed=True)
-            return _Start(report, run.passes, tuple(runs.steps(run.run_id)), run.directives, run.log_end)
+            return _RunState(report, run.passes, tuple(runs.steps(run.run_id)), run.directives, run.log_end)
 
         return await self._parts.storage.write(scope, look)
 
-    async def _open(self, scope: Scope, names: tuple[str, ...], now: datetime | None) -> _Start:
+    async def _open(self, scope: Scope, names: tuple[str, ...], now: datetime | None) -> _RunState:
         started_at = self._parts.clock.now()
         directives = await asyncio.to_thread(self._frozen, names)
         run = OpenRun(
@@ -215,14 +215,14 @@ class Runner:
             bookkeeping(unit).runs.open(report, {**begun, "log_end": end})
             return end
 
-        return _Start(report, names, (), directives, await self._parts.storage.write(scope, begin))
+        return _RunState(report, names, (), directives, await self._parts.storage.write(scope, begin))
 
     def _frozen(self, names: Sequence[str]) -> FrozenDirectives:
         """Read the directives that the run's model passes will send, as they are now."""
         able = {place.name for place in self._order if place.requires <= self._parts.capabilities}
         return frozen(self._library, self.model_passes(able.intersection(names)))
 
-    async def _dream(self, scope: Scope, lease: Lease, start: _Start, wish: _Wish) -> RunReport:
+    async def _dream(self, scope: Scope, lease: Lease, start: _RunState, wish: _RunRequest) -> RunReport:
         from dream.cycle.documents import Delivery, Documents  # noqa: PLC0415 - `run` has imported them
         from dream.cycle.passing import isolated  # noqa: PLC0415
 
@@ -273,7 +273,7 @@ class Runner:
     def _pass_run(
         self,
         lease: Lease,
-        start: _Start,
+        start: _RunState,
         dream_pass: DreamPass | ModelPass,
         *,
         steps: list[StepRow],

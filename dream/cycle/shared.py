@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dream.cycle.watching import Watch
+from dream.cycle.watching import DreamListeners
 from dream.options.sources import Configured
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class HostDreams:
     """Shared by the dreams of every scope; lives as long as the host.
 
     Args:
@@ -20,6 +20,6 @@ class Shared:
         configured: The options as they were before the host's code had its say.
     """
 
-    watch: Watch
+    watch: DreamListeners
     service: "DreamService | None" = None
     configured: Configured = field(default_factory=Configured)

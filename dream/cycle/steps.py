@@ -14,10 +14,10 @@ from agentcore.errors import InvalidContentError
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.caps import Caps
 from dream.cycle.consuming import mark_turns
-from dream.cycle.draft import Draft, Judgement
+from dream.cycle.draft import Admission, StepDraft
 from dream.cycle.promoting import newly_needed, promotions_of
-from dream.cycle.proposing import Queue
-from dream.cycle.purging import Purging
+from dream.cycle.proposing import ReviewQueue
+from dream.cycle.purging import Purger
 from dream.cycle.rebasing import as_stored, rebased
 from dream.cycle.refused_texts import kept_texts
 from dream.cycle.skill_names import after_change, with_skill_names
@@ -59,7 +59,7 @@ class StepWriter:
     new_id: Callable[[], str]
     dream_pass: object = None
 
-    def commit(self, unit: UnitOfWork, number: int, draft: Draft) -> StepRow:
+    def commit(self, unit: UnitOfWork, number: int, draft: StepDraft) -> StepRow:
         """Write what the guards let pass; LeaseLostError if another process took over."""
         unit.leases.assert_held(self.lease)
         books, proposal = bookkeeping(unit), draft.proposal
@@ -99,13 +99,13 @@ class StepWriter:
         books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
         return step
 
-    def _made(self, proposal: Proposal, judged: Judgement) -> Notes:
+    def _made(self, proposal: Proposal, judged: Admission) -> Notes:
         """Return what the pass counts of its changes, of those alone that are made or proposed."""
         if not isinstance(self.dream_pass, CountsChanges) or not proposal.change_sets:
             return {}
         return self.dream_pass.made(judged.accepted)
 
-    def _defer(self, books: Books, judged: Judgement) -> list[str]:
+    def _defer(self, books: Books, judged: Admission) -> list[str]:
         """Keep what has no room yet if it was paid for; else return the ids to look at again, which costs nothing."""
         if self.asks_model:
             books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
@@ -116,7 +116,7 @@ class StepWriter:
         self,
         books: Books,
         number: int,
-        draft: Draft,
+        draft: StepDraft,
         reopen: Sequence[str],
         report: dict[str, Any],
         *,
@@ -145,9 +145,9 @@ class StepWriter:
     def _only_proposes(self) -> bool:
         return self.options.mode(self.pass_name) is PassMode.PROPOSE
 
-    def _propose(self, unit: UnitOfWork, books: Books, judged: Judgement, draft: Draft) -> int:
+    def _propose(self, unit: UnitOfWork, books: Books, judged: Admission, draft: StepDraft) -> int:
         """Have what was accepted wait for a person, as far as there is room; return how many."""
-        queue = Queue.as_it_stands(unit, books, self.options.review)
+        queue = ReviewQueue.as_it_stands(unit, books, self.options.review)
         admitted = queue.admitted(judged)
         for change_set in admitted:
             books.proposals.add(
@@ -167,7 +167,7 @@ class StepWriter:
 
     def judge(
         self, unit: UnitOfWork, books: Books, change_sets: Sequence[ChangeSet], *, is_approved: bool = False
-    ) -> Judgement:
+    ) -> Admission:
         """Hold change sets against the guards, the stored records and the cap on what one day may retire.
 
         What only waits for a person retires nothing yet; the cap is asked once that person *is_approved* it.
@@ -185,7 +185,7 @@ class StepWriter:
         )
         knowledge = with_skill_names(unit, change_sets, knowledge)
         present = stored_records(unit, change_sets)
-        judged = Judgement()
+        judged = Admission()
         waits = self._only_proposes and not is_approved
         caps = Caps.of(unit, books, self.options, self.run_id, change_sets, only_proposes=waits)
         for proposed in change_sets:
@@ -210,8 +210,8 @@ class StepWriter:
         judged.retired, judged.written = caps.retired, caps.written
         return judged
 
-    def _purging(self, unit: UnitOfWork, number: int) -> Purging:
-        return Purging(
+    def _purging(self, unit: UnitOfWork, number: int) -> Purger:
+        return Purger(
             unit=unit,
             run_id=self.run_id,
             step=number,
@@ -222,7 +222,7 @@ class StepWriter:
         )
 
 
-def _to_look_at_again(stale: Sequence[str], draft: Draft) -> list[str]:
+def _to_look_at_again(stale: Sequence[str], draft: StepDraft) -> list[str]:
     """Return what to reopen for records that moved: of a batch the members, if what moved is none of them."""
     if "batch" not in draft.extra or not stale:
         return list(stale)

@@ -72,7 +72,7 @@ def _log_sweeps(report: RunReport) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class DreamListeners:
     """Tells of the runs of a host, whichever scope they are on; lives as long as the host.
 
     Args:

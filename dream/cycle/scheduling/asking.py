@@ -7,8 +7,8 @@ from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import UnitOfWork
 from dream.cycle.boundary import scope_boundary
 from dream.cycle.scheduling.booking import ManualBooking, refuse_switched_off
-from dream.cycle.scheduling.planning import Planner, surroundings
-from dream.cycle.scheduling.standing import Standing, read_standing
+from dream.cycle.scheduling.planning import Planner, foreground_load
+from dream.cycle.scheduling.standing import ScheduleStatus, read_schedule_status
 from dream.cycle.scheduling.work import Backlog
 from dream.domain.reasons import Deferral
 from dream.domain.request import Request
@@ -20,7 +20,7 @@ from dream.triggers import Reason
 from dream.triggers.transitions import requested
 
 
-class Desk:
+class ScheduleFacade:
     """Takes requests and gives answers about the schedule of any scope; lives as long as the host.
 
     Args:
@@ -62,7 +62,7 @@ class Desk:
 
         return await self._parts.storage.write(scope, ask)
 
-    async def explained(self, scope: Scope) -> Standing:
+    async def explained(self, scope: Scope) -> ScheduleStatus:
         """Return how the next dream stands, after asking each pass what it has to do.
 
         Raises:
@@ -70,5 +70,7 @@ class Desk:
             DreamBrokenOffError: the passes could not be asked.
         """
         with scope_boundary(scope):
-            around, found = await surroundings(self._parts, self._options, scope), await self._backlog.of(scope)
-            return await self._parts.storage.read(scope, lambda view: read_standing(view, self.planner, around, found))
+            around, found = await foreground_load(self._parts, self._options, scope), await self._backlog.of(scope)
+            return await self._parts.storage.read(
+                scope, lambda view: read_schedule_status(view, self.planner, around, found)
+            )

@@ -3,7 +3,7 @@
 from typing import Final
 
 from agentcore.stores.protocols import ReadView
-from dream.cycle.proposing import Queue
+from dream.cycle.proposing import ReviewQueue
 from dream.domain.reasons import Refused
 from dream.domain.report import RunKind
 from dream.options import ReviewOptions
@@ -16,7 +16,7 @@ _HAS_ROOM_LATER: Final = frozenset({Refused.REVIEW_BUDGET, Refused.SHARE_CAP, Re
 
 def is_full(view: ReadView, options: ReviewOptions) -> bool:
     """Tell whether so many proposals wait, or were made today, that no pass may make another."""
-    return Queue.as_it_stands(view, bookkeeping(view), options).full is not None
+    return ReviewQueue.as_it_stands(view, bookkeeping(view), options).full is not None
 
 
 def awaits_review(view: ReadView, pass_name: str) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 from agentcore.domain.instants import to_text
 from agentcore.domain.scope import Scope
 from agentcore.stores.protocols import ReadView
-from dream.cycle.scheduling.planning import Planner, Surroundings, with_answers
-from dream.cycle.scheduling.work import Found
+from dream.cycle.scheduling.planning import ForegroundLoad, Planner, with_answers
+from dream.cycle.scheduling.work import PassesWork
 from dream.options import AllOf, AnyOf, DreamOptions, Heartbeat, Threshold, Trigger
 from dream.stores import bookkeeping
 from dream.stores.schedules import Schedule
@@ -19,7 +19,7 @@ _TRIED = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ScheduleStatus:
     """How the next dream of a scope stands.
 
     Args:
@@ -75,7 +75,7 @@ class Standing:
         }
 
 
-def read_standing(view: ReadView, planner: Planner, around: Surroundings, asked: Found) -> Standing:
+def read_schedule_status(view: ReadView, planner: Planner, around: ForegroundLoad, asked: PassesWork) -> ScheduleStatus:
     """Return how the next dream of the view's scope stands.
 
     Args:
@@ -90,7 +90,7 @@ def read_standing(view: ReadView, planner: Planner, around: Surroundings, asked:
     found = with_answers(found, asked.work)
     decision = planner.decide(found, view.now, around)
     place = _place(view, planner.options, found) if decision.is_due(view.now) else ()
-    return Standing(
+    return ScheduleStatus(
         scope=view.scope,
         now=view.now,
         decision=replace(decision, gates=(*decision.gates, *place)),

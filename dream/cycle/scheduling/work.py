@@ -46,7 +46,7 @@ class Backlog:
         """Whether what stands in the files of a workspace can be work."""
         return any(self._runs(place) and Capability.WORKSPACE in place.requires for place in self.order)
 
-    async def of(self, scope: Scope) -> "Found":
+    async def of(self, scope: Scope) -> "PassesWork":
         """Return what each enabled pass that can run has to do, now or at a date.
 
         What people wrote in the files of the workspace is read first: it may be work.
@@ -60,7 +60,7 @@ class Backlog:
         if obstacle is not None:
             able = [one for one in able if Capability.WORKSPACE not in one.requires]
         found = [await self._of_pass(scope, one, now) for one in able]
-        return Found(tuple(one for one in found if one.at is not None), obstacle)
+        return PassesWork(tuple(one for one in found if one.at is not None), obstacle)
 
     async def _read_documents(self, scope: Scope) -> str | None:
         from dream.cycle.documents import Documents  # noqa: PLC0415 - most hosts have no workspace
@@ -122,7 +122,7 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PassesWork:
     """What the passes of a scope have to do.
 
     Args:
