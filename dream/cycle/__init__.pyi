@@ -1,15 +1,17 @@
+from .admission import (
+    StepDraft as StepDraft,
+)
 from .contexts import (
     Contexts as Contexts,
     fence_marker as fence_marker,
 )
-from .documents import (
+from .documents.delivery import (
     Documents as Documents,
-)
-from .draft import (
-    StepDraft as StepDraft,
+    OutboxFlush as OutboxFlush,
 )
 from .dreams import (
     Dreams as Dreams,
+    HostDreams as HostDreams,
 )
 from .forecast import (
     REVIEWER as REVIEWER,
@@ -19,37 +21,31 @@ from .forecast import (
 )
 from .history import (
     EntryHistory as EntryHistory,
-    ScopeStatus as ScopeStatus,
+    SkillHistory as SkillHistory,
 )
-from .leftovers import (
-    OutboxFlush as OutboxFlush,
+from .listeners import (
+    DreamListeners as DreamListeners,
 )
 from .runner import (
     Runner as Runner,
 )
-from .scheduling.planning import (
+from .scheduling.backlog import (
+    Backlog as Backlog,
+)
+from .scheduling.planner import (
     Planner as Planner,
 )
 from .scheduling.service import (
     LONGEST_WAIT as LONGEST_WAIT,
     DreamService as DreamService,
 )
-from .scheduling.work import (
-    Backlog as Backlog,
+from .scope_status import (
+    ScopeStatus as ScopeStatus,
 )
 from .session_evaluator import (
     SESSION_EVALUATOR as SESSION_EVALUATOR,
     SessionEvaluator as SessionEvaluator,
 )
-from .shared import (
-    HostDreams as HostDreams,
-)
-from .skill_history import (
-    SkillHistory as SkillHistory,
-)
-from .steps import (
+from .step_writer import (
     StepWriter as StepWriter,
-)
-from .watching import (
-    DreamListeners as DreamListeners,
 )

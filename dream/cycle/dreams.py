@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,13 @@ from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import HostedService
 from agentcore.stores.protocols import UnitOfWork
-from dream.cycle.dream_records import DreamRecords
-from dream.cycle.history import ScopeStatus, read_scope_status
+from dream.cycle.forecast import Forecaster
+from dream.cycle.listeners import DreamListeners, Listener, Unsubscribe
 from dream.cycle.planning import make_plan
-from dream.cycle.run_forecast import Forecaster
+from dream.cycle.records import DreamRecords
 from dream.cycle.runner import Runner
-from dream.cycle.scheduling.asking import ScheduleFacade
-from dream.cycle.scheduling.standing import ScheduleStatus
-from dream.cycle.shared import HostDreams
-from dream.cycle.watching import DreamListeners, Listener, Unsubscribe
+from dream.cycle.scheduling.status import ScheduleFacade, ScheduleStatus
+from dream.cycle.scope_status import ScopeStatus, read_scope_status
 from dream.domain.alarm import Alarm
 from dream.domain.forecast import PassForecast
 from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
@@ -27,12 +26,27 @@ from dream.domain.plan import Plan
 from dream.domain.report import PassReport, RunReport
 from dream.domain.request import Request
 from dream.options import DreamOptions
-from dream.options.sources import EffectiveOption
+from dream.options.sources import Configured, EffectiveOption
 
 if TYPE_CHECKING:
-    from dream.cycle.reviewing import ReviewService
+    from dream.cycle.review import ReviewService
     from dream.cycle.revision import UndoService
     from dream.cycle.scheduling.service import DreamService
+
+
+@dataclass(frozen=True, slots=True)
+class HostDreams:
+    """Shared by the dreams of every scope; lives as long as the host.
+
+    Args:
+        watch: Who wants to know of the host's runs.
+        service: What starts dreams by themselves; None if nothing does.
+        configured: The options as they were before the host's code had its say.
+    """
+
+    watch: DreamListeners
+    service: "DreamService | None" = None
+    configured: Configured = field(default_factory=Configured)
 
 
 class Dreams(DreamRecords):
@@ -67,7 +81,7 @@ class Dreams(DreamRecords):
         return (*leftovers, *self._evaluators(), self.service)
 
     def _leftovers(self) -> tuple[HostedService, ...]:
-        from dream.cycle.leftovers import OutboxFlush  # noqa: PLC0415 - most hosts have no workspace
+        from dream.cycle.documents.delivery import OutboxFlush  # noqa: PLC0415 - most hosts have no workspace
 
         return (OutboxFlush(self._parts, self._options),)
 
@@ -290,6 +304,6 @@ def _make_reviser(parts: HostParts, options: DreamOptions) -> "UndoService":
 
 
 def _make_reviewer(parts: HostParts, options: DreamOptions) -> "ReviewService":
-    from dream.cycle.reviewing import ReviewService  # noqa: PLC0415 - as above
+    from dream.cycle.review import ReviewService  # noqa: PLC0415 - as above
 
     return ReviewService(parts, options)

@@ -7,13 +7,13 @@ from datetime import UTC
 from typing import Any, cast
 
 from agentcore.stores.protocols import ReadView
+from dream.cycle.admission import StepDraft
 from dream.cycle.asking import Asking
 from dream.cycle.budget import Budget
+from dream.cycle.caps import ShareCap
 from dream.cycle.contexts import directives_mark
-from dream.cycle.draft import StepDraft
-from dream.cycle.passing import PassRun, elapsed
+from dream.cycle.pass_run import PassRun, elapsed
 from dream.cycle.questions import Answered, Questions
-from dream.cycle.share_cap import ShareCap
 from dream.domain.batch import Batch
 from dream.domain.proposal import Proposal, Work
 from dream.domain.reasons import Stop

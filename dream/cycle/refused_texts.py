@@ -1,4 +1,4 @@
-"""Which refused texts are kept for people to read."""
+"""Chooses the refused texts that are kept for people to read."""
 
 from collections.abc import Sequence
 

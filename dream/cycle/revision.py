@@ -12,7 +12,7 @@ from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
 from agentcore.workspace.folder import MEMORY
-from dream.cycle.documents import NO_WORKSPACE, Delivery, Documents
+from dream.cycle.documents.delivery import NO_WORKSPACE, Delivery, Documents
 from dream.cycle.lease import dream_lease
 from dream.cycle.plan_steps import Applied, PlanWriter, as_applied
 from dream.cycle.runner import PAUSED

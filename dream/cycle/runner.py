@@ -1,37 +1,102 @@
-"""The runner: the only writer of a dream."""
+"""Runs cycles: opens a run or resumes one, runs its passes in order, and closes it."""
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
-from dream.cycle.boundary import scope_boundary
-from dream.cycle.consuming import log_readers
 from dream.cycle.contexts import directives_mark
 from dream.cycle.foreground import people_before
-from dream.cycle.freezing import frozen
-from dream.cycle.interrupted import abandoned, deferred, opening
 from dream.cycle.lease import dream_lease
-from dream.cycle.scheduling.booking import Booking
-from dream.directives import DirectiveLibrary
+from dream.cycle.scheduling.bookings import Booking
+from dream.cycle.scope_boundary import scope_boundary
+from dream.directives import Directive, DirectiveLibrary
 from dream.domain.frozen import FrozenDirectives
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
+from dream.domain.reads import Reads
 from dream.domain.reasons import Deferral, Skip
-from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
-from dream.errors import NotAdmittedError, UnknownPassError
+from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
 from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, Place
 from dream.passes.arrangement import arranged, brought
+from dream.passes.declared import reads_of
 from dream.stores import bookkeeping
 from dream.stores.runs import OpenRun, StepRow
 
 if TYPE_CHECKING:
-    from dream.cycle.passing import PassRun
+    from dream.cycle.pass_run import PassRun
+
+
+def frozen(library: DirectiveLibrary, passes: Iterable[ModelPass]) -> FrozenDirectives:
+    """Read the directives that these passes send, as they are now."""
+    found: dict[str, Directive] = {}
+    problems: dict[str, tuple[str, str]] = {}
+    for name in sorted({name for one in passes for name in one.directives}):
+        try:
+            found |= library.read([name])
+        except InvalidDirectiveError as error:
+            problems[name] = (str(library.path_of(name)), error.problem)
+    return FrozenDirectives(
+        texts={name: directive.text for name, directive in found.items()},
+        hashes={name: directive.hash for name, directive in found.items()},
+        problems=problems,
+    )
+
+
+def opening(scope: Scope, run: OpenRun, *, resumed: bool) -> RunReport:
+    """Return the report of a run that begins, or goes on."""
+    return RunReport(
+        run_id=run.run_id,
+        scope=scope,
+        outcome=Outcome.UNCHANGED,
+        as_of=run.as_of,
+        started_at=run.started_at,
+        resumed=resumed,
+        directives=run.directives.hashes,
+    )
+
+
+def deferred(scope: Scope, reason: str, now: datetime) -> RunReport:
+    """Return the report of a run that did not start."""
+    return RunReport(
+        run_id="",
+        scope=scope,
+        outcome=Outcome.DEFERRED,
+        reason=reason,
+        as_of=now,
+        started_at=now,
+        finished_at=now,
+    )
+
+
+def abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: datetime) -> RunReport:
+    """Return the report of an interrupted run that is too old to go on with."""
+    passes = tuple(
+        PassReport(
+            name=name,
+            outcome=PassOutcome.APPLIED if any(_changed(step) for step in mine) else PassOutcome.UNCHANGED,
+            reason="interrupted" if not mine or not mine[-1].closing else None,
+            accepted=sum(step.report["accepted"] for step in mine),
+            purged=sum(step.report["purged"] for step in mine),
+            looked_at=sum(step.report["looked_at"] for step in mine),
+        )
+        for name in run.passes
+        for mine in [[step for step in steps if step.pass_name == name]]
+    )
+    report = opening(scope, run, resumed=False).with_passes(passes, now)
+    return dataclasses.replace(report, outcome=Outcome.PARTIAL, reason="interrupted, and too old to resume")
+
+
+def _changed(step: StepRow) -> bool:
+    return bool(step.report["accepted"] or step.report["purged"])
+
 
 PAUSED = f"{Deferral.PAUSED}: `dream resume` lifts it"
 
@@ -223,8 +288,8 @@ class Runner:
         return frozen(self._library, self.model_passes(able.intersection(names)))
 
     async def _dream(self, scope: Scope, lease: Lease, start: _RunState, wish: _RunRequest) -> RunReport:
-        from dream.cycle.documents import Delivery, Documents  # noqa: PLC0415 - `run` has imported them
-        from dream.cycle.passing import isolated  # noqa: PLC0415
+        from dream.cycle.documents.delivery import Delivery, Documents  # noqa: PLC0415 - `run` has imported them
+        from dream.cycle.pass_run import isolated  # noqa: PLC0415
 
         await asyncio.to_thread(self._import_passes, start.names)
         booking = wish.booking
@@ -263,9 +328,10 @@ class Runner:
 
         That takes some tenths of a second: the event loop must not stand still for so long, nor the database be locked.
         """
-        from dream.cycle import documents, model_passing  # noqa: PLC0415 - as above
+        from dream.cycle.documents.delivery import Documents  # noqa: PLC0415 - as above
+        from dream.cycle.model_passing import ModelPassRun  # noqa: PLC0415
 
-        _ = documents, model_passing
+        _ = Documents, ModelPassRun
         for place in self._order:
             if place.name in names and self._options.is_on(place.name):
                 _ = place.dream_pass
@@ -281,7 +347,7 @@ class Runner:
         obstacle: str | None,
     ) -> "PassRun":
         from dream.cycle.model_passing import ModelPassRun  # noqa: PLC0415 - as in `_dream`
-        from dream.cycle.passing import PassRun  # noqa: PLC0415
+        from dream.cycle.pass_run import PassRun  # noqa: PLC0415
 
         shared: dict[str, Any] = {
             "parts": self._parts,
@@ -294,7 +360,7 @@ class Runner:
             "steps": steps,
             "next_number": number,
             "obstacle": obstacle,
-            "log_readers": log_readers(self._order, self._options, self._parts.capabilities),
+            "log_readers": _log_readers(self._order, self._options, self._parts.capabilities),
             "log_end": start.log_end,
         }
         if isinstance(dream_pass, ModelPass):
@@ -306,3 +372,11 @@ class Runner:
         holder = await self._parts.storage.read(scope, lambda view: view.leases.holder(DREAM_LEASE))
         who = f" by process {holder.pid} on {holder.host}" if holder else ""
         return deferred(scope, f"{Deferral.LEASE_HELD}{who}", self._parts.clock.now())
+
+
+def _log_readers(
+    order: Sequence[Place], options: DreamOptions, capabilities: Collection[Capability]
+) -> tuple[str, ...]:
+    """Return the passes that read turns to learn from them, are enabled and have what they require."""
+    able = [place for place in order if options.is_on(place.name) and place.requires.issubset(capabilities)]
+    return tuple(place.name for place in able if reads_of(place.dream_pass) is Reads.TURNS)

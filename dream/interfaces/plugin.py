@@ -6,9 +6,8 @@ from pathlib import Path
 
 from agentcore.hosting.parts import HostParts
 from agentcore.llm.call_slots import CallSlots
-from dream.cycle.dreams import Dreams
-from dream.cycle.shared import HostDreams
-from dream.cycle.watching import DreamListeners
+from dream.cycle.dreams import Dreams, HostDreams
+from dream.cycle.listeners import DreamListeners
 from dream.directives import KNOWN
 from dream.directives.library import require_known
 from dream.domain.names import SESSION_EVALUATOR
@@ -59,7 +58,7 @@ def _dreams(parts: HostParts, options: DreamOptions, found: Configured, *, in_ba
     if in_background:
         # Deferred, because a command starts no dream by itself.
         from dream.cycle.runner import Runner  # noqa: PLC0415
-        from dream.cycle.scheduling.planning import Planner  # noqa: PLC0415
+        from dream.cycle.scheduling.planner import Planner  # noqa: PLC0415
         from dream.cycle.scheduling.service import DreamService  # noqa: PLC0415
 
         planner, runner = Planner(options, parts.ids, parts.capabilities), Runner(parts, options)

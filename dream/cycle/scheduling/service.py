@@ -13,13 +13,13 @@ from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.stores.protocols import ReadView, UnitOfWork
-from dream.cycle.boundary import scope_boundary
-from dream.cycle.edits import EditWatch
+from dream.cycle.documents.edit_watch import EditWatch
+from dream.cycle.listeners import DreamListeners
 from dream.cycle.runner import Runner
-from dream.cycle.scheduling.booking import ScheduledBooking
-from dream.cycle.scheduling.planning import ForegroundLoad, Planner, foreground_load
-from dream.cycle.scheduling.work import Backlog
-from dream.cycle.watching import DreamListeners
+from dream.cycle.scheduling.backlog import Backlog
+from dream.cycle.scheduling.bookings import ScheduledBooking
+from dream.cycle.scheduling.planner import ForegroundLoad, Planner, foreground_load
+from dream.cycle.scope_boundary import scope_boundary
 from dream.domain.report import RunReport
 from dream.errors import DreamBrokenOffError
 from dream.options import DreamOptions

@@ -17,8 +17,8 @@ from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedba
 from agentcore.stores.sql.unit import SqlUnit
 from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
 from agentcore.workspace.folder import WorkspaceFolder
-from dream.cycle.document_files import read_whole
-from dream.cycle.documents import KEPT
+from dream.cycle.documents.delivery import KEPT
+from dream.cycle.documents.files import read_whole
 from dream.domain.candidate import PromotionStanding
 from dream.domain.finding import Finding, Verdict
 from dream.errors import UnsupportedStorageError

@@ -4,8 +4,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.protocols import Storage
 from dream.cycle.dreams import Dreams
-from dream.cycle.history import EntryHistory
-from dream.cycle.skill_history import SkillHistory
+from dream.cycle.history import EntryHistory, SkillHistory
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.render.entries import restored_lines
 from dream.interfaces.cli.render.history import history_lines, skill_history_lines

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from dream.cycle.scheduling.standing import ScheduleStatus
+from dream.cycle.scheduling.status import ScheduleStatus
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph, table
 from dream.interfaces.cli.render.text import counted, when
 from dream.interfaces.cli.session import Session

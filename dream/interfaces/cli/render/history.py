@@ -6,8 +6,7 @@ from itertools import groupby
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.skill import Skill
-from dream.cycle.history import EntryHistory
-from dream.cycle.skill_history import SkillHistory
+from dream.cycle.history import EntryHistory, SkillHistory
 from dream.domain.journal import JournalRow
 from dream.interfaces.cli.render.changes import change_set_lines
 from dream.interfaces.cli.render.contents import content_lines

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dream.cycle.history import ScopeStatus
+from dream.cycle.scope_status import ScopeStatus
 from dream.domain.finding import Finding, Verdict
 from dream.interfaces.cli.render.gates import next_rows, to_do
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph, table

@@ -1,4 +1,4 @@
-"""Purges, carried out: what retention removes for good, in the transaction of its step."""
+"""Carries out purges: removes for good what retention proposes, in the transaction of its step."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field

@@ -1,11 +1,11 @@
-"""Bookings: what a run's beginning and end do to the schedule of its scope, in the run's own transactions."""
+"""Books runs in the schedule: what a run's beginning and end do to it, in the run's own transactions."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from agentcore.stores.protocols import UnitOfWork
-from dream.cycle.scheduling.planning import ForegroundLoad, Planner, spelled
+from dream.cycle.scheduling.planner import ForegroundLoad, Planner, spelled
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunReport
 from dream.errors import NotAdmittedError

@@ -1,4 +1,4 @@
-"""What the passes of a scope have to do: asked when a dream is about to start, and by nobody before."""
+"""Asks the passes of a scope what they have to do, when a dream is about to start and not before."""
 
 import asyncio
 import logging
@@ -10,10 +10,10 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
+from dream.cycle.caps import ShareCap
 from dream.cycle.contexts import Contexts
-from dream.cycle.run_forecast import model_context
-from dream.cycle.scheduling.awaiting import awaits_review, is_full
-from dream.cycle.share_cap import ShareCap
+from dream.cycle.forecast import model_context
+from dream.cycle.review_queue import awaits_review, is_full
 from dream.domain.proposal import Work
 from dream.errors import InvalidDirectiveError
 from dream.options import DreamOptions, PassMode
@@ -63,7 +63,7 @@ class Backlog:
         return PassesWork(tuple(one for one in found if one.at is not None), obstacle)
 
     async def _read_documents(self, scope: Scope) -> str | None:
-        from dream.cycle.documents import Documents  # noqa: PLC0415 - most hosts have no workspace
+        from dream.cycle.documents.delivery import Documents  # noqa: PLC0415 - most hosts have no workspace
 
         return await Documents(self.parts, scope).prepare()
 

@@ -1,4 +1,4 @@
-"""Why entries are promoted, or are not: what a sweep would find, told for each of them."""
+"""Explains why entries are promoted, or are not: what a sweep would find, told for each of them."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Running one pass: its steps, and the report that sums them up."""
+"""Runs one pass: its steps, and the report that sums them up."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,12 +11,12 @@ from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.watching import BusyWatch
 from agentcore.stores.protocols import Lease, Origin, ReadView
+from dream.cycle.admission import StepDraft
+from dream.cycle.caps import waiting_for_room
 from dream.cycle.contexts import Contexts
-from dream.cycle.draft import StepDraft
 from dream.cycle.foreground import people_before
-from dream.cycle.proposing import ReviewQueue
-from dream.cycle.share_cap import waiting_for_room
-from dream.cycle.steps import StepWriter
+from dream.cycle.review_queue import ReviewQueue
+from dream.cycle.step_writer import StepWriter
 from dream.domain.proposal import Notes, Refusal, Work
 from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport

@@ -1,5 +1,6 @@
-"""One step, committed: guards, changes, purges, journal, cursor and report in one transaction."""
+"""Writes one step: guards, changes, purges, journal, cursor and report in one transaction."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,16 +13,24 @@ from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
 from agentcore.stores.protocols import Lease, UnitOfWork
+from dream.cycle.admission import (
+    Admission,
+    StepDraft,
+    after_change,
+    as_stored,
+    cited_turns,
+    moved_since,
+    newly_needed,
+    promotions_of,
+    rebased,
+    sources_of,
+    stored_records,
+    with_skill_names,
+)
 from dream.cycle.caps import Caps
-from dream.cycle.consuming import mark_turns
-from dream.cycle.draft import Admission, StepDraft
-from dream.cycle.promoting import newly_needed, promotions_of
-from dream.cycle.proposing import ReviewQueue
-from dream.cycle.purging import Purger
-from dream.cycle.rebasing import as_stored, rebased
+from dream.cycle.purge import Purger
 from dream.cycle.refused_texts import kept_texts
-from dream.cycle.skill_names import after_change, with_skill_names
-from dream.cycle.touched import cited_turns, moved_since, sources_of, stored_records
+from dream.cycle.review_queue import ReviewQueue
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal
 from dream.domain.reasons import Refused
@@ -254,7 +263,7 @@ def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:
             _apply_skill(unit, change)
     unit.entries.replace(replaced)
     unit.entries.add(added)
-    mark_turns(unit, read)
+    _mark_turns(unit, read)
 
 
 def _apply_document(unit: UnitOfWork, before: Record | None, after: Record | None) -> None:
@@ -277,3 +286,15 @@ def _apply_skill(unit: UnitOfWork, change: Change[Record]) -> None:
         unit.skills.delete([before.id])
     else:
         raise InvalidContentError(field="change", problem=f"a {change.kind} cannot be changed by a dream")
+
+
+def _mark_turns(unit: UnitOfWork, turns: Sequence[Turn]) -> None:
+    """Write when each of *turns* was consumed, or that it was not."""
+    ids: defaultdict[datetime | None, list[str]] = defaultdict(list)
+    for turn in turns:
+        ids[turn.consumed_at].append(turn.id)
+    for instant, turn_ids in ids.items():
+        if instant is None:
+            unit.turns.mark_unread(turn_ids)
+        else:
+            unit.turns.mark_consumed(turn_ids, instant)

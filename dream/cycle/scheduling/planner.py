@@ -1,4 +1,4 @@
-"""Planning: when each scope is looked at next, worked out in one transaction for many of them."""
+"""Plans when each scope is looked at next, for many of them in one transaction."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
