@@ -1,10 +1,6 @@
 from .admission import (
     StepDraft as StepDraft,
 )
-from .contexts import (
-    Contexts as Contexts,
-    fence_marker as fence_marker,
-)
 from .documents.delivery import (
     Documents as Documents,
     OutboxFlush as OutboxFlush,
@@ -28,6 +24,10 @@ from .listeners import (
 )
 from .runner import (
     Runner as Runner,
+)
+from .running.context import (
+    ContextFactory as ContextFactory,
+    fence_marker as fence_marker,
 )
 from .scheduling.backlog import (
     Backlog as Backlog,

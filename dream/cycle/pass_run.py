@@ -13,9 +13,9 @@ from agentcore.hosting.watching import BusyWatch
 from agentcore.stores.protocols import Lease, Origin, ReadView
 from dream.cycle.admission import StepDraft
 from dream.cycle.caps import waiting_for_room
-from dream.cycle.contexts import Contexts
 from dream.cycle.foreground import people_before
 from dream.cycle.review_queue import ReviewQueue
+from dream.cycle.running.context import ContextFactory
 from dream.cycle.step_writer import StepWriter
 from dream.domain.proposal import Notes, Refusal, Work
 from dream.domain.reasons import Skip
@@ -82,9 +82,9 @@ class PassRun:
         return self.dream_pass.name
 
     @property
-    def contexts(self) -> Contexts:
+    def contexts(self) -> ContextFactory:
         """What makes its contexts."""
-        return Contexts(
+        return ContextFactory(
             parts=self.parts,
             scope=self.scope,
             options=self.options,

@@ -11,9 +11,9 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
-from dream.cycle.contexts import directives_mark
 from dream.cycle.foreground import people_before
 from dream.cycle.lease import dream_lease
+from dream.cycle.running.context import directives_mark
 from dream.cycle.scheduling.bookings import Booking
 from dream.cycle.scope_boundary import scope_boundary
 from dream.directives import Directive, DirectiveLibrary
@@ -242,7 +242,7 @@ class Runner:
         oldest = self._parts.clock.now() - self._options.resume_within
 
         def look(unit: UnitOfWork) -> _RunState | None:
-            from dream.cycle.model_passing import reopen_unfinished  # noqa: PLC0415 - `run` has imported it
+            from dream.cycle.running.model_pass_run import reopen_unfinished  # noqa: PLC0415 - `run` has imported it
 
             runs = bookkeeping(unit).runs
             runs.abandon(RunKind.PLAN, RunKind.UNDO, RunKind.RESTORE, RunKind.REVIEW)
@@ -329,7 +329,7 @@ class Runner:
         That takes some tenths of a second: the event loop must not stand still for so long, nor the database be locked.
         """
         from dream.cycle.documents.delivery import Documents  # noqa: PLC0415 - as above
-        from dream.cycle.model_passing import ModelPassRun  # noqa: PLC0415
+        from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415
 
         _ = Documents, ModelPassRun
         for place in self._order:
@@ -346,8 +346,8 @@ class Runner:
         number: int,
         obstacle: str | None,
     ) -> "PassRun":
-        from dream.cycle.model_passing import ModelPassRun  # noqa: PLC0415 - as in `_dream`
         from dream.cycle.pass_run import PassRun  # noqa: PLC0415
+        from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415 - as in `_dream`
 
         shared: dict[str, Any] = {
             "parts": self._parts,

@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.memory import MemoryEntry
-from agentcore.recall.neighbour import Neighbour
+from agentcore.recall.results import Neighbour
 from agentcore.stores.protocols import Material
-from dream.domain.proposal import Notes, Proposal, Work
+from dream.domain.proposal import Notes, Proposal, Work, summed
 from dream.domain.reads import Reads
-from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
 
 _STEP = 250

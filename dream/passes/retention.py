@@ -10,9 +10,8 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind
 from agentcore.stores.protocols import ReadView
-from dream.domain.proposal import HistoryKind, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work
+from dream.domain.proposal import HistoryKind, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work, summed
 from dream.options import RetentionOptions
-from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
 
 _HISTORY_PER_CHANGE = 10

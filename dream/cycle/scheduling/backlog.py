@@ -11,9 +11,9 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
 from dream.cycle.caps import ShareCap
-from dream.cycle.contexts import Contexts
 from dream.cycle.forecast import model_context
 from dream.cycle.review_queue import awaits_review, is_full
+from dream.cycle.running.context import ContextFactory
 from dream.domain.proposal import Work
 from dream.errors import InvalidDirectiveError
 from dream.options import DreamOptions, PassMode
@@ -98,7 +98,7 @@ class Backlog:
         return _Room(for_any=True, waiting=waiting, for_waiting=bool(has_room))
 
     async def _asked(self, scope: Scope, one: DreamPass | ModelPass, now: datetime) -> Work:
-        contexts = Contexts(
+        contexts = ContextFactory(
             parts=self.parts,
             scope=scope,
             options=self.options,
