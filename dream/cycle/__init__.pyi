@@ -22,12 +22,12 @@ from .history import (
 from .listeners import (
     DreamListeners as DreamListeners,
 )
-from .runner import (
-    Runner as Runner,
-)
 from .running.context import (
     ContextFactory as ContextFactory,
     fence_marker as fence_marker,
+)
+from .running.runner import (
+    Runner as Runner,
 )
 from .scheduling.backlog import (
     Backlog as Backlog,

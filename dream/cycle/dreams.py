@@ -16,7 +16,7 @@ from dream.cycle.forecast import Forecaster
 from dream.cycle.listeners import DreamListeners, Listener, Unsubscribe
 from dream.cycle.planning import make_plan
 from dream.cycle.records import DreamRecords
-from dream.cycle.runner import Runner
+from dream.cycle.running.runner import Runner
 from dream.cycle.scheduling.status import ScheduleFacade, ScheduleStatus
 from dream.cycle.scope_status import ScopeStatus, read_scope_status
 from dream.domain.alarm import Alarm

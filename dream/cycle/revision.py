@@ -15,7 +15,7 @@ from agentcore.workspace.folder import MEMORY
 from dream.cycle.documents.delivery import NO_WORKSPACE, Delivery, Documents
 from dream.cycle.lease import dream_lease
 from dream.cycle.plan_steps import Applied, PlanWriter, as_applied
-from dream.cycle.runner import PAUSED
+from dream.cycle.running.runner import PAUSED
 from dream.cycle.undo import Undone, newest_first, restore_cursor, undo_batch
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.cluster import ClusterChanges

@@ -57,7 +57,7 @@ def _dreams(parts: HostParts, options: DreamOptions, found: Configured, *, in_ba
     service = None
     if in_background:
         # Deferred, because a command starts no dream by itself.
-        from dream.cycle.runner import Runner  # noqa: PLC0415
+        from dream.cycle.running.runner import Runner  # noqa: PLC0415
         from dream.cycle.scheduling.planner import Planner  # noqa: PLC0415
         from dream.cycle.scheduling.service import DreamService  # noqa: PLC0415
 

@@ -15,7 +15,7 @@ from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.stores.protocols import ReadView, UnitOfWork
 from dream.cycle.documents.edit_watch import EditWatch
 from dream.cycle.listeners import DreamListeners
-from dream.cycle.runner import Runner
+from dream.cycle.running.runner import Runner
 from dream.cycle.scheduling.backlog import Backlog
 from dream.cycle.scheduling.bookings import ScheduledBooking
 from dream.cycle.scheduling.planner import ForegroundLoad, Planner, foreground_load
