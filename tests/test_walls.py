@@ -27,7 +27,7 @@ CATCHES_EVERYTHING = [
         "dream/cycle/running/model_calls.py",
         "a client's failure is judged, recorded and reported by the pass that asked",
     ),
-    ("dream/cycle/pass_run.py", "the pass boundary: one pass's failure must not end the run"),
+    ("dream/cycle/running/pass_run.py", "the pass boundary: one pass's failure must not end the run"),
     ("dream/cycle/scheduling/backlog.py", "what a pass cannot tell of its work, its run will; no service dies of it"),
     ("dream/cycle/listeners.py", "a listener: its failure must not look like the failure of the run it is told of"),
     ("dream/interfaces/installed.py", "a stranger's package that cannot be loaded is told in one sentence"),

@@ -9,9 +9,9 @@ from typing import Any, cast
 from agentcore.stores.protocols import ReadView
 from dream.cycle.admission import StepDraft
 from dream.cycle.caps import ShareCap
-from dream.cycle.pass_run import PassRun, elapsed
 from dream.cycle.running.context import directives_mark
 from dream.cycle.running.model_calls import AnsweredBatch, Budget, ModelCalls, Questions
+from dream.cycle.running.pass_run import PassRun, elapsed
 from dream.domain.batch import Batch
 from dream.domain.proposal import Proposal, Work
 from dream.domain.reasons import Stop

@@ -31,7 +31,7 @@ from dream.stores import bookkeeping
 from dream.stores.runs import OpenRun, StepRow
 
 if TYPE_CHECKING:
-    from dream.cycle.pass_run import PassRun
+    from dream.cycle.running.pass_run import PassRun
 
 
 def frozen(library: DirectiveLibrary, passes: Iterable[ModelPass]) -> FrozenDirectives:
@@ -289,7 +289,7 @@ class Runner:
 
     async def _dream(self, scope: Scope, lease: Lease, start: _RunState, wish: _RunRequest) -> RunReport:
         from dream.cycle.documents.delivery import Delivery, Documents  # noqa: PLC0415 - `run` has imported them
-        from dream.cycle.pass_run import isolated  # noqa: PLC0415
+        from dream.cycle.running.pass_run import isolated  # noqa: PLC0415
 
         await asyncio.to_thread(self._import_passes, start.names)
         booking = wish.booking
@@ -346,8 +346,8 @@ class Runner:
         number: int,
         obstacle: str | None,
     ) -> "PassRun":
-        from dream.cycle.pass_run import PassRun  # noqa: PLC0415
         from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415 - as in `_dream`
+        from dream.cycle.running.pass_run import PassRun  # noqa: PLC0415
 
         shared: dict[str, Any] = {
             "parts": self._parts,
