@@ -29,6 +29,9 @@ from .running.context import (
 from .running.runner import (
     Runner as Runner,
 )
+from .running.step_writer import (
+    StepWriter as StepWriter,
+)
 from .scheduling.backlog import (
     Backlog as Backlog,
 )
@@ -45,7 +48,4 @@ from .scope_status import (
 from .session_evaluator import (
     SESSION_EVALUATOR as SESSION_EVALUATOR,
     SessionEvaluator as SessionEvaluator,
-)
-from .step_writer import (
-    StepWriter as StepWriter,
 )

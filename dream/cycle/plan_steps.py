@@ -7,7 +7,7 @@ from itertools import groupby
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record, RecordKind
 from agentcore.stores.protocols import Lease, UnitOfWork
-from dream.cycle.step_writer import apply_changes
+from dream.cycle.running.step_writer import apply_changes
 from dream.domain.change import Change, ChangeSet
 from dream.domain.cluster import ClusterChanges
 from dream.domain.journal import JournalRow, image_text

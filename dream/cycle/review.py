@@ -12,7 +12,7 @@ from dream.cycle.admission import promotions_of
 from dream.cycle.documents.delivery import Delivery, Documents
 from dream.cycle.lease import dream_lease
 from dream.cycle.running.runner import PAUSED, PAUSED_SETTING
-from dream.cycle.step_writer import StepWriter, apply_changes
+from dream.cycle.running.step_writer import StepWriter, apply_changes
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Deferral, Refused
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport

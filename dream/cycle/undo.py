@@ -13,7 +13,7 @@ from agentcore.domain.text import fold_key
 from agentcore.stores.protocols import UnitOfWork
 from agentcore.workspace.differences import difference, own_left
 from agentcore.workspace.document import Document
-from dream.cycle.step_writer import apply_changes
+from dream.cycle.running.step_writer import apply_changes
 from dream.domain.change import Change, ChangeSet
 from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Refusal

@@ -68,7 +68,7 @@ asyncio.run(main())
                 "openai",
                 "croniter",
                 "dream.guards",
-                "dream.cycle.step_writer",
+                "dream.cycle.running.step_writer",
                 "dream.passes.fact_mining",
             ),
         ),

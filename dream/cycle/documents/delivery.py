@@ -216,7 +216,7 @@ def _take(unit: UnitOfWork, files: dict[str, Written], known: dict[str, str | No
 
 
 def _apply(unit: UnitOfWork, change: Change[Record]) -> None:
-    from dream.cycle.step_writer import apply_changes  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
+    from dream.cycle.running.step_writer import apply_changes  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
 
     apply_changes(unit, [change])
 

@@ -16,7 +16,7 @@ from dream.cycle.caps import waiting_for_room
 from dream.cycle.foreground import people_before
 from dream.cycle.review_queue import ReviewQueue
 from dream.cycle.running.context import ContextFactory
-from dream.cycle.step_writer import StepWriter
+from dream.cycle.running.step_writer import StepWriter
 from dream.domain.proposal import Notes, Refusal, Work
 from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport
