@@ -1,6 +1,3 @@
-from .admission import (
-    StepDraft as StepDraft,
-)
 from .documents.delivery import (
     Documents as Documents,
     OutboxFlush as OutboxFlush,
@@ -21,6 +18,9 @@ from .history import (
 )
 from .listeners import (
     DreamListeners as DreamListeners,
+)
+from .running.admission import (
+    StepDraft as StepDraft,
 )
 from .running.context import (
     ContextFactory as ContextFactory,

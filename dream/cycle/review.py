@@ -8,9 +8,9 @@ from itertools import groupby
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
-from dream.cycle.admission import promotions_of
 from dream.cycle.documents.delivery import Delivery, Documents
 from dream.cycle.lease import dream_lease
+from dream.cycle.running.admission import promotions_of
 from dream.cycle.running.runner import PAUSED, PAUSED_SETTING
 from dream.cycle.running.step_writer import StepWriter, apply_changes
 from dream.domain.proposal import Refusal

@@ -14,7 +14,7 @@ from dream.options import ReviewOptions
 from dream.stores import Books, bookkeeping
 
 if TYPE_CHECKING:
-    from dream.cycle.admission import Admission
+    from dream.cycle.running.admission import Admission
 
 _DOCUMENTS: Final = (MEMORY, DREAMS, ARCHIVE)
 
