@@ -7,8 +7,8 @@ from datetime import UTC
 from typing import Any, cast
 
 from agentcore.stores.protocols import ReadView
-from dream.cycle.caps import ShareCap
 from dream.cycle.running.admission import StepDraft
+from dream.cycle.running.caps import ShareCap
 from dream.cycle.running.context import directives_mark
 from dream.cycle.running.model_calls import AnsweredBatch, Budget, ModelCalls, Questions
 from dream.cycle.running.pass_run import PassRun, elapsed

@@ -11,10 +11,10 @@ from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.watching import BusyWatch
 from agentcore.stores.protocols import Lease, Origin, ReadView
-from dream.cycle.caps import waiting_for_room
 from dream.cycle.foreground import people_before
 from dream.cycle.review_queue import ReviewQueue
 from dream.cycle.running.admission import StepDraft
+from dream.cycle.running.caps import waiting_for_room
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.step_writer import StepWriter
 from dream.domain.proposal import Notes, Refusal, Work

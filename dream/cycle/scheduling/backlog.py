@@ -10,9 +10,9 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
-from dream.cycle.caps import ShareCap
 from dream.cycle.forecast import model_context
 from dream.cycle.review_queue import awaits_review, is_full
+from dream.cycle.running.caps import ShareCap
 from dream.cycle.running.context import ContextFactory
 from dream.domain.proposal import Work
 from dream.errors import InvalidDirectiveError
