@@ -13,7 +13,6 @@ from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
 from agentcore.stores.protocols import Lease, UnitOfWork
-from dream.cycle.refused_texts import kept_texts
 from dream.cycle.review_queue import ReviewQueue
 from dream.cycle.running.admission import (
     Admission,
@@ -31,6 +30,7 @@ from dream.cycle.running.admission import (
 )
 from dream.cycle.running.caps import Caps
 from dream.cycle.running.purge import Purger
+from dream.cycle.running.refused_texts import kept_texts
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal
 from dream.domain.reasons import Refused
