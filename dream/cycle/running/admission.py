@@ -1,4 +1,4 @@
-"""Collects what decides whether a change set may happen: the stored records, names and promotions it touches."""
+"""Collects what decides whether a change set may happen, and which refused texts are kept."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,13 +10,17 @@ from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
+from agentcore.domain.text import fold_key
 from agentcore.stores.protocols import ReadView, UnitOfWork
 from agentcore.workspace.differences import difference, own_left
 from agentcore.workspace.document import Document
 from dream.domain.change import Change, ChangeSet
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Proposal, Refusal
+from dream.domain.reasons import Refused
+from dream.domain.refused import RefusedText
 from dream.guards import Knowledge
+from dream.guards.secrets import secret_in
 from dream.stores import Books
 
 
@@ -200,3 +204,38 @@ def newly_needed(books: Books, change_sets: Sequence[ChangeSet]) -> dict[str, da
     if not ids:
         return {}
     return books.recalls.last(ids - books.promotions.known().keys())
+
+
+_NEVER = frozenset({Refused.SECRET, Refused.FORGOTTEN})
+
+
+def kept_texts(unit: UnitOfWork, pass_name: str, refused: Sequence[Refusal]) -> list[RefusedText]:
+    """Return the texts among refusals that may be kept: of the others the report has the code.
+
+    No secret is kept, nothing that a person asked to forget, and nothing that cites what is gone, or may not be learnt
+    from any more.
+    """
+    told = [one for one in refused if one.text and one.code not in _NEVER and secret_in(one.text) is None]
+    if not told:
+        return []
+    forgotten = unit.forgotten.contains({fold_key(one.text) for one in told})
+    there = _present(unit, sorted({record_id for one in told for record_id in one.cites}))
+    return [
+        RefusedText(
+            pass_name=pass_name,
+            code=one.code,
+            detail=one.detail,
+            # What databases cannot store.
+            text=one.text.encode("utf-8", "replace").decode().replace("\0", "\ufffd"),
+            cites=one.cites,
+            refused_at=unit.now,
+        )
+        for one in told
+        if fold_key(one.text) not in forgotten and there.issuperset(one.cites)
+    ]
+
+
+def _present(unit: UnitOfWork, record_ids: Sequence[str]) -> set[str]:
+    view = unit.learnable
+    stores = (view.turns, view.entries, view.feedback, view.skills)
+    return {record.id for store in stores for record in store.get_many(record_ids)}

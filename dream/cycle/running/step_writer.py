@@ -20,6 +20,7 @@ from dream.cycle.running.admission import (
     after_change,
     as_stored,
     cited_turns,
+    kept_texts,
     moved_since,
     newly_needed,
     promotions_of,
@@ -30,7 +31,6 @@ from dream.cycle.running.admission import (
 )
 from dream.cycle.running.caps import Caps
 from dream.cycle.running.purge import Purger
-from dream.cycle.running.refused_texts import kept_texts
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal
 from dream.domain.reasons import Refused
