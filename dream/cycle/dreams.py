@@ -11,7 +11,7 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import HostedService
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.cycle.forecast import Forecaster
 from dream.cycle.listeners import DreamListeners, Listener, Unsubscribe
 from dream.cycle.planning import make_plan

@@ -8,7 +8,7 @@ from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.records import to_image
 from agentcore.domain.skill import Skill
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.journal import JournalRow
 from dream.stores import bookkeeping
 

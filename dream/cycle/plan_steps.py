@@ -6,7 +6,8 @@ from itertools import groupby
 
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record, RecordKind
-from agentcore.stores.protocols import Lease, UnitOfWork
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Lease
 from dream.cycle.running.step_writer import apply_changes
 from dream.domain.change import Change, ChangeSet
 from dream.domain.cluster import ClusterChanges

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import ReadView, UnitOfWork
+from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.running.runner import PAUSED_SETTING, Runner
 from dream.domain.cluster import ClusterChanges, SettledCluster

@@ -5,7 +5,7 @@ from datetime import datetime
 from agentcore.domain.scope import Scope
 from agentcore.errors import UnknownRecordError
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.running.context import ContextFactory
 from dream.domain.candidate import Candidate, Gate, PromotionStanding
 from dream.options import DreamOptions

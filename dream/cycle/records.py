@@ -8,7 +8,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.history import EntryHistory, SkillHistory, read_entry_history, read_skill_history
 from dream.domain.candidate import PromotionStanding
 from dream.domain.journal import JournalRow

@@ -7,7 +7,8 @@ from itertools import groupby
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from agentcore.stores.values import Lease
 from dream.cycle.documents.delivery import Delivery, Documents
 from dream.cycle.lease import dream_lease
 from dream.cycle.running.admission import promotions_of

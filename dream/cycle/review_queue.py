@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal

@@ -10,7 +10,8 @@ from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from agentcore.stores.values import Lease
 from agentcore.workspace.folder import MEMORY
 from dream.cycle.documents.delivery import NO_WORKSPACE, Delivery, Documents
 from dream.cycle.lease import dream_lease

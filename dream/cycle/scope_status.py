@@ -7,7 +7,8 @@ from typing import Any, Final
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import to_text
 from agentcore.domain.memory import Status
-from agentcore.stores.protocols import Lease, ReadView
+from agentcore.stores.storage import ReadView
+from agentcore.stores.values import Lease
 from dream.cycle.scheduling.status import ScheduleStatus
 from dream.domain.alarm import Alarm, find_alarm
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING

@@ -17,14 +17,15 @@ from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.llm import Unreadable, extract_object
 from agentcore.llm.chat import ChatRequest, Completion, FinishReason, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import Origin, ReadView, SwitchLevel, UnitOfWork
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from agentcore.stores.values import SwitchLevel
 from dream.cycle.foreground import people_before
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.model_calls import Budget, ModelCalls
 from dream.directives import DirectiveLibrary
 from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.guards.secrets import secret_in
-from dream.guards.vocabulary import builtin
+from dream.guards.vocabulary import builtin_vocabulary
 from dream.options import DreamOptions
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.stores import bookkeeping
@@ -155,7 +156,7 @@ class SessionEvaluator(BackgroundService):
             run_id=self._parts.ids.new(),
             as_of=now,
         )
-        context = await contexts.with_model(0, directives=texts, vocabulary=builtin())
+        context = await contexts.with_model(0, directives=texts, vocabulary=builtin_vocabulary())
         blocks = [fenced(context.marker, "Conversation:", lines), _CONTRACT]
         return build_request(
             context, directives=(SESSION_EVALUATOR,), blocks=blocks, answer=_FORM, purpose=SESSION_EVALUATOR

@@ -10,7 +10,7 @@ from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from agentcore.workspace.differences import difference, own_left
 from agentcore.workspace.document import Document
 from dream.cycle.running.step_writer import apply_changes

@@ -7,9 +7,9 @@ same by a `transaction` of the SQL schema, or is wrapped by one.
 from dataclasses import dataclass, replace
 
 from agentcore.domain.scope import Scope
-from agentcore.stores.protocols import ReadView, UnitOfWork
 from agentcore.stores.sql.transaction import Transaction
 from agentcore.stores.sql.unit import SqlUnit
+from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.errors import UnsupportedStorageError
 from dream.stores.attempts import AttemptStore
 from dream.stores.calls import CallStore

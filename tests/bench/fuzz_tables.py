@@ -19,7 +19,7 @@ from agentcore.testing import ManualClock
 from dream.cycle import ContextFactory, StepDraft, StepWriter
 from dream.directives import DirectiveLibrary
 from dream.domain import Batch, Outcome, RunReport
-from dream.guards.vocabulary import builtin
+from dream.guards import builtin_vocabulary
 from dream.passes import ModelContext, ModelPass
 from dream.passes.fact_mining import FactMining
 from dream.passes.memory_consolidation import MemoryConsolidation
@@ -286,7 +286,7 @@ async def _table(
     )
     sent = DirectiveLibrary(None, {}).read(model_pass.directives)
     texts = {name: directive.text for name, directive in sent.items()}
-    context = await contexts.with_model(0, directives=texts, vocabulary=builtin())
+    context = await contexts.with_model(0, directives=texts, vocabulary=builtin_vocabulary())
     batch = (await model_pass.pack(context)).batches[0]
     lease = await world.write(lambda unit: begun(unit, world, run_id))
     stored = {entry.id: entry for entry in await world.entries(*Status)}

@@ -18,7 +18,8 @@ from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import Origin, Peer, ReadView, UnitOfWork
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from agentcore.stores.values import Peer
 from agentcore.workspace.differences import own_left
 from agentcore.workspace.document import Document
 from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError

@@ -11,7 +11,7 @@ from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
-from agentcore.stores.protocols import ReadView, UnitOfWork
+from agentcore.stores.storage import ReadView, UnitOfWork
 from agentcore.workspace.differences import difference, own_left
 from agentcore.workspace.document import Document
 from dream.domain.change import Change, ChangeSet

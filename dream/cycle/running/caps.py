@@ -7,7 +7,7 @@ from datetime import timedelta
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import to_text
 from agentcore.domain.memory import MemoryEntry
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused

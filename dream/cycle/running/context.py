@@ -12,7 +12,7 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.recall.results import Neighbour
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogReading, LogStanding
 from dream.domain.phases import PhaseStanding

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from agentcore.domain.scope import Scope
+from agentcore.hosting.busy import BusyWatch
 from agentcore.hosting.parts import HostParts
-from agentcore.hosting.watching import BusyWatch
 from agentcore.llm import Unreadable, UnreadableReason, extract_object
 from agentcore.llm.chat import ChatClient, ChatRequest, Completion, FinishReason, ModelTier, Usage
 from agentcore.llm.errors import (
@@ -19,7 +19,7 @@ from agentcore.llm.errors import (
     ChatRequestRefusedError,
 )
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.domain.batch import Answer, Batch
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Stop

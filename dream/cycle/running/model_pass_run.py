@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC
 from typing import Any, cast
 
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.running.admission import StepDraft
 from dream.cycle.running.caps import ShareCap
 from dream.cycle.running.context import directives_mark
@@ -16,7 +16,7 @@ from dream.domain.batch import Batch
 from dream.domain.proposal import Proposal, Work
 from dream.domain.reasons import Stop
 from dream.errors import InvalidDirectiveError
-from dream.guards.vocabulary import FILE_NAME, Vocabulary, load_or_builtin
+from dream.guards.vocabulary import VOCABULARY_FILE, Vocabulary, load_vocabulary
 from dream.options import PassMode
 from dream.passes import ModelContext, ModelPass
 from dream.stores import Books, bookkeeping
@@ -83,7 +83,7 @@ class ModelPassRun(PassRun):
     async def _context(self) -> ModelContext:
         if self._vocabulary is None:
             folder = self.parts.data_dir
-            loaded = load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME)
+            loaded = load_vocabulary(None if folder is None else folder / "directives" / VOCABULARY_FILE)
             self._vocabulary = loaded.vocabulary
         return await self.contexts.with_model(
             self.looked_at,

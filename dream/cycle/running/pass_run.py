@@ -8,9 +8,10 @@ from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.errors import StaleVersionError, StorageError
+from agentcore.hosting.busy import BusyWatch
 from agentcore.hosting.parts import HostParts
-from agentcore.hosting.watching import BusyWatch
-from agentcore.stores.protocols import Lease, Origin, ReadView
+from agentcore.stores.storage import Origin, ReadView
+from agentcore.stores.values import Lease
 from dream.cycle.foreground import people_before
 from dream.cycle.review_queue import ReviewQueue
 from dream.cycle.running.admission import StepDraft

@@ -7,8 +7,8 @@ from typing import Any
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind
-from agentcore.stores.protocols import UnitOfWork
 from agentcore.stores.sql.signals import SqlSignalStore
+from agentcore.stores.storage import UnitOfWork
 from dream.domain.proposal import HistoryKind, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal
 from dream.domain.reasons import Refused
 from dream.guards import is_purgeable

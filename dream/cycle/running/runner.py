@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import Lease, UnitOfWork
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Lease
 from dream.cycle.foreground import people_before
 from dream.cycle.lease import dream_lease
 from dream.cycle.running.context import directives_mark

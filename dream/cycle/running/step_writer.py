@@ -12,7 +12,8 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
-from agentcore.stores.protocols import Lease, UnitOfWork
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Lease
 from dream.cycle.review_queue import ReviewQueue
 from dream.cycle.running.admission import (
     Admission,

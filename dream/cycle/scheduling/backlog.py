@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.forecast import model_context
 from dream.cycle.review_queue import awaits_review, is_full
 from dream.cycle.running.caps import ShareCap

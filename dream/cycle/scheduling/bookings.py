@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.cycle.scheduling.planner import ForegroundLoad, Planner, spelled
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunReport

@@ -9,7 +9,7 @@ from agentcore.domain.instants import to_text
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.ids import IdFactory
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.cycle.foreground import people_before
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunKind, RunReport

@@ -12,7 +12,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import BackgroundService, WorkerFailure
-from agentcore.stores.protocols import ReadView, UnitOfWork
+from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.documents.edit_watch import EditWatch
 from dream.cycle.listeners import DreamListeners
 from dream.cycle.running.runner import Runner

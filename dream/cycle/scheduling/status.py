@@ -7,7 +7,7 @@ from typing import Any
 from agentcore.domain.instants import to_text
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import ReadView, UnitOfWork
+from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.scheduling.backlog import Backlog, PassesWork
 from dream.cycle.scheduling.bookings import ManualBooking, refuse_switched_off
 from dream.cycle.scheduling.planner import ForegroundLoad, Planner, foreground_load, with_answers

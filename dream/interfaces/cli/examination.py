@@ -12,9 +12,10 @@ from sqlalchemy import ColumnElement, Table, and_, exists, func, select, text
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import SourceKind, Status
 from agentcore.errors import StorageError
-from agentcore.stores.protocols import FeedPosition, ReadView
 from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedback, leases, turns
 from agentcore.stores.sql.unit import SqlUnit
+from agentcore.stores.storage import ReadView
+from agentcore.stores.values import FeedPosition
 from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
 from agentcore.workspace.folder import WorkspaceFolder
 from dream.cycle.documents.delivery import KEPT

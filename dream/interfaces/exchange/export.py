@@ -31,7 +31,8 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.errors import InvalidInputError
-from agentcore.stores.protocols import ReadView, Storage, Withheld
+from agentcore.stores.storage import ReadView, Storage
+from agentcore.stores.values import Withheld
 from dream.domain.reads import Reads
 from dream.errors import UnwritableFileError
 from dream.interfaces.exchange.fields import Fields

@@ -15,8 +15,9 @@ from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.text import fold_key
 from agentcore.ids import IdFactory
-from agentcore.stores.protocols import UnitOfWork, Withheld
 from agentcore.stores.sql.signals import SqlSignalReader
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Withheld
 from dream.domain.change import Change
 from dream.interfaces.exchange.items import Item, Note, Parsed, Skip, SkipReason
 from dream.interfaces.exchange.report import Tally
