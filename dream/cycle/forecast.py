@@ -23,7 +23,7 @@ from dream.options import DreamOptions
 from dream.passes import ModelContext, ModelPass
 from dream.passes.arrangement import brought
 from dream.passes.declared import reads_of
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 
 if TYPE_CHECKING:
     from dream.guards.vocabulary import Vocabulary
@@ -79,7 +79,7 @@ def read_directive_forecast(
         directives: The texts in force of at least the directives of the consolidation.
         options: The host's.
     """
-    books = bookkeeping(view)
+    books = dream_stores(view)
     cursors = books.cursors
     position = cursors.position(REVIEWER)
     if position is None:
@@ -97,7 +97,7 @@ def read_directive_forecast(
     return replace(directive_forecast(entries=reviewed, text=text, share=share, options=options), changed=changed)
 
 
-def _last_sent(books: Books) -> dict[str, str]:
+def _last_sent(books: DreamStores) -> dict[str, str]:
     """Return the hash of each directive as it was last sent."""
     sent: dict[str, str] = {}
     for run in books.runs.newest(limit=_RUNS):

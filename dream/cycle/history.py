@@ -10,7 +10,7 @@ from agentcore.domain.skill import Skill
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.storage import ReadView
 from dream.domain.journal import JournalRow
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 _DEPTH = 32
 """Hops that provenance is followed; chains of merges stay far below."""
@@ -64,7 +64,7 @@ def read_entry_history(view: ReadView, entry_id: str) -> EntryHistory:
     return EntryHistory(
         entry_id=entry_id,
         entry=entry,
-        rows=tuple(bookkeeping(view).journal.of_record(entry_id)),
+        rows=tuple(dream_stores(view).journal.of_record(entry_id)),
         ancestors=tuple(ancestors),
         turns=tuple(turns),
         descendants=tuple(view.entries.derived_from(SourceKind.ENTRY.value, entry_id)),
@@ -122,7 +122,7 @@ def read_skill_history(view: ReadView, name_or_id: str) -> SkillHistory:
         if skill is None:
             raise UnknownRecordError(kind="skill", value=name_or_id)
         found = view.skills.ever_named(skill.name)
-    journal = bookkeeping(view).journal
+    journal = dream_stores(view).journal
     mine = journal.of_records([skill.id for skill in found])
     together = dict.fromkeys((row.run_id, row.number) for row in mine)
     return SkillHistory(

@@ -20,22 +20,22 @@ from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
 from dream.domain.waiting import WaitingProposal
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 
 
 def read_sessions(view: ReadView, *, prefix: str, limit: int) -> list[DreamSession]:
     """Return the newest dream sessions whose key begins with *prefix*, the newest first."""
-    books = bookkeeping(view)
+    books = dream_stores(view)
     return _sessions(view, books, [run_id for run_id, _ in books.sessions.keys(prefix)[:limit]])
 
 
 def read_session(view: ReadView, run_id: str) -> DreamSession | None:
     """Return the session that a run is; None if it is none, as an undo."""
-    found = _sessions(view, bookkeeping(view), [run_id])
+    found = _sessions(view, dream_stores(view), [run_id])
     return found[0] if found else None
 
 
-def _sessions(view: ReadView, books: Books, run_ids: Sequence[str]) -> list[DreamSession]:
+def _sessions(view: ReadView, books: DreamStores, run_ids: Sequence[str]) -> list[DreamSession]:
     usage, documents = books.sessions.usage(run_ids), books.sessions.documents(run_ids)
     is_held = view.leases.holder(DREAM_LEASE) is not None
     under_way = [run.run_id for run in books.runs.unfinished()][-1:] if is_held else []
@@ -114,7 +114,7 @@ class DreamRecords:
             InvalidContentError: *since* has no time zone.
         """
         after = clean_instant(since)
-        rows = await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).usage.rows(after))
+        rows = await self._parts.storage.read(self._scope, lambda view: dream_stores(view).usage.rows(after))
         return summed(rows, by)
 
     async def tokens_left(self) -> int | None:
@@ -128,7 +128,7 @@ class DreamRecords:
 
     async def runs(self, *, limit: int = 20) -> list[RunReport]:
         """Return the newest runs, newest first; one that is under way or interrupted has no `finished_at`."""
-        return await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).runs.newest(limit=limit))
+        return await self._parts.storage.read(self._scope, lambda view: dream_stores(view).runs.newest(limit=limit))
 
     async def sessions(self, *, prefix: str = "", limit: int = 20) -> list[DreamSession]:
         """Return the dreams as sessions, the newest first: when they were, what they asked, whether they wrote.
@@ -157,7 +157,7 @@ class DreamRecords:
             UnknownRunError: no run's id begins so, or several do.
         """
         return await self._parts.storage.read(
-            self._scope, lambda view: read_session(view, bookkeeping(view).runs.resolve(name))
+            self._scope, lambda view: read_session(view, dream_stores(view).runs.resolve(name))
         )
 
     async def calls(self, name: str) -> list[ModelCall]:
@@ -168,7 +168,7 @@ class DreamRecords:
         """
 
         def find(view: ReadView) -> list[ModelCall]:
-            books = bookkeeping(view)
+            books = dream_stores(view)
             return books.sessions.calls(books.runs.resolve(name))
 
         return await self._parts.storage.read(self._scope, find)
@@ -177,7 +177,7 @@ class DreamRecords:
         """Return the report of a run, by its id, the key of its session, or the beginning of either."""
 
         def find(view: ReadView) -> RunReport:
-            runs = bookkeeping(view).runs
+            runs = dream_stores(view).runs
             report = runs.report(runs.resolve(run_id))
             if report is None:
                 raise UnknownRunError(value=run_id)
@@ -189,7 +189,7 @@ class DreamRecords:
         """Return what a run changed, in the order it did."""
 
         def find(view: ReadView) -> list[JournalRow]:
-            books = bookkeeping(view)
+            books = dream_stores(view)
             return books.journal.of_run(books.runs.resolve(run_id))
 
         return await self._parts.storage.read(self._scope, find)
@@ -204,7 +204,7 @@ class DreamRecords:
         """
 
         def find(view: ReadView) -> list[RefusedText]:
-            books = bookkeeping(view)
+            books = dream_stores(view)
             return books.refused_texts.of_run(books.runs.resolve(name))
 
         return await self._parts.storage.read(self._scope, find)
@@ -245,7 +245,7 @@ class DreamRecords:
             UnknownPassError: no such pass.
         """
         self._require(pass_name)
-        return await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).proposals.waiting(pass_name))
+        return await self._parts.storage.read(self._scope, lambda view: dream_stores(view).proposals.waiting(pass_name))
 
     async def proposal(self, proposal_id: str) -> WaitingProposal:
         """Return one proposal that waits, by its id or the beginning of it.
@@ -255,7 +255,7 @@ class DreamRecords:
         """
 
         def find(view: ReadView) -> WaitingProposal:
-            proposals = bookkeeping(view).proposals
+            proposals = dream_stores(view).proposals
             return proposals.get_many([proposals.resolve(proposal_id)])[0]
 
         return await self._parts.storage.read(self._scope, find)

@@ -11,7 +11,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.domain.report import RunKind
 from dream.options import ReviewOptions
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 
 if TYPE_CHECKING:
     from dream.cycle.running.admission import Admission
@@ -34,7 +34,7 @@ class ReviewQueue:
     marks: set[str]
 
     @classmethod
-    def as_it_stands(cls, view: ReadView, books: Books, options: ReviewOptions) -> "ReviewQueue":
+    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ReviewOptions) -> "ReviewQueue":
         """Return the queue as the transaction finds it."""
         waiting = sum(books.proposals.counts().values())
         midnight = view.now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -102,7 +102,7 @@ _HAS_ROOM_LATER: Final = frozenset({Refused.REVIEW_BUDGET, Refused.SHARE_CAP, Re
 
 def is_full(view: ReadView, options: ReviewOptions) -> bool:
     """Tell whether so many proposals wait, or were made today, that no pass may make another."""
-    return ReviewQueue.as_it_stands(view, bookkeeping(view), options).full is not None
+    return ReviewQueue.as_it_stands(view, dream_stores(view), options).full is not None
 
 
 def awaits_review(view: ReadView, pass_name: str) -> bool:
@@ -112,7 +112,7 @@ def awaits_review(view: ReadView, pass_name: str) -> bool:
         view: A view of the scope.
         pass_name: A pass that only proposes.
     """
-    for run in bookkeeping(view).runs.newest(limit=_LOOKED_BACK):
+    for run in dream_stores(view).runs.newest(limit=_LOOKED_BACK):
         if run.kind is RunKind.SKIPPED:
             continue
         if run.kind is not RunKind.DREAM:

@@ -13,7 +13,7 @@ from dream.cycle.scheduling.status import ScheduleStatus
 from dream.domain.alarm import Alarm, find_alarm
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.report import RunKind, RunReport
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 _DREAMS: Final = frozenset({RunKind.DREAM, RunKind.PLAN})
 
@@ -80,7 +80,7 @@ class ScopeStatus:
 
 def read_scope_status(view: ReadView, schedule: ScheduleStatus, alarm_after: int) -> ScopeStatus:
     """Return how the view's scope stands, the next dream as *schedule* says."""
-    books = bookkeeping(view)
+    books = dream_stores(view)
     runs = books.runs.newest(limit=50)
     counts = {state.value: view.entries.count(EntryFilter(statuses=frozenset({state}))) for state in Status}
     interrupted = books.runs.unfinished()

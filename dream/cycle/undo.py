@@ -19,7 +19,7 @@ from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Refusal
 from dream.domain.reads import Reads
 from dream.domain.reasons import NotUndone
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 from dream.stores.journal import DOCUMENT_CHANGED, PURGE
 from dream.stores.runs import StepRow
 
@@ -114,7 +114,7 @@ def newest_first(rows: Sequence[JournalRow], size: int) -> list[list[JournalRow]
 
 def undo_batch(unit: UnitOfWork, run_id: str, step: int, rows: Sequence[JournalRow], undone: Undone) -> None:
     """Take back *rows* (newest first) in this transaction, as a step of the undoing run *run_id*."""
-    books = bookkeeping(unit)
+    books = dream_stores(unit)
     obstacles = _Obstacles(_forgotten(unit, rows), _held(unit, rows))
     state = _present(unit, rows)
     stored = dict(state)
@@ -141,7 +141,7 @@ def undo_batch(unit: UnitOfWork, run_id: str, step: int, rows: Sequence[JournalR
 
 
 def restore_cursor(
-    books: Books, run_id: str, name: str, steps: Sequence[StepRow], touched: Sequence[str], *, wholly: bool
+    books: DreamStores, run_id: str, name: str, steps: Sequence[StepRow], touched: Sequence[str], *, wholly: bool
 ) -> None:
     """Have a pass look again at what was taken back, as a step of the undoing run *run_id*.
 

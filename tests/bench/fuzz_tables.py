@@ -23,7 +23,7 @@ from dream.guards import builtin_vocabulary
 from dream.passes import ModelContext, ModelPass
 from dream.passes.fact_mining import FactMining
 from dream.passes.memory_consolidation import MemoryConsolidation
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from tests.bench.fuzz_answers import Answers, Shown
 from tests.dream.dreaming import DAY, NOW, World
 from tests.dream.unsupported import Scene, unsupported
@@ -310,7 +310,7 @@ def begun(unit: UnitOfWork, world: World, run_id: str) -> Lease:
     lease = unit.leases.acquire("dream", holder=run_id, duration=timedelta(hours=1))
     assert lease is not None
     report = RunReport(run_id=run_id, scope=world.scope, outcome=Outcome.PARTIAL, started_at=NOW, as_of=NOW)
-    bookkeeping(unit).runs.open(report, {})
+    dream_stores(unit).runs.open(report, {})
     return lease
 
 

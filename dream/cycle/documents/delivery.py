@@ -31,7 +31,7 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.report import PassReport
 from dream.options import DreamOptions
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.journal import DOCUMENT_CHANGED
 
 KEPT: Final = (MEMORY, DREAMS, ARCHIVE)
@@ -105,7 +105,7 @@ class Documents:
             folder = self._folder()
         except InvalidWorkspaceError as error:
             return Delivery(problem=_sentence(error))
-        waiting = await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).outbox.waiting())
+        waiting = await self._parts.storage.read(self._scope, lambda view: dream_stores(view).outbox.waiting())
         if folder is None or not waiting or self._is_readonly:
             return Delivery()
         ordered = sorted(waiting, key=lambda row: row.document)  # stable: of one document, as they were posted
@@ -173,7 +173,7 @@ GIT_MISSING: Final = "git_not_installed"
 
 def _settle(unit: UnitOfWork, outcomes: Sequence[FileOutcome]) -> None:
     """Take out of the outbox what was written, and keep what the file says where that is not what was meant."""
-    books = bookkeeping(unit)
+    books = dream_stores(unit)
     for outcome in outcomes:
         if books.outbox.remove(outcome.keys) != len(outcome.keys) or outcome.real == outcome.meant:
             continue  # as it was meant, or another process came first and has said so
@@ -192,7 +192,7 @@ def _settle(unit: UnitOfWork, outcomes: Sequence[FileOutcome]) -> None:
 def _stored_texts(view: ReadView) -> dict[str, str | None]:
     """Return the text of each document as the store has it, but for those that wait to be written."""
     stored = {document.id: document.content for document in view.documents.all()}
-    waiting = {row.document for row in bookkeeping(view).outbox.waiting()}
+    waiting = {row.document for row in dream_stores(view).outbox.waiting()}
     return {name: stored.get(name) for name in KEPT if name not in waiting}
 
 
@@ -255,7 +255,7 @@ class OutboxFlush:
 
     async def follow(self, scope: Scope) -> None:
         """Write what waits on one scope."""
-        if not await self._parts.storage.read(scope, lambda view: bookkeeping(view).outbox.waiting()):
+        if not await self._parts.storage.read(scope, lambda view: dream_stores(view).outbox.waiting()):
             return
         async with dream_lease(self._parts, scope, self._options.lease) as lease:
             problem = None if lease is None else (await Documents(self._parts, scope).deliver()).problem

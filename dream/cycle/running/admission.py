@@ -21,7 +21,7 @@ from dream.domain.reasons import Refused
 from dream.domain.refused import RefusedText
 from dream.guards import Knowledge
 from dream.guards.secrets import secret_in
-from dream.stores import Books
+from dream.stores import DreamStores
 
 
 @dataclass(slots=True)
@@ -198,7 +198,7 @@ def promotions_of(change_sets: Sequence[ChangeSet]) -> list[Promotion]:
     return [promotion for change_set in change_sets for promotion in change_set.promotions]
 
 
-def newly_needed(books: Books, change_sets: Sequence[ChangeSet]) -> dict[str, datetime]:
+def newly_needed(books: DreamStores, change_sets: Sequence[ChangeSet]) -> dict[str, datetime]:
     """Return when those that *change_sets* promote for the first time were recalled last, by id."""
     ids = {promotion.entry_id for promotion in promotions_of(change_sets)}
     if not ids:

@@ -13,7 +13,7 @@ from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.options import ConsolidationOptions, DreamOptions, PassMode
 from dream.passes.exact_fold import FOLD
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 
 _DAY = timedelta(hours=24)
 
@@ -33,7 +33,7 @@ class ShareCap:
     taken: int = 0
 
     @classmethod
-    def as_it_stands(cls, view: ReadView, books: Books, options: ConsolidationOptions) -> "ShareCap":
+    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ConsolidationOptions) -> "ShareCap":
         """Return the room there is now: the cap, less what was retired in the last 24 hours."""
         active = view.entries.count(EntryFilter())
         retired = books.runs.retired_since(view.now - _DAY)
@@ -66,7 +66,7 @@ class ShareCap:
 
 def waiting_for_room(view: ReadView, options: DreamOptions, pass_name: str) -> Notes:
     """Return how many changes of a pass wait for room under the cap, and from when on there is more; empty if none."""
-    books = bookkeeping(view)
+    books = dream_stores(view)
     waiting = 0 if options.mode(pass_name) is PassMode.PROPOSE else books.deferred.count(pass_name)
     if not waiting:
         return {}
@@ -95,7 +95,7 @@ class Caps:
     def of(
         cls,
         view: ReadView,
-        books: Books,
+        books: DreamStores,
         options: DreamOptions,
         run_id: str,
         change_sets: Sequence[ChangeSet],

@@ -25,7 +25,7 @@ from dream.errors import StalledPassError
 from dream.options import DreamOptions, PassMode
 from dream.passes import DreamPass, ModelPass
 from dream.passes.declared import reads_of
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.calls import Spent
 from dream.stores.runs import StepRow
 
@@ -153,7 +153,7 @@ class PassRun:
         """Return why there is no use in looking: what it found could not even be proposed."""
         if self.options.mode(self.name) is not PassMode.PROPOSE:
             return None
-        full = ReviewQueue.as_it_stands(view, bookkeeping(view), self.options.review).full
+        full = ReviewQueue.as_it_stands(view, dream_stores(view), self.options.review).full
         return None if full is None else Skip(full.value)
 
     async def commit(self, draft: StepDraft) -> None:
@@ -200,7 +200,7 @@ class PassRun:
 
     async def _count_calls(self) -> None:
         def count(view: ReadView) -> tuple[Spent, Notes]:
-            spent = bookkeeping(view).calls.spent(run_id=self.run_id, pass_name=self.name)
+            spent = dream_stores(view).calls.spent(run_id=self.run_id, pass_name=self.name)
             return spent, waiting_for_room(view, self.options, self.name)
 
         self.spent, self.waiting = await self.parts.storage.read(self.scope, count)

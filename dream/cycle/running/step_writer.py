@@ -40,7 +40,7 @@ from dream.guards import Knowledge, first_refusal
 from dream.options import DreamOptions, PassMode
 from dream.passes.declared import purges, reads_of
 from dream.passes.protocol import CountsChanges
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 from dream.stores.runs import StepRow
 
 
@@ -72,7 +72,7 @@ class StepWriter:
     def commit(self, unit: UnitOfWork, number: int, draft: StepDraft) -> StepRow:
         """Write what the guards let pass; LeaseLostError if another process took over."""
         unit.leases.assert_held(self.lease)
-        books, proposal = bookkeeping(unit), draft.proposal
+        books, proposal = dream_stores(unit), draft.proposal
         judged = self.judge(unit, books, proposal.change_sets)
         proposed = self._propose(unit, books, judged, draft) if self._only_proposes else 0
         apply_changes(unit, _changes_of(judged.accepted))
@@ -115,7 +115,7 @@ class StepWriter:
             return {}
         return self.dream_pass.made(judged.accepted)
 
-    def _defer(self, books: Books, judged: Admission) -> list[str]:
+    def _defer(self, books: DreamStores, judged: Admission) -> list[str]:
         """Keep what has no room yet if it was paid for; else return the ids to look at again, which costs nothing."""
         if self.asks_model:
             books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
@@ -124,7 +124,7 @@ class StepWriter:
 
     def _row(
         self,
-        books: Books,
+        books: DreamStores,
         number: int,
         draft: StepDraft,
         reopen: Sequence[str],
@@ -155,7 +155,7 @@ class StepWriter:
     def _only_proposes(self) -> bool:
         return self.options.mode(self.pass_name) is PassMode.PROPOSE
 
-    def _propose(self, unit: UnitOfWork, books: Books, judged: Admission, draft: StepDraft) -> int:
+    def _propose(self, unit: UnitOfWork, books: DreamStores, judged: Admission, draft: StepDraft) -> int:
         """Have what was accepted wait for a person, as far as there is room; return how many."""
         queue = ReviewQueue.as_it_stands(unit, books, self.options.review)
         admitted = queue.admitted(judged)
@@ -176,7 +176,7 @@ class StepWriter:
         return len(admitted)
 
     def judge(
-        self, unit: UnitOfWork, books: Books, change_sets: Sequence[ChangeSet], *, is_approved: bool = False
+        self, unit: UnitOfWork, books: DreamStores, change_sets: Sequence[ChangeSet], *, is_approved: bool = False
     ) -> Admission:
         """Hold change sets against the guards, the stored records and the cap on what one day may retire.
 

@@ -19,7 +19,7 @@ from dream.errors import InvalidDirectiveError
 from dream.options import DreamOptions, PassMode
 from dream.passes import DreamPass, ModelPass, Place
 from dream.passes.declared import reads_of
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.triggers import PassWork
 
 _ROOM_AFTER = timedelta(hours=1)
@@ -88,7 +88,7 @@ class Backlog:
         return PassWork(one.name, at, asks_model=asks and not room.for_waiting, is_waiting=is_there, items=items)
 
     def _room(self, view: ReadView, name: str) -> "_Room":
-        books = bookkeeping(view)
+        books = dream_stores(view)
         waiting = books.deferred.count(name)
         is_waiting = waiting > 0
         if self.options.mode(name) is PassMode.PROPOSE:

@@ -17,7 +17,7 @@ from dream.domain.request import Request
 from dream.errors import NotAdmittedError
 from dream.options import AllOf, AnyOf, DreamOptions, Heartbeat, Threshold, Trigger
 from dream.passes import Place
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.schedules import Schedule
 from dream.triggers import Decision, Gate, GateName, PassWork, Reading, Reason
 from dream.triggers.transitions import requested
@@ -92,7 +92,7 @@ def read_schedule_status(view: ReadView, planner: Planner, around: ForegroundLoa
         around: What is seen beside what is stored.
         asked: What the passes say they have to do.
     """
-    found = bookkeeping(view).schedules.mine(planner.terms)
+    found = dream_stores(view).schedules.mine(planner.terms)
     if found.changed_since is not None:
         found = found.with_news(min(found.changed_since, view.now))
     found = with_answers(found, asked.work)
@@ -112,7 +112,7 @@ def read_schedule_status(view: ReadView, planner: Planner, around: ForegroundLoa
 def _place(view: ReadView, options: DreamOptions, found: Schedule) -> tuple[Gate, ...]:
     """Return the gate that keeps a dream that is due from beginning beside those under way, if there is one."""
     most = options.schedule.max_concurrent_dreams
-    under_way = bookkeeping(view).fleet.most_under_way(view.now, besides=found.key)
+    under_way = dream_stores(view).fleet.most_under_way(view.now, besides=found.key)
     if under_way < most:
         return ()
     return (Gate(GateName.FREE_PLACE, is_open=False, value=under_way, threshold=most),)
@@ -210,7 +210,7 @@ class ScheduleFacade:
         """Ask for a dream, to be begun by whichever host watches the scope."""
 
         def ask(unit: UnitOfWork) -> Request:
-            schedules = bookkeeping(unit).schedules
+            schedules = dream_stores(unit).schedules
             found = schedules.mine(self.planner.terms)
             state = found.state
             if state.requested_at is not None:
