@@ -1,4 +1,4 @@
-"""One document's way to its file, whatever stands there by now."""
+"""Writes one document to its file, whatever the file says by now."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Watching the dreams of a host: who wants to know is told of each run, and of runs that come to nothing."""
+"""Tells listeners of each run of a host, and raises the alarm when runs come to nothing."""
 
 import inspect
 import logging
@@ -72,7 +72,7 @@ def _log_sweeps(report: RunReport) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class DreamListeners:
     """Tells of the runs of a host, whichever scope they are on; lives as long as the host.
 
     Args:

@@ -1,4 +1,4 @@
-"""Why entries are promoted, or are not: what a sweep would find, told for each of them."""
+"""Explains why entries are promoted, or are not: what a sweep would find, told for each of them."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from dream.passes.promotion.sweep import Sweep, look, settle
 from dream.stores import dream_stores
 
 
-async def promotion_standing(
+async def promotion_status(
     parts: HostParts, options: DreamOptions, scope: Scope, *, entry_id: str | None, limit: int, now: datetime
 ) -> PromotionStanding:
     """Return how promotion stands, as a sweep would find it at *now*.

@@ -1,4 +1,4 @@
-"""The scope boundary: whatever is raised on one scope becomes an error of the library, and nothing worse."""
+"""Guards the scope boundary: whatever is raised on one scope becomes an error of the library, and nothing worse."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Planning: when each scope is looked at next, worked out in one transaction for many of them."""
+"""Plans when each scope is looked at next, for many of them in one transaction."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from dream.triggers.transitions import armed, broken, skipped
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ForegroundLoad:
     """What a process sees at this moment and no row holds.
 
     Args:
@@ -35,13 +35,13 @@ class Surroundings:
     pending_messages: int = 0
 
 
-async def surroundings(parts: HostParts, options: DreamOptions, scope: Scope) -> Surroundings:
+async def foreground_load(parts: HostParts, options: DreamOptions, scope: Scope) -> ForegroundLoad:
     """Return what the dreams of a scope see around them at this moment."""
     is_busy = await people_before(parts, options, scope).sees_anyone()
-    return Surroundings(is_busy, parts.gate.serving(scope))
+    return ForegroundLoad(is_busy, parts.gate.serving(scope))
 
 
-_QUIET = Surroundings()
+_QUIET = ForegroundLoad()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Planner:
         """What of the options bears upon stored schedules, with the zone the machine is in now."""
         return ScheduleTerms.of(self.options, machine_zone(), self.capabilities, self.directives)
 
-    def decide(self, schedule: Schedule, now: datetime, around: Surroundings = _QUIET) -> Decision:
+    def decide(self, schedule: Schedule, now: datetime, around: ForegroundLoad = _QUIET) -> Decision:
         """Return when the next dream may start, all considered."""
         return decide(self.options.schedule, _seen(schedule, around).state, now)
 
@@ -102,7 +102,7 @@ class Planner:
         return keys[-1] if keys else None
 
     def attend(
-        self, unit: UnitOfWork, around: Surroundings, work: Sequence[PassWork] | None = None
+        self, unit: UnitOfWork, around: ForegroundLoad, work: Sequence[PassWork] | None = None
     ) -> tuple[Schedule, Decision]:
         """Plan the unit's scope, and return what it has come to.
 
@@ -136,7 +136,9 @@ class Planner:
             planned, _ = self.considered(unit, replace(found, state=state, is_running=False))
             schedules.save([planned], options_hash=terms.options_hash)
 
-    def considered(self, unit: UnitOfWork, found: Schedule, around: Surroundings = _QUIET) -> tuple[Schedule, Decision]:
+    def considered(
+        self, unit: UnitOfWork, found: Schedule, around: ForegroundLoad = _QUIET
+    ) -> tuple[Schedule, Decision]:
         """Return a schedule as it is to be stored, and the decision about it; skipped windows are written down."""
         now = unit.now
         found = replace(found, state=settled(found.state, now))
@@ -174,7 +176,7 @@ def spelled(missed: Missed) -> str:
     return f"the windows from {to_text(missed.first)} to {to_text(missed.last)} passed while nobody watched"
 
 
-def _seen(schedule: Schedule, around: Surroundings) -> Schedule:
+def _seen(schedule: Schedule, around: ForegroundLoad) -> Schedule:
     state = replace(schedule.state, is_busy=around.is_busy, pending_messages=around.pending_messages)
     return replace(schedule, state=state)
 

@@ -1,23 +1,26 @@
-"""The queue of proposals, as one transaction finds it: what waits there already, and what else may."""
+"""Bounds the proposals that wait for a person: what waits, what else may, and which pass waits for a decision."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agentcore.stores.storage import ReadView
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
-from dream.cycle.draft import Judgement
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.report import RunKind
 from dream.options import ReviewOptions
-from dream.stores import DreamStores
+from dream.stores import DreamStores, dream_stores
+
+if TYPE_CHECKING:
+    from dream.cycle.running.admission import Admission
 
 _DOCUMENTS: Final = (MEMORY, DREAMS, ARCHIVE)
 
 
 @dataclass(slots=True)
-class Queue:
+class ReviewQueue:
     """Room for proposals; lives as long as one transaction.
 
     Args:
@@ -31,7 +34,7 @@ class Queue:
     marks: set[str]
 
     @classmethod
-    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ReviewOptions) -> "Queue":
+    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ReviewOptions) -> "ReviewQueue":
         """Return the queue as the transaction finds it."""
         waiting = sum(books.proposals.counts().values())
         midnight = view.now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -50,7 +53,7 @@ class Queue:
         """The bound that lets nothing more in; None if there is room."""
         return next((code for code, left in self.left.items() if left is not None and left <= 0), None)
 
-    def admitted(self, judged: Judgement) -> list[ChangeSet]:
+    def admitted(self, judged: "Admission") -> list[ChangeSet]:
         """Take what was accepted out of *judged*, and return what of it may wait here; the rest is deferred there."""
         accepted, judged.accepted = judged.accepted, []
         admitted: list[ChangeSet] = []
@@ -90,3 +93,32 @@ class Queue:
 def _is_edit(record_id: str, mark: str | None) -> bool:
     """Tell whether a change is an edit of some items of a document, beside which others may wait."""
     return record_id in _DOCUMENTS and mark is not None
+
+
+_LOOKED_BACK: Final = 20
+"""Runs among which the pass's last one is looked for."""
+_HAS_ROOM_LATER: Final = frozenset({Refused.REVIEW_BUDGET, Refused.SHARE_CAP, Refused.OUTPUT_CAP})
+
+
+def is_full(view: ReadView, options: ReviewOptions) -> bool:
+    """Tell whether so many proposals wait, or were made today, that no pass may make another."""
+    return ReviewQueue.as_it_stands(view, dream_stores(view), options).full is not None
+
+
+def awaits_review(view: ReadView, pass_name: str) -> bool:
+    """Tell whether all that a pass left over in its last run waits for proposals that nobody decided since.
+
+    Args:
+        view: A view of the scope.
+        pass_name: A pass that only proposes.
+    """
+    for run in dream_stores(view).runs.newest(limit=_LOOKED_BACK):
+        if run.kind is RunKind.SKIPPED:
+            continue
+        if run.kind is not RunKind.DREAM:
+            return False  # somebody decided, or took something back
+        told = next((one for one in run.passes if one.name == pass_name), None)
+        if told is not None:
+            codes = {refusal.code for refusal in told.refused}
+            return Refused.AWAITS_REVIEW in codes and not codes & _HAS_ROOM_LATER
+    return False

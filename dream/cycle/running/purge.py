@@ -1,4 +1,4 @@
-"""Purges, carried out: what retention removes for good, in the transaction of its step."""
+"""Carries out purges: removes for good what retention proposes, in the transaction of its step."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind
 from agentcore.stores.sql.signals import SqlSignalStore
 from agentcore.stores.storage import UnitOfWork
-from dream.domain.proposal import History, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal
+from dream.domain.proposal import HistoryKind, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal
 from dream.domain.reasons import Refused
 from dream.guards import is_purgeable
 from dream.options import RetentionOptions
@@ -17,7 +17,7 @@ from dream.stores import dream_stores
 
 
 @dataclass(slots=True, kw_only=True)
-class Purging:
+class Purger:
     """The purges of one step; lives as long as its transaction.
 
     Args:
@@ -56,12 +56,12 @@ class Purging:
 
     def _purge(self, purge: Purge) -> int:
         if isinstance(purge, PurgeHistory):
-            if purge.what is History.PROPOSALS:
+            if purge.what is HistoryKind.PROPOSALS:
                 return self._expire(purge)
-            if purge.what is History.REFUSED:
+            if purge.what is HistoryKind.REFUSED:
                 return dream_stores(self.unit).refused_texts.purge(purge.before, limit=purge.limit)
             expiry = dream_stores(self.unit).expiry
-            if purge.what is History.RUNS:
+            if purge.what is HistoryKind.RUNS:
                 return expiry.purge(purge.before, limit=purge.limit)
             return expiry.purge_feed(purge.before, limit=purge.limit)
         if isinstance(purge, PurgeSignals):

@@ -1,11 +1,11 @@
-"""Bookings: what a run's beginning and end do to the schedule of its scope, in the run's own transactions."""
+"""DreamStores runs in the schedule: what a run's beginning and end do to it, in the run's own transactions."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from agentcore.stores.storage import UnitOfWork
-from dream.cycle.scheduling.planning import Planner, Surroundings, spelled
+from dream.cycle.scheduling.planner import ForegroundLoad, Planner, spelled
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunReport
 from dream.errors import NotAdmittedError
@@ -118,7 +118,7 @@ class ScheduledBooking(Booking):
         around: What the service sees beside what is stored.
     """
 
-    around: Surroundings = field(default=Surroundings())
+    around: ForegroundLoad = field(default=ForegroundLoad())
 
     def _admit(self, found: Schedule, now: datetime) -> None:
         # The lease is this run's own.

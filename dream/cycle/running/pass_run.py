@@ -1,4 +1,4 @@
-"""Running one pass: its steps, and the report that sums them up."""
+"""Runs one pass: its steps, and the report that sums them up."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,12 +12,12 @@ from agentcore.hosting.busy import BusyWatch
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import Origin, ReadView
 from agentcore.stores.values import Lease
-from dream.cycle.draft import Draft
 from dream.cycle.foreground import people_before
-from dream.cycle.proposing import Queue
+from dream.cycle.review_queue import ReviewQueue
+from dream.cycle.running.admission import StepDraft
+from dream.cycle.running.caps import waiting_for_room
 from dream.cycle.running.context import ContextFactory
-from dream.cycle.share_cap import waiting_for_room
-from dream.cycle.steps import StepWriter
+from dream.cycle.running.step_writer import StepWriter
 from dream.domain.proposal import Notes, Refusal, Work
 from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport
@@ -153,10 +153,10 @@ class PassRun:
         """Return why there is no use in looking: what it found could not even be proposed."""
         if self.options.mode(self.name) is not PassMode.PROPOSE:
             return None
-        full = Queue.as_it_stands(view, dream_stores(view), self.options.review).full
+        full = ReviewQueue.as_it_stands(view, dream_stores(view), self.options.review).full
         return None if full is None else Skip(full.value)
 
-    async def commit(self, draft: Draft) -> None:
+    async def commit(self, draft: StepDraft) -> None:
         """Write a step."""
         began = self.parts.clock.now()
         writer = StepWriter(
@@ -188,7 +188,7 @@ class PassRun:
             await self.people.wait_until_idle()
             began = self.parts.clock.now()
             proposal = await self._plain_pass().propose(await self.contexts.plain(self.looked_at))
-            await self.commit(Draft(proposal=proposal, seconds=elapsed(self.parts.clock, began)))
+            await self.commit(StepDraft(proposal=proposal, seconds=elapsed(self.parts.clock, began)))
             idle = 0 if _got_on(self.steps[-1]) else idle + 1
             if idle == _PATIENCE:
                 raise StalledPassError(name=self.name, steps=idle)

@@ -1,4 +1,4 @@
-"""What the dreams of a scope have left behind: runs, changes, histories, costs, and what waits for a person."""
+"""Reads what the dreams of a scope left behind: runs, changes, histories, costs, and what waits for a person."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -9,19 +9,72 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import ReadView
-from dream.cycle.history import History, read_history
-from dream.cycle.session_records import read_session, read_sessions
-from dream.cycle.skill_history import SkillHistory, read_skill_history
+from dream.cycle.history import EntryHistory, SkillHistory, read_entry_history, read_skill_history
 from dream.domain.candidate import PromotionStanding
 from dream.domain.journal import JournalRow
+from dream.domain.names import DREAM_LEASE
 from dream.domain.refused import RefusedText
 from dream.domain.report import RunReport
-from dream.domain.session import DreamSession, ModelCall
+from dream.domain.session import DREAMS, DreamSession, ModelCall, session_key
 from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
 from dream.domain.waiting import WaitingProposal
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
-from dream.stores import dream_stores
+from dream.stores import DreamStores, dream_stores
+
+
+def read_sessions(view: ReadView, *, prefix: str, limit: int) -> list[DreamSession]:
+    """Return the newest dream sessions whose key begins with *prefix*, the newest first."""
+    books = dream_stores(view)
+    return _sessions(view, books, [run_id for run_id, _ in books.sessions.keys(prefix)[:limit]])
+
+
+def read_session(view: ReadView, run_id: str) -> DreamSession | None:
+    """Return the session that a run is; None if it is none, as an undo."""
+    found = _sessions(view, dream_stores(view), [run_id])
+    return found[0] if found else None
+
+
+def _sessions(view: ReadView, books: DreamStores, run_ids: Sequence[str]) -> list[DreamSession]:
+    usage, documents = books.sessions.usage(run_ids), books.sessions.documents(run_ids)
+    is_held = view.leases.holder(DREAM_LEASE) is not None
+    under_way = [run.run_id for run in books.runs.unfinished()][-1:] if is_held else []
+    reports = [report for run_id in run_ids if (report := books.runs.report(run_id)) is not None]
+    return [
+        _session(
+            report,
+            usage.get(report.run_id, []),
+            changes=report.changes if report.finished_at else books.sessions.changed(report.run_id),
+            documents=documents.get(report.run_id, []),
+            is_running=report.run_id in under_way,
+        )
+        for report in reports
+        if report.kind in DREAMS
+    ]
+
+
+def _session(
+    report: RunReport, usage: Sequence[UsageRow], *, changes: int, documents: Sequence[str], is_running: bool
+) -> DreamSession:
+    total = next(iter(summed(usage)), UsageRow())
+    return DreamSession(
+        session=session_key(report.scope, report.started_at),
+        run_id=report.run_id,
+        kind=report.kind,
+        trigger=report.trigger,
+        outcome=report.outcome if report.finished_at else None,
+        is_running=is_running,
+        started_at=report.started_at,
+        finished_at=report.finished_at,
+        models=tuple(sorted({row.model for row in usage if row.model})),
+        calls=total.calls,
+        failed=total.failed,
+        input_tokens=total.input_tokens,
+        output_tokens=total.output_tokens,
+        changes=changes,
+        purged=report.purged,
+        documents=tuple(documents),
+    )
 
 
 class DreamRecords:
@@ -156,9 +209,9 @@ class DreamRecords:
 
         return await self._parts.storage.read(self._scope, find)
 
-    async def why(self, entry_id: str) -> History:
+    async def why(self, entry_id: str) -> EntryHistory:
         """Return an entry's history: what happened to it and why, and where it came from, down to the turn."""
-        return await self._parts.storage.read(self._scope, lambda view: read_history(view, entry_id))
+        return await self._parts.storage.read(self._scope, lambda view: read_entry_history(view, entry_id))
 
     async def promotion(self, entry_id: str | None = None, *, limit: int = 10) -> PromotionStanding:
         """Return why entries are promoted to MEMORY.md, or are not; nothing is changed.
@@ -213,6 +266,6 @@ class DreamRecords:
 
 
 def _promotion_standing() -> Callable[..., Awaitable[PromotionStanding]]:
-    from dream.cycle.promotions import promotion_standing  # noqa: PLC0415 - with NumPy a tenth of a second
+    from dream.cycle.promotion_status import promotion_status  # noqa: PLC0415 - with NumPy a tenth of a second
 
-    return promotion_standing
+    return promotion_status

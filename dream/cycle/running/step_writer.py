@@ -1,5 +1,6 @@
-"""One step, committed: guards, changes, purges, journal, cursor and report in one transaction."""
+"""Writes one step: guards, changes, purges, journal, cursor and report in one transaction."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,16 +14,24 @@ from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
 from agentcore.stores.storage import UnitOfWork
 from agentcore.stores.values import Lease
-from dream.cycle.caps import Caps
-from dream.cycle.consuming import mark_turns
-from dream.cycle.draft import Draft, Judgement
-from dream.cycle.promoting import newly_needed, promotions_of
-from dream.cycle.proposing import Queue
-from dream.cycle.purging import Purging
-from dream.cycle.rebasing import as_stored, rebased
-from dream.cycle.refused_texts import kept_texts
-from dream.cycle.skill_names import after_change, with_skill_names
-from dream.cycle.touched import cited_turns, moved_since, sources_of, stored_records
+from dream.cycle.review_queue import ReviewQueue
+from dream.cycle.running.admission import (
+    Admission,
+    StepDraft,
+    after_change,
+    as_stored,
+    cited_turns,
+    kept_texts,
+    moved_since,
+    newly_needed,
+    promotions_of,
+    rebased,
+    sources_of,
+    stored_records,
+    with_skill_names,
+)
+from dream.cycle.running.caps import Caps
+from dream.cycle.running.purge import Purger
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal
 from dream.domain.reasons import Refused
@@ -60,7 +69,7 @@ class StepWriter:
     new_id: Callable[[], str]
     dream_pass: object = None
 
-    def commit(self, unit: UnitOfWork, number: int, draft: Draft) -> StepRow:
+    def commit(self, unit: UnitOfWork, number: int, draft: StepDraft) -> StepRow:
         """Write what the guards let pass; LeaseLostError if another process took over."""
         unit.leases.assert_held(self.lease)
         books, proposal = dream_stores(unit), draft.proposal
@@ -100,13 +109,13 @@ class StepWriter:
         books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
         return step
 
-    def _made(self, proposal: Proposal, judged: Judgement) -> Notes:
+    def _made(self, proposal: Proposal, judged: Admission) -> Notes:
         """Return what the pass counts of its changes, of those alone that are made or proposed."""
         if not isinstance(self.dream_pass, CountsChanges) or not proposal.change_sets:
             return {}
         return self.dream_pass.made(judged.accepted)
 
-    def _defer(self, books: DreamStores, judged: Judgement) -> list[str]:
+    def _defer(self, books: DreamStores, judged: Admission) -> list[str]:
         """Keep what has no room yet if it was paid for; else return the ids to look at again, which costs nothing."""
         if self.asks_model:
             books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
@@ -117,7 +126,7 @@ class StepWriter:
         self,
         books: DreamStores,
         number: int,
-        draft: Draft,
+        draft: StepDraft,
         reopen: Sequence[str],
         report: dict[str, Any],
         *,
@@ -146,9 +155,9 @@ class StepWriter:
     def _only_proposes(self) -> bool:
         return self.options.mode(self.pass_name) is PassMode.PROPOSE
 
-    def _propose(self, unit: UnitOfWork, books: DreamStores, judged: Judgement, draft: Draft) -> int:
+    def _propose(self, unit: UnitOfWork, books: DreamStores, judged: Admission, draft: StepDraft) -> int:
         """Have what was accepted wait for a person, as far as there is room; return how many."""
-        queue = Queue.as_it_stands(unit, books, self.options.review)
+        queue = ReviewQueue.as_it_stands(unit, books, self.options.review)
         admitted = queue.admitted(judged)
         for change_set in admitted:
             books.proposals.add(
@@ -168,7 +177,7 @@ class StepWriter:
 
     def judge(
         self, unit: UnitOfWork, books: DreamStores, change_sets: Sequence[ChangeSet], *, is_approved: bool = False
-    ) -> Judgement:
+    ) -> Admission:
         """Hold change sets against the guards, the stored records and the cap on what one day may retire.
 
         What only waits for a person retires nothing yet; the cap is asked once that person *is_approved* it.
@@ -186,7 +195,7 @@ class StepWriter:
         )
         knowledge = with_skill_names(unit, change_sets, knowledge)
         present = stored_records(unit, change_sets)
-        judged = Judgement()
+        judged = Admission()
         waits = self._only_proposes and not is_approved
         caps = Caps.of(unit, books, self.options, self.run_id, change_sets, only_proposes=waits)
         for proposed in change_sets:
@@ -211,8 +220,8 @@ class StepWriter:
         judged.retired, judged.written = caps.retired, caps.written
         return judged
 
-    def _purging(self, unit: UnitOfWork, number: int) -> Purging:
-        return Purging(
+    def _purging(self, unit: UnitOfWork, number: int) -> Purger:
+        return Purger(
             unit=unit,
             run_id=self.run_id,
             step=number,
@@ -223,7 +232,7 @@ class StepWriter:
         )
 
 
-def _to_look_at_again(stale: Sequence[str], draft: Draft) -> list[str]:
+def _to_look_at_again(stale: Sequence[str], draft: StepDraft) -> list[str]:
     """Return what to reopen for records that moved: of a batch the members, if what moved is none of them."""
     if "batch" not in draft.extra or not stale:
         return list(stale)
@@ -255,7 +264,7 @@ def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:
             _apply_skill(unit, change)
     unit.entries.replace(replaced)
     unit.entries.add(added)
-    mark_turns(unit, read)
+    _mark_turns(unit, read)
 
 
 def _apply_document(unit: UnitOfWork, before: Record | None, after: Record | None) -> None:
@@ -278,3 +287,15 @@ def _apply_skill(unit: UnitOfWork, change: Change[Record]) -> None:
         unit.skills.delete([before.id])
     else:
         raise InvalidContentError(field="change", problem=f"a {change.kind} cannot be changed by a dream")
+
+
+def _mark_turns(unit: UnitOfWork, turns: Sequence[Turn]) -> None:
+    """Write when each of *turns* was consumed, or that it was not."""
+    ids: defaultdict[datetime | None, list[str]] = defaultdict(list)
+    for turn in turns:
+        ids[turn.consumed_at].append(turn.id)
+    for instant, turn_ids in ids.items():
+        if instant is None:
+            unit.turns.mark_unread(turn_ids)
+        else:
+            unit.turns.mark_consumed(turn_ids, instant)

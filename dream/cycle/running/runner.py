@@ -1,44 +1,109 @@
-"""The runner: the only writer of a dream."""
+"""Runs cycles: opens a run or resumes one, runs its passes in order, and closes it."""
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import UnitOfWork
 from agentcore.stores.values import Lease
-from dream.cycle.boundary import scope_boundary
-from dream.cycle.consuming import log_readers
 from dream.cycle.foreground import people_before
-from dream.cycle.freezing import frozen
-from dream.cycle.interrupted import abandoned, deferred, opening
 from dream.cycle.lease import dream_lease
 from dream.cycle.running.context import directives_mark
-from dream.cycle.scheduling.booking import Booking
-from dream.directives import DirectiveLibrary
+from dream.cycle.scheduling.bookings import Booking
+from dream.cycle.scope_boundary import scope_boundary
+from dream.directives import Directive, DirectiveLibrary
 from dream.domain.frozen import FrozenDirectives
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
+from dream.domain.reads import Reads
 from dream.domain.reasons import Deferral, Skip
-from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
-from dream.errors import NotAdmittedError, UnknownPassError
+from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
 from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, Place
 from dream.passes.arrangement import arranged, brought
+from dream.passes.declared import reads_of
 from dream.stores import dream_stores
 from dream.stores.runs import OpenRun, StepRow
 
 if TYPE_CHECKING:
-    from dream.cycle.passing import PassRun
+    from dream.cycle.running.pass_run import PassRun
+
+
+def frozen(library: DirectiveLibrary, passes: Iterable[ModelPass]) -> FrozenDirectives:
+    """Read the directives that these passes send, as they are now."""
+    found: dict[str, Directive] = {}
+    problems: dict[str, tuple[str, str]] = {}
+    for name in sorted({name for one in passes for name in one.directives}):
+        try:
+            found |= library.read([name])
+        except InvalidDirectiveError as error:
+            problems[name] = (str(library.path_of(name)), error.problem)
+    return FrozenDirectives(
+        texts={name: directive.text for name, directive in found.items()},
+        hashes={name: directive.hash for name, directive in found.items()},
+        problems=problems,
+    )
+
+
+def opening(scope: Scope, run: OpenRun, *, resumed: bool) -> RunReport:
+    """Return the report of a run that begins, or goes on."""
+    return RunReport(
+        run_id=run.run_id,
+        scope=scope,
+        outcome=Outcome.UNCHANGED,
+        as_of=run.as_of,
+        started_at=run.started_at,
+        resumed=resumed,
+        directives=run.directives.hashes,
+    )
+
+
+def deferred(scope: Scope, reason: str, now: datetime) -> RunReport:
+    """Return the report of a run that did not start."""
+    return RunReport(
+        run_id="",
+        scope=scope,
+        outcome=Outcome.DEFERRED,
+        reason=reason,
+        as_of=now,
+        started_at=now,
+        finished_at=now,
+    )
+
+
+def abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: datetime) -> RunReport:
+    """Return the report of an interrupted run that is too old to go on with."""
+    passes = tuple(
+        PassReport(
+            name=name,
+            outcome=PassOutcome.APPLIED if any(_changed(step) for step in mine) else PassOutcome.UNCHANGED,
+            reason="interrupted" if not mine or not mine[-1].closing else None,
+            accepted=sum(step.report["accepted"] for step in mine),
+            purged=sum(step.report["purged"] for step in mine),
+            looked_at=sum(step.report["looked_at"] for step in mine),
+        )
+        for name in run.passes
+        for mine in [[step for step in steps if step.pass_name == name]]
+    )
+    report = opening(scope, run, resumed=False).with_passes(passes, now)
+    return dataclasses.replace(report, outcome=Outcome.PARTIAL, reason="interrupted, and too old to resume")
+
+
+def _changed(step: StepRow) -> bool:
+    return bool(step.report["accepted"] or step.report["purged"])
+
 
 PAUSED = f"{Deferral.PAUSED}: `dream resume` lifts it"
 
 
 @dataclass(frozen=True, slots=True)
-class _Start:
+class _RunState:
     """How a run begins: afresh, or where an interrupted one stopped."""
 
     report: RunReport
@@ -49,7 +114,7 @@ class _Start:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _RunRequest:
     """What a run was asked for; see `Runner.run`."""
 
     names: tuple[str, ...]
@@ -135,11 +200,11 @@ class Runner:
                 async with dream_lease(self._parts, scope, self._options.lease, admit=admit) as lease:
                     if lease is None:
                         return await self._held(scope)
-                    return await self._led(scope, lease, _Wish(names, now, gone_on, booking, on_pass))
+                    return await self._led(scope, lease, _RunRequest(names, now, gone_on, booking, on_pass))
         except NotAdmittedError as error:
             return deferred(scope, error.reason, self._parts.clock.now())
 
-    async def _led(self, scope: Scope, lease: Lease, wish: _Wish) -> RunReport:
+    async def _led(self, scope: Scope, lease: Lease, wish: _RunRequest) -> RunReport:
         """Run under the lease; a run that is broken off leaves the schedule as if it had not begun."""
         try:
             if await self._paused(scope):
@@ -173,11 +238,11 @@ class Runner:
     async def _paused(self, scope: Scope) -> bool:
         return bool(await self._parts.storage.read(scope, lambda view: view.settings.get(PAUSED_SETTING)))
 
-    async def _interrupted(self, scope: Scope) -> _Start | None:
+    async def _interrupted(self, scope: Scope) -> _RunState | None:
         """Return the run to go on with; those too old are closed as partial."""
         oldest = self._parts.clock.now() - self._options.resume_within
 
-        def look(unit: UnitOfWork) -> _Start | None:
+        def look(unit: UnitOfWork) -> _RunState | None:
             from dream.cycle.running.model_pass_run import reopen_unfinished  # noqa: PLC0415 - `run` has imported it
 
             runs = dream_stores(unit).runs
@@ -193,11 +258,11 @@ class Runner:
                 return None
             run = young[-1]
             report = opening(scope, run, resumed=True)
-            return _Start(report, run.passes, tuple(runs.steps(run.run_id)), run.directives, run.log_end)
+            return _RunState(report, run.passes, tuple(runs.steps(run.run_id)), run.directives, run.log_end)
 
         return await self._parts.storage.write(scope, look)
 
-    async def _open(self, scope: Scope, names: tuple[str, ...], now: datetime | None) -> _Start:
+    async def _open(self, scope: Scope, names: tuple[str, ...], now: datetime | None) -> _RunState:
         started_at = self._parts.clock.now()
         directives = await asyncio.to_thread(self._frozen, names)
         run = OpenRun(
@@ -216,16 +281,16 @@ class Runner:
             dream_stores(unit).runs.open(report, {**begun, "log_end": end})
             return end
 
-        return _Start(report, names, (), directives, await self._parts.storage.write(scope, begin))
+        return _RunState(report, names, (), directives, await self._parts.storage.write(scope, begin))
 
     def _frozen(self, names: Sequence[str]) -> FrozenDirectives:
         """Read the directives that the run's model passes will send, as they are now."""
         able = {place.name for place in self._order if place.requires <= self._parts.capabilities}
         return frozen(self._library, self.model_passes(able.intersection(names)))
 
-    async def _dream(self, scope: Scope, lease: Lease, start: _Start, wish: _Wish) -> RunReport:
-        from dream.cycle.documents import Delivery, Documents  # noqa: PLC0415 - `run` has imported them
-        from dream.cycle.passing import isolated  # noqa: PLC0415
+    async def _dream(self, scope: Scope, lease: Lease, start: _RunState, wish: _RunRequest) -> RunReport:
+        from dream.cycle.documents.delivery import Delivery, Documents  # noqa: PLC0415 - `run` has imported them
+        from dream.cycle.running.pass_run import isolated  # noqa: PLC0415
 
         await asyncio.to_thread(self._import_passes, start.names)
         booking = wish.booking
@@ -264,10 +329,10 @@ class Runner:
 
         That takes some tenths of a second: the event loop must not stand still for so long, nor the database be locked.
         """
-        from dream.cycle import documents  # noqa: PLC0415 - as above
-        from dream.cycle.running import model_pass_run  # noqa: PLC0415
+        from dream.cycle.documents.delivery import Documents  # noqa: PLC0415 - as above
+        from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415
 
-        _ = documents, model_pass_run
+        _ = Documents, ModelPassRun
         for place in self._order:
             if place.name in names and self._options.is_on(place.name):
                 _ = place.dream_pass
@@ -275,15 +340,15 @@ class Runner:
     def _pass_run(
         self,
         lease: Lease,
-        start: _Start,
+        start: _RunState,
         dream_pass: DreamPass | ModelPass,
         *,
         steps: list[StepRow],
         number: int,
         obstacle: str | None,
     ) -> "PassRun":
-        from dream.cycle.passing import PassRun  # noqa: PLC0415
         from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415 - as in `_dream`
+        from dream.cycle.running.pass_run import PassRun  # noqa: PLC0415
 
         shared: dict[str, Any] = {
             "parts": self._parts,
@@ -296,7 +361,7 @@ class Runner:
             "steps": steps,
             "next_number": number,
             "obstacle": obstacle,
-            "log_readers": log_readers(self._order, self._options, self._parts.capabilities),
+            "log_readers": _log_readers(self._order, self._options, self._parts.capabilities),
             "log_end": start.log_end,
         }
         if isinstance(dream_pass, ModelPass):
@@ -308,3 +373,11 @@ class Runner:
         holder = await self._parts.storage.read(scope, lambda view: view.leases.holder(DREAM_LEASE))
         who = f" by process {holder.pid} on {holder.host}" if holder else ""
         return deferred(scope, f"{Deferral.LEASE_HELD}{who}", self._parts.clock.now())
+
+
+def _log_readers(
+    order: Sequence[Place], options: DreamOptions, capabilities: Collection[Capability]
+) -> tuple[str, ...]:
+    """Return the passes that read turns to learn from them, are enabled and have what they require."""
+    able = [place for place in order if options.is_on(place.name) and place.requires.issubset(capabilities)]
+    return tuple(place.name for place in able if reads_of(place.dream_pass) is Reads.TURNS)

@@ -1,4 +1,4 @@
-"""Reviews: a person approves or rejects what passes proposed."""
+"""Reviews proposals: makes or drops them as a person decides."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,11 +9,11 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.stores.values import Lease
-from dream.cycle.documents import Delivery, Documents
+from dream.cycle.documents.delivery import Delivery, Documents
 from dream.cycle.lease import dream_lease
-from dream.cycle.promoting import promotions_of
-from dream.cycle.runner import PAUSED, PAUSED_SETTING
-from dream.cycle.steps import StepWriter, apply_changes
+from dream.cycle.running.admission import promotions_of
+from dream.cycle.running.runner import PAUSED, PAUSED_SETTING
+from dream.cycle.running.step_writer import StepWriter, apply_changes
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Deferral, Refused
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
@@ -47,7 +47,7 @@ class _Decided:
         )
 
 
-class Reviewer:
+class ReviewService:
     """Carries out what people decide about proposals; lives as long as the host.
 
     Args:

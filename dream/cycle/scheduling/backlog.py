@@ -1,4 +1,4 @@
-"""What the passes of a scope have to do: asked when a dream is about to start, and by nobody before."""
+"""Asks the passes of a scope what they have to do, when a dream is about to start and not before."""
 
 import asyncio
 import logging
@@ -10,10 +10,10 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import ReadView
-from dream.cycle.run_forecast import model_context
+from dream.cycle.forecast import model_context
+from dream.cycle.review_queue import awaits_review, is_full
+from dream.cycle.running.caps import ShareCap
 from dream.cycle.running.context import ContextFactory
-from dream.cycle.scheduling.awaiting import awaits_review, is_full
-from dream.cycle.share_cap import ShareCap
 from dream.domain.proposal import Work
 from dream.errors import InvalidDirectiveError
 from dream.options import DreamOptions, PassMode
@@ -46,7 +46,7 @@ class Backlog:
         """Whether what stands in the files of a workspace can be work."""
         return any(self._runs(place) and Capability.WORKSPACE in place.requires for place in self.order)
 
-    async def of(self, scope: Scope) -> "Found":
+    async def of(self, scope: Scope) -> "PassesWork":
         """Return what each enabled pass that can run has to do, now or at a date.
 
         What people wrote in the files of the workspace is read first: it may be work.
@@ -60,10 +60,10 @@ class Backlog:
         if obstacle is not None:
             able = [one for one in able if Capability.WORKSPACE not in one.requires]
         found = [await self._of_pass(scope, one, now) for one in able]
-        return Found(tuple(one for one in found if one.at is not None), obstacle)
+        return PassesWork(tuple(one for one in found if one.at is not None), obstacle)
 
     async def _read_documents(self, scope: Scope) -> str | None:
-        from dream.cycle.documents import Documents  # noqa: PLC0415 - most hosts have no workspace
+        from dream.cycle.documents.delivery import Documents  # noqa: PLC0415 - most hosts have no workspace
 
         return await Documents(self.parts, scope).prepare()
 
@@ -122,7 +122,7 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PassesWork:
     """What the passes of a scope have to do.
 
     Args:

@@ -1,4 +1,4 @@
-"""Answers for people: when a scope dreams next, what it waits for, and what keeps it from ever dreaming."""
+"""Answers people about the schedule: a dream soon, when a scope dreams next, and why it has not dreamed."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -6,20 +6,28 @@ from typing import Any
 
 from agentcore.domain.instants import to_text
 from agentcore.domain.scope import Scope
-from agentcore.stores.storage import ReadView
-from dream.cycle.scheduling.planning import Planner, Surroundings, with_answers
-from dream.cycle.scheduling.work import Found
+from agentcore.hosting.parts import HostParts
+from agentcore.stores.storage import ReadView, UnitOfWork
+from dream.cycle.scheduling.backlog import Backlog, PassesWork
+from dream.cycle.scheduling.bookings import ManualBooking, refuse_switched_off
+from dream.cycle.scheduling.planner import ForegroundLoad, Planner, foreground_load, with_answers
+from dream.cycle.scope_boundary import scope_boundary
+from dream.domain.reasons import Deferral
+from dream.domain.request import Request
+from dream.errors import NotAdmittedError
 from dream.options import AllOf, AnyOf, DreamOptions, Heartbeat, Threshold, Trigger
+from dream.passes import Place
 from dream.stores import dream_stores
 from dream.stores.schedules import Schedule
 from dream.triggers import Decision, Gate, GateName, PassWork, Reading, Reason
+from dream.triggers.transitions import requested
 
 _FORESEEN = timedelta(days=366)
 _TRIED = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ScheduleStatus:
     """How the next dream of a scope stands.
 
     Args:
@@ -75,7 +83,7 @@ class Standing:
         }
 
 
-def read_standing(view: ReadView, planner: Planner, around: Surroundings, asked: Found) -> Standing:
+def read_schedule_status(view: ReadView, planner: Planner, around: ForegroundLoad, asked: PassesWork) -> ScheduleStatus:
     """Return how the next dream of the view's scope stands.
 
     Args:
@@ -90,7 +98,7 @@ def read_standing(view: ReadView, planner: Planner, around: Surroundings, asked:
     found = with_answers(found, asked.work)
     decision = planner.decide(found, view.now, around)
     place = _place(view, planner.options, found) if decision.is_due(view.now) else ()
-    return Standing(
+    return ScheduleStatus(
         scope=view.scope,
         now=view.now,
         decision=replace(decision, gates=(*decision.gates, *place)),
@@ -129,7 +137,7 @@ def _obstacles(found: Schedule, obstacle: str | None) -> list[str]:
     said = [f"The last dream broke off: {found.state.problem}."] if found.state.problem else []
     if obstacle is None:
         return said
-    from dream.cycle.documents import NO_WORKSPACE  # noqa: PLC0415 - most hosts have no workspace
+    from dream.cycle.documents.delivery import NO_WORKSPACE  # noqa: PLC0415 - most hosts have no workspace
 
     if obstacle != NO_WORKSPACE:
         said.append(f"The passes that need the workspace wait: {obstacle}.")
@@ -177,3 +185,59 @@ def _plain(value: Reading) -> object:
     if isinstance(value, datetime):
         return to_text(value)
     return value.total_seconds() if isinstance(value, timedelta) else value
+
+
+class ScheduleFacade:
+    """Takes requests and gives answers about the schedule of any scope; lives as long as the host.
+
+    Args:
+        parts: What the host offers.
+        options: The host's options.
+        order: The passes of a run.
+    """
+
+    def __init__(self, parts: HostParts, options: DreamOptions, order: tuple[Place, ...]) -> None:
+        self._parts = parts
+        self._options = options
+        self._backlog = Backlog(parts=parts, options=options, order=order)
+        self.planner = Planner(options, parts.ids, parts.capabilities)
+
+    def booking(self, *, is_whole: bool) -> ManualBooking:
+        """Return the place in the schedule of a run that a person starts now."""
+        return ManualBooking(planner=self.planner, lease=self._options.lease, trigger=Reason.MANUAL, is_whole=is_whole)
+
+    async def request(self, scope: Scope) -> Request:
+        """Ask for a dream, to be begun by whichever host watches the scope."""
+
+        def ask(unit: UnitOfWork) -> Request:
+            schedules = dream_stores(unit).schedules
+            found = schedules.mine(self.planner.terms)
+            state = found.state
+            if state.requested_at is not None:
+                return Request(scope=scope, requested_at=state.requested_at, reason=Deferral.ALREADY_PENDING)
+            if state.lease_until is not None:
+                return Request(scope=scope, requested_at=None, reason=Deferral.LEASE_HELD)
+            try:
+                refuse_switched_off(found)
+            except NotAdmittedError as error:
+                return Request(scope=scope, requested_at=None, reason=error.reason)
+            # Due from now on: a service that goes from one timed dream to the next sees it without planning anew.
+            asked = replace(found, state=requested(state, unit.now), due_at=unit.now, reason=Reason.MANUAL)
+            schedules.save([asked], options_hash=state.options_hash)
+            unit.activity.notify()
+            return Request(scope=scope, requested_at=unit.now, reason=None)
+
+        return await self._parts.storage.write(scope, ask)
+
+    async def explained(self, scope: Scope) -> ScheduleStatus:
+        """Return how the next dream stands, after asking each pass what it has to do.
+
+        Raises:
+            StorageError: the database failed.
+            DreamBrokenOffError: the passes could not be asked.
+        """
+        with scope_boundary(scope):
+            around, found = await foreground_load(self._parts, self._options, scope), await self._backlog.of(scope)
+            return await self._parts.storage.read(
+                scope, lambda view: read_schedule_status(view, self.planner, around, found)
+            )

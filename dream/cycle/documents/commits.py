@@ -1,4 +1,4 @@
-"""The commit that ends a delivery: the files that were written, and what was said more and less."""
+"""Commits the files that a delivery wrote, and says what was added and removed."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ from typing import Final
 from agentcore.workspace.differences import Difference
 from agentcore.workspace.folder import DREAMS
 from agentcore.workspace.git import Committed, WorkspaceGit
-from dream.cycle.document_files import FileOutcome
+from dream.cycle.documents.files import FileOutcome
 from dream.guards.secrets import secret_in
 
 _LINES: Final = 20

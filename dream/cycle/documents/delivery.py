@@ -1,4 +1,4 @@
-"""The files of a workspace follow the store: what a run wrote goes from the outbox to the files, once and for all.
+"""Delivers documents: writes what waits in the outbox to the files of the workspace, once and for all.
 
 The store has the last word on what a dream wants, the file on what it says. A text is first committed to the store,
 with a row in the outbox. Then the file is written, then its repository, and last the row goes. Killed anywhere between,
@@ -25,11 +25,12 @@ from agentcore.workspace.document import Document
 from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY, WorkspaceFolder, Written
 from agentcore.workspace.workspaces import GitUse
-from dream.cycle.document_files import FileOutcome, read_whole, write_out
+from dream.cycle.documents.files import FileOutcome, read_whole, write_out
+from dream.cycle.lease import dream_lease
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
-from dream.domain.reasons import Refused
 from dream.domain.report import PassReport
+from dream.options import DreamOptions
 from dream.stores import dream_stores
 from dream.stores.journal import DOCUMENT_CHANGED
 
@@ -141,7 +142,7 @@ class Documents:
             return {name: read_whole(folder, name) for name in KEPT}
 
         # The files after the store: one that a dream wrote in between differs from the file, and is left alone.
-        known = await self._parts.storage.read(self._scope, _standing)
+        known = await self._parts.storage.read(self._scope, _stored_texts)
         try:
             found = await asyncio.to_thread(look)
         except DocumentError as error:
@@ -158,7 +159,7 @@ class Documents:
             return GIT_OFF
         try:
             # Deferred: the library is an extra, and whoever has no repository needs none.
-            from dream.cycle.document_commits import commit  # noqa: PLC0415
+            from dream.cycle.documents.commits import commit  # noqa: PLC0415
         except ModuleNotFoundError:
             return GIT_MISSING
         return commit(folder.root, outcomes, is_made=workspaces.git is GitUse.INIT, at=self._parts.clock.now())
@@ -188,7 +189,7 @@ def _settle(unit: UnitOfWork, outcomes: Sequence[FileOutcome]) -> None:
             books.journal.write(outcome.run_id, books.runs.next_step(outcome.run_id), outcome.passes[-1], noted)
 
 
-def _standing(view: ReadView) -> dict[str, str | None]:
+def _stored_texts(view: ReadView) -> dict[str, str | None]:
     """Return the text of each document as the store has it, but for those that wait to be written."""
     stored = {document.id: document.content for document in view.documents.all()}
     waiting = {row.document for row in dream_stores(view).outbox.waiting()}
@@ -203,7 +204,7 @@ def _take(unit: UnitOfWork, files: dict[str, Written], known: dict[str, str | No
         files: The files that differ.
         known: What the store said before they were read; a document that says something else by now is left alone.
     """
-    standing = _standing(unit)
+    standing = _stored_texts(unit)
     for name, file in files.items():
         if name not in standing or standing[name] != known[name]:
             continue
@@ -216,7 +217,7 @@ def _take(unit: UnitOfWork, files: dict[str, Written], known: dict[str, str | No
 
 
 def _apply(unit: UnitOfWork, change: Change[Record]) -> None:
-    from dream.cycle.steps import apply_changes  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
+    from dream.cycle.running.step_writer import apply_changes  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
 
     apply_changes(unit, [change])
 
@@ -234,4 +235,32 @@ def _sentence(error: Exception) -> str:
     return str(error).rstrip(".")
 
 
-__all__ = ["KEPT", "Delivery", "Documents", "Refused"]
+class OutboxFlush:
+    """Empties the outbox of every scope once, when the host starts; what cannot be written waits for the next dream.
+
+    Args:
+        parts: What the host offers.
+        options: The host's options.
+    """
+
+    def __init__(self, parts: HostParts, options: DreamOptions) -> None:
+        self._parts = parts
+        self._options = options
+
+    async def start(self) -> None:
+        """Write what waits; a scope on which somebody dreams is left to that dream."""
+        self._parts.aftermath.add(self.follow)
+        for scope in await self._parts.storage.scopes():
+            await self.follow(scope)
+
+    async def follow(self, scope: Scope) -> None:
+        """Write what waits on one scope."""
+        if not await self._parts.storage.read(scope, lambda view: dream_stores(view).outbox.waiting()):
+            return
+        async with dream_lease(self._parts, scope, self._options.lease) as lease:
+            problem = None if lease is None else (await Documents(self._parts, scope).deliver()).problem
+        if problem is not None:
+            _log.warning("documents_wait", extra={"scope": str(scope), "problem": problem})
+
+    async def stop(self) -> None:
+        """Nothing is left running."""

@@ -1,4 +1,4 @@
-"""EditWatch: what people write in the MEMORY.md of a workspace is noticed, though nobody tells the store of it."""
+"""Notices what people write in the MEMORY.md of a workspace, though nobody tells the store of it."""
 
 import asyncio
 import logging
@@ -13,8 +13,8 @@ from agentcore.errors import AgentcoreError
 from agentcore.hosting.parts import HostParts
 from agentcore.workspace.folder import MEMORY
 from agentcore.workspace.workspaces import Workspaces
-from dream.cycle.boundary import scope_boundary
-from dream.cycle.documents import Documents
+from dream.cycle.documents.delivery import Documents
+from dream.cycle.scope_boundary import scope_boundary
 from dream.errors import DreamBrokenOffError
 
 _EVERY: Final = timedelta(minutes=1)
