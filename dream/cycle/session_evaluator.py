@@ -28,7 +28,7 @@ from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import builtin_vocabulary
 from dream.options import DreamOptions
 from dream.passes.prompts import build_request, fenced, quoted
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.calls import CallKey
 from dream.triggers import winning_switch
 
@@ -132,7 +132,7 @@ class SessionEvaluator(BackgroundService):
 
     async def _asking(self, scope: Scope) -> ModelCalls:
         today = self._parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        day = await self._parts.storage.read(scope, lambda view: bookkeeping(view).calls.spent(since=today))
+        day = await self._parts.storage.read(scope, lambda view: dream_stores(view).calls.spent(since=today))
         budget = Budget(self._options.model, 0, day.tokens)
         people = people_before(self._parts, self._options, scope)
         return ModelCalls(parts=self._parts, people=people, scope=scope, budget=budget, in_flight=1)

@@ -26,7 +26,7 @@ from dream.domain.reasons import Refused, Stop
 from dream.errors import NoModelError
 from dream.options import ModelOptions
 from dream.passes import ModelContext, ModelPass
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.calls import CANCELLED, CallKey
 
 
@@ -155,7 +155,7 @@ class ModelCalls:
             The answer; or the error that befell this call alone; or None if the asking has stopped, or may have to,
             or the call was left out.
         """
-        stored = await self.parts.storage.read(self.scope, lambda view: bookkeeping(view).calls.find(key))
+        stored = await self.parts.storage.read(self.scope, lambda view: dream_stores(view).calls.find(key))
         if stored is not None:
             self._was_answered = True
             return stored
@@ -214,7 +214,7 @@ class ModelCalls:
         model = request.model or _UNKNOWN_MODEL
 
         def write(unit: UnitOfWork) -> None:
-            calls = bookkeeping(unit).calls
+            calls = dream_stores(unit).calls
             if isinstance(outcome, Completion):
                 calls.save(key, request=request, completion=outcome, record_ids=record_ids)
             elif isinstance(outcome, ChatError):

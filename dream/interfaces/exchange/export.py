@@ -41,7 +41,7 @@ from dream.interfaces.exchange.replacing import replacing
 from dream.interfaces.exchange.source import Source
 from dream.passes import ORDER
 from dream.passes.declared import readers_of
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 FORMAT_PREFIX = "agentcore-dream/"
 FORMAT = f"{FORMAT_PREFIX}1"
@@ -109,7 +109,7 @@ def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:
     for record in view.records():
         put(_document(record))
         records += 1
-    cursors = bookkeeping(view).cursors
+    cursors = dream_stores(view).cursors
     for reader in cursors.readers():
         reads = cursors.reads(reader) or Reads.ENTRIES
         told = {} if reads is _read_by_default(reader) else {"reads": reads.value}

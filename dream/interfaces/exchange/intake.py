@@ -21,7 +21,7 @@ from agentcore.stores.values import Withheld
 from dream.domain.change import Change
 from dream.interfaces.exchange.items import Item, Note, Parsed, Skip, SkipReason
 from dream.interfaces.exchange.report import Tally
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 _IS_READ = (MemoryEntry, Turn, Skill, Feedback)
 
@@ -186,4 +186,4 @@ def _add(unit: UnitOfWork, records: Sequence[Record]) -> None:
         unit.documents.add(document)
     # Their files follow when a host with the workspace opens.
     added = [Change[Record](before=None, after=document, reason="imported") for document in documents]
-    bookkeeping(unit).outbox.post("", "import", added)
+    dream_stores(unit).outbox.post("", "import", added)
