@@ -1,4 +1,4 @@
-"""Skills as lines of a prompt: whole, whatever their length."""
+"""Writes skills as lines of a prompt."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

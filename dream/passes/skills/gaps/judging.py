@@ -12,10 +12,10 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.detail import DetailKind
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.skill_answers import SkillDraft, one_line, quoted_name, storable
-from dream.passes.skill_coverage import compare_skills
-from dream.passes.skill_gaps.question import Shown
-from dream.passes.skill_names import clean_skill_name, name_mark
+from dream.passes.skills.answers import SkillDraft, one_line, quoted_name, storable
+from dream.passes.skills.coverage import compare_skills
+from dream.passes.skills.gaps.prompt import OpeningTurn
+from dream.passes.skills.names import clean_skill_name, name_mark
 
 CREATE = "skill-gap"
 _FEWEST_SESSIONS = 2
@@ -24,7 +24,7 @@ _NEVER_INVENTED = frozenset({DetailKind.URL.value, DetailKind.EMAIL.value})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class SkillRules:
     """What items are judged by.
 
     Args:
@@ -36,7 +36,7 @@ class Terms:
         new_id: Returns a fresh record id.
     """
 
-    shown: Mapping[str, Shown]
+    shown: Mapping[str, OpeningTurn]
     handles: frozenset[str]
     taken: frozenset[str]
     vocabulary: Vocabulary
@@ -44,7 +44,7 @@ class Terms:
     new_id: Callable[[], str]
 
 
-def judged(drafts: Sequence[SkillDraft], terms: Terms) -> tuple[list[ChangeSet], list[Refusal]]:
+def judged(drafts: Sequence[SkillDraft], terms: SkillRules) -> tuple[list[ChangeSet], list[Refusal]]:
     """Return the skills that hold, and why the others are refused."""
     made: list[ChangeSet] = []
     refused: list[Refusal] = []
@@ -62,7 +62,7 @@ def judged(drafts: Sequence[SkillDraft], terms: Terms) -> tuple[list[ChangeSet],
     return made, refused
 
 
-def _skill(draft: SkillDraft, terms: Terms, names: set[str]) -> Skill | Refusal:
+def _skill(draft: SkillDraft, terms: SkillRules, names: set[str]) -> Skill | Refusal:
     name, summary, content = clean_skill_name(draft.name), one_line(draft.summary), storable(draft.content)
     if not name or summary is None or content is None:
         return Refusal(Refused.INVALID_CONTENT, f"item {draft.place} has no name, summary or content to be stored")
@@ -87,7 +87,7 @@ def _skill(draft: SkillDraft, terms: Terms, names: set[str]) -> Skill | Refusal:
     )
 
 
-def _evidence(draft: SkillDraft, terms: Terms) -> list[Turn] | Refusal:
+def _evidence(draft: SkillDraft, terms: SkillRules) -> list[Turn] | Refusal:
     """Return the users' turns that a draft cites, or why they prove nothing."""
     unknown = [handle[:40] for handle in draft.sources if handle not in terms.handles]
     if unknown:

@@ -1,4 +1,4 @@
-"""The pass: it finds skills that fail or say too little, has them rewritten, and takes back what made it worse."""
+"""Runs the pass skill-optimization: improves skills that fail or say too little, on trial."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,20 @@ from dream.passes.prompts import repair_request
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import with_texts
 from dream.passes.run_memo import RunMemo
-from dream.passes.skill_answers import by_handles, read_skills
-from dream.passes.skill_lines import handles, tokens_of
-from dream.passes.skill_optimization.candidates import Candidate, Found, candidate_of, find, tried_texts
-from dream.passes.skill_optimization.judging import Desk, Judged, judge
-from dream.passes.skill_optimization.outcomes import Outcomes
-from dream.passes.skill_optimization.question import SOURCES, complaint, question, room_for_skills, weigh
-from dream.passes.skill_optimization.reverting import REVERT, reverted
+from dream.passes.skills.answers import by_handles, read_skills
+from dream.passes.skills.lines import handles, tokens_of
+from dream.passes.skills.optimization.judging import JudgedRewrites, RewriteJudgeInput, judge
+from dream.passes.skills.optimization.outcomes import Outcomes
+from dream.passes.skills.optimization.packing import (
+    REVERT,
+    RewriteCandidate,
+    RewriteWork,
+    candidate_of,
+    find,
+    reverted,
+    tried_texts,
+)
+from dream.passes.skills.optimization.prompt import SOURCES, complaint, question, room_for_skills, weigh
 
 KIND = "skills"
 
@@ -74,7 +81,7 @@ class SkillOptimization:
     async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of rewrites that lost something, or made up an address."""
         judged, shown = await _judged(context, batch, answer, await self._known(context))
-        if not isinstance(judged, Judged) or not judged.unfaithful:
+        if not isinstance(judged, JudgedRewrites) or not judged.unfaithful:
             return None
         first = question(context, shown, self.directives, self.name)
         return repair_request(first, answer, complaint(context, judged.unfaithful))
@@ -86,7 +93,7 @@ class SkillOptimization:
         readable = [
             (judged, shown, answer)
             for (judged, shown), answer in zip(tried, answers, strict=True)
-            if isinstance(judged, Judged)
+            if isinstance(judged, JudgedRewrites)
         ]
         if not readable:
             return Proposal(refused=tuple(judged for judged, _ in tried[-1:] if isinstance(judged, Refusal)))
@@ -113,7 +120,7 @@ class SkillOptimization:
         return summed(notes, "at_risk", "sparse", "rewritten", "reverted")
 
 
-def _fitting(context: ModelContext, found: Found) -> tuple[list[Candidate], list[Refusal]]:
+def _fitting(context: ModelContext, found: RewriteWork) -> tuple[list[RewriteCandidate], list[Refusal]]:
     """Return the candidates that a prompt and an answer have room for, with as many failures as fit."""
     room = room_for_skills(context.options.model)
     longest = min(room, context.options.model.answer_tokens)
@@ -124,8 +131,8 @@ def _fitting(context: ModelContext, found: Found) -> tuple[list[Candidate], list
     return fitting, [Refusal(Refused.PROMPT_TOO_LONG, f"{name} {problem}") for name in names]
 
 
-def _batches(candidates: Sequence[Candidate], room: int) -> list[Batch]:
-    calls: list[list[Candidate]] = []
+def _batches(candidates: Sequence[RewriteCandidate], room: int) -> list[Batch]:
+    calls: list[list[RewriteCandidate]] = []
     used = room
     for one in candidates:
         weight = weigh(one)
@@ -140,7 +147,7 @@ def _batches(candidates: Sequence[Candidate], room: int) -> list[Batch]:
     ]
 
 
-def _shown(view: ReadView, context: ModelContext, batch: Batch, outcomes: Outcomes) -> dict[str, Candidate]:
+def _shown(view: ReadView, context: ModelContext, batch: Batch, outcomes: Outcomes) -> dict[str, RewriteCandidate]:
     versions = dict(batch.members)
     by_id = {skill.id: skill for skill in view.skills.get_many(batch.member_ids) if skill.status == "active"}
     return {
@@ -152,12 +159,12 @@ def _shown(view: ReadView, context: ModelContext, batch: Batch, outcomes: Outcom
 
 async def _judged(
     context: ModelContext, batch: Batch, answer: Answer, outcomes: Outcomes
-) -> tuple[Judged | Refusal, Mapping[str, Candidate]]:
+) -> tuple[JudgedRewrites | Refusal, Mapping[str, RewriteCandidate]]:
     read = read_skills(answer, sources=SOURCES)
     shown = await context.read(lambda view: _shown(view, context, batch, outcomes))
     if isinstance(read, Refusal):
         return read, shown
-    desk = Desk(
+    desk = RewriteJudgeInput(
         shown=shown,
         handles=frozenset(handles(batch.member_ids)),
         tried=tried_texts(await context.read(lambda view: view.skills.earlier())),
@@ -171,7 +178,7 @@ async def _judged(
 
 
 async def _settling(
-    context: ModelContext, judged: Judged, shown: Mapping[str, Candidate], outcomes: Outcomes
+    context: ModelContext, judged: JudgedRewrites, shown: Mapping[str, RewriteCandidate], outcomes: Outcomes
 ) -> tuple[tuple[SettledCluster, ...], tuple[str, ...]]:
     """Return the marks to keep of what was looked at, as the answer leaves it, and those it takes the place of."""
     settled = tuple(

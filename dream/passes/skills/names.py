@@ -1,4 +1,4 @@
-"""Names of skills as models write them: made storable, and told apart from those there are."""
+"""Cleans the names that models give to skills."""
 
 import re
 from hashlib import blake2b

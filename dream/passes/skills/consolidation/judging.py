@@ -1,27 +1,190 @@
-"""Operations judged, and turned into changes: nothing goes that its replacement does not say."""
+"""Judges an answer about skills: sorts it into operations, and makes their change sets."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agentcore.domain.memory import Status, Trust
 from agentcore.domain.skill import Skill
-from dream.domain.change import Change, ChangeSet
+from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.guards import Knowledge
 from dream.guards.change_guards import respects_undo
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.skill_answers import one_line, storable
-from dream.passes.skill_consolidation.operations import GUIDE, MERGE, REWRITE, Operation, Sheet
-from dream.passes.skill_coverage import SkillCoverage, compare_skills
+from dream.passes.skills.answers import Retirement, SkillAnswer, SkillDraft, one_line, quoted_name, storable
+from dream.passes.skills.coverage import SkillCoverage, compare_skills
+from dream.passes.skills.names import clean_skill_name, name_mark
+
+MERGE = "skill-merge"
+GUIDE = "skill-guide"
+REWRITE = "skill-rewrite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillHandles:
+    """The skills of one batch, and the names there are.
+
+    Args:
+        shown: Skills that are as they were packed, by handle.
+        handles: All handles that were given.
+        names: The names of the skills behind them that are still active.
+        live: The names of active skills, of those that the skills or the answer mention.
+        successors: Active skills that an answer has others go into by their names, by name.
+        leading: Active skills that name one which an answer retires as related, by name.
+        taken: Those names of the answer's new skills, in small letters, that a skill has or once had.
+    """
+
+    shown: Mapping[str, Skill]
+    handles: frozenset[str]
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    live: frozenset[str] = frozenset()
+    successors: Mapping[str, Skill] = field(default_factory=dict[str, Skill])
+    leading: tuple[Skill, ...] = ()
+    taken: frozenset[str] = frozenset()
+
+    def active(self, name: str) -> Skill | None:
+        """Return the active skill that the answer has others go into."""
+        return self.successors.get(name) or next((one for one in self.shown.values() if one.name == name), None)
+
+    def fault(self, handles: Collection[str]) -> Refusal | None:
+        """Return why these handles cannot be used, or None."""
+        unknown = [handle[:40] for handle in handles if handle not in self.handles]
+        if unknown:
+            return Refusal.of(Refused.UNKNOWN_HANDLE, unknown)
+        stale = [handle for handle in handles if handle not in self.shown]
+        return Refusal.of(Refused.STALE_SOURCE, stale) if stale else None
+
+    def named(self, name: str) -> Skill | None:
+        """Return the skill of the batch that *name* means: its name, or its handle."""
+        given = name.strip()
+        by_name = {skill.name: skill for skill in self.shown.values()}
+        return by_name.get(given) or by_name.get(clean_skill_name(given)) or self.shown.get(given)
+
+
+@dataclass(slots=True, kw_only=True)
+class Operation:
+    """One thing to do.
+
+    Args:
+        name: Of the skill that there is afterwards.
+        target: That skill as it is; None if it is new.
+        draft: What it shall be; None if it stays as it is.
+        sources: What the draft is made of.
+        retired: What goes, with the reasons given.
+    """
+
+    name: str
+    target: Skill | None
+    draft: SkillDraft | None = None
+    sources: tuple[Skill, ...] = ()
+    retired: list[tuple[Skill, str]] = field(default_factory=list[tuple[Skill, str]])
+
+    @property
+    def kind(self) -> str:
+        """What it is called in the journal."""
+        if self.retired:
+            return MERGE
+        return REWRITE if self.target is not None else GUIDE
+
+    @property
+    def where(self) -> str:
+        """How a complaint names it: the index of its item, or the skill that would go."""
+        return str(self.draft.place) if self.draft is not None else ", ".join(skill.name for skill, _ in self.retired)
+
+    def marks(self) -> dict[str, str]:
+        """Return, per record there is, what a person declines by taking it back; by name for a guide."""
+        befores = [skill for skill, _ in self.retired] + ([] if self.target is None else [self.target])
+        if not befores:
+            return {"": name_mark(GUIDE, self.name)}
+        return {skill.id: fingerprint(self.kind, skill) for skill in befores}
+
+    def names(self) -> list[str]:
+        """Return the names of all it changes, for people."""
+        return [quoted_name(self.name), *(skill.name for skill, _ in self.retired)]
+
+
+def sort_out(answer: SkillAnswer, sheet: SkillHandles) -> tuple[list[Operation], list[Refusal]]:
+    """Return the operations that an answer asks for, and why others cannot be."""
+    refused: list[Refusal] = []
+    saves: dict[str, Operation] = {}
+    asked: dict[str, str] = {}
+    failed: set[str] = set()
+    for draft in answer.saves:
+        made = _saving(draft, sheet)
+        if isinstance(made, Operation) and made.name in saves:
+            made = Refusal(Refused.HANDLE_REUSED, f"{quoted_name(made.name)} is saved twice")
+        if isinstance(made, Refusal):
+            refused.append(made.at(draft.place + 1))
+            failed |= {draft.name.strip(), clean_skill_name(draft.name)}
+            continue
+        saves[made.name] = made
+        asked |= {draft.name.strip(): made.name, clean_skill_name(draft.name): made.name}
+    leaving = {sheet.shown[one.handle].name for one in answer.retirements if one.handle in sheet.shown}
+    gone: set[str] = set()
+    prunes: list[Operation] = []
+    for one in answer.retirements:
+        found = _successor(one, sheet, saves, asked, leaving)
+        if not isinstance(found, Refusal) and one.handle in gone:
+            found = Refusal(Refused.HANDLE_REUSED, f"{found[0].name} goes twice")
+        if not isinstance(found, Refusal) and found[1] not in saves and one.replaced_by in failed:
+            found = Refusal(Refused.NO_REPLACEMENT, f"{found[0].name}: what would take its place is refused")
+        if isinstance(found, Refusal):
+            refused.append(found)
+            continue
+        gone.add(one.handle)
+        skill, successor = found
+        operation = saves.get(successor)
+        if operation is None:
+            operation = Operation(name=successor, target=sheet.active(successor))
+            prunes.append(operation)
+        operation.retired.append((skill, one.reason))
+    return [*saves.values(), *prunes], refused
+
+
+def _saving(draft: SkillDraft, sheet: SkillHandles) -> Operation | Refusal:
+    fault = sheet.fault(draft.sources)
+    if fault is not None:
+        return fault
+    sources = tuple(sheet.shown[handle] for handle in draft.sources)
+    target = sheet.named(draft.name)
+    if target is not None:
+        return Operation(name=target.name, target=target, draft=draft, sources=sources)
+    name = clean_skill_name(draft.name)
+    if not name or name in sheet.handles:
+        return Refusal(Refused.INVALID_CONTENT, f"item {draft.place} has no name that can be stored")
+    if not sheet.taken.isdisjoint({name, draft.name.strip().casefold()}):
+        return Refusal(Refused.NAME_TAKEN, quoted_name(name))
+    return Operation(name=name, target=None, draft=draft, sources=sources)
+
+
+def _successor(
+    one: Retirement,
+    sheet: SkillHandles,
+    saves: Mapping[str, Operation],
+    asked: Mapping[str, str],
+    leaving: Collection[str],
+) -> tuple[Skill, str] | Refusal:
+    """Return what goes and the name of what takes its place, or why it stays."""
+    fault = sheet.fault([one.handle])
+    if fault is not None:
+        return fault
+    skill = sheet.shown[one.handle]
+    named = sheet.named(one.replaced_by)
+    successor = named.name if named is not None else asked.get(one.replaced_by, one.replaced_by)
+    if skill.name in saves:
+        return Refusal(Refused.HANDLE_REUSED, f"{skill.name} is both saved and retired")
+    if successor in leaving or not (successor in saves or successor in sheet.live):
+        return Refusal(Refused.NO_REPLACEMENT, skill.name)
+    return skill, successor
+
 
 _FEWEST_SIBLINGS = 2
 """A skill that takes the place of none is a guide to so many others at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class SkillJudgeInput:
     """What operations are judged by.
 
     Args:
@@ -32,7 +195,7 @@ class Desk:
         new_id: Returns a fresh record id.
     """
 
-    sheet: Sheet
+    sheet: SkillHandles
     declined: frozenset[str]
     vocabulary: Vocabulary
     as_of: datetime
@@ -40,7 +203,7 @@ class Desk:
 
 
 @dataclass(slots=True)
-class Judged:
+class JudgedSkills:
     """What becomes of an answer.
 
     Args:
@@ -76,9 +239,9 @@ class _Text:
     content: str
 
 
-def judge(operations: Sequence[Operation], refused: Sequence[Refusal], desk: Desk) -> Judged:
+def judge(operations: Sequence[Operation], refused: Sequence[Refusal], desk: SkillJudgeInput) -> JudgedSkills:
     """Judge what an answer asks for."""
-    judged = Judged(refused=list(refused))
+    judged = JudgedSkills(refused=list(refused))
     fit: list[tuple[Operation, _Text]] = []
     for operation in operations:
         marks = operation.marks()
@@ -103,7 +266,7 @@ def _join(fit: list[tuple[Operation, _Text]], operation: Operation, text: _Text)
     fit.append((operation, text))
 
 
-def _text(operation: Operation, desk: Desk, judged: Judged) -> _Text | Refusal:
+def _text(operation: Operation, desk: SkillJudgeInput, judged: JudgedSkills) -> _Text | Refusal:
     """Return what the skill says afterwards, or why it must not."""
     draft, target = operation.draft, operation.target
     content = target.content if target is not None else None
@@ -124,7 +287,7 @@ def _text(operation: Operation, desk: Desk, judged: Judged) -> _Text | Refusal:
     return text
 
 
-def _compared(operation: Operation, text: _Text, desk: Desk) -> SkillCoverage:
+def _compared(operation: Operation, text: _Text, desk: SkillJudgeInput) -> SkillCoverage:
     target = operation.target
     is_new_text = target is None or text.content != target.content
     wanted = [skill.content for skill, _ in operation.retired]
@@ -145,7 +308,7 @@ def _compared(operation: Operation, text: _Text, desk: Desk) -> SkillCoverage:
 class _Changes:
     """Makes the changes of operations that were judged fit, each record touched by one of them at most."""
 
-    def __init__(self, desk: Desk, fit: Sequence[tuple[Operation, _Text]]) -> None:
+    def __init__(self, desk: SkillJudgeInput, fit: Sequence[tuple[Operation, _Text]]) -> None:
         self._desk = desk
         self._fit = fit
         self._moved = {skill.name: operation.name for operation, _ in fit for skill, _ in operation.retired}
@@ -260,4 +423,4 @@ def after_state(shown: Mapping[str, Skill], change_sets: Sequence[ChangeSet]) ->
     return [skill for skill in left.values() if skill.status is Status.ACTIVE], gone
 
 
-__all__ = ["MERGE", "Desk", "Judged", "after_state", "judge"]
+__all__ = ["MERGE", "JudgedSkills", "SkillJudgeInput", "after_state", "judge"]

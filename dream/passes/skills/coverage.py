@@ -1,4 +1,4 @@
-"""Whether a procedure still says what it was made of: its steps, commands, code, addresses and numbers."""
+"""Compares the texts of skills: which steps, commands and details one lost or made up."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The pass: it packs skills that belong together, asks, and keeps what nothing is lost by."""
+"""Runs the pass skill-consolidation: merges overlapping skills and connects related ones."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,14 +17,27 @@ from dream.passes.prompts import repair_request
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import with_texts
 from dream.passes.run_memo import RunMemo
-from dream.passes.skill_answers import SkillAnswer, by_handles, read_skills
-from dream.passes.skill_consolidation.judging import Desk, Judged, after_state, counts_of, judge
-from dream.passes.skill_consolidation.operations import Sheet, sort_out
-from dream.passes.skill_consolidation.question import SOURCES, complaint, question, room_for_skills
-from dream.passes.skill_consolidation.reviewing import Plan, batch_of, planned, settling
-from dream.passes.skill_consolidation.usage import Usage, read_usage
-from dream.passes.skill_lines import handles
-from dream.passes.skill_names import clean_skill_name
+from dream.passes.skills.answers import SkillAnswer, by_handles, read_skills
+from dream.passes.skills.consolidation.judging import (
+    JudgedSkills,
+    SkillHandles,
+    SkillJudgeInput,
+    after_state,
+    counts_of,
+    judge,
+    sort_out,
+)
+from dream.passes.skills.consolidation.packing import SkillReviewPlan, batch_of, planned, settling
+from dream.passes.skills.consolidation.prompt import (
+    SOURCES,
+    SkillUsage,
+    complaint,
+    question,
+    read_usage,
+    room_for_skills,
+)
+from dream.passes.skills.lines import handles
+from dream.passes.skills.names import clean_skill_name
 
 _FEWEST = 2
 """One skill alone has nothing to be consolidated with."""
@@ -43,8 +56,8 @@ class SkillConsolidation:
     directives: ClassVar[tuple[str, ...]] = ("skill-dream",)
 
     def __init__(self) -> None:
-        self._plans = RunMemo[Plan]()
-        self._usage = RunMemo[Usage]()
+        self._plans = RunMemo[SkillReviewPlan]()
+        self._usage = RunMemo[SkillUsage]()
 
     async def has_work(self, context: ModelContext) -> Work:
         """Skills that are new, changed or due again, and can be shown with another."""
@@ -115,32 +128,32 @@ class SkillConsolidation:
         return summed(notes, "reviewed", "retired", "rewritten", "guides")
 
 
-async def _plan(context: ModelContext) -> Plan:
+async def _plan(context: ModelContext) -> SkillReviewPlan:
     skills = await context.read(lambda view: view.skills.catalogue())
     if len(skills) < _FEWEST:
-        return Plan((), frozenset(), ())
+        return SkillReviewPlan((), frozenset(), ())
     settled = await context.settled()
     room = room_for_skills(context.options.model)
     # Thousands of skills are cut into words and compared.
     return await asyncio.to_thread(planned, skills, settled, context, room)
 
 
-async def _usage(context: ModelContext) -> Usage:
+async def _usage(context: ModelContext) -> SkillUsage:
     return await context.read(lambda view: read_usage(view, context, view.skills.names()))
 
 
-async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[Judged, Sheet]:
+async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[JudgedSkills, SkillHandles]:
     read = read_skills(answer, sources=SOURCES)
     sheet = await context.read(lambda view: _sheet(view, batch, read))
     if isinstance(read, Refusal):
-        return Judged(refused=[read], problem=read.detail), sheet
+        return JudgedSkills(refused=[read], problem=read.detail), sheet
     if read.retirements and not answer.get("toSave"):
         problem = "it retires skills and saves none"
-        return Judged(refused=[Refusal(Refused.NO_REPLACEMENT, problem)], problem=problem), sheet
+        return JudgedSkills(refused=[Refusal(Refused.NO_REPLACEMENT, problem)], problem=problem), sheet
     read = by_handles(read, sheet.names)
     operations, refused = sort_out(read, sheet)
     marks = {mark for operation in operations for mark in operation.marks().values()}
-    desk = Desk(
+    desk = SkillJudgeInput(
         sheet=sheet,
         declined=frozenset(await context.declined(marks)),
         vocabulary=context.vocabulary,
@@ -151,7 +164,7 @@ async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[
     return await asyncio.to_thread(judge, operations, [*read.refused, *refused], desk), sheet
 
 
-def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> Sheet:
+def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> SkillHandles:
     versions = dict(batch.members)
     ids = handles(batch.member_ids)
     by_id = {skill.id: skill for skill in view.skills.get_many(batch.member_ids) if skill.status == "active"}
@@ -161,14 +174,14 @@ def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> 
         if record_id in by_id and by_id[record_id].version == versions[record_id]
     }
     names = {handle: by_id[record_id].name for handle, record_id in ids.items() if record_id in by_id}
-    sheet = Sheet(shown=shown, handles=frozenset(ids), names=names)
+    sheet = SkillHandles(shown=shown, handles=frozenset(ids), names=names)
     # An answer that changes nothing needs to know of no other skill.
     if isinstance(read, SkillAnswer) and (read.saves or read.retirements):
         return _with_others(view, sheet, by_handles(read, names))
     return sheet
 
 
-def _with_others(view: ReadView, sheet: Sheet, read: SkillAnswer) -> Sheet:
+def _with_others(view: ReadView, sheet: SkillHandles, read: SkillAnswer) -> SkillHandles:
     """Return the sheet with what an answer has to know of other skills."""
     fresh = [draft.name for draft in read.saves if sheet.named(draft.name) is None]
     successors = {one.replaced_by for one in read.retirements}

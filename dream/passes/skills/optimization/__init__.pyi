@@ -1,3 +1,3 @@
-from .optimization import (
+from .dream_pass import (
     SkillOptimization as SkillOptimization,
 )

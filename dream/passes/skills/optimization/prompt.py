@@ -1,4 +1,4 @@
-"""The question: skills whole, what went wrong where they were used, and which of them say too little."""
+"""Asks the model to rewrite skills that fail or say too little."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -9,11 +9,11 @@ from agentcore.llm.tokens import estimate_tokens
 from dream.options import ModelOptions
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
-from dream.passes.skill_answers import answer_form
-from dream.passes.skill_coverage import SkillCoverage, told_details
-from dream.passes.skill_lines import SPARSE, skill_line, tokens_of
-from dream.passes.skill_optimization.candidates import Candidate
-from dream.passes.skill_optimization.retries import Retry
+from dream.passes.skills.answers import answer_form
+from dream.passes.skills.coverage import SkillCoverage, told_details
+from dream.passes.skills.lines import SPARSE, skill_line, tokens_of
+from dream.passes.skills.optimization.outcomes import Retry
+from dream.passes.skills.optimization.packing import RewriteCandidate
 
 SOURCES: Final = "sourceNames"
 
@@ -41,13 +41,13 @@ def room_for_skills(options: ModelOptions) -> int:
     return max(0, options.prompt_tokens - estimate_tokens(f"{_CONTRACT}\n{_SKILLS}") - 64)
 
 
-def weigh(candidate: Candidate) -> int:
+def weigh(candidate: RewriteCandidate) -> int:
     """Return the tokens of the lines of a candidate."""
     told = "".join(f"{line}\n" for line in _told_of("s0000", candidate))
     return tokens_of(candidate.skill) + estimate_tokens(told)
 
 
-def _told_of(handle: str, candidate: Candidate) -> list[str]:
+def _told_of(handle: str, candidate: RewriteCandidate) -> list[str]:
     """Return the lines below a skill: what speaks against it, and what tools had to be called again for."""
     failures = [failure_line(handle, one) for one in candidate.failures]
     return failures + [retry_line(handle, one) for one in candidate.retries]
@@ -80,7 +80,7 @@ def failure_text(failure: Feedback) -> str:
 
 
 def question(
-    context: ModelContext, candidates: Mapping[str, Candidate], directives: Sequence[str], purpose: str
+    context: ModelContext, candidates: Mapping[str, RewriteCandidate], directives: Sequence[str], purpose: str
 ) -> ChatRequest:
     """Return the question about candidates by handle."""
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Skill gaps: what users ask for again and again, and no skill covers, becomes a skill."""
+"""Runs the pass skill-gaps: writes skills for what users ask for again and again and no skill covers."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -19,13 +19,11 @@ from dream.domain.reasons import Refused
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import repair_of, repaired, with_texts
 from dream.passes.run_memo import RunMemo
-from dream.passes.skill_answers import read_skills
-from dream.passes.skill_gaps.catalogue import Catalogue
-from dream.passes.skill_gaps.judging import Terms, judged
-from dream.passes.skill_gaps.packing import Room, packed
-from dream.passes.skill_gaps.question import SOURCES, Shown, frame, question, shown_turns
-from dream.passes.skill_gaps.terms import Openings
-from dream.passes.skill_names import clean_skill_name
+from dream.passes.skills.answers import read_skills
+from dream.passes.skills.gaps.judging import SkillRules, judged
+from dream.passes.skills.gaps.packing import PromptRoom, packed
+from dream.passes.skills.gaps.prompt import SOURCES, Catalogue, Openings, OpeningTurn, frame, opening_turns, question
+from dream.passes.skills.names import clean_skill_name
 from dream.passes.terms import CUTTER
 
 _LIST = "toSave"
@@ -114,7 +112,7 @@ class SkillGaps:
         names = {clean_skill_name(draft.name) for draft in read.saves} | {draft.name.strip() for draft in read.saves}
         known = await self._background.of(context, lambda: _background(context))
         taken = await context.read(lambda view: view.skills.taken(names))
-        terms = Terms(
+        terms = SkillRules(
             shown={one.handle: one for one in shown},
             handles=frozenset(f"t{place}" for place in range(1, len(batch.record_ids) + 1)),
             taken=known.catalogue.names | {name.casefold() for name in taken},
@@ -133,7 +131,7 @@ class SkillGaps:
         """Sum over packing and batches."""
         return summed(notes, "turns", "sessions", "written", "repairs", "repaired")
 
-    def _question(self, context: ModelContext, shown: Sequence[Shown], known: "_Background") -> ChatRequest:
+    def _question(self, context: ModelContext, shown: Sequence[OpeningTurn], known: "_Background") -> ChatRequest:
         new = {one.turn.session_id for one in shown if one.is_new}
         texts = [one.turn.content for one in shown if one.turn.role == "user"]
         room = context.options.model.prompt_tokens // _SHARE
@@ -157,11 +155,11 @@ async def _background(context: ModelContext) -> _Background:
     return await asyncio.to_thread(lambda: _Background(Openings.of(said, CUTTER), Catalogue(skills)))
 
 
-def _room(context: ModelContext) -> Room:
+def _room(context: ModelContext) -> PromptRoom:
     terms, prompt = context.options.skill_gaps, context.options.model.prompt_tokens
     share = prompt // _SHARE
     taken = estimate_tokens(frame(context.marker)) + terms.terms * _TERM_TOKENS + 2 * share
-    return Room(new=max(0, prompt - taken), earlier=share, most_earlier=terms.earlier)
+    return PromptRoom(new=max(0, prompt - taken), earlier=share, most_earlier=terms.earlier)
 
 
 async def _pending(context: ModelContext) -> int:
@@ -188,9 +186,9 @@ def _sessions(material: Sequence[TurnMaterial], turns: Mapping[str, Turn]) -> li
     return [sorted(group, key=lambda turn: turn.occurred_at) for group in groups.values()]
 
 
-async def _shown(context: ModelContext, batch: Batch) -> list[Shown]:
+async def _shown(context: ModelContext, batch: Batch) -> list[OpeningTurn]:
     stored = await context.read(lambda view: view.turns.get_many(batch.record_ids))
-    return shown_turns(batch, {turn.id: turn for turn in stored})
+    return opening_turns(batch, {turn.id: turn for turn in stored})
 
 
 async def _settled(context: ModelContext, batch: Batch, present: set[str]) -> tuple[str, ...]:

@@ -16,10 +16,10 @@ from dream.domain.reasons import Refused
 from dream.guards.detail import DetailKind
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.corrections import contradicted
-from dream.passes.skill_answers import SkillAnswer, SkillDraft, one_line, storable
-from dream.passes.skill_coverage import STEP, SkillCoverage, SkillDetail, compare_skills
-from dream.passes.skill_optimization.candidates import REWRITE, Candidate
-from dream.passes.skill_optimization.question import failure_text
+from dream.passes.skills.answers import SkillAnswer, SkillDraft, one_line, storable
+from dream.passes.skills.coverage import STEP, SkillCoverage, SkillDetail, compare_skills
+from dream.passes.skills.optimization.packing import REWRITE, RewriteCandidate
+from dream.passes.skills.optimization.prompt import failure_text
 from dream.passes.terms import terms_of
 
 _NEVER_INVENTED = frozenset({DetailKind.URL.value, DetailKind.EMAIL.value})
@@ -31,7 +31,7 @@ _STEP_IS_MEANT = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class RewriteJudgeInput:
     """What rewrites are judged by.
 
     Args:
@@ -43,7 +43,7 @@ class Desk:
         new_id: Returns a fresh record id.
     """
 
-    shown: Mapping[str, Candidate]
+    shown: Mapping[str, RewriteCandidate]
     handles: frozenset[str]
     tried: Mapping[str, Sequence[str]]
     vocabulary: Vocabulary
@@ -52,7 +52,7 @@ class Desk:
 
 
 @dataclass(slots=True)
-class Judged:
+class JudgedRewrites:
     """What becomes of an answer: changes, refusals, and what a repair could save, by the place in `toSave`."""
 
     change_sets: list[ChangeSet] = field(default_factory=list[ChangeSet])
@@ -66,9 +66,9 @@ class Judged:
         return found if isinstance(found, Skill) else skill
 
 
-def judge(answer: SkillAnswer, desk: Desk) -> Judged:
+def judge(answer: SkillAnswer, desk: RewriteJudgeInput) -> JudgedRewrites:
     """Judge the items of an answer, each by itself."""
-    judged = Judged(refused=list(answer.refused))
+    judged = JudgedRewrites(refused=list(answer.refused))
     judged.refused += [Refusal(Refused.NO_REPLACEMENT, one.handle[:40]) for one in answer.retirements]
     taken: set[str] = set()
     for draft in answer.saves:
@@ -80,7 +80,9 @@ def judge(answer: SkillAnswer, desk: Desk) -> Judged:
     return judged
 
 
-def _rewrite(draft: SkillDraft, desk: Desk, judged: Judged, taken: set[str]) -> ChangeSet | Refusal | None:
+def _rewrite(
+    draft: SkillDraft, desk: RewriteJudgeInput, judged: JudgedRewrites, taken: set[str]
+) -> ChangeSet | Refusal | None:
     found = _meant(draft, desk)
     if isinstance(found, Refusal):
         return found
@@ -96,7 +98,9 @@ def _rewrite(draft: SkillDraft, desk: Desk, judged: Judged, taken: set[str]) -> 
     return refusal or _change_set(found, one_line(draft.summary) or skill.summary, content, desk)
 
 
-def _refusal(draft: SkillDraft, found: Candidate, content: str, desk: Desk, judged: Judged) -> Refusal | None:
+def _refusal(
+    draft: SkillDraft, found: RewriteCandidate, content: str, desk: RewriteJudgeInput, judged: JudgedRewrites
+) -> Refusal | None:
     """Return why a text must not take the place of the one there is, or None."""
     skill = found.skill
     if normalise(content) in {normalise(text) for text in desk.tried.get(skill.name, ())}:
@@ -109,7 +113,7 @@ def _refusal(draft: SkillDraft, found: Candidate, content: str, desk: Desk, judg
     return Refusal(code, f"{skill.name}: {coverage.counted()}")
 
 
-def _meant(draft: SkillDraft, desk: Desk) -> Candidate | Refusal:
+def _meant(draft: SkillDraft, desk: RewriteJudgeInput) -> RewriteCandidate | Refusal:
     """Return the one skill that an item is about."""
     unknown = [handle[:40] for handle in draft.sources if handle not in desk.handles]
     if unknown:
@@ -124,7 +128,7 @@ def _meant(draft: SkillDraft, desk: Desk) -> Candidate | Refusal:
     return found
 
 
-def _coverage(candidate: Candidate, content: str, vocabulary: Vocabulary) -> SkillCoverage:
+def _coverage(candidate: RewriteCandidate, content: str, vocabulary: Vocabulary) -> SkillCoverage:
     """Compare a rewrite with its skill; it may say more, give no new address, and drop what failures call wrong."""
     failures = [failure_text(one) for one in candidate.failures]
     skill = candidate.skill
@@ -141,7 +145,7 @@ def _coverage(candidate: Candidate, content: str, vocabulary: Vocabulary) -> Ski
     return SkillCoverage(lost=lost, invented=invented)
 
 
-def _left(lost: Sequence[SkillDetail], candidate: Candidate) -> list[SkillDetail]:
+def _left(lost: Sequence[SkillDetail], candidate: RewriteCandidate) -> list[SkillDetail]:
     """Return what is lost, without the steps that a person objected to and what stands in these alone."""
     said = [failure_text(one) for one in candidate.failures if one.kind in _OF_PEOPLE]
     gone = [one.text for one in lost if one.kind == STEP and contradicted(_CODE.sub(" ", one.text), said)]
@@ -172,7 +176,7 @@ def _is_wrong(detail: SkillDetail, told: str, corrected: Counter[str]) -> bool:
     return False
 
 
-def _change_set(candidate: Candidate, summary: str, content: str, desk: Desk) -> ChangeSet:
+def _change_set(candidate: RewriteCandidate, summary: str, content: str, desk: RewriteJudgeInput) -> ChangeSet:
     skill = candidate.skill
     count = len(candidate.failures)
     why = f"{count} {'failure' if count == 1 else 'failures'} where it was used" if count else "said too little"

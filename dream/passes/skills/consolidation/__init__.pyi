@@ -1,3 +1,3 @@
-from .consolidation import (
+from .dream_pass import (
     SkillConsolidation as SkillConsolidation,
 )

@@ -8,8 +8,7 @@ from agentcore.llm.tokens import estimate_tokens
 from dream.domain.batch import Batch, Version
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.skill_gaps.question import longest_line
-from dream.passes.skill_gaps.terms import Openings
+from dream.passes.skills.gaps.prompt import Openings, longest_line
 
 KIND = "sessions"
 _LONG = 2
@@ -17,7 +16,7 @@ _LONG = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class PromptRoom:
     """Tokens that the lines of one prompt may take.
 
     Args:
@@ -40,7 +39,7 @@ class _Call:
 
 
 def packed(
-    sessions: Sequence[Sequence[Turn]], openings: Openings, room: Room
+    sessions: Sequence[Sequence[Turn]], openings: Openings, room: PromptRoom
 ) -> tuple[tuple[Batch, ...], tuple[Refusal, ...]]:
     """Partition new turns into batches, each with the first messages of sessions like its own.
 
@@ -86,7 +85,7 @@ def _fits(turn: Turn, room: int, refused: list[Refusal]) -> bool:
     return tokens <= room
 
 
-def _beside(turns: Sequence[Turn], openings: Openings, weights: Mapping[str, int], room: Room) -> list[Turn]:
+def _beside(turns: Sequence[Turn], openings: Openings, weights: Mapping[str, int], room: PromptRoom) -> list[Turn]:
     """Return how the shown and other sessions began: those with the most terms in common first, then the newest."""
     shown, sessions = {turn.id for turn in turns}, {turn.session_id for turn in turns}
     wanted = {term for session in sessions for term in openings.terms.get(session, ())}

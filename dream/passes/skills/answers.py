@@ -1,4 +1,4 @@
-"""What models answer about skills, taken apart: typed, and not yet believed."""
+"""Reads what models answer about skills, item by item: typed, and not yet believed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
