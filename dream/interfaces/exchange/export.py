@@ -1,4 +1,4 @@
-"""Writes and parses our own format: every record and cursor of a scope as JSON lines, to back up, compare and read back.
+"""Writes and parses our own format: all records and cursors of a scope as JSON lines, to back up, compare, read back.
 
     {"format":"agentcore-dream/1","scope":"default/agent/agent"}
     {"entry":"77c0de...","id":"0b5e1c...","kind":"withheld","record":"turn"}

@@ -1,4 +1,4 @@
-"""Imports a file: reads and checks all of it before it writes any, decides what is new, and counts what became of it."""
+"""Imports a file: reads and checks all of it before it writes any, decides what is new, counts what became of it."""
 
 import asyncio
 from collections import Counter
