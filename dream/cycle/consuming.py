@@ -7,16 +7,17 @@ from datetime import datetime
 from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.stores.protocols import UnitOfWork
-from dream.domain.reads import Reads
+from dream.domain.declaration import Reads
 from dream.options import DreamOptions
-from dream.passes import Place
-from dream.passes.declared import reads_of
+from dream.passes import PassSlot
 
 
-def log_readers(order: Sequence[Place], options: DreamOptions, capabilities: Collection[Capability]) -> tuple[str, ...]:
+def log_readers(
+    order: Sequence[PassSlot], options: DreamOptions, capabilities: Collection[Capability]
+) -> tuple[str, ...]:
     """Return the passes that read turns to learn from them, are enabled and have what they require."""
     able = [place for place in order if options.is_on(place.name) and place.requires.issubset(capabilities)]
-    return tuple(place.name for place in able if reads_of(place.dream_pass) is Reads.TURNS)
+    return tuple(place.name for place in able if place.declaration.reads is Reads.TURNS)
 
 
 def mark_turns(unit: UnitOfWork, turns: Sequence[Turn]) -> None:

@@ -1,6 +1,5 @@
 """What passes may see and use: read-only functions of one scope."""
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -14,16 +13,14 @@ from agentcore.hosting.parts import HostParts
 from agentcore.recall.neighbour import Neighbour
 from agentcore.stores.protocols import ReadView
 from dream.domain.cluster import SettledCluster
+from dream.domain.declaration import Reads
 from dream.domain.log_standing import LogReading, LogStanding
 from dream.domain.phases import PhaseStanding
 from dream.domain.proposal import History
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
 from dream.options import DreamOptions
-from dream.passes import DreamContext, ModelContext
-from dream.passes.arrangement import arranged
-from dream.passes.declared import categories_of
+from dream.passes import DreamContext, ModelContext, arranged
 from dream.stores import bookkeeping
 
 if TYPE_CHECKING:
@@ -86,8 +83,8 @@ class Contexts:
         )
 
     def _reserved(self) -> tuple[str, ...]:
-        others = (place.dream_pass for place in arranged(self.options.passes))
-        return tuple(found for one in others if one.name != self.pass_name for found in categories_of(one))
+        others = (slot.declaration for slot in arranged(self.options.passes))
+        return tuple(found for one in others if one.name != self.pass_name for found in one.categories)
 
     async def _recalls(self, zone: ZoneInfo, *, since: datetime | None = None) -> RecallColumns:
         return await self.parts.storage.read(
@@ -136,8 +133,7 @@ class Contexts:
             settled=views.settled,
             withheld=views.withheld,
             has_model=Capability.LLM in self.parts.capabilities,
-            # Asking each pass may import it.
-            reserved=await asyncio.to_thread(self._reserved),
+            reserved=self._reserved(),
         )
 
 

@@ -8,10 +8,11 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView
 from dream.directives import KNOWN, Directive
+from dream.domain.built_in_passes import BUILT_IN
 from dream.options import DreamOptions
 from dream.stores import Books, bookkeeping
 
-REVIEWER: Final = "memory-consolidation"  # asking the passes would import all of them
+REVIEWER: Final = next(one.name for one in BUILT_IN if one.reviews_entries)
 """The pass whose reviewed entries become backlog when what it tells the model changes."""
 
 _SAMPLE: Final = 500

@@ -13,13 +13,12 @@ from agentcore.llm.chat import ChatRequest, ChatRole
 from agentcore.llm.tokens import estimate_tokens
 from dream.cycle.contexts import Contexts
 from dream.directives import DirectiveLibrary
+from dream.domain.declaration import declared
 from dream.domain.forecast import PassForecast
 from dream.domain.reasons import Skip
 from dream.errors import InvalidDirectiveError
 from dream.options import DreamOptions
-from dream.passes import ModelContext, ModelPass
-from dream.passes.arrangement import brought
-from dream.passes.declared import reads_of
+from dream.passes import ModelContext, ModelPass, brought
 
 if TYPE_CHECKING:
     from dream.guards.vocabulary import Vocabulary
@@ -76,7 +75,7 @@ class Forecaster:
             # No run has begun, but passes remember what they worked out by the run's id: each forecast has its own.
             run_id=self.parts.ids.new(),
             as_of=self.as_of,
-            reads=reads_of(model_pass),
+            reads=declared(model_pass).reads,
         )
         return await model_context(self.parts, self.options, contexts, model_pass)
 

@@ -25,8 +25,7 @@ from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
 from dream.errors import NotAdmittedError, UnknownPassError
 from dream.options import DreamOptions
-from dream.passes import DreamPass, ModelPass, Place
-from dream.passes.arrangement import arranged, brought
+from dream.passes import DreamPass, ModelPass, PassSlot, arranged, brought
 from dream.stores import bookkeeping
 from dream.stores.runs import OpenRun, StepRow
 
@@ -67,7 +66,7 @@ class Runner:
         order: The passes in their order; by default the built-in table with those of the options.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions, order: Sequence[Place] | None = None) -> None:
+    def __init__(self, parts: HostParts, options: DreamOptions, order: Sequence[PassSlot] | None = None) -> None:
         self._parts = parts
         self._options = options
         self._order = arranged(options.passes) if order is None else order
@@ -79,7 +78,7 @@ class Runner:
         return tuple(place.name for place in self._order)
 
     @property
-    def order(self) -> Sequence[Place]:
+    def order(self) -> Sequence[PassSlot]:
         """The passes of a run, in order, and why each has its place."""
         return self._order
 

@@ -13,9 +13,9 @@ from agentcore.stores.protocols import UnitOfWork
 from dream.cycle.steps import apply_changes
 from dream.cycle.undo_documents import Inverse, document_inverse
 from dream.domain.change import Change, ChangeSet
+from dream.domain.declaration import Reads
 from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Refusal
-from dream.domain.reads import Reads
 from dream.domain.reasons import NotUndone
 from dream.stores import Books, bookkeeping
 from dream.stores.journal import PURGE

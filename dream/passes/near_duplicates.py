@@ -4,14 +4,14 @@ No measure tells a paraphrase from a contradiction, so what is found are candida
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.neighbour import Neighbour
 from agentcore.stores.protocols import Material
+from dream.domain.built_in_passes import NEAR_DUPLICATES
 from dream.domain.proposal import Notes, Proposal, Work
-from dream.domain.reads import Reads
+from dream.passes.declared import DeclaredPass
 from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
 
@@ -19,12 +19,8 @@ _STEP = 250
 """Entries looked at in one step."""
 
 
-class NearDuplicates:
+class NearDuplicates(DeclaredPass, declaration=NEAR_DUPLICATES):
     """Looks at new and changed entries, a bounded number per run, and lists clusters of candidates."""
-
-    name: ClassVar[str] = "near-duplicates"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY})
-    reads: ClassVar[Reads] = Reads.ENTRIES
 
     async def has_work(self, context: DreamContext) -> Work:
         """Anything new or reopened has to be compared."""

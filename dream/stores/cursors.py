@@ -8,7 +8,7 @@ from agentcore.domain.memory import Status
 from agentcore.stores.sql.schema import cursors, documents, entries, feedback, reopened, skills, turns
 from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
 from agentcore.stores.sql.withheld import IS_WITHHELD
-from dream.domain.reads import Reads
+from dream.domain.declaration import Reads
 
 
 class _Reading:

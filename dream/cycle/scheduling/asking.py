@@ -14,7 +14,7 @@ from dream.domain.reasons import Deferral
 from dream.domain.request import Request
 from dream.errors import NotAdmittedError
 from dream.options import DreamOptions
-from dream.passes import Place
+from dream.passes import PassSlot
 from dream.stores import bookkeeping
 from dream.triggers import Reason
 from dream.triggers.transitions import requested
@@ -29,7 +29,7 @@ class Desk:
         order: The passes of a run.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions, order: tuple[Place, ...]) -> None:
+    def __init__(self, parts: HostParts, options: DreamOptions, order: tuple[PassSlot, ...]) -> None:
         self._parts = parts
         self._options = options
         self._backlog = Backlog(parts=parts, options=options, order=order)

@@ -32,14 +32,13 @@ from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.errors import InvalidInputError
 from agentcore.stores.protocols import ReadView, Storage, Withheld
-from dream.domain.reads import Reads
+from dream.domain.built_in_passes import BUILT_IN
+from dream.domain.declaration import Reads, readers_of
 from dream.errors import UnwritableFileError
 from dream.interfaces.exchange.fields import Fields
 from dream.interfaces.exchange.items import CursorMark, Item, SourceKeys
 from dream.interfaces.exchange.replacing import replacing
 from dream.interfaces.exchange.source import Source
-from dream.passes import ORDER
-from dream.passes.declared import readers_of
 from dream.stores import bookkeeping
 
 FORMAT_PREFIX = "agentcore-dream/"
@@ -161,7 +160,7 @@ def _read_by_default(reader: str) -> Reads:
 
 @cache
 def _shipped() -> Mapping[str, Reads]:
-    return readers_of(place.dream_pass for place in ORDER)
+    return readers_of(BUILT_IN)
 
 
 def _check_header(source: Source, fields: Fields) -> None:

@@ -13,7 +13,7 @@ from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.ids import IdFactory
 from agentcore.stores.protocols import Origin, Storage, UnitOfWork
-from dream.domain.reads import Reads
+from dream.domain.declaration import Reads
 from dream.interfaces.exchange.chat_jsonl import parse_chat
 from dream.interfaces.exchange.export import parse_export
 from dream.interfaces.exchange.formats import Format, detect_format

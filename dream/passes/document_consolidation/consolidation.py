@@ -3,21 +3,21 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from agentcore.domain.capability import Capability
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
+from dream.passes.declared import DeclaredPass
 from dream.passes.document_consolidation.answer import Broken, GivenEdit, Op, parse
 from dream.passes.document_consolidation.editing import Desk
 from dream.passes.document_consolidation.judging import Approved, Judged, judge
-from dream.passes.document_consolidation.memory import NAME, Memory, read_memory
+from dream.passes.document_consolidation.memory import Memory, read_memory
 from dream.passes.document_consolidation.operations import Sheet, SortedOut, over_eager, sort_out
 from dream.passes.document_consolidation.packing import packed, planned, settling
-from dream.passes.document_consolidation.question import DIRECTIVE, complaint, piece_line, question
+from dream.passes.document_consolidation.question import complaint, piece_line, question
 from dream.passes.lines import handles
 from dream.passes.notes import summed
 from dream.passes.prompting import repair_request
@@ -47,16 +47,12 @@ class _Read:
     excess: Refusal | None
 
 
-class DocumentConsolidation:
+class DocumentConsolidation(DeclaredPass, declaration=DOCUMENT_CONSOLIDATION):
     """Has a model merge, reword, archive and move the items of MEMORY.md, and add what several show together.
 
     Items come to it once: when they are new, with the section they stand in. Whatever an answer does not name stays
     as it is, byte for byte (`docs/explanation/memory-file.md`). Lives as long as the process, for all scopes.
     """
-
-    name: ClassVar[str] = NAME
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.LLM, Capability.WORKSPACE})
-    directives: ClassVar[tuple[str, ...]] = (DIRECTIVE,)
 
     async def has_work(self, context: ModelContext) -> Work:
         """Items that were not reviewed, in the words they stand in now."""

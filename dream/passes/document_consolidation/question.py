@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
+from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.passes.document_consolidation.answer import Op
 from dream.passes.document_consolidation.memory import Piece
 from dream.passes.lines import CONTEXT_ONLY
@@ -13,7 +14,7 @@ from dream.passes.prompting import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
 from dream.passes.unfaithful import Unfaithful, fault_lines
 
-DIRECTIVE: Final = "memory-md"
+DIRECTIVE: Final = DOCUMENT_CONSOLIDATION.sent[0]
 
 _TEXT: Final[Mapping[str, Any]] = {"type": "string"}
 _EDIT: Final[Mapping[str, Any]] = {

@@ -10,6 +10,7 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_tags
+from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.proposal import Refusal
 from dream.guards.secrets import secret_in
 from dream.passes.conversation.evidence import Evidence, holds_quote
@@ -26,7 +27,7 @@ from dream.passes.conversation.statement import (
 from dream.passes.conversation.times import ToldTimes, subject_time_of
 from dream.passes.episodes.answer import Item
 
-EPISODES: Final = "episodes"
+EPISODES: Final = EPISODE_EXTRACTION.categories[0]
 """The category of episodes, with the type of event below it."""
 TAG: Final = "episodic"
 SESSIONS: Final = "source_sessions"

@@ -7,6 +7,7 @@ from typing import Final
 from agentcore.domain.memory import Level, MemoryEntry
 from agentcore.domain.temporal import marks_of
 from agentcore.domain.text import clean_tags
+from dream.domain.built_in_passes import PREFERENCE_INFERENCE
 from dream.domain.proposal import Refusal
 from dream.options import PreferenceOptions
 from dream.passes.conversation.statement import (
@@ -26,7 +27,7 @@ from dream.passes.preferences.permission import needs_permission
 
 PREFERENCES: Final = "user-preferences"
 """The category of what users want, inferred or stated."""
-INFERRED: Final = f"{PREFERENCES}/inferred"
+INFERRED: Final = PREFERENCE_INFERENCE.categories[0]
 """The category of inferred preferences."""
 TAG: Final = "inferred"
 PERMISSION: Final = "requires_user_permission"

@@ -3,19 +3,19 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
 from agentcore.stores.protocols import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
+from dream.domain.built_in_passes import PROMOTION
 from dream.domain.change import Change, ChangeSet
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.guards.protection import is_under
+from dream.passes.declared import DeclaredPass
 from dream.passes.documents import moment, rewritten
 from dream.passes.promotion.blocks import Line, with_block, with_diary
 from dream.passes.promotion.room import fitted
@@ -24,11 +24,8 @@ from dream.passes.protocol import DreamContext
 from dream.passes.run_memo import RunMemo
 
 
-class PromotionPass:
+class PromotionPass(DeclaredPass, declaration=PROMOTION):
     """Promotes, in one step, at most as many entries as the options say; each of them once."""
-
-    name: ClassVar[str] = "promotion"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.WORKSPACE})
 
     def __init__(self) -> None:
         self._sweeps = RunMemo[Sweep]()

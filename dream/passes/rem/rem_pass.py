@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import Final
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import ChatRequest
@@ -12,12 +11,13 @@ from agentcore.recall.tokenizer import Tokenizer
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import DREAMS
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import REM
 from dream.domain.change import ChangeSet
 from dream.domain.phases import Phase, PhaseHit
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.conversation.reading import terms_for
+from dream.passes.declared import DeclaredPass
 from dream.passes.documents import moment, rewritten
 from dream.passes.lines import handles
 from dream.passes.protocol import ModelContext
@@ -31,17 +31,12 @@ from dream.passes.run_memo import RunMemo
 _CUTTER: Final = Tokenizer()
 
 
-class Rem:
+class Rem(DeclaredPass, declaration=REM):
     """Tells once a day what the entries recalled lately have in common; its cursor is when it last did.
 
     A model is asked in one call; without one, arithmetic finds concepts that many entries share. Nothing that it
     writes is read by any pass.
     """
-
-    name: ClassVar[str] = "rem"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.WORKSPACE})
-    reads: ClassVar[Reads] = Reads.NOTHING
-    directives: ClassVar[tuple[str, ...]] = ("rem",)
 
     def __init__(self) -> None:
         self._nights = RunMemo[Night]()

@@ -3,15 +3,16 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.skill import Skill
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import WISP_FAILURES
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.passes.declared import DeclaredPass
 from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
 from dream.passes.run_memo import RunMemo
@@ -34,16 +35,12 @@ class _Shown:
     handles: frozenset[str]
 
 
-class WispFailures:
+class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
     """Learns from wisps: the host counts patterns, the model says why, and the skill that produced them is told.
 
     A pattern is looked at again when it fails once more, or after a week; see
     `docs/explanation/failures-and-consumption.md`.
     """
-
-    name: ClassVar[str] = "wisp-failures"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.WISPS, Capability.SKILLS, Capability.LLM})
-    directives: ClassVar[tuple[str, ...]] = ("wisp-failure-dream",)
 
     def __init__(self) -> None:
         self._scenes = RunMemo[Scene]()

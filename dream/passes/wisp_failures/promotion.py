@@ -10,8 +10,10 @@ from agentcore.domain.signals import WispRun
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import normalise
 from agentcore.hosting.checks import MAX_NAME
+from dream.domain.built_in_passes import WISP_FAILURES
 from dream.domain.change import Change, ChangeSet
 from dream.guards.secrets import secret_in
+from dream.options import PromotionPolicy
 from dream.passes.protocol import ModelContext
 from dream.passes.skill_names import clean_skill_name
 from dream.passes.wisp_failures.patterns import Promotion
@@ -62,7 +64,7 @@ async def storable(context: ModelContext, scene: Scene) -> list[Storable]:
 
     Without a person to approve it, nothing is stored unless the options say so.
     """
-    if not context.options.stores_promotions:
+    if context.options.of(WISP_FAILURES.name).promotion is not PromotionPolicy.STORE:
         return []
     found: dict[str, Storable] = {}
     for promotion, _ in scene.promotions:
