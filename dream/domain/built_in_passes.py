@@ -4,6 +4,7 @@ It stands below the options, the directives and the passes themselves, which all
 declaration in this table, and the class that it names.
 """
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -15,9 +16,11 @@ _TOLD_MEMORY: Final = _MEMORY | {Capability.CONVERSATION, Capability.LLM}
 _SKILLS: Final = frozenset({Capability.SKILLS, Capability.LLM})
 _DOCUMENTS: Final = _MEMORY | {Capability.WORKSPACE}
 
-_NO_SUMMARIES: Final = MappingProxyType(dict.fromkeys((Preset.PEER, Preset.REVIEWED, Preset.IDLE), PassMode.OFF))
+_NO_SUMMARIES: Final[Mapping[Preset, PassMode]] = MappingProxyType(
+    dict.fromkeys((Preset.PEER, Preset.REVIEWED, Preset.IDLE), PassMode.OFF)
+)
 """Of a pass that retells conversations, which systems that keep facts alone have no counterpart of."""
-_PROMOTION_ALONE: Final = MappingProxyType({Preset.PROMOTION: PassMode.OFF})
+_PROMOTION_ALONE: Final[Mapping[Preset, PassMode]] = MappingProxyType({Preset.PROMOTION: PassMode.OFF})
 """Of a pass without a model that the sweep of nexo-rs has no counterpart of."""
 
 _MEMORY_RULES: Final = DeclaredDirective(

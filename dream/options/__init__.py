@@ -225,11 +225,11 @@ class DreamOptions(Options):
         declaration = self.declared(pass_name)
         told = self.pass_options.get(pass_name, {})
         if told and not isinstance(declaration.options, type):
-            remedy = (
-                f"give them in {self.section}.{declaration.options}" if declaration.options else "the pass has none"
-            )
+            section = declaration.options
             raise InvalidOptionsError(
-                field=f"{self.section}.pass_options.{pass_name}", value=dict(told), allowed=remedy
+                field=f"{self.section}.pass_options.{pass_name}",
+                value=dict(told),
+                allowed=f"give them in {self.section}.{section}" if section else "the pass has none, leave them out",
             )
         if isinstance(declaration.options, str):
             found: Options = getattr(self, declaration.options)

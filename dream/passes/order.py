@@ -148,7 +148,8 @@ def _checked(own_pass: Any, taken: Sequence[str]) -> Any:
 def _misdeclared(own_pass: object) -> str | None:
     """Return what is wrong with what a pass declares beside its name and what it requires; None if nothing is."""
     told = declared(own_pass)
-    if not all(isinstance(one, Reads) for one in told.readers.values()):
+    readings: Sequence[object] = (told.reads, *told.side_readers.values())
+    if not all(isinstance(one, Reads) for one in readings):
         return f"`reads` must be one of {', '.join(map(repr, Reads))}"
     if told.mode not in set(PassMode) or not set(told.presets.values()) <= set(PassMode):
         return f"`mode` and those in `presets` must be among {', '.join(PassMode)}"
