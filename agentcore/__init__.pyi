@@ -11,4 +11,4 @@ from .hosting.host import Host as Host
 from .hosting.service import BackgroundService as BackgroundService, HostedService as HostedService
 from .hosting.tools.agent_tools import AgentTools as AgentTools
 from .hosting.turn_context import TurnContext as TurnContext
-from .recall.hit import Hit as Hit
+from .recall.results import Hit as Hit

@@ -26,13 +26,12 @@ from agentcore.hosting.context_windows import ContextWindows, SessionWindow
 from agentcore.hosting.options import ContextOptions
 from agentcore.hosting.recall_notes import RecallNotes
 from agentcore.hosting.turn_context import TurnContext
-from agentcore.recall.finding import Finding, without_repeats_first
-from agentcore.recall.hit import Hit
 from agentcore.recall.recall import Recall
-from agentcore.recall.skill_recall import SkillHit
+from agentcore.recall.results import CombinedHit, Hit, without_repeats_first
+from agentcore.recall.skills import SkillHit
 from agentcore.stores.protocols import ReadView, Storage
 
-Findings: TypeAlias = list[Finding]
+Findings: TypeAlias = list[CombinedHit]
 
 _ALWAYS_READ: Final = 100
 _TURNS_BEFORE: Final = 2
@@ -63,7 +62,7 @@ class _Material:
     """What may be shown, the best first."""
 
     always: Sequence[MemoryEntry]
-    findings: Sequence[Finding]
+    findings: Sequence[CombinedHit]
     skills: Sequence[SkillHit]
     not_counted: int
     """Records that the search may have found, and that are shown elsewhere."""
@@ -132,7 +131,7 @@ class Context:
         self._parts.windows.forget(self._scope, clean_name("session id", session_id))
 
     async def recall(self, query: str, k: int = 10, *, besides: str | None = None) -> Findings:
-        """Return the *k* entries and turns that answer *query* best, in one ranking (see `agentcore.recall.together`).
+        """Return the *k* entries and turns that answer *query* best, in one ranking (see `agentcore.recall.combined`).
 
         An entry and a turn it was taken from are not both among the best: the worse of them stands behind all others.
         Nothing counts as needed.

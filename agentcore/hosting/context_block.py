@@ -7,7 +7,7 @@ from typing import Final
 
 from agentcore.domain.memory import MemoryEntry, SourceRef, Trust
 from agentcore.domain.skill import Skill
-from agentcore.recall.finding import Finding
+from agentcore.recall.results import CombinedHit
 
 LONGEST_SHOWN: Final = 1_000
 """Characters of what is always loaded, and of a skill's summary, that are shown; the rest is cut off."""
@@ -40,7 +40,7 @@ class Item:
     part: Part
     line: str
     record: MemoryEntry | Skill | None = None
-    finding: Finding | None = None
+    finding: CombinedHit | None = None
 
     @property
     def tells(self) -> SourceRef | None:
@@ -58,7 +58,7 @@ def skill_item(skill: Skill) -> Item:
     return Item(Part.SKILLS, f"{skill.name}: {_one_line(skill.summary)}{_doubt(skill.trust)}", record=skill)
 
 
-def finding_item(finding: Finding) -> Item:
+def finding_item(finding: CombinedHit) -> Item:
     """Return the line of a finding."""
     if isinstance(finding.record, MemoryEntry):
         line = _entry_line(finding.record, finding.text)

@@ -14,9 +14,9 @@ from typing import Final, TypeAlias
 
 from agentcore.domain.memory import SourceRef
 from agentcore.hosting.context_block import HEAD, Item, text_of
-from agentcore.recall.finding import Finding, Told
+from agentcore.recall.results import CombinedHit, ShownRecords
 
-Found: TypeAlias = tuple[Finding, Item]
+Found: TypeAlias = tuple[CombinedHit, Item]
 
 _SMALLEST: Final = 250
 _TOKENS_PER_LINE: Final = 8
@@ -90,7 +90,9 @@ class Filling:
         """Return those of the shared lines that this budget takes."""
         return shared.items[: shared.fitting(self._room(self.budget))]
 
-    def found(self, items: Sequence[Found], told: Told, beside: Sequence["Shared"], *, not_counted: int) -> list[Item]:
+    def found(
+        self, items: Sequence[Found], told: ShownRecords, beside: Sequence["Shared"], *, not_counted: int
+    ) -> list[Item]:
         """Return the findings that this budget takes.
 
         A budget below the smallest standard one chooses among what that one tells.
@@ -113,7 +115,7 @@ class Filling:
         self,
         standards: Sequence[int],
         items: Sequence[Found],
-        told: Told,
+        told: ShownRecords,
         beside: Sequence["Shared"],
         *,
         not_counted: int,
@@ -190,7 +192,7 @@ class Shared:
         return (ceil(cost / self.share) for cost in self.costs)
 
 
-def _repeats_last(found: Sequence[Found], told: Told) -> Iterator[Found]:
+def _repeats_last(found: Sequence[Found], told: ShownRecords) -> Iterator[Found]:
     """Yield what tells something new when its turn comes, then the rest."""
     repeats: list[Found] = []
     for one in found:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from agentcore.domain.memory import SourceRef
 from agentcore.domain.scope import Scope
-from agentcore.recall.finding import Told
+from agentcore.recall.results import ShownRecords
 
 _SESSIONS: Final = 1_000
 """Conversations remembered; the one untouched for longest is forgotten, and given everything again."""
@@ -39,9 +39,9 @@ class SessionWindow:
         """Tell whether the agent still sees this line."""
         return line in self._given
 
-    def told(self) -> Told:
+    def told(self) -> ShownRecords:
         """Return what the agent still sees of what was found for it."""
-        told = Told()
+        told = ShownRecords()
         for given in self._given.values():
             if given.tells is not None:
                 told.add(given.tells, given.goes_back_to)

@@ -25,7 +25,7 @@ from agentcore.hosting.corrections import CorrectionDetector
 from agentcore.hosting.options import ConversationOptions, FeedbackOptions
 from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
-from agentcore.recall.turn_recall import TurnHit
+from agentcore.recall.turns import TurnHit
 from agentcore.stores.protocols import Storage, UnitOfWork
 
 Turns: TypeAlias = list[Turn]
@@ -149,7 +149,7 @@ class Conversation:
         said_after: datetime | None = None,
         said_before: datetime | None = None,
     ) -> TurnHits:
-        """Return the *k* turns that answer *query* best, best first (see `agentcore.recall.turn_recall`).
+        """Return the *k* turns that answer *query* best, best first (see `agentcore.recall.turns`).
 
         A turn is found by its own words, date and speaker, by its neighbours' and by its session's. What the host's own
         machinery wrote, and its prompts, are never found.

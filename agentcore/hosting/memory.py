@@ -21,9 +21,8 @@ from agentcore.hosting.intake import Intake
 from agentcore.hosting.observation import Observation, Particulars
 from agentcore.hosting.recall_notes import RecallNotes
 from agentcore.ids import IdFactory
-from agentcore.recall.explanation import Explanation
-from agentcore.recall.hit import Hit
 from agentcore.recall.recall import Recall
+from agentcore.recall.results import Explanation, Hit
 from agentcore.stores.protocols import Forgotten, Storage, UnitOfWork
 
 Entries: TypeAlias = list[MemoryEntry]

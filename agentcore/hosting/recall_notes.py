@@ -15,7 +15,7 @@ from agentcore.domain.signals import RecallHit
 from agentcore.domain.text import query_key
 from agentcore.errors import StorageError
 from agentcore.hosting.service import BackgroundService, WorkerFailure
-from agentcore.recall.hit import Hit
+from agentcore.recall.results import Hit
 from agentcore.stores.protocols import Storage, UnitOfWork
 
 INTERVAL: Final = timedelta(seconds=5)

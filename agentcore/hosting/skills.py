@@ -14,7 +14,7 @@ from agentcore.hosting.checks import clean_instant, clean_limit, clean_name, cle
 from agentcore.hosting.options import SkillOptions
 from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
-from agentcore.recall.skill_recall import SkillHit
+from agentcore.recall.skills import SkillHit
 from agentcore.stores.protocols import Storage, UnitOfWork
 
 Catalogue: TypeAlias = list[Skill]

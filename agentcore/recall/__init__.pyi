@@ -1,5 +1,28 @@
-from .budget import (
-    IndexBudget as IndexBudget,
+from .bm25.arrays import (
+    SparseSums as SparseSums,
+    first_places as first_places,
+    numbered as numbered,
+    runs as runs,
+)
+from .bm25.index import (
+    Bm25Index as Bm25Index,
+    best as best,
+)
+from .bm25.neighbours import (
+    alike as alike,
+    clusters as clusters,
+    similar as similar,
+)
+from .bm25.postings import (
+    Postings as Postings,
+)
+from .bm25.query_cost import (
+    QueryCost as QueryCost,
+)
+from .bm25.scoring import (
+    Formula as Formula,
+    Scoring as Scoring,
+    Weighting as Weighting,
 )
 from .concepts import (
     MAX_CONCEPT_BYTES as MAX_CONCEPT_BYTES,
@@ -13,66 +36,36 @@ from .dense import (
 from .dense_index import (
     DenseIndex as DenseIndex,
     Similarities as Similarities,
+    fuse as fuse,
     pack as pack,
 )
-from .distinct import (
-    first_places as first_places,
-    numbered as numbered,
-    runs as runs,
-)
-from .effort import (
-    Effort as Effort,
-)
-from .explanation import (
-    DenseScore as DenseScore,
-    Explanation as Explanation,
-    TermScore as TermScore,
+from .entry_index import (
+    ScopeIndex as ScopeIndex,
 )
 from .facets import (
     Facets as Facets,
 )
-from .filtering import (
+from .filters import (
     admits as admits,
 )
-from .finding import (
-    Finding as Finding,
-)
-from .fusion import (
-    fuse as fuse,
-)
-from .hit import (
-    Hit as Hit,
-)
-from .index import (
-    Bm25Index as Bm25Index,
-    best as best,
-)
-from .neighbour import (
-    Neighbour as Neighbour,
-)
-from .neighbours import (
-    alike as alike,
-    clusters as clusters,
-    similar as similar,
+from .index_cache import (
+    IndexBudget as IndexBudget,
 )
 from .options import (
     RecallOptions as RecallOptions,
     TurnOptions as TurnOptions,
 )
-from .postings import (
-    Postings as Postings,
-)
-from .ranking import (
-    Ranking as Ranking,
-)
 from .recall import (
     Recall as Recall,
 )
-from .scope_index import (
-    ScopeIndex as ScopeIndex,
-)
-from .scoring import (
-    Scoring as Scoring,
+from .results import (
+    CombinedHit as CombinedHit,
+    DenseScore as DenseScore,
+    Explanation as Explanation,
+    Hit as Hit,
+    Neighbour as Neighbour,
+    Ranking as Ranking,
+    TermScore as TermScore,
 )
 from .snapshot import (
     Kept as Kept,
@@ -80,9 +73,6 @@ from .snapshot import (
     UnusableSnapshotError as UnusableSnapshotError,
     read_snapshot as read_snapshot,
     write_snapshot as write_snapshot,
-)
-from .sparse_sums import (
-    SparseSums as SparseSums,
 )
 from .stopwords import (
     ENGLISH_STOP_WORDS as ENGLISH_STOP_WORDS,
@@ -97,8 +87,4 @@ from .tokenizer import (
 )
 from .turn_index import (
     TurnIndex as TurnIndex,
-)
-from .weighting import (
-    Formula as Formula,
-    Weighting as Weighting,
 )

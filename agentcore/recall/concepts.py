@@ -1,4 +1,4 @@
-"""Concepts: the few words and names that tell what a text is about, cut out of it by rules.
+"""Cuts out of a text the few words and names that tell what it is about, by rules.
 
 They follow from the text alone, so they are derived where they are needed and stored nowhere: nothing has to be filled
 in for older texts, and nothing can differ from the text it came from.

@@ -1,4 +1,4 @@
-"""DenseRecall: what vectors say about a query, never waited for longer than agreed."""
+"""Asks vectors about a query, and waits for the embedder no longer than agreed."""
 
 import asyncio
 import logging
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, InvalidOptionsError
-from agentcore.recall.budget import IndexBudget
-from agentcore.recall.follower import Source
-from agentcore.recall.shelf import Shelf
+from agentcore.recall.follow import FeedSource
+from agentcore.recall.index_cache import IndexBudget, IndexCache
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, ReadView, Storage, TextVector, UnitOfWork
 
@@ -26,7 +25,7 @@ _LONGEST_TEXT: Final = 8_000
 """Characters of a text that the model is given: its beginning says what it is about."""
 
 
-class Embedder(Protocol):
+class TextEmbedder(Protocol):
     """What makes vectors: `agentcore.llm.Embedder`, as this floor knows it."""
 
     @property
@@ -88,14 +87,16 @@ class DenseRecall:
         thread: RecallThread,
         *,
         budget: IndexBudget,
-        embedder: Embedder,
+        embedder: TextEmbedder,
         options: DenseOptions,
     ) -> None:
         self._storage = storage
         self._thread = thread
         self._embedder = embedder
         self._options = options
-        self._shelf: Shelf[DenseIndex, IndexRow] = Shelf(Source(storage, thread, _new_index, _feed), budget=budget)
+        self._cache: IndexCache[DenseIndex, IndexRow] = IndexCache(
+            FeedSource(storage, thread, _new_index, _feed), budget=budget
+        )
         self._waiting: dict[Scope, None] = {}
         self._asked = asyncio.Event()
         self._rests_until = 0.0
@@ -112,7 +113,7 @@ class DenseRecall:
 
     async def close(self) -> None:
         """Drop every index."""
-        await self._shelf.close()
+        await self._cache.close()
 
     async def query_vector(self, query: str) -> list[float] | None:
         """Return the vector of *query*; None, with the reason in the log, if words alone have to answer."""
@@ -135,7 +136,7 @@ class DenseRecall:
 
     async def near(self, scope: Scope, vector: Sequence[float]) -> "Similarities":
         """Return how near the scope's entries are to a query's vector, as far as there are vectors of them."""
-        async with self._shelf.current(scope) as current:
+        async with self._cache.current(scope) as current:
             index = current.index
             await self._thread.run(index.expect, len(vector))
             await self._look_up(scope, index)
@@ -155,7 +156,7 @@ class DenseRecall:
             self._asked.clear()
             await self._asked.wait()
         scope = next(iter(self._waiting))
-        async with self._shelf.as_it_is(scope) as index:
+        async with self._cache.as_it_is(scope) as index:
             wanted = await self._thread.run(index.wanting, self._options.batch)
         if not wanted:
             self._waiting.pop(scope, None)
@@ -165,7 +166,7 @@ class DenseRecall:
         made = [TextVector(key, wanted[key], vector) for key, vector in vectors.items()]
         if made:
             await self._storage.write(scope, partial(_keep, model=self._embedder.model, vectors=made))
-        async with self._shelf.as_it_is(scope) as index:
+        async with self._cache.as_it_is(scope) as index:
             await self._thread.run(index.attach, {one.content_hash: one.vector for one in made})
             # What was refused, has changed meanwhile, or is of another length: the next change or query decides.
             await self._thread.run(index.set_aside, list(wanted))

@@ -1,4 +1,4 @@
-"""One scope's entries as vectors, and how far they follow the change feed."""
+"""Holds one scope's entries as vectors, and joins their similarities with the scores of words."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentcore.domain.text import content_hash
-from agentcore.recall.lists import Floats, Keys
+from agentcore.recall.bm25.arrays import Floats, Keys
 from agentcore.stores.protocols import FeedPosition, IndexRow
 from agentcore.stores.protocols.feed import FILING_MARK
 
@@ -189,3 +189,72 @@ def _unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
     scaled = rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
     return (scaled / np.where(lengths > 0.0, lengths, 1.0)).astype(_NUMBER)
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """Relevance out of two parts, one number for each of the keys asked about.
+
+    Args:
+        words: Share of the words, 0 to 1 - weight.
+        dense: Share of the vectors, 0 to weight.
+        cosines: Similarity with the query; NaN without a vector.
+        scale: What a BM25 score is multiplied with for its share.
+    """
+
+    words: Floats
+    dense: Floats
+    cosines: Floats
+    scale: float
+
+    @property
+    def relevance(self) -> Floats:
+        """Both shares together, 0..1."""
+        return self.words + self.dense
+
+
+def fuse(keys: Keys, matches: tuple[Keys, Floats], similarities: Similarities, weight: float) -> Fused:
+    """Add up both kinds of score, each put on a scale from 0 for its worst to 1 for its best.
+
+    That is CombSUM with min-max normalisation (Fox and Shaw, "Combination of Multiple Searches", TREC-2, 1994). Unlike
+    ranks, it keeps how far the first is ahead, so a weak partner moves little. The worst score of words is 0, that of
+    an entry which shares none; the worst of vectors is the least cosine in the scope.
+
+    Args:
+        keys: What to score, ascending.
+        matches: Keys and BM25 scores of the entries that share a word with the query, in any order.
+        similarities: Cosines of the entries that have a vector.
+        weight: Share of the vectors, 0..1.
+
+    Example:
+        >>> near = Similarities(np.array([1, 2, 3]), np.array([0.1, 0.9, 0.5]))
+        >>> fuse(np.array([1, 2, 3]), (np.array([1]), np.array([7.5])), near, 0.4).relevance.round(2).tolist()
+        [0.6, 0.4, 0.2]
+    """
+    found, scores = matches
+    best = float(scores.max()) if len(scores) else 0.0
+    scale = (1.0 - weight) / best if best > 0.0 else 0.0
+    words = np.zeros(len(keys))
+    places, known = _places(keys, found)
+    words[places] = scores[known] * scale
+    cosines = np.full(len(keys), np.nan)
+    places, known = _places(keys, similarities.keys)
+    cosines[places] = similarities.cosines[known]
+    dense = np.zeros(len(keys))
+    low, high = _ends(similarities.cosines)
+    if high > low:
+        dense[places] = weight * (similarities.cosines[known] - low) / (high - low)
+    return Fused(words, dense, cosines, scale)
+
+
+def _ends(cosines: Floats) -> tuple[float, float]:
+    return (float(cosines.min()), float(cosines.max())) if len(cosines) else (0.0, 0.0)
+
+
+def _places(keys: Keys, found: Keys) -> tuple[Keys, Keys]:
+    """Return where those of *found* that are among *keys* stand there, and where in *found*."""
+    if not len(keys):
+        return keys[:0], keys[:0]
+    places = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
+    known = np.flatnonzero(keys[places] == found)
+    return places[known], known

@@ -1,4 +1,4 @@
-"""What filters ask of entries, as columns: which entries a filter admits is told without reading one of them."""
+"""Holds what filters ask of entries as columns, so that a filter is decided without reading an entry."""
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable
@@ -12,8 +12,8 @@ from agentcore.domain.filters import RecallFilter
 from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import Level
 from agentcore.domain.subject_time import SubjectTime, overlaps
-from agentcore.recall.filtering import has_tags, is_within
-from agentcore.recall.lists import Keys, Slots
+from agentcore.recall.bm25.arrays import Keys, Slots
+from agentcore.recall.filters import has_tags, is_within
 from agentcore.stores.protocols import FacetRow, FeedPosition
 
 _BYTES_PER_ENTRY: Final = 130

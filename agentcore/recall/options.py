@@ -1,4 +1,4 @@
-"""How recall ranks, and how much of it stays open."""
+"""Defines how recall ranks, and how much of it stays open."""
 
 import math
 from dataclasses import dataclass, field

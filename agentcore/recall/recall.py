@@ -1,4 +1,4 @@
-"""Recall: from a query to ranked entries, turns and skills."""
+"""Answers queries with ranked entries, turns and skills."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,25 +7,22 @@ from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.filters import RecallFilter
 from agentcore.domain.scope import Scope
-from agentcore.recall.budget import IndexBudget
-from agentcore.recall.dense import DenseOptions, DenseRecall, Embedder
-from agentcore.recall.entry_search import EntrySearch
-from agentcore.recall.explanation import Explanation
-from agentcore.recall.follower import Source
-from agentcore.recall.hit import Hit
-from agentcore.recall.index_keeper import IndexKeeper, Kind
-from agentcore.recall.neighbour import Neighbour
+from agentcore.recall.combined import CombinedRecall
+from agentcore.recall.dense import DenseOptions, DenseRecall, TextEmbedder
+from agentcore.recall.entries import EntrySearch
+from agentcore.recall.follow import FeedSource
+from agentcore.recall.index_cache import IndexBudget, IndexCache
+from agentcore.recall.index_store import FileIndexStore, IndexKind
 from agentcore.recall.options import RecallOptions
-from agentcore.recall.shelf import Shelf
-from agentcore.recall.skill_recall import SkillRecall
+from agentcore.recall.results import Explanation, Hit, Neighbour
+from agentcore.recall.skills import SkillRecall
 from agentcore.recall.thread import RecallThread
-from agentcore.recall.together import Together
-from agentcore.recall.turn_recall import TURNS, TurnRecall
+from agentcore.recall.turns import TURNS, TurnRecall
 from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, ReadView, Storage
 
 if TYPE_CHECKING:
+    from agentcore.recall.entry_index import ScopeIndex
     from agentcore.recall.facets import Facets
-    from agentcore.recall.scope_index import ScopeIndex
 
 INDEX_FOLDER: Final = "recall"
 """Name of the folder in the data directory where indexes are kept."""
@@ -43,10 +40,10 @@ class Recall:
 
     A score is `bm25 * importance * recency * phrase`: the last three are factors whose weights are options (see
     `RecallOptions`), with importance and recency as of now. It covers every entry that shares a word with the query.
-    With an embedder, shares of words and of vectors stand in place of bm25 (see `agentcore.recall.fusion`), and every
-    entry is covered. Equal scores stand in the order of arrival. Archived and superseded entries are never returned.
-    Ranking and what it finds are of one transaction; beside a writer that never rests the index may be behind it, and
-    what has left meanwhile is left out.
+    With an embedder, shares of words and of vectors stand in place of bm25 (see `agentcore.recall.dense_index`), and
+    every entry is covered. Equal scores stand in the order of arrival. Archived and superseded entries are never
+    returned. Ranking and what it finds are of one transaction; beside a writer that never rests the index may be behind
+    it, and what has left meanwhile is left out.
 
     Args:
         storage: Where the entries are; opened before this and closed after it.
@@ -62,18 +59,19 @@ class Recall:
         *,
         options: RecallOptions | None = None,
         folder: Path | None = None,
-        embedder: Embedder | None = None,
+        embedder: TextEmbedder | None = None,
         dense: DenseOptions | None = None,
     ) -> None:
         self._storage = storage
         self._options = options or RecallOptions()
         self._thread = RecallThread()
         self._budget = IndexBudget(self._options.index_bytes)
-        self._entries: Shelf[ScopeIndex, IndexRow] = Shelf(
-            Source(storage, self._thread, self._new_index, _feed, self._keeper(folder, _ENTRIES)), budget=self._budget
+        self._entries: IndexCache[ScopeIndex, IndexRow] = IndexCache(
+            FeedSource(storage, self._thread, self._new_index, _feed, self._index_store(folder, _ENTRIES)),
+            budget=self._budget,
         )
-        self._facets: Shelf[Facets, FacetRow] = Shelf(
-            Source(storage, self._thread, self._new_facets, _facets), budget=self._budget
+        self._facets: IndexCache[Facets, FacetRow] = IndexCache(
+            FeedSource(storage, self._thread, self._new_facets, _facets), budget=self._budget
         )
         self.dense: Final = self._new_dense(embedder, dense or DenseOptions())
         """What vectors say of entries; None without an embedder."""
@@ -89,7 +87,7 @@ class Recall:
         """Finds turns of the conversation log."""
         self.skills: Final = SkillRecall(storage, self._thread, budget=self._budget)
         """Finds skills."""
-        self.together: Final = Together(
+        self.together: Final = CombinedRecall(
             storage, self._thread, entries=self._search, turns=self.turns, skills=self.skills
         )
         """Finds entries and turns in one ranking."""
@@ -166,7 +164,7 @@ class Recall:
         Args:
             scope: Whose memory it is.
             keys: The store's keys of the entries; those that are not active are left out of the answer.
-            threshold: Least similarity, above 0, at most 1 (see `agentcore.recall.neighbours`).
+            threshold: Least similarity, above 0, at most 1 (see `agentcore.recall.bm25.neighbours`).
             limit: How many neighbours of each at most, most similar first.
         """
         await self.follow(scope)
@@ -189,7 +187,7 @@ class Recall:
             scope: Whose memory it is.
             keys: The store's keys of the entries, as many as stand in one question; those that are not active are left
                 out.
-            threshold: Least similarity, above 0, at most 1 (see `agentcore.recall.neighbours`).
+            threshold: Least similarity, above 0, at most 1 (see `agentcore.recall.bm25.neighbours`).
         """
         await self.follow(scope)
         async with self._entries.as_it_is(scope) as index:
@@ -208,23 +206,23 @@ class Recall:
         async with self._entries.current(scope) as current:
             return await self._thread.run(current.index.count_documents, wanted)
 
-    def _new_dense(self, embedder: Embedder | None, options: DenseOptions) -> DenseRecall | None:
+    def _new_dense(self, embedder: TextEmbedder | None, options: DenseOptions) -> DenseRecall | None:
         if embedder is None:
             return None
         return DenseRecall(self._storage, self._thread, budget=self._budget, embedder=embedder, options=options)
 
     def _new_turns(self, folder: Path | None) -> TurnRecall:
-        options, keeper = self._options.turns, self._keeper(folder, TURNS)
-        return TurnRecall(self._storage, self._thread, options=options, budget=self._budget, keeper=keeper)
+        options, index_store = self._options.turns, self._index_store(folder, TURNS)
+        return TurnRecall(self._storage, self._thread, options=options, budget=self._budget, index_store=index_store)
 
-    def _keeper(self, folder: Path | None, kind: Kind) -> IndexKeeper | None:
+    def _index_store(self, folder: Path | None, kind: IndexKind) -> FileIndexStore | None:
         if folder is None or self._options.snapshot_from is None:
             return None
-        return IndexKeeper(folder, self._storage, self._thread, kind, least=self._options.snapshot_from)
+        return FileIndexStore(folder, self._storage, self._thread, kind, least=self._options.snapshot_from)
 
     def _new_index(self) -> "ScopeIndex":
         # Opening a host must not pay for NumPy: the first query does, on the recall thread.
-        from agentcore.recall.scope_index import ScopeIndex  # noqa: PLC0415
+        from agentcore.recall.entry_index import ScopeIndex  # noqa: PLC0415
 
         return ScopeIndex(self._thread.tokenizer(), self._options)
 
@@ -242,4 +240,4 @@ def _facets(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[Face
     return view.entries.facets_since(position, limit=limit)
 
 
-_ENTRIES: Final = Kind("index", "recall.snapshot", _feed)
+_ENTRIES: Final = IndexKind("index", "recall.snapshot", _feed)

@@ -1,4 +1,4 @@
-"""Which turn follows which: the order within each conversation, as arrays that a query can look up at once."""
+"""Holds which turn follows which in each conversation, as arrays that a query can look up at once."""
 
 from array import array
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from agentcore.recall.lists import Floats, Keys, Slots
+from agentcore.recall.bm25.arrays import Floats, Keys, Slots
 
 NOWHERE: Final = 0
 """The place before the first turn of a session and after its last; nothing is ever there."""
@@ -16,7 +16,7 @@ NO_SESSION: Final = -1
 
 
 @dataclass(slots=True)
-class _Session:
+class _SessionTurns:
     """One conversation: its number and the places of its turns."""
 
     number: int
@@ -41,7 +41,7 @@ class Sessions:
     """
 
     def __init__(self) -> None:
-        self._sessions: dict[str, _Session] = {}
+        self._sessions: dict[str, _SessionTurns] = {}
         self._names: list[str] = []
         self._lengths: array[float] = array("d")
         self._place_of: array[int] = array("q")
@@ -91,7 +91,7 @@ class Sessions:
         made._lengths = array("d", np.bincount(of_session, weights=np.array(lengths), minlength=len(names)))
         begins = np.flatnonzero(np.concatenate(([True], ~goes_on))) if len(order) else order
         made._sessions = {
-            made._names[number]: _Session(number, as_array(held))
+            made._names[number]: _SessionTurns(number, as_array(held))
             for number, held in zip(sorted_numbers[begins].tolist(), np.split(places, begins[1:]), strict=False)
         }
         return made
@@ -118,7 +118,7 @@ class Sessions:
         """
         session = self._sessions.get(session_id)
         if session is None:
-            session = self._sessions[session_id] = _Session(len(self._names))
+            session = self._sessions[session_id] = _SessionTurns(len(self._names))
             self._names.append(session_id)
             self._lengths.append(0.0)
         place = len(self._keys)
@@ -217,12 +217,12 @@ class Sessions:
         self._lengths = array("d", [self._lengths[self._sessions[name].number] for name in held])
         self._names = held
         self._sessions = {
-            name: _Session(number, as_array(moved[np.array(self._sessions[name].places, dtype=np.int64)]))
+            name: _SessionTurns(number, as_array(moved[np.array(self._sessions[name].places, dtype=np.int64)]))
             for number, name in enumerate(held)
         }
         self.gone = 0
 
-    def _order(self, session: _Session) -> None:
+    def _order(self, session: _SessionTurns) -> None:
         order = sorted(session.places, key=lambda place: (self._occurred[place], self._keys[place]))
         session.places = array("q", order)
         following: Sequence[int] = [*order[1:], NOWHERE]

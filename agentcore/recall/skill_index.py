@@ -1,10 +1,10 @@
-"""One scope's skills as postings."""
+"""Holds one scope's skills as postings."""
 
 from collections.abc import Iterable
 from typing import Final
 
-from agentcore.recall.index import Bm25Index
-from agentcore.recall.ranking import Ranking
+from agentcore.recall.bm25.index import Bm25Index
+from agentcore.recall.results import Ranking
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import FeedPosition, SkillRow
 

@@ -1,4 +1,4 @@
-"""A scope's index as a file: raw arrays behind a header, sealed by a checksum; nothing in it is ever executed."""
+"""Writes and reads an index as a file: raw arrays behind a header, sealed by a checksum; never executes anything."""
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,7 @@ from unicodedata import unidata_version
 
 import orjson
 
-from agentcore.recall.lists import Lists, Shapes, TermIds
+from agentcore.recall.bm25.arrays import LengthCountPairs, PostingArrays, TermIds
 from agentcore.stores.protocols import FeedPosition
 
 FORMAT: Final = 3
@@ -37,7 +37,7 @@ class Kept:
         beside: Whole numbers that it has beside them, of 8 bytes.
     """
 
-    lists: Lists
+    lists: PostingArrays
     names: Sequence[str] = ()
     beside: "Sequence[array[int]]" = ()
 
@@ -130,7 +130,7 @@ def _parts(kept: Kept, position: FeedPosition, scope: str) -> Iterator[bytes | m
         yield memoryview(one).cast("B")
 
 
-def _arrays(lists: Lists) -> "list[array[int] | array[float]]":
+def _arrays(lists: PostingArrays) -> "list[array[int] | array[float]]":
     shapes = (lists.shapes.counts, lists.shapes.lengths)
     return [lists.keys, lists.lengths, lists.starts, lists.forward, lists.frequencies, *shapes, *lists.columns]
 
@@ -145,7 +145,7 @@ def _decoded(content: memoryview, scope: str, seal: str) -> Snapshot:
         raise UnusableSnapshotError("it is of another scope")
     rest = content[start + length :]
     take = _taker(rest)
-    lists = Lists(columns=tuple(array("d") for _ in range(header["columns"])), shapes=Shapes())
+    lists = PostingArrays(columns=tuple(array("d") for _ in range(header["columns"])), shapes=LengthCountPairs())
     names: list[str] = orjson.loads(take(header["names_size"]))
     terms = bytes(take(header["terms_size"])).decode("utf-8", "surrogatepass")
     lists.terms = terms.split("\n") if header["terms"] else []
@@ -183,7 +183,7 @@ def _taker(content: memoryview) -> Callable[[int], memoryview]:
     return take
 
 
-def _complete(lists: Lists) -> None:
+def _complete(lists: PostingArrays) -> None:
     """Make what follows from the rest."""
     lists.alive = bytearray(b"\x01" * len(lists.keys))
     lists.slot_of = {key: slot for slot, key in enumerate(lists.keys)}

@@ -1,4 +1,4 @@
-"""RecallThread: the one thread that owns every index."""
+"""Runs everything that touches an index on one thread."""
 
 import asyncio
 import logging

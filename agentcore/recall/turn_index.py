@@ -1,4 +1,4 @@
-"""One scope's turns as postings, ranked with the conversation around them."""
+"""Holds one scope's turns as postings, and ranks them with the conversation around them."""
 
 import math
 from array import array
@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from agentcore.domain.filters import TurnFilter
 from agentcore.domain.instants import to_micros
-from agentcore.recall.index import FEW, Bm25Index, best
-from agentcore.recall.lists import Floats, Keys, Slots
+from agentcore.recall.bm25.arrays import Floats, Keys, Slots, SparseSums
+from agentcore.recall.bm25.index import FEW, Bm25Index, best
 from agentcore.recall.options import TurnOptions
-from agentcore.recall.ranking import Ranking
+from agentcore.recall.results import Ranking
 from agentcore.recall.sessions import NOWHERE, Sessions, as_array
 from agentcore.recall.snapshot import Kept, Snapshot
-from agentcore.recall.sparse_sums import SparseSums
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.protocols import FeedPosition, TurnRow
 

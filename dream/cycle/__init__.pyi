@@ -1,7 +1,3 @@
-from .contexts import (
-    Contexts as Contexts,
-    fence_marker as fence_marker,
-)
 from .documents import (
     Documents as Documents,
 )
@@ -26,6 +22,10 @@ from .leftovers import (
 )
 from .runner import (
     Runner as Runner,
+)
+from .running.context import (
+    ContextFactory as ContextFactory,
+    fence_marker as fence_marker,
 )
 from .scheduling.planning import (
     Planner as Planner,

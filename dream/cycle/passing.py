@@ -11,10 +11,10 @@ from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.watching import BusyWatch
 from agentcore.stores.protocols import Lease, Origin, ReadView
-from dream.cycle.contexts import Contexts
 from dream.cycle.draft import Draft
 from dream.cycle.foreground import people_before
 from dream.cycle.proposing import Queue
+from dream.cycle.running.context import ContextFactory
 from dream.cycle.share_cap import waiting_for_room
 from dream.cycle.steps import StepWriter
 from dream.domain.declaration import declared
@@ -82,9 +82,9 @@ class PassRun:
         return self.dream_pass.name
 
     @property
-    def contexts(self) -> Contexts:
+    def contexts(self) -> ContextFactory:
         """What makes its contexts."""
-        return Contexts(
+        return ContextFactory(
             parts=self.parts,
             scope=self.scope,
             options=self.options,

@@ -6,7 +6,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import UnknownRecordError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
-from dream.cycle.contexts import Contexts
+from dream.cycle.running.context import ContextFactory
 from dream.domain.candidate import Candidate, Gate, PromotionStanding
 from dream.options import DreamOptions
 from dream.options.promotion import PromotionOptions
@@ -33,7 +33,7 @@ async def promotion_standing(
     Raises:
         UnknownRecordError: there is no such entry.
     """
-    contexts = Contexts(
+    contexts = ContextFactory(
         parts=parts, scope=scope, options=options, pass_name=PromotionPass.name, run_id="explain", as_of=now
     )
     context = await contexts.plain(0)

@@ -11,7 +11,7 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.llm.chat import ChatRequest, ChatRole
 from agentcore.llm.tokens import estimate_tokens
-from dream.cycle.contexts import Contexts
+from dream.cycle.running.context import ContextFactory
 from dream.directives import DirectiveLibrary
 from dream.domain.declaration import declared
 from dream.domain.forecast import PassForecast
@@ -67,7 +67,7 @@ class Forecaster:
         )
 
     async def _context(self, model_pass: ModelPass) -> ModelContext:
-        contexts = Contexts(
+        contexts = ContextFactory(
             parts=self.parts,
             scope=self.scope,
             options=self.options,
@@ -81,7 +81,7 @@ class Forecaster:
 
 
 async def model_context(
-    parts: HostParts, options: DreamOptions, contexts: Contexts, model_pass: ModelPass
+    parts: HostParts, options: DreamOptions, contexts: ContextFactory, model_pass: ModelPass
 ) -> ModelContext:
     """Return the context in which a pass is asked what it would do if a run began now.
 

@@ -12,11 +12,11 @@ from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import Lease, UnitOfWork
 from dream.cycle.boundary import scope_boundary
 from dream.cycle.consuming import log_readers
-from dream.cycle.contexts import directives_mark
 from dream.cycle.foreground import people_before
 from dream.cycle.freezing import frozen
 from dream.cycle.interrupted import abandoned, deferred, opening
 from dream.cycle.lease import dream_lease
+from dream.cycle.running.context import directives_mark
 from dream.cycle.scheduling.booking import Booking
 from dream.directives import DirectiveLibrary
 from dream.domain.frozen import FrozenDirectives
@@ -176,7 +176,7 @@ class Runner:
         oldest = self._parts.clock.now() - self._options.resume_within
 
         def look(unit: UnitOfWork) -> _Start | None:
-            from dream.cycle.model_passing import reopen_unfinished  # noqa: PLC0415 - `run` has imported it
+            from dream.cycle.running.model_pass_run import reopen_unfinished  # noqa: PLC0415 - `run` has imported it
 
             runs = bookkeeping(unit).runs
             runs.abandon(RunKind.PLAN, RunKind.UNDO, RunKind.RESTORE, RunKind.REVIEW)
@@ -262,9 +262,10 @@ class Runner:
 
         That takes some tenths of a second: the event loop must not stand still for so long, nor the database be locked.
         """
-        from dream.cycle import documents, model_passing  # noqa: PLC0415 - as above
+        from dream.cycle import documents  # noqa: PLC0415 - as above
+        from dream.cycle.running import model_pass_run  # noqa: PLC0415
 
-        _ = documents, model_passing
+        _ = documents, model_pass_run
         for place in self._order:
             if place.name in names and self._options.is_on(place.name):
                 _ = place.dream_pass
@@ -279,8 +280,8 @@ class Runner:
         number: int,
         obstacle: str | None,
     ) -> "PassRun":
-        from dream.cycle.model_passing import ModelPassRun  # noqa: PLC0415 - as in `_dream`
         from dream.cycle.passing import PassRun  # noqa: PLC0415
+        from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415 - as in `_dream`
 
         shared: dict[str, Any] = {
             "parts": self._parts,

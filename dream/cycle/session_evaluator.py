@@ -17,16 +17,15 @@ from agentcore.llm import Unreadable, extract_object
 from agentcore.llm.chat import ChatRequest, Completion, FinishReason, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import Origin, ReadView, SwitchLevel, UnitOfWork
-from dream.cycle.asking import Asking
-from dream.cycle.budget import Budget
-from dream.cycle.contexts import Contexts
 from dream.cycle.foreground import people_before
+from dream.cycle.running.context import ContextFactory
+from dream.cycle.running.model_calls import Budget, ModelCalls
 from dream.directives import DirectiveLibrary
 from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import builtin
 from dream.options import DreamOptions
-from dream.passes.prompting import build_request, fenced, quoted
+from dream.passes.prompts import build_request, fenced, quoted
 from dream.stores import bookkeeping
 from dream.stores.calls import CallKey
 from dream.triggers import winning_switch
@@ -128,12 +127,12 @@ class SessionEvaluator(BackgroundService):
                 done += 1
         return done
 
-    async def _asking(self, scope: Scope) -> Asking:
+    async def _asking(self, scope: Scope) -> ModelCalls:
         today = self._parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         day = await self._parts.storage.read(scope, lambda view: bookkeeping(view).calls.spent(since=today))
         budget = Budget(self._options.model, 0, day.tokens)
         people = people_before(self._parts, self._options, scope)
-        return Asking(parts=self._parts, people=people, scope=scope, budget=budget, in_flight=1)
+        return ModelCalls(parts=self._parts, people=people, scope=scope, budget=budget, in_flight=1)
 
     async def _request(self, scope: Scope, session_id: str) -> ChatRequest | None:
         library = DirectiveLibrary(self._parts.data_dir, self._options.directives)
@@ -145,7 +144,7 @@ class SessionEvaluator(BackgroundService):
         if not lines:
             return None
         now = self._parts.clock.now()
-        contexts = Contexts(
+        contexts = ContextFactory(
             parts=self._parts,
             scope=scope,
             options=self._options,

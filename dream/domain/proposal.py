@@ -141,3 +141,13 @@ class Work:
     pending: int
     reports: bool = False
     at: datetime | None = None
+
+
+def summed(notes: Sequence[Notes], *names: str) -> Notes:
+    """Sum the named counts over the steps.
+
+    Example:
+        >>> summed([{"folded": 2}, {"folded": 1}], "folded")
+        {'folded': 3}
+    """
+    return {name: sum(int(note.get(name, 0)) for note in notes) for name in names}

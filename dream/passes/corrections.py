@@ -16,7 +16,7 @@ import regex
 
 from dream.guards.folding import fold, words_in
 from dream.guards.languages import FUNCTION_WORDS, language_of_all
-from dream.passes.words import terms_of
+from dream.passes.terms import terms_of
 
 _SUBJECTS: Final = {
     "en": "i you he she it they we that this these those there the a an my your his her its their our who what why how",

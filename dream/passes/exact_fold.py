@@ -13,10 +13,9 @@ from agentcore.domain.text import fold_key
 from agentcore.stores.protocols import ReadView
 from dream.domain.built_in_passes import EXACT_FOLD
 from dream.domain.change import Change, ChangeSet, fingerprint
-from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.passes.declared import DeclaredPass
-from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
 
 FOLD = "fold"

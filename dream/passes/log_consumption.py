@@ -10,10 +10,9 @@ from agentcore.stores.protocols import ReadView, TurnMaterial
 from dream.domain.built_in_passes import LOG_CONSUMPTION
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.log_standing import LogReading, LogStanding
-from dream.domain.proposal import Notes, Proposal, Work
+from dream.domain.proposal import Notes, Proposal, Work, summed
 from dream.options import ConsumptionPolicy, LogOptions
 from dream.passes.declared import DeclaredPass
-from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
 
 CONSUME: Final = "consume"

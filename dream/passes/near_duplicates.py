@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentcore.domain.memory import MemoryEntry
-from agentcore.recall.neighbour import Neighbour
+from agentcore.recall.results import Neighbour
 from agentcore.stores.protocols import Material
 from dream.domain.built_in_passes import NEAR_DUPLICATES
-from dream.domain.proposal import Notes, Proposal, Work
+from dream.domain.proposal import Notes, Proposal, Work, summed
 from dream.passes.declared import DeclaredPass
-from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
 
 _STEP = 250

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.llm.chat import ChatRequest
-from agentcore.recall.neighbour import Neighbour
+from agentcore.recall.results import Neighbour
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.change import ChangeSet

@@ -14,7 +14,7 @@ from dream.domain.batch import Answer, Batch
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.guards.secrets import secret_in
-from dream.passes.prompting import fenced, quoted, repair_request
+from dream.passes.prompts import fenced, quoted, repair_request
 from dream.passes.protocol import ModelContext
 
 T = TypeVar("T")

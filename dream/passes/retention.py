@@ -10,10 +10,9 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind
 from agentcore.stores.protocols import ReadView
 from dream.domain.built_in_passes import RETENTION
-from dream.domain.proposal import History, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work
+from dream.domain.proposal import History, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work, summed
 from dream.options import RetentionOptions
 from dream.passes.declared import DeclaredPass
-from dream.passes.notes import summed
 from dream.passes.protocol import DreamContext
 
 _HISTORY_PER_CHANGE = 10

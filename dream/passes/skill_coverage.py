@@ -11,7 +11,7 @@ from typing import Final
 from dream.guards.coverage import Superseded, coverage
 from dream.guards.specific import Kind, Specific
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.words import terms_of
+from dream.passes.terms import terms_of
 
 STEP: Final = "step"
 COMMAND: Final = "command"

@@ -7,7 +7,7 @@ from typing import Final
 from agentcore.domain.skill import Skill
 from agentcore.llm.tokens import estimate_tokens
 from dream.options import SkillConsolidationOptions
-from dream.passes.prompting import quoted
+from dream.passes.prompts import quoted
 
 SPARSE: Final = "sparse-content"
 """Mark of a skill that says little."""

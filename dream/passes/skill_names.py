@@ -5,7 +5,7 @@ from hashlib import blake2b
 from typing import Final
 
 from agentcore.hosting.checks import MAX_NAME
-from dream.passes.words import terms_of
+from dream.passes.terms import terms_of
 
 _NOT_IN_NAMES: Final = re.compile(r"[^\w/.-]+|_+")
 _EDGES: Final = "-./"

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from agentcore.domain import Feedback, FeedbackKind, MemoryEntry, Skill, SkillUse, Status, Trust, Turn, WispRun
 from agentcore.stores import UnitOfWork
-from dream.cycle import Contexts
+from dream.cycle import ContextFactory
 from dream.directives import DirectiveLibrary
 from dream.guards.vocabulary import builtin
 from dream.interfaces.benchmark import records_in
@@ -126,7 +126,7 @@ class PassTable(Table):
 async def table_of(world: World, model_pass: ModelPass, computed: Mapping[str, str] | None = None) -> PassTable:
     """Lend the first batch of a pass."""
     run_id = world.ids.new()
-    contexts = Contexts(
+    contexts = ContextFactory(
         parts=world.parts, scope=world.scope, options=world.options, pass_name=model_pass.name, run_id=run_id, as_of=NOW
     )
     sent = DirectiveLibrary(None, {}).read(model_pass.directives)

@@ -16,7 +16,7 @@ from agentcore.recall import Recall
 from agentcore.stores import Lease, Origin, UnitOfWork
 from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
-from dream.cycle import Contexts, Draft, StepWriter
+from dream.cycle import ContextFactory, Draft, StepWriter
 from dream.directives import DirectiveLibrary
 from dream.domain import Batch, Outcome, RunReport
 from dream.guards.vocabulary import builtin
@@ -281,7 +281,7 @@ async def _table(
     run_id = world.ids.new()
     terms = world.options.consolidation.replace(repairs=1_000_000)
     options = world.options.replace(consolidation=terms)
-    contexts = Contexts(
+    contexts = ContextFactory(
         parts=world.parts, scope=world.scope, options=options, pass_name=model_pass.name, run_id=run_id, as_of=NOW
     )
     sent = DirectiveLibrary(None, {}).read(model_pass.directives)

@@ -26,7 +26,7 @@ from dream.domain import PassOutcome
 from dream.interfaces.benchmark import ALIKE, Record, scripted_answer
 from dream.options import DreamOptions
 from dream.passes.conversation import line
-from dream.passes.lines import entry_line, importance_at
+from dream.passes.prompts import entry_line, importance_at
 from dream.stores import bookkeeping
 from tests.bench.corpus import generated, words_of
 from tests.bench.figures import Figure

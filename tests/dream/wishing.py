@@ -10,7 +10,7 @@ from agentcore.domain import Capability, Level, MemoryEntry, SourceKind, SourceR
 from agentcore.llm import ChatRequest, ResponseFormat
 from dream.domain import Answer, Batch, Change, ChangeSet, Notes, Packing, Proposal, Work
 from dream.passes import DreamContext, ModelContext
-from dream.passes.prompting import build_request, repair_request
+from dream.passes.prompts import build_request, repair_request
 
 Wish = Callable[[Sequence[MemoryEntry]], Proposal]
 EVERYTHING = 10_000

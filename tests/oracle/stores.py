@@ -11,6 +11,7 @@ from agentcore import Scope, Status
 from agentcore.domain import Capability, EntryFilter
 from agentcore.llm import ChatRequest, Completion, FinishReason, Usage
 from dream.domain import Change, ChangeSet, Proposal, Work, fingerprint
+from dream.domain.proposal import summed
 from dream.options import (
     ConsolidationOptions,
     DreamOptions,
@@ -19,7 +20,6 @@ from dream.options import (
     SchedulingOptions,
     WispFailureOptions,
 )
-from dream.passes.notes import summed
 from tests.oracle.life import Life, usual
 from tests.oracle.model import by_demo, by_rule
 from tests.oracle.ten_days import ten_days

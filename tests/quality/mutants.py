@@ -113,7 +113,7 @@ MUTANTS = (
     ),
     Mutant(
         name="budget-in-flight",
-        file="dream/cycle/budget.py",
+        file="dream/cycle/running/model_calls.py",
         text="spent + self._aside + cost > bound",
         fault="spent + cost > bound",
         tests=("tests/dream/cycle/test_model_calls.py",),

@@ -12,7 +12,7 @@ from agentcore.hosting.memory import Memory
 from agentcore.hosting.tools.parameters import TextParameter, WholeParameter
 from agentcore.hosting.tools.tool import Result, Tool, ToolName
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.recall.hit import Hit
+from agentcore.recall.results import Hit
 
 MOST_HITS: Final = 20
 """Memories in one answer at most."""

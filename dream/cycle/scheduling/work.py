@@ -10,8 +10,8 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.protocols import ReadView
-from dream.cycle.contexts import Contexts
 from dream.cycle.run_forecast import model_context
+from dream.cycle.running.context import ContextFactory
 from dream.cycle.scheduling.awaiting import awaits_review, is_full
 from dream.cycle.share_cap import ShareCap
 from dream.domain.declaration import declared
@@ -98,7 +98,7 @@ class Backlog:
         return _Room(for_any=True, waiting=waiting, for_waiting=bool(has_room))
 
     async def _asked(self, scope: Scope, one: DreamPass | ModelPass, now: datetime) -> Work:
-        contexts = Contexts(
+        contexts = ContextFactory(
             parts=self.parts,
             scope=scope,
             options=self.options,

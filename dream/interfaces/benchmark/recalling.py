@@ -15,8 +15,7 @@ from agentcore.domain.signals import Purpose
 from agentcore.hosting.builder import AgentHostBuilder
 from agentcore.hosting.host import Host
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.recall.finding import Finding
-from agentcore.recall.lineage import lineages
+from agentcore.recall.results import CombinedHit, lineages
 from agentcore.stores.protocols import ReadView
 from agentcore.testing.ids import SequentialIds
 from dream.interfaces.benchmark.result import ORDINARY, Share
@@ -37,7 +36,7 @@ STORES: Final = ("turns", "notes", "both")
 _MARGIN: Final = 1.5
 _DIGITS: Final = 6
 
-_Ask: TypeAlias = Callable[[str, int], Awaitable[Sequence[Finding]]]
+_Ask: TypeAlias = Callable[[str, int], Awaitable[Sequence[CombinedHit]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +56,7 @@ class Recalled:
     within: tuple[float, ...]
 
     @classmethod
-    def of(cls, question: Question, gold: frozenset[str], ranked: Sequence[Finding]) -> "Recalled":
+    def of(cls, question: Question, gold: frozenset[str], ranked: Sequence[CombinedHit]) -> "Recalled":
         """Judge what was found for a question whose evidence are the turns *gold*."""
         found = frozenset[str]()
         shares, gain = [0.0], 0.0
@@ -202,7 +201,7 @@ class _Asking:
         stores = {name: await self._store(held[name], asks[name], gold) for name in STORES}
         return RecallResult(name=self.sample.name, stores=stores, faults=self.sample.faults)
 
-    async def _store(self, held: Sequence[Finding], ask: _Ask, gold: Mapping[str, str]) -> Store:
+    async def _store(self, held: Sequence[CombinedHit], ask: _Ask, gold: Mapping[str, str]) -> Store:
         tokens = sum(estimate_tokens(one.text) for one in held)
         depth = DEPTHS[-1] + ceil(_MARGIN * BUDGETS[-1] * len(held) / max(1, tokens))
         answers: list[Recalled] = []
@@ -212,14 +211,14 @@ class _Asking:
             self.asked()
         return Store(records=len(held), tokens=tokens, answers=tuple(answers))
 
-    async def _of_turns(self, query: str, k: int) -> Sequence[Finding]:
-        return [Finding(hit.turn, hit.score) for hit in await self.host.conversation.recall(query, k)]
+    async def _of_turns(self, query: str, k: int) -> Sequence[CombinedHit]:
+        return [CombinedHit(hit.turn, hit.score) for hit in await self.host.conversation.recall(query, k)]
 
-    async def _of_notes(self, query: str, k: int) -> Sequence[Finding]:
+    async def _of_notes(self, query: str, k: int) -> Sequence[CombinedHit]:
         hits = await self.host.memory.recall(query, k, purpose=Purpose.PREVIEW)
         entries = [hit.entry for hit in hits]
         made_of = await self.host.storage.read(Scope.default(), lambda view: lineages(view, entries))
-        return [Finding(hit.entry, hit.score, made_of[hit.entry.id]) for hit in hits]
+        return [CombinedHit(hit.entry, hit.score, made_of[hit.entry.id]) for hit in hits]
 
     def _turn_ids(self, view: ReadView) -> dict[str, str]:
         """Return the stored turns' ids by their dialogue ids."""
@@ -229,13 +228,13 @@ class _Asking:
                 found.setdefault(dialogue_id, turn.id)
         return found
 
-    def _records(self, view: ReadView) -> tuple[list[Finding], list[Finding]]:
+    def _records(self, view: ReadView) -> tuple[list[CombinedHit], list[CombinedHit]]:
         turns = [turn for session in self.sample.sessions for turn in view.turns.session(session)]
         entries = view.entries.select(EntryFilter())
-        return [Finding(turn, 1.0) for turn in turns], [Finding(entry, 1.0) for entry in entries]
+        return [CombinedHit(turn, 1.0) for turn in turns], [CombinedHit(entry, 1.0) for entry in entries]
 
 
-async def _ranked(ask: _Ask, text: str, depth: int) -> Sequence[Finding]:
+async def _ranked(ask: _Ask, text: str, depth: int) -> Sequence[CombinedHit]:
     """Return the best *depth* records, or as many as it takes to exceed every budget."""
     while True:
         found = await ask(text, depth)
@@ -244,6 +243,6 @@ async def _ranked(ask: _Ask, text: str, depth: int) -> Sequence[Finding]:
         depth *= 2
 
 
-def _turns(finding: Finding) -> frozenset[str]:
+def _turns(finding: CombinedHit) -> frozenset[str]:
     refs: frozenset[SourceRef] = finding.goes_back_to | {finding.reference}
     return frozenset(ref.id for ref in refs if ref.kind is SourceKind.TURN)

@@ -17,7 +17,7 @@ from .packing import (
     packed as packed,
     tokens_of as tokens_of,
 )
-from .retelling import (
+from .reconcile import (
     says_the_same as says_the_same,
 )
 from .statement import (

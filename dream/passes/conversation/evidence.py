@@ -14,7 +14,7 @@ from dream.guards.clauses import question_of
 from dream.guards.denial import Said, contradiction
 from dream.guards.replies import denies, taken_up, unanswered
 from dream.passes.conversation.lines import Shown
-from dream.passes.conversation.near import Near, near_turns
+from dream.passes.conversation.neighbours import Near, near_turns
 
 READABLE: Final = frozenset({"user", "assistant"})
 """Roles whose turns are shown: prompts and the output of tools are no conversation."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from agentcore.domain.conversation import Turn
 from dream.domain.batch import Batch
-from dream.passes.prompting import quoted
+from dream.passes.prompts import quoted
 
 _HANDLE: Final = "t9999"
 

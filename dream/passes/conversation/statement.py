@@ -19,7 +19,7 @@ from dream.guards.secrets import secret_in
 from dream.guards.specific import Kind
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.evidence import Evidence
-from dream.passes.conversation.near import not_near
+from dream.passes.conversation.neighbours import not_near
 from dream.passes.conversation.times import ToldTimes
 
 _LONGEST: Final = 2_000

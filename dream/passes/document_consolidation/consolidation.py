@@ -8,7 +8,7 @@ from agentcore.llm.chat import ChatRequest
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
-from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.passes.declared import DeclaredPass
 from dream.passes.document_consolidation.answer import Broken, GivenEdit, Op, parse
@@ -18,9 +18,7 @@ from dream.passes.document_consolidation.memory import Memory, read_memory
 from dream.passes.document_consolidation.operations import Sheet, SortedOut, over_eager, sort_out
 from dream.passes.document_consolidation.packing import packed, planned, settling
 from dream.passes.document_consolidation.question import complaint, piece_line, question
-from dream.passes.lines import handles
-from dream.passes.notes import summed
-from dream.passes.prompting import repair_request
+from dream.passes.prompts import handles, repair_request
 from dream.passes.protocol import ModelContext
 
 _COUNTS = ("items", "kept", "unmentioned", "merged", "into", "rewritten", "archived", "moved", "added", "left_alone")

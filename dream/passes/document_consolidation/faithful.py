@@ -10,7 +10,7 @@ from dream.guards.coverage import Coverage, Superseded, coverage
 from dream.guards.specific import Kind, Specific, distinct
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.document_consolidation.memory import Piece
-from dream.passes.words import terms_of
+from dream.passes.terms import terms_of
 
 _SENTENCE: Final = regex.compile(r"(?<=[.!?;:\u3002\uff01\uff1f\uff1b])\s*")
 _KEPT_WORDS: Final = 3

@@ -18,8 +18,8 @@ from dream.passes.document_consolidation.answer import GivenEdit, Op
 from dream.passes.document_consolidation.faithful import are_related, compare, compare_pattern
 from dream.passes.document_consolidation.memory import Piece
 from dream.passes.document_consolidation.operations import Sheet
-from dream.passes.unfaithful import Unfaithful
-from dream.passes.words import terms_of
+from dream.passes.faithfulness import Unfaithful
+from dream.passes.terms import terms_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

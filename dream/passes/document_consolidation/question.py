@@ -9,10 +9,9 @@ from agentcore.llm.tokens import estimate_tokens
 from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.passes.document_consolidation.answer import Op
 from dream.passes.document_consolidation.memory import Piece
-from dream.passes.lines import CONTEXT_ONLY
-from dream.passes.prompting import build_request, fenced, quoted
+from dream.passes.faithfulness import Unfaithful, fault_lines
+from dream.passes.prompts import CONTEXT_ONLY, build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
-from dream.passes.unfaithful import Unfaithful, fault_lines
 
 DIRECTIVE: Final = DOCUMENT_CONSOLIDATION.sent[0]
 

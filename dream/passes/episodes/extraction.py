@@ -13,21 +13,19 @@ from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import EPISODE_EXTRACTION
-from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
-from dream.passes.conversation.beside import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.evidence import evidence_of
 from dream.passes.conversation.lines import Shown, line, shown_turns
-from dream.passes.conversation.packing import packed
-from dream.passes.conversation.reading import pending, read_new, settled_of, terms_for
+from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
+from dream.passes.conversation.packing import packed, pending, read_new, settled_of, terms_for
 from dream.passes.conversation.statement import Terms
 from dream.passes.declared import DeclaredPass
 from dream.passes.episodes.answer import Item, read_items
 from dream.passes.episodes.episode import EPISODES, TAG, counted, episode_of
 from dream.passes.episodes.meeting import Again, Known, Meeting, Told, marks_of, meet
 from dream.passes.episodes.prompt import frame, question
-from dream.passes.lines import entry_line, importance_at
-from dream.passes.notes import summed
+from dream.passes.prompts import entry_line, importance_at
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import repair_of, repaired, with_texts
 

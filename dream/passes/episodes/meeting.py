@@ -17,10 +17,9 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.conversation.beside import are_related
 from dream.passes.conversation.evidence import Evidence
-from dream.passes.conversation.meeting import Meeting
-from dream.passes.conversation.retelling import fresh_turns, is_forgotten, retells
+from dream.passes.conversation.neighbours import are_related
+from dream.passes.conversation.reconcile import Meeting, fresh_turns, is_forgotten, retells
 from dream.passes.conversation.statement import is_under, reason_of
 from dream.passes.episodes.answer import Item
 from dream.passes.episodes.episode import (

@@ -11,19 +11,17 @@ from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import FACT_MINING
-from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.passes.conversation.evidence import Evidence, evidence_of
 from dream.passes.conversation.lines import Shown
-from dream.passes.conversation.packing import packed
-from dream.passes.conversation.reading import pending, read_new, settled_of, shown_of, terms_for
+from dream.passes.conversation.packing import packed, pending, read_new, settled_of, shown_of, terms_for
 from dream.passes.conversation.statement import Terms
 from dream.passes.declared import DeclaredPass
 from dream.passes.fact_mining.answer import Item, read_items
 from dream.passes.fact_mining.fact import Fact, fact_of
 from dream.passes.fact_mining.known import Known, Meeting, mark_of, meet
 from dream.passes.fact_mining.prompt import frame, question
-from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import repair_of, repaired, with_texts
 

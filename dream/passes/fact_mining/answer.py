@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.conversation.listed import read_listed
+from dream.passes.answers import read_listed
 
 _MOST_FACTS: Final = 250
 """More than this are no answer but a flood; it also bounds what one transaction changes."""

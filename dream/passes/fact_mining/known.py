@@ -17,11 +17,10 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.conversation.meeting import Meeting
-from dream.passes.conversation.retelling import fresh_turns, is_forgotten, says_the_same
+from dream.passes.conversation.reconcile import Meeting, fresh_turns, is_forgotten, says_the_same
 from dream.passes.conversation.statement import speaker_of
 from dream.passes.fact_mining.fact import Fact
-from dream.passes.words import CUTTER
+from dream.passes.terms import CUTTER
 
 MINE: Final = "mine"
 """Operation of a change set that adds a fact."""

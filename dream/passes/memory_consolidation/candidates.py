@@ -12,12 +12,12 @@ from agentcore.stores.protocols import Material, ReadView
 from dream.domain.batch import Batch, Packing
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.lines import MERGE_ONLY, entry_line, feedback_line, importance_at
 from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, fill, gather
 from dream.passes.memory_consolidation.desk import is_under
 from dream.passes.memory_consolidation.feedback import unmined
 from dream.passes.memory_consolidation.question import OVERHEAD
 from dream.passes.memory_consolidation.settling import due
+from dream.passes.prompts import MERGE_ONLY, entry_line, feedback_line, importance_at
 from dream.passes.protocol import ModelContext
 
 ENTRIES: Final = "entries"

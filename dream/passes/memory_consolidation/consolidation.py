@@ -12,11 +12,10 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import MEMORY_CONSOLIDATION
 from dream.domain.change import ChangeSet
-from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.passes.conflicts import speakers_by_entry
 from dream.passes.declared import DeclaredPass
-from dream.passes.lines import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at
 from dream.passes.memory_consolidation import feedback as signals
 from dream.passes.memory_consolidation.answer import Broken, Parsed, parse
 from dream.passes.memory_consolidation.candidates import FEEDBACK, SETTLED, count, pack
@@ -32,8 +31,7 @@ from dream.passes.memory_consolidation.judging import (
 from dream.passes.memory_consolidation.question import about_entries, about_feedback, complaint
 from dream.passes.memory_consolidation.settling import next_date, settle
 from dream.passes.memory_consolidation.sheet import Sheet
-from dream.passes.notes import summed
-from dream.passes.prompting import repair_request
+from dream.passes.prompts import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at, repair_request
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import with_texts
 

@@ -17,12 +17,12 @@ from dream.domain.reasons import Refused
 from dream.guards.coverage import Coverage, coverage
 from dream.guards.specific import Kind, Specific, distinct
 from dream.passes.corrections import is_read, turned_round
-from dream.passes.lines import feedback_line, feedback_text, handles
+from dream.passes.faithfulness import Unfaithful
 from dream.passes.memory_consolidation.answer import SaveItem, is_clean
 from dream.passes.memory_consolidation.desk import Desk, is_under
 from dream.passes.memory_consolidation.faithful import unfaithful
+from dream.passes.prompts import feedback_line, feedback_text, handles
 from dream.passes.protocol import ModelContext
-from dream.passes.unfaithful import Unfaithful
 
 ANTI_PATTERNS: Final = MEMORY_CONSOLIDATION.categories[0]
 """The category of what was learned from mistakes, with the domain below it."""

@@ -11,6 +11,7 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
+from dream.passes.faithfulness import Unfaithful
 from dream.passes.memory_consolidation.answer import Parsed, is_clean
 from dream.passes.memory_consolidation.desk import Desk
 from dream.passes.memory_consolidation.feedback import ANTI_PATTERN, judge_lesson
@@ -26,8 +27,7 @@ from dream.passes.memory_consolidation.retiring import (
 from dream.passes.memory_consolidation.saving import Judgement, judge_saving
 from dream.passes.memory_consolidation.sheet import Sheet
 from dream.passes.protocol import ModelContext
-from dream.passes.unfaithful import Unfaithful
-from dream.passes.words import CUTTER
+from dream.passes.terms import CUTTER
 
 Twins = Mapping[str, tuple[MemoryEntry, ...]]
 

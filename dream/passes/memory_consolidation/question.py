@@ -5,9 +5,9 @@ from typing import Final
 
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
-from dream.passes.prompting import build_request, fenced
+from dream.passes.faithfulness import Unfaithful, fault_lines
+from dream.passes.prompts import build_request, fenced
 from dream.passes.protocol import ModelContext
-from dream.passes.unfaithful import Unfaithful, fault_lines
 
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
 _SAVE: Final = {

@@ -9,6 +9,7 @@ from agentcore.domain.text import clean_category, clean_content, fold_key, norma
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.passes.faithfulness import Unfaithful
 from dream.passes.memory_consolidation.answer import SaveItem, is_clean
 from dream.passes.memory_consolidation.desk import Desk
 from dream.passes.memory_consolidation.faithful import compare, unfaithful
@@ -16,7 +17,6 @@ from dream.passes.memory_consolidation.giving_way import CloseCall, may_give_way
 from dream.passes.memory_consolidation.merging import Draft, merge_into, merge_new, rewrite
 from dream.passes.memory_consolidation.operations import Saving
 from dream.passes.memory_consolidation.sheet import Sheet
-from dream.passes.unfaithful import Unfaithful
 
 Judgement = ChangeSet | Refusal | CloseCall | Unfaithful | None
 

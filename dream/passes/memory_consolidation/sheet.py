@@ -7,7 +7,7 @@ from agentcore.domain.memory import MemoryEntry
 from dream.domain.batch import Batch
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.lines import handles
+from dream.passes.prompts import handles
 
 _SHOWN = 40
 

@@ -7,8 +7,7 @@ from typing import Any, Final, cast
 
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.conversation.citing import cited
-from dream.passes.conversation.listed import read_listed
+from dream.passes.answers import cited, read_listed
 
 _MOST_ITEMS: Final = 50
 """More than this are no answer but a flood; it also bounds what one transaction changes."""

@@ -9,22 +9,20 @@ from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import PREFERENCE_INFERENCE
-from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
 from dream.passes.conversation.lines import Shown as ShownTurn, line
-from dream.passes.conversation.packing import Session, packed
-from dream.passes.conversation.reading import pending, read_new, settled_of, terms_for
+from dream.passes.conversation.packing import Session, packed, pending, read_new, settled_of, terms_for
 from dream.passes.conversation.statement import Terms
 from dream.passes.declared import DeclaredPass
-from dream.passes.lines import entry_line, feedback_line, importance_at
-from dream.passes.notes import summed
 from dream.passes.preferences.answer import Item, read_items
 from dream.passes.preferences.meeting import Again, Instead, Known, Meeting, Shown, marks_of
 from dream.passes.preferences.occasions import occasions_of
 from dream.passes.preferences.preference import preference_of
 from dream.passes.preferences.prompt import frame, question
 from dream.passes.preferences.sheet import SHARE_BESIDE, Sheet, Surroundings, told_by
+from dream.passes.prompts import entry_line, feedback_line, importance_at
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import repair_of, repaired, with_texts
 

@@ -17,8 +17,8 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conflicts import Evidence, Verdict, judge, speakers_by_entry, speakers_of
-from dream.passes.conversation.beside import are_related
-from dream.passes.conversation.retelling import fresh_turns, is_forgotten, retells
+from dream.passes.conversation.neighbours import are_related
+from dream.passes.conversation.reconcile import fresh_turns, is_forgotten, retells
 from dream.passes.conversation.statement import is_under
 from dream.passes.preferences.answer import Item
 from dream.passes.preferences.occasions import Occasions

@@ -14,10 +14,10 @@ from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
 from dream.passes.conversation.evidence import Claim, Evidence, cited_turns, holds_quote, partners_of, said_before
 from dream.passes.conversation.lines import Shown
-from dream.passes.conversation.near import near_turns
+from dream.passes.conversation.neighbours import near_turns
 from dream.passes.conversation.statement import shortened
-from dream.passes.lines import feedback_text
 from dream.passes.preferences.answer import Item, Sentiment
+from dream.passes.prompts import feedback_text
 
 _OF_PEOPLE: Final = frozenset({FeedbackKind.CORRECTION, FeedbackKind.THUMBS_UP, FeedbackKind.THUMBS_DOWN})
 """Feedback that people gave; summaries, failures and retries are a machine's word."""

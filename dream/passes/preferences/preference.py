@@ -20,10 +20,10 @@ from dream.passes.conversation.statement import (
     usable_tags,
 )
 from dream.passes.conversation.times import ToldTimes
-from dream.passes.lines import feedback_text
 from dream.passes.preferences.answer import Item
 from dream.passes.preferences.occasions import Occasions, too_few
 from dream.passes.preferences.permission import needs_permission
+from dream.passes.prompts import feedback_text
 
 PREFERENCES: Final = "user-preferences"
 """The category of what users want, inferred or stated."""

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from dream.passes.preferences.answer import Sentiment
-from dream.passes.prompting import build_request, fenced
+from dream.passes.prompts import build_request, fenced
 from dream.passes.protocol import ModelContext
 
 _TEXT: Final[Mapping[str, Any]] = {"type": "string"}

@@ -12,11 +12,11 @@ from agentcore.domain.signals import Feedback
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Batch
-from dream.passes.conversation.beside import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.lines import Shown, longest_line, shown_turns
+from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.packing import Session, tokens_of
-from dream.passes.lines import entry_line, feedback_line, feedback_text, importance_at
 from dream.passes.preferences.preference import INFERRED, PREFERENCES
+from dream.passes.prompts import entry_line, feedback_line, feedback_text, importance_at
 from dream.passes.protocol import ModelContext
 
 _LOOKED_THROUGH: Final = 1_000

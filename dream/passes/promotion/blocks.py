@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from agentcore.domain.memory import MemoryEntry
-from dream.passes.documents import NEW_DIARY, appended
+from dream.passes.document_changes import NEW_DIARY, appended
 
 _FIGURES: Final = re.compile(r"\s*_\(score=[\d.]+, hits=\d+, days=\d+\)_\s*$")
 _EMPTIED: Final = re.compile(

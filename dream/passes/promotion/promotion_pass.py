@@ -16,7 +16,7 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.guards.protection import is_under
 from dream.passes.declared import DeclaredPass
-from dream.passes.documents import moment, rewritten
+from dream.passes.document_changes import moment, rewritten
 from dream.passes.promotion.blocks import Line, with_block, with_diary
 from dream.passes.promotion.room import fitted
 from dream.passes.promotion.sweep import PROMOTE, REINFORCE, Sweep, look, mark_of

@@ -11,8 +11,7 @@ from agentcore.workspace.document import Document
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.coverage import coverage
-from dream.passes.conversation.citing import cited
-from dream.passes.conversation.listed import read_listed
+from dream.passes.answers import cited, read_listed
 from dream.passes.conversation.statement import Terms, secret_told, statement
 from dream.passes.rem.diary import Told
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dream.passes.documents import NEW_DIARY, appended
+from dream.passes.document_changes import NEW_DIARY, appended
 from dream.passes.rem.themes import Recollection, Theme
 
 _NAMED: Final = 8

@@ -6,8 +6,7 @@ from typing import Any, Final
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
-from dream.passes.lines import entry_line, importance_at
-from dream.passes.prompting import build_request, fenced
+from dream.passes.prompts import build_request, entry_line, fenced, importance_at
 from dream.passes.protocol import ModelContext
 from dream.passes.rem.answer import LONGEST
 

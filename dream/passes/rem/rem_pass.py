@@ -16,10 +16,10 @@ from dream.domain.change import ChangeSet
 from dream.domain.phases import Phase, PhaseHit
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
-from dream.passes.conversation.reading import terms_for
+from dream.passes.conversation.packing import terms_for
 from dream.passes.declared import DeclaredPass
-from dream.passes.documents import moment, rewritten
-from dream.passes.lines import handles
+from dream.passes.document_changes import moment, rewritten
+from dream.passes.prompts import handles
 from dream.passes.protocol import ModelContext
 from dream.passes.rem.answer import LEAST_CITED, judged, read_items
 from dream.passes.rem.diary import Told, in_figures, with_summary

@@ -9,11 +9,10 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import SKILL_CONSOLIDATION
 from dream.domain.change import ChangeSet
-from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.passes.declared import DeclaredPass
-from dream.passes.notes import summed
-from dream.passes.prompting import repair_request
+from dream.passes.prompts import repair_request
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import with_texts
 from dream.passes.run_memo import RunMemo

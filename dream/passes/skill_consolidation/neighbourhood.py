@@ -9,7 +9,7 @@ from typing import Final
 
 from agentcore.domain.skill import Skill
 from dream.passes.skill_names import prefix_of
-from dream.passes.words import terms_of
+from dream.passes.terms import terms_of
 
 _SALIENT: Final = 12
 """Terms of a skill that are compared: its rarest."""

@@ -7,7 +7,7 @@ from agentcore.domain.skill import Skill
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from dream.options import ModelOptions
-from dream.passes.prompting import build_request, fenced, quoted
+from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
 from dream.passes.skill_answers import answer_form
 from dream.passes.skill_consolidation.usage import Usage

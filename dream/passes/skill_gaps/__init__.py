@@ -11,10 +11,9 @@ from agentcore.stores.protocols import ReadView, TurnMaterial
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import SKILL_GAPS
 from dream.domain.change import ChangeSet
-from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.passes.declared import DeclaredPass
-from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import repair_of, repaired, with_texts
 from dream.passes.run_memo import RunMemo
@@ -25,7 +24,7 @@ from dream.passes.skill_gaps.packing import Room, packed
 from dream.passes.skill_gaps.question import SOURCES, Shown, frame, question, shown_turns
 from dream.passes.skill_gaps.terms import Openings
 from dream.passes.skill_names import clean_skill_name
-from dream.passes.words import CUTTER
+from dream.passes.terms import CUTTER
 
 _LIST = "toSave"
 _ROLES = frozenset({"user", "assistant"})

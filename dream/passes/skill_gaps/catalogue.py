@@ -6,8 +6,8 @@ from math import log
 
 from agentcore.domain.skill import Skill
 from agentcore.llm.tokens import estimate_tokens
-from dream.passes.prompting import quoted
-from dream.passes.words import terms_of
+from dream.passes.prompts import quoted
+from dream.passes.terms import terms_of
 
 
 def catalogue_line(skill: Skill) -> str:

@@ -8,7 +8,7 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.skill import Skill
 from agentcore.llm.chat import ChatRequest
 from dream.domain.batch import Batch
-from dream.passes.prompting import build_request, fenced, quoted
+from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
 from dream.passes.skill_answers import answer_form
 from dream.passes.skill_gaps.catalogue import catalogue_line

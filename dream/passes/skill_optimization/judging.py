@@ -20,7 +20,7 @@ from dream.passes.skill_answers import SkillAnswer, SkillDraft, one_line, storab
 from dream.passes.skill_coverage import STEP, Detail, SkillCoverage, compare_skills
 from dream.passes.skill_optimization.candidates import REWRITE, Candidate
 from dream.passes.skill_optimization.question import failure_text
-from dream.passes.words import terms_of
+from dream.passes.terms import terms_of
 
 _NEVER_INVENTED = frozenset({Kind.URL.value, Kind.EMAIL.value})
 _OF_PEOPLE = frozenset({FeedbackKind.CORRECTION, FeedbackKind.THUMBS_DOWN})

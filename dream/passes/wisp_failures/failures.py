@@ -11,9 +11,8 @@ from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import WISP_FAILURES
 from dream.domain.cluster import SettledCluster
-from dream.domain.proposal import Notes, Proposal, Refusal, Work
+from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.passes.declared import DeclaredPass
-from dream.passes.notes import summed
 from dream.passes.protocol import ModelContext
 from dream.passes.run_memo import RunMemo
 from dream.passes.skill_lines import handles

@@ -8,7 +8,7 @@ from agentcore.domain.skill import Skill
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
 from dream.options import ModelOptions
-from dream.passes.prompting import build_request, fenced, quoted
+from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
 from dream.passes.skill_lines import skill_line
 from dream.passes.wisp_failures.scene import Case

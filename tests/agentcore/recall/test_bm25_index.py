@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall import Bm25Index, Effort, SparseSums, Weighting, best
+from agentcore.recall import Bm25Index, QueryCost, SparseSums, Weighting, best
 
 
 class Oracle(Protocol):
@@ -81,7 +81,7 @@ rounds = st.lists(st.tuples(steps, queries), max_size=4)
 @settings(max_examples=200)
 @given(rounds)
 def test_okapi_scores_equal_rank_bm25_after_any_history(asked: list[tuple[list[Step], list[str]]]) -> None:
-    index = Bm25Index(weighting=Weighting.OKAPI, effort=Effort(prune_from=0, most_read=math.inf, lookup=0))
+    index = Bm25Index(weighting=Weighting.OKAPI, cost=QueryCost(prune_from=0, most_read=math.inf, lookup=0))
     live: dict[int, list[str]] = {}
     for history, query in asked:
         play(index, history, live)

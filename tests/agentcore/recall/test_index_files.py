@@ -247,7 +247,7 @@ async def test_an_entry_removed_while_the_file_is_written_keeps_it_from_being_us
     async with opened(tmp_path, least=None) as (other, _), opened(tmp_path) as (storage, recall):
         await fill(storage, *TEXTS)
         await recall.follow(ANA)
-        keeper = recall._entries._source.keeper
+        keeper = recall._entries._source.index_store
         assert keeper is not None
         write = keeper._write
 

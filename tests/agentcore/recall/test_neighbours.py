@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall import Bm25Index, Effort, Neighbour, Tokenizer, alike, clusters, similar
+from agentcore.recall import Bm25Index, Neighbour, QueryCost, Tokenizer, alike, clusters, similar
 
 # A few terms are in nearly every document, most in few: without both there is nothing to leave out.
 terms = st.one_of(st.sampled_from("ab"), st.sampled_from("abcdefghijkl"))
@@ -15,7 +15,7 @@ thresholds = st.one_of(st.sampled_from([0.25, 0.5, 0.6, 0.75, 1.0]), st.floats(0
 
 
 def indexed(documents: list[list[str]], removed: set[int] | None = None, read: int = 0) -> Bm25Index:
-    index = Bm25Index(effort=Effort(neighbours=read))
+    index = Bm25Index(cost=QueryCost(neighbours=read))
     for key, tokens in enumerate(documents):
         index.add(key, tokens)
     for key in removed or set():

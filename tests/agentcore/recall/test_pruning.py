@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from agentcore.recall import Bm25Index, Effort, Weighting
+from agentcore.recall import Bm25Index, QueryCost, Weighting
 
-WHOLE = Effort(prune_from=inf, vector=inf)
+WHOLE = QueryCost(prune_from=inf, vector=inf)
 """Everything is read and noted: nothing is ever passed over."""
 WAYS = (
-    Effort(prune_from=0, prune_to=inf, most_read=inf, lookup=0),
-    Effort(prune_from=0),
-    Effort(prune_from=0, most_read=inf, lookup=1),
-    Effort(prune_from=inf, vector=-inf),
+    QueryCost(prune_from=0, prune_to=inf, most_read=inf, lookup=0),
+    QueryCost(prune_from=0),
+    QueryCost(prune_from=0, most_read=inf, lookup=1),
+    QueryCost(prune_from=inf, vector=-inf),
 )
 """Always pruned; pruned and mostly given up while reading; given up before looking up, if at all; one long vector."""
 
@@ -26,7 +26,7 @@ forms = st.sampled_from([(Weighting.LUCENE, None, None), (Weighting.LUCENE, 0.0,
 
 def several(weighting: Weighting, k1: float | None = None, b: float | None = None) -> tuple[Bm25Index, ...]:
     """An exhaustive index, then one for each way, with the same settings and one column."""
-    return tuple(Bm25Index(weighting=weighting, k1=k1, b=b, columns=1, effort=effort) for effort in (WHOLE, *WAYS))
+    return tuple(Bm25Index(weighting=weighting, k1=k1, b=b, columns=1, cost=cost) for cost in (WHOLE, *WAYS))
 
 
 def factors(_: object, columns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -104,7 +104,7 @@ def test_a_narrow_filter_has_few_documents_scored_and_changes_no_answer(weightin
 
 
 def test_hopeless_documents_are_not_scored() -> None:
-    index = Bm25Index(effort=WAYS[0])
+    index = Bm25Index(cost=WAYS[0])
     index.update_many(range(5_000), [["common", *(["rare"] if key % 100 == 0 else [])] for key in range(5_000)])
     looked_at: list[int] = []
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from agentcore.recall import Bm25Index, Effort, Formula, Postings, Scoring
+from agentcore.recall import Bm25Index, Formula, Postings, QueryCost, Scoring
 from tests.bench.recall import corpus
 from tests.bench.recall.__main__ import checked
 from tests.bench.recall.engines import K
@@ -29,7 +29,7 @@ def share(postings: Postings, formula: Formula, queries: list[list[str]], answer
         queries: What was asked; as many as there are answers count.
         answers: The documents that the engine found for each, best first.
     """
-    scoring = Scoring(postings, formula, epsilon=0.25, effort=Effort())
+    scoring = Scoring(postings, formula, epsilon=0.25, cost=QueryCost())
     worth_it = places = 0
     for terms, found in zip(queries, answers, strict=False):
         slots, scores = scoring.sum(scoring.weighted(terms))

@@ -8,26 +8,26 @@ from pathlib import Path
 import pytest
 
 from agentcore.domain import MemoryEntry, Scope, SourceKind, SourceRef, Turn
-from agentcore.recall import Finding
+from agentcore.recall import CombinedHit
 from dream.interfaces.benchmark import Question, Recalled, measure_recall, read_locomo
 
 NOW = datetime(2025, 6, 14, 12, tzinfo=UTC)
 LOCOMO = Path(__file__).parents[4] / "shared/data/locomo/locomo-dev.json"
 
 
-def said(name: str, tokens: int) -> Finding:
+def said(name: str, tokens: int) -> CombinedHit:
     content = "x" * (4 * tokens - len("[14 June 2025] "))
     turn = Turn(
         id=name, scope=Scope.default(), session_id="s", role="user", content=content, occurred_at=NOW, recorded_at=NOW
     )
-    return Finding(turn, 1.0)
+    return CombinedHit(turn, 1.0)
 
 
-def noted(name: str, tokens: int, *turns: str) -> Finding:
+def noted(name: str, tokens: int, *turns: str) -> CombinedHit:
     entry = MemoryEntry(
         id=name, scope=Scope.default(), content="x" * 4 * tokens, created_at=NOW, recorded_at=NOW, last_seen_at=NOW
     )
-    return Finding(entry, 1.0, frozenset(SourceRef(SourceKind.TURN, turn) for turn in turns))
+    return CombinedHit(entry, 1.0, frozenset(SourceRef(SourceKind.TURN, turn) for turn in turns))
 
 
 def test_evidence_counts_once_where_it_is_first_found_and_within_what_is_paid():

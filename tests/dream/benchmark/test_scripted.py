@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from dream.interfaces.benchmark import scripted_answer
-from dream.passes.prompting import fenced, quoted
+from dream.passes.prompts import fenced, quoted
 
 RULES = "You are shown records between the lines `<<<m4rk` and `m4rk>>>`."
 

@@ -11,7 +11,8 @@ import pytest
 from commandline import ROOT, CommandLine, environment
 
 _SLOW_DREAM = """
-import asyncio, sys
+import asyncio, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests themselves run in the background
 from dream.passes.near_duplicates import NearDuplicates
 from dream.interfaces.cli import main
 
@@ -73,7 +74,11 @@ def test_an_interrupted_run_says_so_and_can_be_gone_on_with(filled: CommandLine)
         assert process.stdout
         assert process.stdout.readline() == "dreaming\n"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        try:
+            out, err = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
     assert (process.returncode, out) == (130, "")
     assert err == "Interrupted: what was committed so far stands, run the command again to go on.\n"
     assert filled.json("status")["interrupted"]

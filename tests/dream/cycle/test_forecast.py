@@ -14,7 +14,7 @@ from dream.cycle import Dreams, Runner
 from dream.domain import Batch
 from dream.errors import UnknownPassError
 from dream.passes import ModelContext, PassSlot
-from dream.passes.prompting import build_request
+from dream.passes.prompts import build_request
 
 QUESTIONS = ("who is Ana", "who is Ben", "who is Cem")
 

@@ -10,7 +10,7 @@ from hostile import Hostile, Line, hostile_texts, parted, read_line
 
 from agentcore.domain import Feedback, FeedbackKind, MemoryEntry, Turn, clean_category, clean_content, clean_tags
 from agentcore.llm import ChatRequest, ChatRole
-from dream.cycle import Contexts, fence_marker
+from dream.cycle import ContextFactory, fence_marker
 from dream.directives import DirectiveLibrary
 from dream.guards.vocabulary import builtin
 from dream.passes import ModelContext, ModelPass
@@ -33,7 +33,7 @@ def test_the_set_is_large_and_in_many_languages():
 
 
 async def context_of(world: World, model_pass: ModelPass) -> ModelContext:
-    contexts = Contexts(
+    contexts = ContextFactory(
         parts=world.parts, scope=world.scope, options=world.options, pass_name=model_pass.name, run_id=RUN, as_of=NOW
     )
     read = DirectiveLibrary(None, {}).read(model_pass.directives)

@@ -19,7 +19,7 @@ from dream.cycle import Dreams
 from dream.domain import Change, ChangeSet, Notes, Proposal, Work, fingerprint
 from dream.options import DreamOptions, OwnPasses, PassMode
 from dream.passes import ORDER, DreamContext, ModelContext, arranged
-from dream.passes.prompting import build_request
+from dream.passes.prompts import build_request
 
 BUILT_IN = tuple(place.dream_pass.name for place in ORDER)
 

@@ -10,8 +10,7 @@ from agentcore.domain.memory import Status
 from agentcore.domain.text import clean_category, clean_content, clean_tags
 from agentcore.hosting.conditions import Conditions, recall_filter
 from agentcore.hosting.observation import Observation, Particulars
-from agentcore.recall.explanation import Explanation
-from agentcore.recall.hit import Hit
+from agentcore.recall.results import Explanation, Hit
 from dream.cycle.history import entry_json
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.entries import (

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from agentcore.domain.memory import MemoryEntry
-from agentcore.recall.explanation import DenseScore, Explanation
-from agentcore.recall.hit import Hit
+from agentcore.recall.results import DenseScore, Explanation, Hit
 from agentcore.stores.protocols import Forgotten
 from dream.domain.report import Outcome, RunReport
 from dream.interfaces.cli.render.line import Line, Lines, Tone, clipped, paragraph

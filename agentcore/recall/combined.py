@@ -1,0 +1,163 @@
+"""Ranks entries and turns together, each backed by the other."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from agentcore.domain.filters import TurnFilter
+from agentcore.domain.memory import SourceKind, SourceRef
+from agentcore.domain.scope import Scope
+from agentcore.recall.entries import EntryQuery, EntrySearch, entries_found
+from agentcore.recall.follow import FeedFollower, ask
+from agentcore.recall.results import CombinedHit, Hit, lineages, passage
+from agentcore.recall.skills import SkillHit, SkillRecall, skills_found
+from agentcore.recall.thread import RecallThread
+from agentcore.recall.turns import TurnHit, TurnRecall, turns_found
+from agentcore.stores.protocols import ReadView, Storage
+
+if TYPE_CHECKING:
+    from agentcore.recall.entry_index import ScopeIndex
+    from agentcore.recall.turn_index import TurnIndex
+
+
+_LEAST: Final = 50
+"""Candidates of each kind: an entry with few of the words may have the best evidence."""
+
+EVIDENCE_WEIGHT: Final = 2.0
+"""How much the best turn an entry goes back to weighs beside the entry's own words."""
+TURN_WEIGHT: Final = 0.7
+"""How much a turn counts beside an entry of the same score, which says it shorter."""
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedFound:
+    """What answers a query.
+
+    Args:
+        findings: Entries and turns, best first.
+        skills: Skills, best first.
+    """
+
+    findings: list[CombinedHit]
+    skills: list[SkillHit]
+
+
+class CombinedRecall:
+    """Finds entries and turns at once; lives as long as `Recall`, which opens and closes it.
+
+    An entry scores `(own + 2 * evidence) / 3`: its recall score as a share of the best entry's, and that of the best
+    turn it goes back to as a share of the best turn's. A turn scores 0.7 of its share. An entry that was not made of
+    turns has its own score for evidence. The weights were chosen on LoCoMo (see `docs/explanation/recall.md`).
+
+    Args:
+        storage: Where the records are.
+        thread: What owns the indexes.
+        entries: Finds entries.
+        turns: Finds turns.
+        skills: Finds skills.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        thread: RecallThread,
+        *,
+        entries: EntrySearch,
+        turns: TurnRecall,
+        skills: SkillRecall,
+    ) -> None:
+        self._storage = storage
+        self._thread = thread
+        self._entries = entries
+        self._turns = turns
+        self._skills = skills
+
+    async def search(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        k: int,
+        turns: TurnFilter | None = None,
+        skills: int = 0,
+        longest: int | None = None,
+    ) -> CombinedFound:
+        """Return the *k* best entries and the *k* best turns for *query* in one ranking, best first.
+
+        All of it is found in one view of the scope, on the recall thread.
+
+        Args:
+            scope: Whose records to search.
+            query: What is asked, of any length; one without a word finds nothing.
+            k: How many of each at most, 1 or more; never fewer than 50 are looked at.
+            turns: Conditions that turns must meet.
+            skills: How many skills are sought beside them.
+            longest: Characters of a text that will be shown; what that is of each finding is found with it.
+
+        Raises:
+            InvalidOptionsError: *k* is below 1.
+            HostNotStartedError: recall is not open.
+        """
+        question = await self._entries.question(scope, query, k=k)
+        if not query.strip():
+            return CombinedFound([], [])
+        question = await self._entries.compared(question)
+        async with AsyncExitStack() as stack:
+            entry_index, of_entries = await stack.enter_async_context(self._entries.cache.held(scope))
+            turn_index, of_turns = await stack.enter_async_context(self._turns.cache.held(scope))
+            followers: list[FeedFollower[Any, Any]] = [of_entries, of_turns]
+            skill_index = None
+            if skills:
+                skill_index, of_skills = await stack.enter_async_context(self._skills.cache.held(scope))
+                followers.append(of_skills)
+
+            def look(view: ReadView) -> CombinedFound:
+                findings = _findings(view, entry_index, turn_index, question, turns)
+                if longest is not None:
+                    rarity, tokens = turn_index.rarity(query), self._thread.tokenizer().tokens
+                    findings = [
+                        replace(one, passage=passage(one.record.content, rarity, tokens, longest=longest))
+                        for one in findings
+                    ]
+                return CombinedFound(
+                    findings, skills_found(view, skill_index, query=query, k=skills) if skill_index else []
+                )
+
+            return await ask(self._storage, self._thread, scope, followers, look)
+
+
+def _findings(
+    view: ReadView,
+    entry_index: "ScopeIndex",
+    turn_index: "TurnIndex",
+    question: EntryQuery,
+    where: TurnFilter | None,
+) -> list[CombinedHit]:
+    wanted = max(question.k, _LEAST)
+    hits = entries_found(view, entry_index, question=replace(question, k=wanted))
+    made_of = lineages(view, [hit.entry for hit in hits])
+    named = {ref.id for refs in made_of.values() for ref in refs if ref.kind is SourceKind.TURN}
+    said, evidence = turns_found(view, turn_index, query=question.query, k=wanted, where=where, named=named)
+    evidence |= {hit.turn.id: hit.score for hit in said}
+    return _merged(hits, made_of, said, evidence)
+
+
+def _merged(
+    hits: Sequence[Hit],
+    made_of: Mapping[str, frozenset[SourceRef]],
+    said: Sequence[TurnHit],
+    evidence: Mapping[str, float],
+) -> list[CombinedHit]:
+    best_entry = max((hit.score for hit in hits), default=1.0)
+    best_turn = max(evidence.values(), default=1.0)
+    findings = [
+        CombinedHit(hit.turn, TURN_WEIGHT * hit.score / best_turn, place=place) for place, hit in enumerate(said)
+    ]
+    for place, hit in enumerate(hits):
+        own, sources = hit.score / best_entry, made_of[hit.entry.id]
+        turns = [evidence.get(ref.id, 0.0) / best_turn for ref in sources if ref.kind is SourceKind.TURN]
+        backing = max(turns) if turns else own
+        score = (own + EVIDENCE_WEIGHT * backing) / (1.0 + EVIDENCE_WEIGHT)
+        findings.append(CombinedHit(hit.entry, score, sources, place))
+    return sorted(findings, key=lambda one: (-one.score, one.reference))

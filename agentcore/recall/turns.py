@@ -1,0 +1,126 @@
+"""Answers a query with turns of the conversation log."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.filters import TurnFilter
+from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidOptionsError
+from agentcore.recall.follow import FeedSource
+from agentcore.recall.index_cache import IndexBudget, IndexCache
+from agentcore.recall.index_store import FileIndexStore, IndexKind
+from agentcore.recall.options import TurnOptions
+from agentcore.recall.thread import RecallThread
+from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, Storage, TurnRow
+
+if TYPE_CHECKING:
+    from agentcore.recall.turn_index import TurnIndex
+
+
+_MOST: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHit:
+    """One turn that answers a query.
+
+    Args:
+        turn: The turn.
+        score: BM25 of the turn with what stands around it, above 0; comparable within one answer only.
+    """
+
+    turn: Turn
+    score: float
+
+
+class TurnRecall:
+    """Finds turns by what was said in and around them; lives as long as `Recall`, which opens and closes it.
+
+    Args:
+        storage: Where the turns are.
+        thread: What owns the indexes.
+        options: How to rank.
+        budget: Makes room when all indexes together take too much memory.
+        index_store: Keeps large indexes over restarts; None keeps none.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        thread: RecallThread,
+        *,
+        options: TurnOptions,
+        budget: IndexBudget,
+        index_store: FileIndexStore | None = None,
+    ) -> None:
+        self._thread = thread
+        self._options = options
+        self.cache: Final[IndexCache[TurnIndex, TurnRow]] = IndexCache(
+            FeedSource(storage, thread, self._new_index, _feed, index_store), budget=budget
+        )
+        """The indexes."""
+
+    async def close(self) -> None:
+        """Drop every index."""
+        await self.cache.close()
+
+    async def search(self, scope: Scope, query: str, *, k: int = 10, where: TurnFilter | None = None) -> list[TurnHit]:
+        """Return the *k* best turns for *query*, best first; equal scores in the order of arrival.
+
+        Turns that the host's own machinery wrote, and its prompts, are never returned.
+
+        Args:
+            scope: Whose conversations to search.
+            query: What is asked, of any length; one without a word finds nothing.
+            k: How many at most, 1 or more.
+            where: Conditions that turns must meet besides.
+
+        Raises:
+            InvalidOptionsError: *k* is below 1.
+            HostNotStartedError: recall is not open.
+        """
+        if k < 1:
+            raise InvalidOptionsError(field="k", value=k, allowed="give 1 or more")
+        self._thread.require_open()
+        if not query.strip():
+            return []
+        return (await self.cache.ask(scope, partial(turns_found, query=query, k=k, where=where)))[0]
+
+    def _new_index(self) -> "TurnIndex":
+        # Opening a host must not pay for NumPy: the first query does, on the recall thread.
+        from agentcore.recall.turn_index import TurnIndex  # noqa: PLC0415
+
+        return TurnIndex(self._thread.tokenizer(), self._options)
+
+
+def _feed(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[TurnRow]:
+    return view.turns.changes_since(position, limit=limit)
+
+
+def turns_found(
+    view: ReadView,
+    index: "TurnIndex",
+    *,
+    query: str,
+    k: int,
+    where: TurnFilter | None = None,
+    named: Collection[str] = (),
+) -> tuple[list[TurnHit], dict[str, float]]:
+    """Rank and fetch, on the recall thread, with an index that holds what the view holds.
+
+    Returns:
+        The hits, and by id what the turns of *named* score that match at all, admitted or not.
+    """
+    keys = view.turns.keys_of(named) if named else {}
+    ranking, scores = index.rank_and_score(query, keys.values(), limit=min(k, _MOST), where=where)
+    found = view.turns.by_keys(ranking.keys)
+    pairs = zip(ranking.keys, ranking.scores, strict=True)
+    hits = [TurnHit(found[key], score) for key, score in pairs if key in found]
+    return hits, {turn_id: scores[key] for turn_id, key in keys.items() if key in scores}
+
+
+TURNS: Final = IndexKind("turns", "recall.snapshot.turns", _feed)
+"""What is kept of turns."""

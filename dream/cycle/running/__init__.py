@@ -1,0 +1,1 @@
+"""Running a cycle: its passes, their model calls, and the steps they take."""

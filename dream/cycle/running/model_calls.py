@@ -1,0 +1,380 @@
+"""Makes the calls of a model pass: within the budget, several at once, each answer stored when it arrives."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from agentcore.domain.scope import Scope
+from agentcore.hosting.parts import HostParts
+from agentcore.hosting.watching import BusyWatch
+from agentcore.llm import Unreadable, UnreadableReason, extract_object
+from agentcore.llm.chat import ChatClient, ChatRequest, Completion, FinishReason, ModelTier, Usage
+from agentcore.llm.errors import (
+    ChatAnswerTooLargeError,
+    ChatAnswerUnreadableError,
+    ChatContextTooLongError,
+    ChatError,
+    ChatModelMissingError,
+    ChatRequestRefusedError,
+)
+from agentcore.llm.tokens import estimate_tokens
+from agentcore.stores.protocols import UnitOfWork
+from dream.domain.batch import Answer, Batch
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused, Stop
+from dream.errors import NoModelError
+from dream.options import ModelOptions
+from dream.passes import ModelContext, ModelPass
+from dream.stores import bookkeeping
+from dream.stores.calls import CANCELLED, CallKey
+
+
+@dataclass(slots=True)
+class Budget:
+    """What may still be spent; lives as long as one pass of one run.
+
+    Before a call it sets aside the prompt and the longest answer, so that the bound holds whatever comes back. A call
+    that does not fit waits for those under way, which mostly cost less than was set aside for them.
+
+    Args:
+        options: The bounds.
+        run: Tokens the run has cost so far.
+        day: Tokens the day has cost so far, this run's among them.
+    """
+
+    options: ModelOptions
+    run: int
+    day: int
+    _aside: int = 0
+    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def set_aside(self, request: ChatRequest) -> Usage | Stop:
+        """Return what the call may cost, once that is set aside; the bound that it could exceed, if it could."""
+        most = estimated(request)
+        cost = most.input_tokens + most.output_tokens
+        async with self._changed:
+            while True:
+                stop = self._exceeded(cost)
+                if stop is None:
+                    self._aside += cost
+                    return most
+                if not self._aside:
+                    return stop
+                await self._changed.wait()
+
+    async def settle(self, most: Usage, spent: int) -> None:
+        """Count what a call cost in the place of what was set aside for it."""
+        async with self._changed:
+            self._aside -= most.input_tokens + most.output_tokens
+            self.run += spent
+            self.day += spent
+            self._changed.notify_all()
+
+    def _exceeded(self, cost: int) -> Stop | None:
+        bounds = ((Stop.RUN_BUDGET, self.options.tokens_per_run, self.run),)
+        bounds += ((Stop.DAY_BUDGET, self.options.tokens_per_day, self.day),)
+        for stop, bound, spent in bounds:
+            if bound is not None and spent + self._aside + cost > bound:
+                return stop
+        return None
+
+
+def estimated(request: ChatRequest) -> Usage:
+    """Return the most a call can cost: its prompt by our own count, and the longest answer it allows.
+
+    Example:
+        >>> from agentcore.llm.chat import ChatMessage, ChatRole
+        >>> prompt = (ChatMessage(ChatRole.USER, "twelve bytes"),)
+        >>> estimated(ChatRequest(messages=prompt, max_output_tokens=100, purpose="")).input_tokens
+        3
+    """
+    prompt = sum(estimate_tokens(message.content) for message in request.messages)
+    return Usage(input_tokens=prompt, output_tokens=request.max_output_tokens, is_estimated=True)
+
+
+_MOST_CANCELLATIONS = 2
+"""How often one call gives way to a person; then it is let finish, else a busy host would pay for nothing."""
+
+_MOST_DOUBTS = 3
+"""How many calls may bring what is no answer of a model before no further one is made."""
+
+_UNKNOWN_MODEL = ""
+_NOTHING = Usage(input_tokens=0, output_tokens=0)
+
+
+@dataclass(slots=True, kw_only=True)
+class ModelCalls:
+    """The calls of one pass of one run; lives as long as it.
+
+    A failure that would befall the other calls as well (no server, no key, no budget) ends the asking: `stopped` says
+    why, and what is not under way is not asked. What is no answer of a model at all, such as a page or a redirect, is
+    the fault of the address as long as no call was answered: then nothing counts as asked, and `failure` says why.
+
+    Args:
+        parts: What the host offers.
+        people: Tells who is served first.
+        scope: Whose memory.
+        budget: What it may cost.
+        in_flight: Calls of this pass at once; the host's slots bound those of all passes and scopes together.
+    """
+
+    parts: HostParts
+    people: BusyWatch
+    scope: Scope
+    budget: Budget
+    in_flight: int
+    stopped: Stop | Exception | None = None
+    _doubts: list[ChatError] = field(default_factory=list[ChatError], init=False)
+    _was_answered: bool = field(default=False, init=False)
+    _slots: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with all slots free."""
+        self._slots = asyncio.Semaphore(self.in_flight)
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why nothing came of the asking; None if something did, or it stopped without a fault."""
+        if isinstance(self.stopped, Exception):
+            return self.stopped
+        return self._doubts[-1] if self._doubts and not self._was_answered else None
+
+    async def ask(
+        self, key: CallKey, request: ChatRequest, record_ids: Sequence[str], *, is_optional: bool = False
+    ) -> Completion | ChatError | None:
+        """Return the answer, the stored one if this run paid for it before.
+
+        Args:
+            key: What the answer is stored under.
+            request: The question.
+            record_ids: What it shows.
+            is_optional: Whether the call is left out where the budget has no room for it, and the asking goes on.
+
+        Returns:
+            The answer; or the error that befell this call alone; or None if the asking has stopped, or may have to,
+            or the call was left out.
+        """
+        stored = await self.parts.storage.read(self.scope, lambda view: bookkeeping(view).calls.find(key))
+        if stored is not None:
+            self._was_answered = True
+            return stored
+        async with self._slots:
+            for cancellations in range(_MOST_CANCELLATIONS + 1):
+                async with self._slot():
+                    if self.stopped is not None:
+                        return None
+                    most = await self.budget.set_aside(request)
+                    if isinstance(most, Stop):
+                        self.stopped = self.stopped if is_optional else most
+                        return None
+                    yields = self.parts.shares_endpoint and cancellations < _MOST_CANCELLATIONS
+                    outcome = await self._call(request, yields=yields)
+                await self._record(key, request, outcome, most, record_ids)
+                if outcome is not None:
+                    return self._judged(outcome)
+        return None
+
+    @asynccontextmanager
+    async def _slot(self) -> AsyncGenerator[None]:
+        """Hold one of the host's slots, taken while nobody is served."""
+        while True:
+            await self.people.wait_until_idle()
+            async with self.parts.slots.one(self.scope):
+                # A turn may have begun while it was waited for: then the slot goes to a scope whose people are quiet.
+                if not self.people.is_busy:
+                    yield
+                    return
+
+    async def _call(self, request: ChatRequest, *, yields: bool) -> Completion | Exception | None:
+        """Return the answer or the failure; None if it was given up for a person's turn."""
+        if self.parts.chat is None:
+            return NoModelError(pass_name=request.purpose)
+        if not yields:
+            return await _attempted(self.parts.chat, request)
+        async with asyncio.TaskGroup() as group:
+            call = group.create_task(_attempted(self.parts.chat, request))
+            busy = group.create_task(self.people.wait_until_busy())
+            await asyncio.wait({call, busy}, return_when=asyncio.FIRST_COMPLETED)
+            busy.cancel()
+            if not call.done():
+                call.cancel()
+        return None if call.cancelled() else call.result()
+
+    async def _record(
+        self,
+        key: CallKey,
+        request: ChatRequest,
+        outcome: Completion | Exception | None,
+        most: Usage,
+        record_ids: Sequence[str],
+    ) -> None:
+        spent = _cost(outcome, most)
+        await self.budget.settle(most, spent)
+        model = request.model or _UNKNOWN_MODEL
+
+        def write(unit: UnitOfWork) -> None:
+            calls = bookkeeping(unit).calls
+            if isinstance(outcome, Completion):
+                calls.save(key, request=request, completion=outcome, record_ids=record_ids)
+            elif isinstance(outcome, ChatError):
+                calls.fail(key, outcome.failed_tries, model=model)
+            elif outcome is None:
+                calls.lose(key, CANCELLED, most, model=model)
+            elif not isinstance(outcome, NoModelError):
+                calls.lose(key, type(outcome).__name__, _NOTHING, model=model)
+
+        await self.parts.storage.write(self.scope, write)
+
+    def _judged(self, outcome: Completion | Exception) -> Completion | ChatError | None:
+        if isinstance(outcome, Completion):
+            self._was_answered = True
+            return outcome
+        if isinstance(outcome, ChatError) and not self._was_answered and _is_no_answer_of_a_model(outcome):
+            self._doubts.append(outcome)
+            if len(self._doubts) < _MOST_DOUBTS:
+                return None
+        elif isinstance(outcome, ChatError) and _is_of_this_call(outcome):
+            return outcome
+        self.stopped = self.stopped or outcome
+        return None
+
+
+async def _attempted(chat: ChatClient, request: ChatRequest) -> Completion | Exception:
+    try:
+        return await chat.complete(replace(request, tier=ModelTier.DREAMING))
+    except Exception as error:  # noqa: BLE001 - what a client raises is judged and reported by the pass that asked
+        return error
+
+
+def _is_of_this_call(error: ChatError) -> bool:
+    """Tell whether another question may well be answered."""
+    if isinstance(error, ChatModelMissingError):
+        return False
+    return isinstance(error, (ChatRequestRefusedError, ChatContextTooLongError, ChatAnswerUnreadableError))
+
+
+def _is_no_answer_of_a_model(error: ChatError) -> bool:
+    """Tell whether what answered may be something else than a model's server."""
+    if isinstance(error, ChatRequestRefusedError):
+        return 300 <= error.status < 400
+    return isinstance(error, ChatAnswerUnreadableError) and not isinstance(error, ChatAnswerTooLargeError)
+
+
+def _cost(outcome: Completion | Exception | None, most: Usage) -> int:
+    if outcome is None:
+        return most.input_tokens + most.output_tokens
+    tries = outcome.failed_tries if isinstance(outcome, (Completion, ChatError)) else ()
+    usages = [one.usage for one in tries] + ([outcome.usage] if isinstance(outcome, Completion) else [])
+    return sum(usage.input_tokens + usage.output_tokens for usage in usages)
+
+
+_QUESTION, _REPAIR = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredBatch:
+    """What became of the question about a batch, or about a part of one.
+
+    Args:
+        batch: The batch, or the part.
+        answers: The model's answers, the repaired one last; none if it was refused.
+        refusal: Why no answer can be used.
+        is_hopeless: Whether asking again would end the same way, so that its members are not looked at again.
+        note: What was refused beside the answers, such as a repair that cannot be read.
+    """
+
+    batch: Batch
+    answers: tuple[Answer, ...] = ()
+    refusal: Refusal | None = None
+    is_hopeless: bool = False
+    note: Refusal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _TooLong:
+    """The prompt or the answer did not fit."""
+
+    refusal: Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The questions of one model pass of one run; lives as long as it.
+
+    Args:
+        asking: Makes the calls.
+        dream_pass: Words the questions.
+        context: As the pass was packed.
+    """
+
+    asking: ModelCalls
+    dream_pass: ModelPass
+    context: ModelContext
+
+    async def about(self, batch: Batch) -> list[AnsweredBatch] | None:
+        """Ask about *batch*, in halves where it is too long; None if the asking stopped before all was answered."""
+        request = await self.dream_pass.request(self.context, batch)
+        if request is None:
+            stale = Refusal.of(Refused.STALE_SOURCE, batch.member_ids)
+            return [AnsweredBatch(batch, refusal=stale)]
+        answer = await self._ask(batch, _QUESTION, request)
+        if answer is None:
+            return None
+        if isinstance(answer, _TooLong):
+            return await self._halved(batch, answer)
+        if isinstance(answer, Refusal):
+            return [AnsweredBatch(batch, refusal=answer)]
+        return await self._reviewed(batch, answer)
+
+    async def _halved(self, batch: Batch, problem: _TooLong) -> list[AnsweredBatch] | None:
+        halves = batch.halves()
+        if halves is None:
+            return [AnsweredBatch(batch, refusal=problem.refusal, is_hopeless=True)]
+        answered = await asyncio.gather(*(self.about(half) for half in halves))
+        if any(part is None for part in answered):
+            return None
+        return [one for part in answered if part is not None for one in part]
+
+    async def _reviewed(self, batch: Batch, answer: Answer) -> list[AnsweredBatch]:
+        """Have the answer repaired where the pass wants that and the budget has room; else the first one stands."""
+        request = await self.dream_pass.review(self.context, batch, answer)
+        if request is None:
+            return [AnsweredBatch(batch, (answer,))]
+        repaired = await self._ask(batch, _REPAIR, request)
+        if repaired is None:
+            return [AnsweredBatch(batch, (answer,))]
+        if isinstance(repaired, (Refusal, _TooLong)):
+            note = repaired if isinstance(repaired, Refusal) else repaired.refusal
+            return [AnsweredBatch(batch, (answer,), note=note)]
+        return [AnsweredBatch(batch, (answer, repaired))]
+
+    async def _ask(self, batch: Batch, attempt: int, request: ChatRequest) -> Answer | _TooLong | Refusal | None:
+        key = CallKey(
+            run_id=self.context.run_id, pass_name=self.dream_pass.name, batch_key=batch.number, attempt=attempt
+        )
+        outcome = await self.asking.ask(key, request, batch.record_ids, is_optional=attempt == _REPAIR)
+        if outcome is None:
+            return None
+        where = f"batch {batch.number}"
+        if isinstance(outcome, ChatContextTooLongError):
+            return _TooLong(Refusal(Refused.PROMPT_TOO_LONG, f"{where}: {outcome}"))
+        if isinstance(outcome, ChatError):
+            return Refusal(Refused.CALL_FAILED, f"{where}: {outcome}")
+        return _read(outcome, where)
+
+
+def _read(completion: Completion, where: str) -> Answer | _TooLong | Refusal:
+    """Return the answer's one object; what is cut off may be asked for in halves."""
+    if completion.finish_reason is FinishReason.LENGTH:
+        return _TooLong(Refusal(Refused.ANSWER_CUT_OFF, where))
+    if completion.finish_reason is FinishReason.CONTENT_FILTER:
+        return Refusal(Refused.ANSWER_FILTERED, where)
+    if completion.finish_reason is FinishReason.TOOL_CALLS:
+        return Refusal(Refused.ANSWER_TOOL_CALL, where)
+    read = extract_object(completion.text)
+    if not isinstance(read, Unreadable):
+        return read
+    if read.reason is UnreadableReason.CUT_OFF:
+        return _TooLong(Refusal(Refused.ANSWER_CUT_OFF, where))
+    return Refusal(Refused.ANSWER_UNREADABLE, f"{where}: {read.reason}")
