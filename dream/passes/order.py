@@ -148,8 +148,8 @@ def _checked(own_pass: Any, taken: Sequence[str]) -> Any:
 def _misdeclared(own_pass: object) -> str | None:
     """Return what is wrong with what a pass declares beside its name and what it requires; None if nothing is."""
     told = declared(own_pass)
-    readings: Sequence[object] = (told.reads, *told.side_readers.values())
-    if not all(isinstance(one, Reads) for one in readings):
+    # A plain text equals the name of what it reads, and is none.
+    if any(type(one) is not Reads for one in told.readers.values()):
         return f"`reads` must be one of {', '.join(map(repr, Reads))}"
     if told.mode not in set(PassMode) or not set(told.presets.values()) <= set(PassMode):
         return f"`mode` and those in `presets` must be among {', '.join(PassMode)}"
