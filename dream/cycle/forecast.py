@@ -6,11 +6,11 @@ from typing import Final
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.directives import KNOWN, Directive
 from dream.domain.built_in_passes import BUILT_IN
 from dream.options import DreamOptions
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 
 REVIEWER: Final = next(one.name for one in BUILT_IN if one.reviews_entries)
 """The pass whose reviewed entries become backlog when what it tells the model changes."""
@@ -60,7 +60,7 @@ def read_forecast(view: ReadView, directives: Mapping[str, Directive], options: 
         directives: The texts in force of at least the directives of the consolidation.
         options: The host's.
     """
-    books = bookkeeping(view)
+    books = dream_stores(view)
     cursors = books.cursors
     position = cursors.position(REVIEWER)
     if position is None:
@@ -78,7 +78,7 @@ def read_forecast(view: ReadView, directives: Mapping[str, Directive], options: 
     return replace(forecast(entries=reviewed, text=text, share=share, options=options), changed=changed)
 
 
-def _last_sent(books: Books) -> dict[str, str]:
+def _last_sent(books: DreamStores) -> dict[str, str]:
     """Return the hash of each directive as it was last sent."""
     sent: dict[str, str] = {}
     for run in books.runs.newest(limit=_RUNS):

@@ -7,6 +7,8 @@ from typing import Final
 
 from agentcore.domain.conversation import Turn
 from agentcore.stores.protocols import ReadView, TurnMaterial
+from agentcore.stores.storage import ReadView
+from agentcore.stores.values import TurnMaterial
 from dream.domain.built_in_passes import LOG_CONSUMPTION
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.log_standing import LogReading, LogStanding

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.results import Neighbour
-from agentcore.stores.protocols import Material
+from agentcore.stores.values import EntryMaterial
 from dream.domain.built_in_passes import NEAR_DUPLICATES
 from dream.domain.proposal import Notes, Proposal, Work, summed
 from dream.passes.declared import DeclaredPass
@@ -58,7 +58,7 @@ async def _pending(context: DreamContext) -> int:
 
 
 async def _pairs(
-    context: DreamContext, batch: Sequence[Material], found: Mapping[int, Sequence[Neighbour]]
+    context: DreamContext, batch: Sequence[EntryMaterial], found: Mapping[int, Sequence[Neighbour]]
 ) -> list[list[Any]]:
     """Return (id, id, similarity) of candidates that are active, each pair once, ids in order."""
     keys = sorted({neighbour.key for neighbours in found.values() for neighbour in neighbours})

@@ -32,6 +32,8 @@ from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.errors import InvalidInputError
 from agentcore.stores.protocols import ReadView, Storage, Withheld
+from agentcore.stores.storage import ReadView, Storage
+from agentcore.stores.values import Withheld
 from dream.domain.built_in_passes import BUILT_IN
 from dream.domain.declaration import Reads, readers_of
 from dream.errors import UnwritableFileError
@@ -39,7 +41,8 @@ from dream.interfaces.exchange.fields import Fields
 from dream.interfaces.exchange.items import CursorMark, Item, SourceKeys
 from dream.interfaces.exchange.replacing import replacing
 from dream.interfaces.exchange.source import Source
-from dream.stores import bookkeeping
+from dream.passes.declared import readers_of
+from dream.stores import dream_stores
 
 FORMAT_PREFIX = "agentcore-dream/"
 FORMAT = f"{FORMAT_PREFIX}1"
@@ -107,7 +110,7 @@ def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:
     for record in view.records():
         put(_document(record))
         records += 1
-    cursors = bookkeeping(view).cursors
+    cursors = dream_stores(view).cursors
     for reader in cursors.readers():
         reads = cursors.reads(reader) or Reads.ENTRIES
         told = {} if reads is _read_by_default(reader) else {"reads": reads.value}

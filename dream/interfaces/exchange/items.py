@@ -7,6 +7,7 @@ from hashlib import blake2b
 
 from agentcore.domain.records import Record, RecordKind
 from agentcore.stores.protocols import Withheld
+from agentcore.stores.values import Withheld
 from dream.domain.declaration import Reads
 
 UNNAMED = ""

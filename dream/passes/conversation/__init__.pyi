@@ -1,25 +1,25 @@
-from .dates import (
-    nearest_years as nearest_years,
-    relative_dates as relative_dates,
-)
 from .evidence import (
-    Evidence as Evidence,
+    TurnEvidence as TurnEvidence,
     evidence_of as evidence_of,
     holds_quote as holds_quote,
 )
 from .lines import (
-    Shown as Shown,
+    PromptTurn as PromptTurn,
     line as line,
     shown_turns as shown_turns,
 )
 from .packing import (
-    Session as Session,
+    SessionTurns as SessionTurns,
     packed as packed,
     tokens_of as tokens_of,
 )
 from .reconcile import (
     says_the_same as says_the_same,
 )
+from .relative_dates import (
+    nearest_years as nearest_years,
+    relative_dates as relative_dates,
+)
 from .statement import (
-    Terms as Terms,
+    StatementRules as StatementRules,
 )

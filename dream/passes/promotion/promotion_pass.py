@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from dream.domain.built_in_passes import PROMOTION
@@ -14,7 +14,7 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
-from dream.guards.protection import is_under
+from dream.guards.change_guards import is_under
 from dream.passes.declared import DeclaredPass
 from dream.passes.document_changes import moment, rewritten
 from dream.passes.promotion.blocks import Line, with_block, with_diary

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agentcore.llm.chat import ChatRequest
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import SKILL_CONSOLIDATION
 from dream.domain.change import ChangeSet

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from agentcore.domain.conversation import Turn
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView, TurnMaterial
+from agentcore.stores.storage import ReadView
+from agentcore.stores.values import TurnMaterial
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import SKILL_GAPS
 from dream.domain.change import ChangeSet

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from agentcore.llm.chat import ChatRequest
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import SKILL_OPTIMIZATION
 from dream.domain.change import ChangeSet

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from agentcore.domain.skill import Skill
 from agentcore.llm.chat import ChatRequest
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import WISP_FAILURES
 from dream.domain.cluster import SettledCluster

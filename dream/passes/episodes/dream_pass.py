@@ -1,0 +1,231 @@
+"""Runs the pass episodes: reads what was said, and keeps what happened."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import MemoryEntry
+from agentcore.llm.chat import ChatRequest
+from agentcore.llm.tokens import estimate_tokens
+from agentcore.stores.storage import ReadView
+from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import EPISODE_EXTRACTION
+from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
+from dream.domain.reasons import Refused
+from dream.passes.conversation.evidence import evidence_of
+from dream.passes.conversation.lines import PromptTurn, line, shown_turns
+from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
+from dream.passes.conversation.packing import packed, pending, read_new, settled_of, terms_for
+from dream.passes.conversation.statement import StatementRules
+from dream.passes.declared import DeclaredPass
+from dream.passes.episodes.episode import EPISODES, TAG, counted, episode_of
+from dream.passes.episodes.judging import (
+    EPISODES,
+    TAG,
+    EpisodeCandidates,
+    EpisodeReinforcement,
+    JudgedEpisode,
+    Reconciliation,
+    counted,
+    episode_of,
+    marks_of,
+    reconcile,
+)
+from dream.passes.episodes.prompt import EpisodeItem, frame, question, read_items
+from dream.passes.prompts import entry_line, importance_at
+from dream.passes.protocol import ModelContext
+from dream.passes.repairing import repair_of, repaired, with_texts
+
+_LIST: Final = "toSave"
+_COUNTS = (
+    "turns",
+    "sessions",
+    "episodes_found",
+    "new",
+    "reinforced",
+    "known",
+    "types_repaired",
+    "actors_repaired",
+    "subject_times_dropped",
+    "repairs",
+    "repaired",
+)
+_SHARE_BESIDE: Final = 4
+"""A quarter of a prompt at most goes to episodes that are known."""
+_LOOKED_THROUGH: Final = 1_000
+"""The newest so many known episodes are compared with the turns."""
+_WIDEST_HANDLE: Final = "e9999"
+
+
+class EpisodeExtraction(DeclaredPass, declaration=EPISODE_EXTRACTION):
+    """Reads what was said since it last looked, and keeps what happened as episodes.
+
+    A known episode that new turns come back to is shown beside them; what meets it again counts once per session
+    (`docs/explanation/episodes-and-preferences.md`).
+    """
+
+    async def has_work(self, context: ModelContext) -> Work:
+        """Every turn that nobody has consumed and that it has not read is work."""
+        return Work(await pending(context))
+
+    async def pack(self, context: ModelContext) -> Packing:
+        """Take the oldest new turns, by session, and beside them the known episodes that are nearest."""
+        terms = context.options.episodes
+        reading = await read_new(context, limit=terms.max_turns, overlap=terms.overlap_turns)
+        room = context.options.model.prompt_tokens - estimate_tokens(frame(context.marker))
+        beside = room // _SHARE_BESIDE if terms.beside else 0
+        batches, refused = packed(reading.sessions, room=room - beside, overlap=terms.overlap_turns)
+        said = {turn.id: turn for session in reading.sessions for turn in session.turns}
+        with_known = await context.read(lambda view: _with_known(view, context, batches, said, beside))
+        return reading.packing(tuple(with_known), refused)
+
+    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+        """Ask for the episodes of a batch."""
+        sheet = await context.read(lambda view: EpisodeHandles.of(view, batch))
+        if not any(one.is_new for one in sheet.turns):
+            return None
+        importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
+        known = [entry_line(handle, entry, importance) for handle, entry in sheet.as_packed(batch).items()]
+        turns = [line(one.handle, one.turn, is_new=one.is_new) for one in sheet.turns]
+        return question(context, known, turns, directives=self.directives, purpose=self.name)
+
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+        """Ask for a repair of the episodes that are refused and can be put right."""
+        _, refused = await _judged(context, batch, answer)
+        return await repair_of(context, _LIST, answer, refused, lambda: self.request(context, batch))
+
+    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+        """Keep the episodes that hold; each refusal stands for itself.
+
+        An answer of another shape settles nothing: its turns are read again by the next run.
+        """
+        read = await repaired(_LIST, answers, lambda answer: _judged(context, batch, answer))
+        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
+            return Proposal(refused=tuple(read.refused))
+        told = read.good
+        known = await context.read(lambda view: EpisodeCandidates.of(view, told))
+        declined = frozenset(await context.declined(marks_of(told, known)))
+        met = await asyncio.to_thread(_met, context, told, known, declined)
+        return Proposal(
+            change_sets=met.change_sets,
+            refused=with_texts((*read.refused, *met.refused), read.answer, _LIST, batch),
+            notes={**met.counts, **read.notes},
+            looked_at=await settled_of(context, batch),
+        )
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        """Sum over packing and batches."""
+        return summed(notes, *_COUNTS)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeHandles:
+    """What the handles of a batch stand for, as the records are now.
+
+    Args:
+        turns: Turns that are as they were packed, in the order of the prompt.
+        turn_handles: All handles that can be a turn's.
+        entry_ids: The id of each handle that can be an episode's.
+        entries: Known episodes that are active, by handle.
+    """
+
+    turns: list[PromptTurn]
+    turn_handles: frozenset[str]
+    entry_ids: Mapping[str, str]
+    entries: Mapping[str, MemoryEntry]
+
+    @classmethod
+    def of(cls, view: ReadView, batch: Batch) -> "EpisodeHandles":
+        turns, entries = stored_beside(view, batch)
+        entry_ids = handles_of(batch, "e", without={*turns, *batch.member_ids})
+        return cls(
+            turns=shown_turns(batch, turns),
+            turn_handles=frozenset(handles_of(batch, "t", without=entries)),
+            entry_ids=entry_ids,
+            entries={
+                handle: entries[entry_id]
+                for handle, entry_id in entry_ids.items()
+                if entry_id in entries and entries[entry_id].is_active
+            },
+        )
+
+    def as_packed(self, batch: Batch) -> dict[str, MemoryEntry]:
+        """Return the episodes that are in the version they were packed with, by handle."""
+        versions = dict(batch.beside)
+        return {handle: entry for handle, entry in self.entries.items() if versions[entry.id] == entry.version}
+
+
+def _with_known(
+    view: ReadView, context: ModelContext, batches: Sequence[Batch], said: Mapping[str, Turn], room: int
+) -> list[Batch]:
+    """Return each batch with the known episodes that are nearest to its turns: of their sessions first."""
+    terms = context.options.episodes
+    if not terms.beside or not batches:
+        return list(batches)
+    since = context.as_of - terms.window
+    newest = view.entries.select(EntryFilter(category=EPISODES, tags=(TAG,)), limit=_LOOKED_THROUGH)
+    recent = [entry for entry in newest if entry.last_seen_at >= since]
+    by_words = Surrounding(recent, lambda entry: entry.content)
+    sessions_of = [counted(entry) for entry in recent]
+    importance = importance_at(view.decay, context.as_of)
+    found: list[Batch] = []
+    for batch in batches:
+        turns = [said[turn_id] for turn_id in batch.member_ids]
+        sessions = {turn.session_id for turn in turns}
+        own = [entry for entry, of in zip(recent, sessions_of, strict=True) if not sessions.isdisjoint(of)]
+        alike = by_words.nearest([turn.content for turn in turns], terms.beside)
+        ordered = list({entry.id: entry for entry in (*own, *alike)}.values())[: terms.beside]
+        fit = fitting(ordered, lambda entry: entry_line(_WIDEST_HANDLE, entry, importance), room)
+        found.append(replace(batch, beside=(*batch.beside, *((entry.id, entry.version) for entry in fit))))
+    return found
+
+
+async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[list[JudgedEpisode], list[Refusal]]:
+    items, unreadable = read_items(answer)
+    sheet = await context.read(lambda view: EpisodeHandles.of(view, batch))
+    texts = [*(item.content for item in items), *(one.turn.content for one in sheet.turns)]
+    terms = await terms_for(context, texts)
+    # Hundreds of comparisons take longer than the event loop may stall.
+    told, refused = await asyncio.to_thread(judge, items, sheet, terms)
+    return told, [*unreadable, *refused]
+
+
+def judge(
+    items: Sequence[EpisodeItem], sheet: EpisodeHandles, terms: StatementRules
+) -> tuple[list[JudgedEpisode], list[Refusal]]:
+    """Return what the turns bear out, and why the rest is refused."""
+    by_handle = {one.handle: one for one in sheet.turns}
+    told: list[JudgedEpisode] = []
+    refused: list[Refusal] = []
+    for item in items:
+        judged = _judged_item(item, by_handle, sheet, terms)
+        if isinstance(judged, Refusal):
+            refused.append(judged.at(item.number))
+        else:
+            told.append(judged)
+    return told, refused
+
+
+def _judged_item(
+    item: EpisodeItem, by_handle: Mapping[str, PromptTurn], sheet: EpisodeHandles, terms: StatementRules
+) -> JudgedEpisode | Refusal:
+    if item.existing and item.existing not in sheet.entry_ids:
+        return Refusal(Refused.UNKNOWN_HANDLE, f"{item.label} names {item.existing[:20]!r}, which it was not shown")
+    found = evidence_of(item, by_handle, sheet.turn_handles)
+    if isinstance(found, Refusal):
+        return found
+    if item.existing:
+        return EpisodeReinforcement(item, sheet.entry_ids[item.existing], found)
+    return episode_of(item, found, terms)
+
+
+def _met(
+    context: ModelContext, told: Sequence[JudgedEpisode], known: EpisodeCandidates, declined: frozenset[str]
+) -> Reconciliation:
+    return reconcile(told, known, declined, new_id=context.new_id, as_of=context.as_of, vocabulary=context.vocabulary)
+
+
+__all__ = ["EpisodeExtraction"]
