@@ -6,7 +6,6 @@ from datetime import datetime
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
-from agentcore.stores.protocols import UnitOfWork
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.declaration import Reads
 from dream.options import DreamOptions

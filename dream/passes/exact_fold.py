@@ -10,7 +10,6 @@ from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.temporal import absorb, foldable
 from agentcore.domain.text import fold_key
-from agentcore.stores.protocols import ReadView
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import EXACT_FOLD
 from dream.domain.change import Change, ChangeSet, fingerprint

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from agentcore.domain.conversation import Turn
-from agentcore.stores.protocols import ReadView, TurnMaterial
 from agentcore.stores.storage import ReadView
 from agentcore.stores.values import TurnMaterial
 from dream.domain.built_in_passes import LOG_CONSUMPTION

@@ -8,7 +8,6 @@ from typing import Any
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind
-from agentcore.stores.protocols import ReadView
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import RETENTION
 from dream.domain.proposal import History, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work, summed

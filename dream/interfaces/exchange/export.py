@@ -31,7 +31,6 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.errors import InvalidInputError
-from agentcore.stores.protocols import ReadView, Storage, Withheld
 from agentcore.stores.storage import ReadView, Storage
 from agentcore.stores.values import Withheld
 from dream.domain.built_in_passes import BUILT_IN
@@ -41,7 +40,6 @@ from dream.interfaces.exchange.fields import Fields
 from dream.interfaces.exchange.items import CursorMark, Item, SourceKeys
 from dream.interfaces.exchange.replacing import replacing
 from dream.interfaces.exchange.source import Source
-from dream.passes.declared import readers_of
 from dream.stores import dream_stores
 
 FORMAT_PREFIX = "agentcore-dream/"

@@ -12,7 +12,6 @@ from agentcore.clock import Clock
 from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.ids import IdFactory
-from agentcore.stores.protocols import Origin, Storage, UnitOfWork
 from agentcore.stores.storage import Origin, Storage, UnitOfWork
 from dream.domain.declaration import Reads
 from dream.interfaces.exchange.chat_jsonl import parse_chat

@@ -21,7 +21,6 @@ from dream.passes.conversation.neighbours import Surrounding, fitting, handles_o
 from dream.passes.conversation.packing import packed, pending, read_new, settled_of, terms_for
 from dream.passes.conversation.statement import StatementRules
 from dream.passes.declared import DeclaredPass
-from dream.passes.episodes.episode import EPISODES, TAG, counted, episode_of
 from dream.passes.episodes.judging import (
     EPISODES,
     TAG,

@@ -12,13 +12,12 @@ from dream.domain.built_in_passes import PREFERENCE_INFERENCE
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
-from dream.passes.conversation.lines import PromptTurn as ShownTurn, Shown as ShownTurn, line
+from dream.passes.conversation.lines import PromptTurn as ShownTurn, line
 from dream.passes.conversation.packing import SessionTurns, packed, pending, read_new, settled_of, terms_for
 from dream.passes.conversation.statement import StatementRules
 from dream.passes.declared import DeclaredPass
 from dream.passes.preferences.judging import occasions_of, preference_of
 from dream.passes.preferences.packing import SHARE_BESIDE, PreferenceContext, PreferenceHandles, told_by
-from dream.passes.preferences.preference import preference_of
 from dream.passes.preferences.prompt import PreferenceItem, frame, question, read_items
 from dream.passes.preferences.reconcile import (
     JudgedPreference,

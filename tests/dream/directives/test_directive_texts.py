@@ -15,7 +15,6 @@ import pytest
 
 from agentcore.llm import estimate_tokens
 from dream.directives import KNOWN, built_in
-from dream.directives.library import built_in
 from dream.guards import builtin_vocabulary, coverage
 from dream.passes import ORDER
 from dream.passes.episodes import EventType

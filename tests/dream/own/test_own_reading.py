@@ -12,7 +12,6 @@ from talking import answering, talk
 from agentcore import AgentHostBuilder
 from agentcore.domain.capability import Capability
 from agentcore.errors import InvalidInputError
-from agentcore.stores.protocols import ReadView
 from agentcore.stores.storage import ReadView
 from dream.domain.declaration import Reads
 from dream.domain.proposal import Notes, Proposal, Work
