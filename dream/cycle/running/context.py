@@ -16,7 +16,7 @@ from dream.domain.cluster import SettledCluster
 from dream.domain.declaration import Reads
 from dream.domain.log_standing import LogReading, LogStanding
 from dream.domain.phases import PhaseStanding
-from dream.domain.proposal import History
+from dream.domain.proposal import HistoryKind
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
 from dream.options import DreamOptions
@@ -184,14 +184,14 @@ class _Views:
         waiting = set(fingerprints).intersection(mark for _, mark in marks if mark is not None)
         return {**dict.fromkeys(waiting, Refused.AWAITS_REVIEW), **await self.declined(fingerprints)}
 
-    async def count_history(self, what: History, before: datetime) -> int:
+    async def count_history(self, what: HistoryKind, before: datetime) -> int:
         def count(view: ReadView) -> int:
             expiry = dream_stores(view).expiry
-            if what is History.REFUSED:
+            if what is HistoryKind.REFUSED:
                 return dream_stores(view).refused_texts.count_expired(before)
-            if what is History.PROPOSALS:
+            if what is HistoryKind.PROPOSALS:
                 return dream_stores(view).proposals.count_expired(before)
-            return expiry.count_expired(before) if what is History.RUNS else expiry.count_feed(before)
+            return expiry.count_expired(before) if what is HistoryKind.RUNS else expiry.count_feed(before)
 
         return await self.read(count)
 

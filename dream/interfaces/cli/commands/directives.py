@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dream.cycle.forecast import Forecast, read_forecast
+from dream.cycle.forecast import DirectiveForecast, read_directive_forecast
 from dream.directives import FILE_SUFFIX, FOLDER, KNOWN, Directive, DirectiveLibrary
 from dream.domain.finding import Finding, Verdict
 from dream.errors import UnwritableFileError
@@ -121,7 +121,9 @@ def _vocabulary(session: Session) -> Finding:
     return Finding("vocabulary", Verdict.FINE, str(path) if path.exists() else "built in")
 
 
-async def _forecast(session: Session, library: DirectiveLibrary) -> Forecast:
+async def _forecast(session: Session, library: DirectiveLibrary) -> DirectiveForecast:
     directives = library.read(KNOWN)
     async with session.host(Access.LOOK) as host:
-        return await host.storage.read(session.scope, lambda view: read_forecast(view, directives, DreamOptions()))
+        return await host.storage.read(
+            session.scope, lambda view: read_directive_forecast(view, directives, DreamOptions())
+        )
