@@ -12,6 +12,7 @@ from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import fold_key
 from agentcore.stores.protocols.feed import FILING_MARK
 from agentcore.stores.sql.building import builder
+from agentcore.stores.sql.faults import UNREADABLE, DamagedRowError
 from agentcore.stores.sql.schema import entries
 from agentcore.stores.sql.transaction import Transaction, encode, micros
 
@@ -55,6 +56,13 @@ def to_entries(transaction: Transaction, rows: Iterable[Sequence[Any]]) -> list[
 
 def to_entry(transaction: Transaction, row: Sequence[Any]) -> MemoryEntry:
     """Build one entry from the columns of `RECORD_COLUMNS`."""
+    try:
+        return _read(transaction, row)
+    except UNREADABLE as error:
+        raise DamagedRowError from error
+
+
+def _read(transaction: Transaction, row: Sequence[Any]) -> MemoryEntry:
     base: float = row[4]
     created, recorded, seen = row[5], row[6], row[8]
     created_at = from_micros(created)

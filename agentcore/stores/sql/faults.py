@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Final
 
 import orjson
 from sqlalchemy.exc import DBAPIError
@@ -30,13 +31,20 @@ _UNDECODABLE = "Could not decode to UTF-8"
 _PRIMARY = 0xFF
 """SQLite keeps the primary code in the lowest byte of the extended one."""
 
+UNREADABLE: Final = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What is raised where a value of a row is not what the storage writes there; JSON's error is one of them."""
+
+
+class DamagedRowError(Exception):
+    """A row holds a value that the storage never wrote; `storage_faults` says it of the database."""
+
 
 @contextmanager
 def storage_faults(path: str) -> Generator[None]:
     """Translate what the driver raises about *path*, and what a damaged row is; programming errors pass unchanged."""
     try:
         yield
-    except orjson.JSONDecodeError as error:
+    except (DamagedRowError, orjson.JSONDecodeError) as error:
         # Only the storage writes the JSON in its columns.
         raise StorageCorruptError(path=path) from error
     except DBAPIError as error:

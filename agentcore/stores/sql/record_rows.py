@@ -16,6 +16,7 @@ from agentcore.domain.memory import Status, Trust
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.stores.sql.building import builder
+from agentcore.stores.sql.faults import UNREADABLE, DamagedRowError
 from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
 
 R = TypeVar("R", Turn, Skill, SkillUse, Feedback, WispRun, ToolCall, StoredDocument)
@@ -60,12 +61,15 @@ class RecordRows(Generic[R]):
 
     def read(self, transaction: Transaction, row: Sequence[Any]) -> R:
         """Build the record of a row of `columns`."""
-        values = [
-            default if value is None else value if read is None else read(value)
-            for read, default, value in zip(self._readers, self._defaults, row, strict=False)
-        ]
-        values.insert(self._place_of_scope, transaction.scope)
-        return self._build(values)
+        try:
+            values = [
+                default if value is None else value if read is None else read(value)
+                for read, default, value in zip(self._readers, self._defaults, row, strict=False)
+            ]
+            values.insert(self._place_of_scope, transaction.scope)
+            return self._build(values)
+        except UNREADABLE as error:
+            raise DamagedRowError from error
 
     def write(self, transaction: Transaction, record: R) -> dict[str, Any]:
         """Return the columns of *record*, the scope's key included; InvalidContentError if it is of another scope."""
