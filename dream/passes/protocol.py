@@ -10,13 +10,13 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.llm.chat import ChatRequest
 from agentcore.recall.results import Neighbour
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogStanding
 from dream.domain.phases import PhaseStanding
-from dream.domain.proposal import History, Notes, Proposal, Work
+from dream.domain.proposal import HistoryKind, Notes, Proposal, Work
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
 from dream.options import DreamOptions
@@ -62,7 +62,7 @@ class Declined(Protocol):
 class CountHistory(Protocol):
     """Count bookkeeping that is old enough to go."""
 
-    async def __call__(self, what: History, before: datetime) -> int:
+    async def __call__(self, what: HistoryKind, before: datetime) -> int:
         """Return how much of it ended before that instant."""
         ...
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind
-from agentcore.stores.protocols import ReadView
-from dream.domain.proposal import History, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work, summed
+from agentcore.stores.storage import ReadView
+from dream.domain.proposal import HistoryKind, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work, summed
 from dream.options import RetentionOptions
 from dream.passes.protocol import DreamContext
 
@@ -140,7 +140,7 @@ def _signals(kind: RecordKind) -> _Find:
 async def _history(context: DreamContext) -> _Due | None:
     """Return the bookkeeping whose window has passed; the books are counted for the pass, which cannot open them."""
     terms = context.options.retention
-    for what in History:
+    for what in HistoryKind:
         length, reason = _HISTORY_TERMS[what](terms)
         before = context.as_of - length
         count = await context.count_history(what, before)
@@ -151,12 +151,12 @@ async def _history(context: DreamContext) -> _Due | None:
     return None
 
 
-_HISTORY_TERMS: Mapping[History, Callable[[RetentionOptions], tuple[timedelta, str]]] = {
-    History.RUNS: lambda terms: (terms.history, f"ended more than {terms.history.days} days ago"),
-    History.FEED: lambda terms: (terms.history, f"ended more than {terms.history.days} days ago"),
+_HISTORY_TERMS: Mapping[HistoryKind, Callable[[RetentionOptions], tuple[timedelta, str]]] = {
+    HistoryKind.RUNS: lambda terms: (terms.history, f"ended more than {terms.history.days} days ago"),
+    HistoryKind.FEED: lambda terms: (terms.history, f"ended more than {terms.history.days} days ago"),
     # A proposal carries the date of its end itself.
-    History.PROPOSALS: lambda _: (timedelta(0), "nobody decided"),
-    History.REFUSED: lambda terms: (terms.refused, f"refused more than {terms.refused.days} days ago"),
+    HistoryKind.PROPOSALS: lambda _: (timedelta(0), "nobody decided"),
+    HistoryKind.REFUSED: lambda terms: (terms.refused, f"refused more than {terms.refused.days} days ago"),
 }
 _FINDERS: tuple[_Find, ...] = (
     _retired_entries,

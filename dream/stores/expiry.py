@@ -1,4 +1,4 @@
-"""What is too old to be kept of the bookkeeping: runs and what belongs to them, plans, decided proposals, the feed."""
+"""Finds and removes stored runs, plans, decided proposals and feed rows that are too old to be kept."""
 
 from datetime import datetime
 from typing import Any

@@ -12,11 +12,11 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.recall.results import Neighbour
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.cluster import SettledCluster
 from dream.domain.log_standing import LogReading, LogStanding
 from dream.domain.phases import PhaseStanding
-from dream.domain.proposal import History
+from dream.domain.proposal import HistoryKind
 from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
@@ -24,7 +24,7 @@ from dream.options import DreamOptions
 from dream.passes import DreamContext, ModelContext
 from dream.passes.arrangement import arranged
 from dream.passes.declared import categories_of
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 if TYPE_CHECKING:
     from dream.guards.vocabulary import Vocabulary
@@ -63,7 +63,7 @@ class ContextFactory:
         """Return the context of a step, after *looked_at* items of the run."""
 
         def stand(view: ReadView) -> tuple[int, frozenset[str]]:
-            cursors = bookkeeping(view).cursors
+            cursors = dream_stores(view).cursors
             return cursors.position(self.pass_name) or 0, frozenset(cursors.reopened(self.pass_name))
 
         cursor, reopened = await self.parts.storage.read(self.scope, stand)
@@ -92,12 +92,12 @@ class ContextFactory:
 
     async def _recalls(self, zone: ZoneInfo, *, since: datetime | None = None) -> RecallColumns:
         return await self.parts.storage.read(
-            self.scope, lambda view: bookkeeping(view).recalls.columns(zone, until=self.as_of, since=since)
+            self.scope, lambda view: dream_stores(view).recalls.columns(zone, until=self.as_of, since=since)
         )
 
     async def _read_log(self) -> LogStanding:
         def look(view: ReadView) -> LogStanding:
-            books = bookkeeping(view)
+            books = dream_stores(view)
             unread = {reader: books.cursors.reopened(reader) for reader in self.log_readers}
             readings = tuple(
                 LogReading(
@@ -177,25 +177,25 @@ class _Views:
     async def declined(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
         if not fingerprints:
             return {}
-        found = await self.read(lambda view: bookkeeping(view).decisions.declined(fingerprints))
+        found = await self.read(lambda view: dream_stores(view).decisions.declined(fingerprints))
         return dict.fromkeys(found, Refused.UNDONE_BY_PERSON)
 
     async def withheld(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
         """Return besides what waits for a person: who asks no model would find it again at each step."""
         if not fingerprints:
             return {}
-        marks = await self.read(lambda view: bookkeeping(view).proposals.marks())
+        marks = await self.read(lambda view: dream_stores(view).proposals.marks())
         waiting = set(fingerprints).intersection(mark for _, mark in marks if mark is not None)
         return {**dict.fromkeys(waiting, Refused.AWAITS_REVIEW), **await self.declined(fingerprints)}
 
-    async def count_history(self, what: History, before: datetime) -> int:
+    async def count_history(self, what: HistoryKind, before: datetime) -> int:
         def count(view: ReadView) -> int:
-            expiry = bookkeeping(view).expiry
-            if what is History.REFUSED:
-                return bookkeeping(view).refused_texts.count_expired(before)
-            if what is History.PROPOSALS:
-                return bookkeeping(view).proposals.count_expired(before)
-            return expiry.count_expired(before) if what is History.RUNS else expiry.count_feed(before)
+            expiry = dream_stores(view).expiry
+            if what is HistoryKind.REFUSED:
+                return dream_stores(view).refused_texts.count_expired(before)
+            if what is HistoryKind.PROPOSALS:
+                return dream_stores(view).proposals.count_expired(before)
+            return expiry.count_expired(before) if what is HistoryKind.RUNS else expiry.count_feed(before)
 
         return await self.read(count)
 
@@ -204,22 +204,22 @@ class _Views:
 
     async def reviewed_otherwise(self, directives_mark: str) -> bool:
         def look(view: ReadView) -> bool:
-            return bookkeeping(view).ledger.fingerprint(self.pass_name) not in {None, directives_mark}
+            return dream_stores(view).ledger.fingerprint(self.pass_name) not in {None, directives_mark}
 
         return await self.read(look)
 
     async def promoted(self) -> Mapping[str, datetime]:
-        return await self.read(lambda view: bookkeeping(view).promotions.known())
+        return await self.read(lambda view: dream_stores(view).promotions.known())
 
     async def phases(self) -> Mapping[str, PhaseStanding]:
-        return await self.read(lambda view: bookkeeping(view).phases.standing())
+        return await self.read(lambda view: dream_stores(view).phases.standing())
 
     async def settled(self) -> list[SettledCluster]:
-        return await self.read(lambda view: bookkeeping(view).clusters.all(self.pass_name))
+        return await self.read(lambda view: dream_stores(view).clusters.all(self.pass_name))
 
     async def side_cursors(self) -> Mapping[str, int]:
         def positions(view: ReadView) -> dict[str, int]:
-            cursors = bookkeeping(view).cursors
+            cursors = dream_stores(view).cursors
             prefix = f"{self.pass_name}/"
             mine = [reader for reader in cursors.readers() if reader.startswith(prefix)]
             return {reader.removeprefix(prefix): cursors.position(reader) or 0 for reader in mine}

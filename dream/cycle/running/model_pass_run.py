@@ -6,20 +6,20 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC
 from typing import Any, cast
 
-from agentcore.stores.protocols import ReadView
-from dream.cycle.draft import Draft
-from dream.cycle.passing import PassRun, elapsed
+from agentcore.stores.storage import ReadView
+from dream.cycle.running.admission import StepDraft
+from dream.cycle.running.caps import ShareCap
 from dream.cycle.running.context import directives_mark
 from dream.cycle.running.model_calls import AnsweredBatch, Budget, ModelCalls, Questions
-from dream.cycle.share_cap import ShareCap
+from dream.cycle.running.pass_run import PassRun, elapsed
 from dream.domain.batch import Batch
 from dream.domain.proposal import Proposal, Work
 from dream.domain.reasons import Stop
 from dream.errors import InvalidDirectiveError
-from dream.guards.vocabulary import FILE_NAME, Vocabulary, load_or_builtin
+from dream.guards.vocabulary import VOCABULARY_FILE, Vocabulary, load_vocabulary
 from dream.options import PassMode
 from dream.passes import ModelContext, ModelPass
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 from dream.stores.calls import Spent
 from dream.stores.runs import StepRow
 
@@ -56,7 +56,7 @@ class ModelPassRun(PassRun):
 
     def _waiting(self, view: ReadView) -> int:
         """Return how many deferred change sets there are, if there is room for any."""
-        books = bookkeeping(view)
+        books = dream_stores(view)
         waiting = books.deferred.count(self.name)
         if self.options.mode(self.name) is PassMode.PROPOSE:
             return waiting  # with no room in the queue, the pass does not run at all
@@ -83,7 +83,7 @@ class ModelPassRun(PassRun):
     async def _context(self) -> ModelContext:
         if self._vocabulary is None:
             folder = self.parts.data_dir
-            loaded = load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME)
+            loaded = load_vocabulary(None if folder is None else folder / "directives" / VOCABULARY_FILE)
             self._vocabulary = loaded.vocabulary
         return await self.contexts.with_model(
             self.looked_at,
@@ -98,13 +98,13 @@ class ModelPassRun(PassRun):
         """Make the changes that earlier runs paid for and had no room for."""
 
         def look(view: ReadView) -> list[tuple[int, Any]]:
-            return bookkeeping(view).deferred.of(self.name, limit=_WAITING_AT_ONCE) if self._waiting(view) else []
+            return dream_stores(view).deferred.of(self.name, limit=_WAITING_AT_ONCE) if self._waiting(view) else []
 
         waiting = await self.parts.storage.read(self.scope, look)
         if waiting:
             proposal = Proposal(change_sets=tuple(change_set for _, change_set in waiting), done=False)
             keys = tuple(key for key, _ in waiting)
-            await self.commit(Draft(proposal=proposal, seconds=0.0, waited=keys))
+            await self.commit(StepDraft(proposal=proposal, seconds=0.0, waited=keys))
 
     async def _packed(self) -> list[Batch]:
         """Return the batches that are still to be asked about, packing them first if no process of this run has."""
@@ -126,14 +126,14 @@ class ModelPassRun(PassRun):
             rows = [batch.to_json() for batch in packing.batches]
             seconds = elapsed(self.parts.clock, began)
             extra = {"packed": True, "looked_at": len(packing.looked_at)}
-            await self.commit(Draft(proposal=proposal, seconds=seconds, batch=rows, extra=extra))
+            await self.commit(StepDraft(proposal=proposal, seconds=seconds, batch=rows, extra=extra))
         return _unfinished(self.steps)
 
     async def _asking(self) -> ModelCalls:
         today = self.parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
         def spent(view: ReadView) -> tuple[Spent, Spent]:
-            calls = bookkeeping(view).calls
+            calls = dream_stores(view).calls
             return calls.spent(run_id=self.run_id), calls.spent(since=today)
 
         run, day = await self.parts.storage.read(self.scope, spent)
@@ -171,7 +171,7 @@ class ModelPassRun(PassRun):
             settled = set(proposal.looked_at)
             reopen = tuple(one for one in part.batch.member_ids if one not in settled and not part.is_hopeless)
             moves = bool(part.batch.reader and settled)
-            draft = Draft(
+            draft = StepDraft(
                 proposal=replace(proposal, cursor=part.batch.cursor if moves else None, backlog=0, done=False),
                 seconds=elapsed(self.parts.clock, began),
                 batch=[list(member) for member in part.batch.members],
@@ -191,14 +191,14 @@ class ModelPassRun(PassRun):
         stopped = None if asking is None else asking.stopped
         members = tuple(record_id for batch in left if not batch.reader for record_id in batch.member_ids)
         packed = next((step.report["backlog"] for step in self.steps if step.report.get("packed")), 0)
-        waiting = await self.parts.storage.read(self.scope, lambda view: bookkeeping(view).deferred.count(self.name))
+        waiting = await self.parts.storage.read(self.scope, lambda view: dream_stores(view).deferred.count(self.name))
         again = sum(len(step.reopened) for step in self.steps)
         extra = {"stopped": stopped.value} if isinstance(stopped, Stop) else {}
         proposal = Proposal(backlog=packed + len(members) + again + waiting)
-        await self.commit(Draft(proposal=proposal, seconds=0.0, reopen=members, extra=extra))
+        await self.commit(StepDraft(proposal=proposal, seconds=0.0, reopen=members, extra=extra))
 
 
-def reopen_unfinished(books: Books, steps: Sequence[StepRow]) -> None:
+def reopen_unfinished(books: DreamStores, steps: Sequence[StepRow]) -> None:
     """Have the next run look again at what an interrupted one packed and did not deal with."""
     for name in {step.pass_name for step in steps if step.report.get("packed")}:
         mine = [step for step in steps if step.pass_name.partition("/")[0] == name]

@@ -8,9 +8,9 @@ from typing import Final
 
 from agentcore.domain.memory import Status
 from agentcore.domain.skill import Skill
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.passes.skill_consolidation.operations import MERGE, REWRITE
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 _KEEPS_ALL: Final = frozenset({MERGE, REWRITE})
 """Operations after which a skill says all that it said before."""
@@ -62,7 +62,7 @@ class Lineage:
         skills += [one for gone in parents.values() for one in gone]
         ids = {one.id for one in skills if one.updated_at is not None}
         rewrites: defaultdict[str, list[tuple[Skill, Skill, bool]]] = defaultdict(list)
-        for row in reversed(bookkeeping(view).journal.of_records(ids) if ids else []):
+        for row in reversed(dream_stores(view).journal.of_records(ids) if ids else []):
             before, after = row.record_before, row.record_after
             if isinstance(before, Skill) and isinstance(after, Skill):
                 rewrites[row.record_id].append((before, after, row.operation in _KEEPS_ALL))

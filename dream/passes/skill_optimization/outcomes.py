@@ -8,7 +8,7 @@ from typing import Final
 
 from agentcore.domain.signals import Feedback, FeedbackKind, Rating
 from agentcore.domain.skill import Skill, SkillUse
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.passes.skill_optimization.lineage import Lineage
 from dream.passes.skill_optimization.retries import Retry, find_retries, in_time
 

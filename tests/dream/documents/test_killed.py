@@ -12,8 +12,8 @@ from interrupting import Killed, WatchedStorage, bury
 from scribe import Scribe, saying
 
 from agentcore.workspace import GitUse, Workspaces
-from dream.cycle import Leftovers
-from dream.stores import bookkeeping
+from dream.cycle import OutboxFlush
+from dream.stores import dream_stores
 
 PERSON = "- Bo wrote this himself\r\n"
 _TOUCHES = {"open", "os.rename", "os.remove", "os.mkdir"}
@@ -52,7 +52,7 @@ async def live(world: World, folder: Path, at: int) -> int:
     one = replace(world, storage=storage, workspaces=Workspaces(lambda _: folder, GitUse.INIT))
     count = 0
     try:
-        await Leftovers(one.parts, one.options).follow(one.scope)
+        await OutboxFlush(one.parts, one.options).follow(one.scope)
         done = await world.storage.read(world.scope, lambda view: view.documents.get("MEMORY.md"))
         if done is None or "Ana" not in done.content:
             await one.run_passes(Scribe(saying("Ana moved to Lisbon", "Cy sings")))
@@ -87,7 +87,7 @@ async def test_killed_at_any_touch_of_a_file_it_is_all_written_and_committed_onc
             lock.unlink()  # as git asks a person to
         await live(one, folder, 0)
         assert (folder / "MEMORY.md").read_bytes() == expected, at
-        waiting = await one.storage.read(one.scope, lambda view: bookkeeping(view).outbox.waiting())
+        waiting = await one.storage.read(one.scope, lambda view: dream_stores(view).outbox.waiting())
         assert waiting == [], at
         assert _commits(folder) == _commits(whole), at
 

@@ -32,7 +32,7 @@ from agentcore.recall import Recall
 from agentcore.stores.sql import FILE_NAME, SqlStorage
 from agentcore.testing import ChatServer, ManualClock
 from agentcore.workspace import GitUse, Workspaces
-from dream.cycle import DreamService, Leftovers, Planner, Runner, Watch
+from dream.cycle import DreamListeners, DreamService, OutboxFlush, Planner, Runner
 from dream.domain import RunKind, RunReport
 from dream.interfaces.benchmark import scripted_answer
 from dream.options import (
@@ -43,7 +43,7 @@ from dream.options import (
     SchedulingOptions,
     Threshold,
 )
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 Task = dict[str, Any]
 Answer = dict[str, Any]
@@ -95,7 +95,7 @@ async def watch(world: World, task: Task) -> Answer:
     pause = float(task.get("slowly", 0))
     storage = WatchedStorage(world.storage, before=lambda _: time.sleep(pause))
     parts = replace(world, storage=storage, options=options).parts
-    told, ended = Watch(parts, options), asyncio.Event()
+    told, ended = DreamListeners(parts, options), asyncio.Event()
     reports: list[RunReport] = []
 
     def keep(report: RunReport) -> None:
@@ -262,7 +262,7 @@ async def essence(world: World, _task: Task) -> Answer:
     )  # fmt: skip
 
     def waiting(view: Any) -> dict[str, list[str]]:
-        cursors = bookkeeping(view).cursors
+        cursors = dream_stores(view).cursors
         return {reader: sorted(names.get(one, one) for one in cursors.pending(reader)) for reader in cursors.readers()}
 
     return {"known": known, "waiting": await world.storage.read(world.scope, waiting)}
@@ -290,7 +290,7 @@ async def promote(world: World, task: Task) -> Answer:
     """Open a host with a workspace and promote; a store that has done so is left as it is."""
     folder = Path(task["folder"], "workspace")
     world.workspaces = Workspaces(lambda _: folder, GitUse.INIT)
-    await Leftovers(world.parts, world.options).start()
+    await OutboxFlush(world.parts, world.options).start()
     if "undone" in task:
         runs = [run for run in await world.dreams.runs() if run.changes and run.kind is RunKind.DREAM]
         await world.dreams.undo(runs[0].run_id)
@@ -298,7 +298,7 @@ async def promote(world: World, task: Task) -> Answer:
         await world.dreams.run(passes=["promotion"])
 
     def look(view: Any) -> tuple[int, int]:
-        books = bookkeeping(view)
+        books = dream_stores(view)
         return books.promotions.count(), len(books.outbox.waiting())
 
     promoted, waiting = await world.storage.read(world.scope, look)

@@ -10,7 +10,8 @@ from typing import Any
 
 from agentcore.domain.instants import to_text
 from agentcore.domain.memory import MemoryEntry
-from dream.cycle.history import Status, entry_json
+from dream.cycle.history import entry_json
+from dream.cycle.scope_status import ScopeStatus
 from dream.domain.forecast import PassForecast
 from dream.domain.journal import JournalRow
 from dream.domain.report import RunReport
@@ -40,7 +41,7 @@ _WAITING = (
 class Look:
     """The memory at one instant: how it stands, and what it answers."""
 
-    status: Status
+    status: ScopeStatus
     answers: Sequence[MemoryEntry]
 
     def to_json(self) -> dict[str, Any]:

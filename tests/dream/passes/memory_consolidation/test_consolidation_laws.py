@@ -10,12 +10,18 @@ from hypothesis import event, given, settings, strategies as st
 from agentcore.domain import Feedback, FeedbackKind, MemoryEntry, Scope, Status, SubjectTime, Trust, fold_key
 from agentcore.recall import Tokenizer
 from dream.domain import Batch
-from dream.guards import Knowledge, first_refusal
-from dream.guards.coverage import coverage
-from dream.guards.vocabulary import builtin
+from dream.guards import Knowledge, builtin_vocabulary, coverage, first_refusal
 from dream.options import DreamOptions
-from dream.passes.memory_consolidation import Desk, Judged, Parsed, Sheet, judge_entries, judge_feedback, parse
-from dream.passes.memory_consolidation.feedback import feedback_text
+from dream.passes.memory_consolidation import (
+    ConsolidationAnswer,
+    ConsolidationHandles,
+    ConsolidationInput,
+    JudgedConsolidation,
+    judge_entries,
+    judge_feedback,
+    parse,
+)
+from dream.passes.prompts import feedback_text
 
 OPTIONS = DreamOptions()
 TEXTS = [
@@ -119,16 +125,16 @@ anything = st.recursive(
 )
 
 
-def desk(found: list[MemoryEntry], *, merge_only: bool = False) -> Desk:
+def desk(found: list[MemoryEntry], *, merge_only: bool = False) -> ConsolidationInput:
     twins: dict[str, tuple[MemoryEntry, ...]] = {}
     for entry in found:
         if entry.is_active:
             twins[fold_key(entry.content)] = (*twins.get(fold_key(entry.content), ()), entry)
     ids = iter(range(1_000))
-    return Desk(
+    return ConsolidationInput(
         as_of=NOW,
         options=OPTIONS,
-        vocabulary=builtin(),
+        vocabulary=builtin_vocabulary(),
         document_frequency=lambda _: 1,
         new_id=lambda: f"new{next(ids)}",
         twins=twins,
@@ -138,13 +144,13 @@ def desk(found: list[MemoryEntry], *, merge_only: bool = False) -> Desk:
     )
 
 
-def judged(found: list[MemoryEntry], members: int, answer: dict[str, Any], *, merge_only: bool) -> Judged:
+def judged(found: list[MemoryEntry], members: int, answer: dict[str, Any], *, merge_only: bool) -> JudgedConsolidation:
     packed = [(entry.id, 1) for entry in found]
     batch = Batch(number="1", kind="entries", members=tuple(packed[:members]), beside=tuple(packed[members:]))
     parsed = parse(answer, len(batch.members))
-    if not isinstance(parsed, Parsed):
-        return Judged()
-    return judge_entries(parsed, Sheet.of(batch, found), desk(found, merge_only=merge_only))
+    if not isinstance(parsed, ConsolidationAnswer):
+        return JudgedConsolidation()
+    return judge_entries(parsed, ConsolidationHandles.of(batch, found), desk(found, merge_only=merge_only))
 
 
 @given(anything)
@@ -180,7 +186,7 @@ def test_no_answer_changes_what_the_sources_do_not_bear_out(data: st.DataObject)
                 assert change.before.version == 1
                 assert _ends_well(change_set.operation, change.before, after, final, merge_only=merge_only)
             elif change.before is None or after.content != change.before.content:
-                assert not coverage(list(backing.values()), after.content, builtin()).invented
+                assert not coverage(list(backing.values()), after.content, builtin_vocabulary()).invented
                 assert after.trust <= min(entry.trust for entry in before)
                 assert min(entry.base for entry in before) <= after.base <= max(entry.base for entry in before)
 
@@ -199,7 +205,9 @@ def _ends_well(
 
 @given(st.data())
 def test_no_answer_about_feedback_invents_or_retires_anything(data: st.DataObject):
-    kinds = data.draw(st.lists(st.sampled_from(list(FeedbackKind)), min_size=1, max_size=4))
+    # No other signal of a mistake is ever shown.
+    taught = sorted(set(FeedbackKind) - {FeedbackKind.SESSION_SUMMARY, FeedbackKind.THUMBS_UP})
+    kinds = data.draw(st.lists(st.sampled_from(taught), min_size=1, max_size=4))
     given_feedback = {
         f"f{place}": Feedback(
             id=f"s{place}",
@@ -214,13 +222,13 @@ def test_no_answer_about_feedback_invents_or_retires_anything(data: st.DataObjec
     }
     texts = [feedback_text(one) for one in given_feedback.values()]
     parsed = parse(data.draw(answers(texts, list(given_feedback))), len(kinds))
-    if not isinstance(parsed, Parsed):
+    if not isinstance(parsed, ConsolidationAnswer):
         return
     for change_set in judge_feedback(parsed, given_feedback, desk([])).change_sets:
         (change,) = change_set.changes
         assert change.before is None
         assert isinstance(change.after, MemoryEntry)
         assert change.after.category.startswith("anti-patterns/")
-        assert not coverage(texts, change.after.content, builtin()).invented
+        assert not coverage(texts, change.after.content, builtin_vocabulary()).invented
         assert change.after.trust <= Trust.STATED
         assert first_refusal(change_set, Knowledge(protected=OPTIONS.protected_categories)) is None
