@@ -1,4 +1,4 @@
-"""Reads: what the cursor of a pass counts."""
+"""Defines what the cursor of a pass counts."""
 
 from enum import StrEnum
 

@@ -105,19 +105,19 @@ ORDER: tuple[Place, ...] = (
         "before anything that consumes the log; after consolidation, which judges facts alone",
     ),
     _BuiltIn(
-        "skill_gaps:SkillGaps",
+        "skills.gaps:SkillGaps",
         "skill-gaps",
         "conversation llm skills",
         "before the other passes on skills, which look at what it writes",
     ),
     _BuiltIn(
-        "skill_consolidation:SkillConsolidation",
+        "skills.consolidation:SkillConsolidation",
         "skill-consolidation",
         "llm skills",
         "after the gaps, so that a new skill that overlaps an old one is merged at once",
     ),
     _BuiltIn(
-        "skill_optimization:SkillOptimization",
+        "skills.optimization:SkillOptimization",
         "skill-optimization",
         "feedback llm skills",
         "after consolidation, so that what fails is improved where it will stay",
