@@ -181,7 +181,7 @@ SKILL_GAPS: Final = Declaration(
     ),
     options="skill_gaps",
     notes=("turns", "sessions", "written", "repairs", "repaired"),
-    home="skill_gaps:SkillGaps",
+    home="skills.gaps:SkillGaps",
     why="before the other passes on skills, which look at what it writes",
 )
 
@@ -198,7 +198,7 @@ SKILL_CONSOLIDATION: Final = Declaration(
     ),
     options="skill_consolidation",
     notes=("reviewed", "retired", "rewritten", "guides"),
-    home="skill_consolidation:SkillConsolidation",
+    home="skills.consolidation:SkillConsolidation",
     why="after the gaps, so that a new skill that overlaps an old one is merged at once",
 )
 
@@ -215,7 +215,7 @@ SKILL_OPTIMIZATION: Final = Declaration(
     ),
     options="skill_optimization",
     notes=("at_risk", "sparse", "rewritten", "reverted"),
-    home="skill_optimization:SkillOptimization",
+    home="skills.optimization:SkillOptimization",
     why="after consolidation, so that what fails is improved where it will stay",
 )
 

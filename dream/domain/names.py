@@ -1,4 +1,4 @@
-"""Names under which dreams are known in the storage."""
+"""Names dreams in the storage."""
 
 from typing import Final
 

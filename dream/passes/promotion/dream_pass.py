@@ -8,10 +8,9 @@ from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
 from agentcore.domain.text import fold_key
 from agentcore.stores.storage import ReadView
-from agentcore.workspace.document import Document
-from agentcore.workspace.edit import Append, Remove
+from agentcore.workspace.document import Append, Document, Remove
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
-from agentcore.workspace.item import Item, ItemKind, SectionPath
+from agentcore.workspace.markdown import ItemKind, MarkdownItem, SectionPath
 from dream.domain.built_in_passes import PROMOTION
 from dream.domain.change import Change, ChangeSet
 from dream.domain.promotion import Promotion
@@ -53,7 +52,7 @@ def fitted(memory: Document, archive: Document, own: tuple[str, ...], cap: int) 
         cap: Characters that MEMORY.md may have.
     """
     over = len(memory.text) - cap
-    moving = list[Item]()
+    moving = list[MarkdownItem]()
     for item in memory.items:
         if over <= 0:
             break

@@ -23,7 +23,7 @@ from dream.interfaces.cli.render.directives import (
 )
 from dream.interfaces.cli.render.text import encodable
 from dream.interfaces.cli.session import Access, CliSession, Session
-from dream.interfaces.exchange.replacing import replacing
+from dream.interfaces.exchange.files import replacing
 from dream.interfaces.installed import installed_passes
 from dream.options import DreamOptions
 from dream.passes import brought

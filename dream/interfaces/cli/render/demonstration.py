@@ -26,7 +26,7 @@ from dream.interfaces.cli.render.reports import passes_lines
 from dream.interfaces.cli.render.text import counted, encodable, when
 from dream.interfaces.cli.render.usage import usage_lines
 from dream.interfaces.cli.session import Session
-from dream.interfaces.exchange.report import ImportReport
+from dream.interfaces.exchange.importer import ImportReport
 
 _SHOWN_CLUSTERS = 3
 
