@@ -1,4 +1,4 @@
-"""How far the conversation log was read, by whom."""
+"""Counts how far the conversation log was read, by whom."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

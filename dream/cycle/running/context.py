@@ -1,6 +1,5 @@
 """Makes the contexts of passes: what they may see and use of one scope, all of it read-only."""
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -14,16 +13,14 @@ from agentcore.hosting.parts import HostParts
 from agentcore.recall.results import Neighbour
 from agentcore.stores.storage import ReadView
 from dream.domain.cluster import SettledCluster
+from dream.domain.declaration import Reads
 from dream.domain.log_standing import LogReading, LogStanding
 from dream.domain.phases import PhaseStanding
 from dream.domain.proposal import HistoryKind
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
 from dream.options import DreamOptions
-from dream.passes import DreamContext, ModelContext
-from dream.passes.arrangement import arranged
-from dream.passes.declared import categories_of
+from dream.passes import DreamContext, ModelContext, arranged
 from dream.stores import dream_stores
 
 if TYPE_CHECKING:
@@ -87,8 +84,8 @@ class ContextFactory:
         )
 
     def _reserved(self) -> tuple[str, ...]:
-        others = (place.dream_pass for place in arranged(self.options.passes))
-        return tuple(found for one in others if one.name != self.pass_name for found in categories_of(one))
+        others = (slot.declaration for slot in arranged(self.options.passes))
+        return tuple(found for one in others if one.name != self.pass_name for found in one.categories)
 
     async def _recalls(self, zone: ZoneInfo, *, since: datetime | None = None) -> RecallColumns:
         return await self.parts.storage.read(
@@ -137,8 +134,7 @@ class ContextFactory:
             settled=views.settled,
             withheld=views.withheld,
             has_model=Capability.LLM in self.parts.capabilities,
-            # Asking each pass may import it.
-            reserved=await asyncio.to_thread(self._reserved),
+            reserved=self._reserved(),
         )
 
 
