@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dream.domain.declaration import Reads
 from dream.domain.proposal import Notes, Proposal, Refusal
-from dream.domain.reads import Reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
