@@ -11,22 +11,22 @@ from agentcore.stores.protocols import ReadView, UnitOfWork
 from agentcore.stores.sql.transaction import Transaction
 from agentcore.stores.sql.unit import SqlUnit
 from dream.errors import UnsupportedStorageError
-from dream.stores.attempts import AttemptStore
+from dream.stores.attempts import AttemptReader
 from dream.stores.calls import CallStore
-from dream.stores.clusters import ClusterStore
-from dream.stores.cursors import CursorStore
-from dream.stores.decisions import DecisionStore
+from dream.stores.clusters import ClusterReader, ClusterStore
+from dream.stores.cursors import CursorReader, CursorStore
+from dream.stores.decisions import DecisionReader, DecisionStore
 from dream.stores.deferred import DeferredStore
-from dream.stores.expiry import ExpiryStore
+from dream.stores.expiry import ExpiryReader, ExpiryStore
 from dream.stores.fleet import Fleet
-from dream.stores.journal import JournalStore
+from dream.stores.journal import JournalReader, JournalStore
 from dream.stores.ledger import LedgerStore
 from dream.stores.outbox import OutboxStore
-from dream.stores.phases import PhaseStore
+from dream.stores.phases import PhaseReader, PhaseStore
 from dream.stores.plans import PlanStore
-from dream.stores.promotions import PromotionStore
+from dream.stores.promotions import PromotionReader, PromotionStore
 from dream.stores.proposals import ProposalStore
-from dream.stores.recalls import RecallStore
+from dream.stores.recalls import RecallReader
 from dream.stores.refused_texts import RefusedTextStore
 from dream.stores.run_history import RunHistory
 from dream.stores.runs import RunStore
@@ -36,14 +36,66 @@ from dream.stores.usage import UsageStore
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
-    """The bookkeeping of one scope in one transaction; lives as long as it.
+class DreamReaders:
+    """What passes may read of one scope's bookkeeping; lives as long as its transaction.
+
+    A new fact for a pass is a method of one of these readers.
 
     Args:
-        transaction: What each of its stores works in.
+        transaction: What each of them reads in.
     """
 
     transaction: Transaction
+
+    @property
+    def cursors(self) -> CursorReader:
+        """How far each pass has looked."""
+        return CursorReader(self.transaction)
+
+    @property
+    def decisions(self) -> DecisionReader:
+        """What people took back, or have yet to decide."""
+        return DecisionReader(self.transaction)
+
+    @property
+    def journal(self) -> JournalReader:
+        """What each run changed."""
+        return JournalReader(self.transaction)
+
+    @property
+    def attempts(self) -> AttemptReader:
+        """In how many runs a pass failed on a record."""
+        return AttemptReader(self.transaction)
+
+    @property
+    def clusters(self) -> ClusterReader:
+        """Clusters that were left as they are."""
+        return ClusterReader(self.transaction)
+
+    @property
+    def promotions(self) -> PromotionReader:
+        """What was promoted to MEMORY.md."""
+        return PromotionReader(self.transaction)
+
+    @property
+    def phases(self) -> PhaseReader:
+        """Which entries earlier phases met."""
+        return PhaseReader(self.transaction)
+
+    @property
+    def recalls(self) -> RecallReader:
+        """What recall tells of entries."""
+        return RecallReader(self.transaction)
+
+    @property
+    def expiry(self) -> ExpiryReader:
+        """What is too old to be kept."""
+        return ExpiryReader(self.transaction)
+
+
+@dataclass(frozen=True, slots=True)
+class Books(DreamReaders):
+    """The bookkeeping of one scope in one transaction; lives as long as it."""
 
     @property
     def runs(self) -> RunStore:
@@ -121,11 +173,6 @@ class Books:
         return SessionStore(self.transaction)
 
     @property
-    def attempts(self) -> AttemptStore:
-        """In how many runs a pass failed on a record."""
-        return AttemptStore(self.transaction)
-
-    @property
     def schedules(self) -> ScheduleStore:
         """When scopes dream next, whichever they are."""
         return ScheduleStore(self.transaction)
@@ -141,11 +188,6 @@ class Books:
         return OutboxStore(self.transaction)
 
     @property
-    def recalls(self) -> RecallStore:
-        """What recall tells of entries."""
-        return RecallStore(self.transaction)
-
-    @property
     def promotions(self) -> PromotionStore:
         """What was promoted to MEMORY.md."""
         return PromotionStore(self.transaction)
@@ -154,6 +196,18 @@ class Books:
     def phases(self) -> PhaseStore:
         """Which entries earlier phases met."""
         return PhaseStore(self.transaction)
+
+
+class SqlPassView(SqlUnit):
+    """What a pass reads: records that something may be learnt from, and the bookkeeping; its connection refuses writes.
+
+    It lives as long as the transaction.
+    """
+
+    @property
+    def books(self) -> DreamReaders:
+        """The bookkeeping."""
+        return DreamReaders(self.transaction)
 
 
 def on_scope(unit: UnitOfWork, scope: Scope, key: int) -> UnitOfWork:
@@ -176,3 +230,11 @@ def bookkeeping(view: ReadView) -> Books:
     if not isinstance(view, SqlUnit):
         raise UnsupportedStorageError(storage=type(view).__name__)
     return Books(view.transaction)
+
+
+def pass_view(view: ReadView) -> SqlPassView:
+    """Return what a pass may read in *view*."""
+    learnable = view.learnable
+    if not isinstance(learnable, SqlUnit):
+        raise UnsupportedStorageError(storage=type(view).__name__)
+    return SqlPassView(learnable.transaction)

@@ -26,8 +26,8 @@ _REMOVE = delete(settled_clusters).where(_OF_PASS, settled_clusters.c.fingerprin
 _WITHDRAW = delete(settled_clusters).where(_OF_PASS, settled_clusters.c.run_id == bindparam("of_run"))
 
 
-class ClusterStore:
-    """Settled clusters of one scope, in one transaction; lives as long as it."""
+class ClusterReader:
+    """Settled clusters of one scope, for reading; lives as long as its transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -45,6 +45,10 @@ class ClusterStore:
                 _ALL, of_pass=pass_name
             ).all()
         ]
+
+
+class ClusterStore(ClusterReader):
+    """Settled clusters of one scope, in one transaction; lives as long as it."""
 
     def put(self, clusters: Sequence[SettledCluster], *, pass_name: str, run_id: str) -> None:
         """Keep clusters as they now stand."""

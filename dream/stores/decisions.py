@@ -1,12 +1,14 @@
 """What people took back: fingerprints of operations that no dream repeats."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import bindparam, delete, insert, select
 
 from agentcore.domain.instants import to_micros
 from agentcore.stores.sql.schema import decisions
 from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
+from dream.domain.reasons import Refused
+from dream.stores.proposals import ProposalStore
 
 UNDONE = "undone"
 
@@ -15,8 +17,8 @@ _DECLINED = select(decisions.c.fingerprint).where(_AMONG)
 _RECONSIDER = delete(decisions).where(_AMONG)
 
 
-class DecisionStore:
-    """Decisions of one scope, in one transaction; lives as long as it."""
+class DecisionReader:
+    """Decisions of one scope, for reading; lives as long as its transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -27,6 +29,18 @@ class DecisionStore:
         for chunk in chunks(sorted(set(fingerprints))):
             found.update(self._transaction.execute(_DECLINED, among=chunk).scalars())
         return found
+
+    def withheld(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
+        """Return those that must not be proposed: what a person took back, or has yet to decide."""
+        if not fingerprints:
+            return {}
+        waiting = {mark for _, mark in ProposalStore(self._transaction).marks() if mark is not None}
+        found = dict.fromkeys(waiting.intersection(fingerprints), Refused.AWAITS_REVIEW)
+        return found | dict.fromkeys(self.declined(fingerprints), Refused.UNDONE_BY_PERSON)
+
+
+class DecisionStore(DecisionReader):
+    """Decisions of one scope, in one transaction; lives as long as it."""
 
     def decline(self, fingerprints: Collection[str], *, run_id: str) -> None:
         """Remember that a person took these back."""

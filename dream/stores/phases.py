@@ -12,8 +12,8 @@ from dream.domain.phases import Phase, PhaseHit, PhaseStanding
 _HITS = phase_hits.c
 
 
-class PhaseStore:
-    """The phases' hits of one scope, in one transaction; lives as long as it."""
+class PhaseReader:
+    """The phases' hits of one scope, for reading; lives as long as its transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._scope_id = transaction.scope_id
@@ -26,6 +26,10 @@ class PhaseStore:
         for row in self._connection.execute(select(phase_hits).where(self._mine)):
             found.setdefault(row.entry_id, {}).update({row.phase: row.times, f"{row.phase}_last": row.last_at})
         return {entry_id: PhaseStanding(**values) for entry_id, values in found.items()}
+
+
+class PhaseStore(PhaseReader):
+    """The phases' hits of one scope, in one transaction; lives as long as it."""
 
     def record(self, hits: Sequence[PhaseHit]) -> None:
         """Count hits, each entry and phase once."""

@@ -11,8 +11,8 @@ from agentcore.stores.sql.transaction import Transaction, chunks
 from dream.domain.promotion import Promotion
 
 
-class PromotionStore:
-    """Promotions of one scope, in one transaction; lives as long as it."""
+class PromotionReader:
+    """Promotions of one scope, for reading; lives as long as its transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -40,6 +40,10 @@ class PromotionStore:
             run_id=row.run_id,
             promoted_at=from_micros(row.promoted_at),
         )
+
+
+class PromotionStore(PromotionReader):
+    """Promotions of one scope, in one transaction; lives as long as it."""
 
     def record(self, promoted: Sequence[Promotion]) -> None:
         """Remember promotions; one that is known stays as it is."""

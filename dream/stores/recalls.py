@@ -22,7 +22,7 @@ _DAY = timedelta(days=1) // timedelta(microseconds=1)
 _HITS = recall_hits.c
 
 
-class RecallStore:
+class RecallReader:
     """The recalls of one scope, in one transaction; lives as long as it."""
 
     def __init__(self, transaction: Transaction) -> None:
