@@ -20,7 +20,7 @@ LATER: Final = timedelta(days=1)
 """Time apart from which what was said last decides, whoever said it."""
 
 
-class Verdict(Enum):
+class ConflictVerdict(Enum):
     """Whether the old entry gives way."""
 
     GIVES_WAY = auto()
@@ -29,7 +29,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class SideEvidence:
     """What speaks for one side.
 
     Args:
@@ -47,7 +47,7 @@ class Evidence:
     speakers: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, entries: Sequence[MemoryEntry], speakers: Iterable[str] = ()) -> "Evidence":
+    def of(cls, entries: Sequence[MemoryEntry], speakers: Iterable[str] = ()) -> "SideEvidence":
         """Join what speaks for the entries."""
         joined = Temporal.merge([Temporal.of(entry) for entry in entries])
         return cls(
@@ -71,7 +71,7 @@ def speakers_by_entry(view: ReadView, entries: Iterable[MemoryEntry]) -> Mapping
     return {entry_id: speakers_of(turns[one] for one in ids if one in turns) for entry_id, ids in cited.items()}
 
 
-def judge(old: Evidence, new: Evidence, as_of: datetime) -> Verdict:
+def judge(old: SideEvidence, new: SideEvidence, as_of: datetime) -> ConflictVerdict:
     """Rank the evidence for an old entry and for what would take its place.
 
     In this order, the first that differs decides:
@@ -88,30 +88,30 @@ def judge(old: Evidence, new: Evidence, as_of: datetime) -> Verdict:
     Else it is a close call.
     """
     if _is_news(old, new, as_of):
-        return Verdict.GIVES_WAY
+        return ConflictVerdict.GIVES_WAY
     if _is_later(new, old, as_of):
-        return Verdict.STAYS
+        return ConflictVerdict.STAYS
     if old.trust is not new.trust:
-        return Verdict.GIVES_WAY if new.trust > old.trust else Verdict.STAYS
+        return ConflictVerdict.GIVES_WAY if new.trust > old.trust else ConflictVerdict.STAYS
     shared = {entry_id for entry_id, _ in old.observations}
     for_old = sum(count for _, count in old.observations)
     for_new = sum(count for entry_id, count in new.observations if entry_id not in shared)
     more, less = max(for_old, for_new), min(for_old, for_new)
     if more >= MANY and more >= MANY_MORE * less:
-        return Verdict.GIVES_WAY if for_new > for_old else Verdict.STAYS
+        return ConflictVerdict.GIVES_WAY if for_new > for_old else ConflictVerdict.STAYS
     apart = abs(new.last_seen_at - old.last_seen_at)
     # Who says two things within a day corrects the first one; two people within a day disagree.
     if apart >= LATER or (apart and old.speakers and old.speakers == new.speakers):
-        return Verdict.GIVES_WAY if new.last_seen_at > old.last_seen_at else Verdict.STAYS
-    return Verdict.CLOSE_CALL
+        return ConflictVerdict.GIVES_WAY if new.last_seen_at > old.last_seen_at else ConflictVerdict.STAYS
+    return ConflictVerdict.CLOSE_CALL
 
 
-def is_later(old: Evidence, new: Evidence, as_of: datetime) -> bool:
+def is_later(old: SideEvidence, new: SideEvidence, as_of: datetime) -> bool:
     """Tell whether the new text was said later than the old one, or tells of a later time."""
     return new.last_seen_at > old.last_seen_at or _is_news(old, new, as_of)
 
 
-def _is_news(old: Evidence, new: Evidence, as_of: datetime) -> bool:
+def _is_news(old: SideEvidence, new: SideEvidence, as_of: datetime) -> bool:
     if old.about is not None or new.about is None:
         return _is_later(old, new, as_of)
     said_old, said_new = _naive(old.last_seen_at), _naive(new.last_seen_at)
@@ -119,7 +119,7 @@ def _is_news(old: Evidence, new: Evidence, as_of: datetime) -> bool:
     return came and _counts(new, old, as_of)
 
 
-def _is_later(one: Evidence, other: Evidence, as_of: datetime) -> bool:
+def _is_later(one: SideEvidence, other: SideEvidence, as_of: datetime) -> bool:
     """Tell whether *other* is about a time after that of *one*."""
     return (
         one.about is not None
@@ -129,7 +129,7 @@ def _is_later(one: Evidence, other: Evidence, as_of: datetime) -> bool:
     )
 
 
-def _counts(later: Evidence, earlier: Evidence, as_of: datetime) -> bool:
+def _counts(later: SideEvidence, earlier: SideEvidence, as_of: datetime) -> bool:
     """Tell whether the later time has come, and who tells of it is trusted enough."""
     has_come = later.about is not None and later.about.begins <= _naive(as_of)
     return has_come and later.trust >= min(earlier.trust, Trust.STATED)

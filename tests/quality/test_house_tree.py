@@ -15,7 +15,7 @@ _FILES = {
     "dream/long.py": "x = 1\n" * 80,
     "dream/reader.py": "def late():\n    from dream import lines, long\n    import agentcore.alone\n",
     "dream/passes/__init__.py": "",
-    "dream/passes/prompts.py": "class Plan: ...\nclass Plan: ...\n",
+    "dream/passes/lines.py": "class Plan: ...\nclass Plan: ...\n",
     "dream/passes/conversation/packing.py": "class Other: ...\n",
     "dream/passes/rem/judging.py": "",
     "dream/passes/episodes/judging.py": "",
@@ -57,7 +57,7 @@ def test_a_module_counts_as_lone_by_its_importers_wherever_they_import_it(tree: 
 
 
 def test_a_class_name_is_ambiguous_between_modules_and_not_within_one(tree: Tree):
-    assert tree.class_names() == {"Plan": ["agentcore/alone.py", "dream/passes/prompts.py"]}
+    assert tree.class_names() == {"Plan": ["agentcore/alone.py", "dream/passes/lines.py"]}
     assert tree.class_names_as_written() == {}
 
 

@@ -8,12 +8,12 @@ from .evidence import (
     holds_quote as holds_quote,
 )
 from .lines import (
-    Shown as Shown,
+    PromptTurn as PromptTurn,
     line as line,
     shown_turns as shown_turns,
 )
 from .packing import (
-    Session as Session,
+    SessionTurns as SessionTurns,
     packed as packed,
     tokens_of as tokens_of,
 )
@@ -21,5 +21,5 @@ from .reconcile import (
     says_the_same as says_the_same,
 )
 from .statement import (
-    Terms as Terms,
+    StatementRules as StatementRules,
 )

@@ -13,7 +13,7 @@ from dream.domain.reasons import Refused
 from dream.guards.clauses import question_of
 from dream.guards.denial import Said, contradiction
 from dream.guards.replies import denies, taken_up, unanswered
-from dream.passes.conversation.lines import Shown
+from dream.passes.conversation.lines import PromptTurn
 from dream.passes.conversation.neighbours import Near, near_turns
 
 READABLE: Final = frozenset({"user", "assistant"})
@@ -118,7 +118,7 @@ def is_evidence(turn: Turn) -> bool:
     return turn.role in READABLE and not turn.generated
 
 
-def evidence_of(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str]) -> Evidence | Refusal:
+def evidence_of(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[str]) -> Evidence | Refusal:
     """Return what a claim rests on, or why it must not.
 
     What a person said is evidence. What an assistant said is evidence only beside the next turn of a user in the same
@@ -133,7 +133,7 @@ def evidence_of(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str])
     return valid if isinstance(valid, Refusal) else _quoted(claim, valid, shown)
 
 
-def cited_turns(claim: Claim, shown: Mapping[str, Shown], known: frozenset[str]) -> list[Shown] | Refusal:
+def cited_turns(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[str]) -> list[PromptTurn] | Refusal:
     """Return those of the cited turns that count as evidence, one of them new, or why there are none."""
     unknown = [handle for handle in claim.handles if handle not in known]
     if unknown:
@@ -168,14 +168,14 @@ def holds_quote(text: str, quote: str) -> bool:
     return False
 
 
-def partners_of(valid: Sequence[Shown], shown: Iterable[Shown]) -> tuple[str, ...]:
+def partners_of(valid: Sequence[PromptTurn], shown: Iterable[PromptTurn]) -> tuple[str, ...]:
     """Return the other speakers of a session in which one of the turns says "you", "we" or "our"."""
     sessions = {one.turn.session_id for one in valid if _ADDRESS.search(one.turn.content)}
     names = {one.turn.speaker for one in shown if one.turn.session_id in sessions}
     return tuple(sorted(name for name in names if name is not None))
 
 
-def said_before(valid: Sequence[Shown], shown: Iterable[Shown]) -> dict[str, str]:
+def said_before(valid: Sequence[PromptTurn], shown: Iterable[PromptTurn]) -> dict[str, str]:
     """Return what somebody else said right before each of some turns, by the turn's id."""
     found: dict[str, str] = {}
     last: dict[str, Turn] = {}
@@ -191,7 +191,7 @@ def said_before(valid: Sequence[Shown], shown: Iterable[Shown]) -> dict[str, str
     return {turn_id: text for turn_id, text in found.items() if turn_id in cited}
 
 
-def _quoted(claim: Claim, valid: Sequence[Shown], shown: Mapping[str, Shown]) -> Evidence | Refusal:
+def _quoted(claim: Claim, valid: Sequence[PromptTurn], shown: Mapping[str, PromptTurn]) -> Evidence | Refusal:
     holders = [one for one in valid if holds_quote(one.turn.content, claim.quote)]
     if not holders:
         return _refused(Refused.QUOTE_NOT_FOUND, claim, "has a quote that stands in none of its turns")
@@ -212,7 +212,7 @@ def _quoted(claim: Claim, valid: Sequence[Shown], shown: Mapping[str, Shown]) ->
     return evidence
 
 
-def _reply(assistant: Shown, shown: Mapping[str, Shown]) -> Shown | None:
+def _reply(assistant: PromptTurn, shown: Mapping[str, PromptTurn]) -> PromptTurn | None:
     """Return the next turn of a user in the same session, if it takes up what the assistant said."""
     of_session = (one for one in shown.values() if one.turn.session_id == assistant.turn.session_id)
     later = [one for one in of_session if one.place > assistant.place and is_evidence(one.turn)]

@@ -12,7 +12,7 @@ _HANDLE: Final = "t9999"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PromptTurn:
     """A turn of a prompt.
 
     Args:
@@ -28,7 +28,7 @@ class Shown:
     place: int
 
 
-def shown_turns(batch: Batch, stored: Mapping[str, Turn]) -> list[Shown]:
+def shown_turns(batch: Batch, stored: Mapping[str, Turn]) -> list[PromptTurn]:
     """Return the turns of a batch that are still as they were packed, in the order of the prompt.
 
     Args:
@@ -45,7 +45,7 @@ def shown_turns(batch: Batch, stored: Mapping[str, Turn]) -> list[Shown]:
             is_new = int(handle[1:]) <= new
             sessions.setdefault(turn.session_id, []).append((handle, turn, is_new))
     ordered = [one for turns in sessions.values() for one in turns]
-    return [Shown(handle, turn, is_new, place) for place, (handle, turn, is_new) in enumerate(ordered)]
+    return [PromptTurn(handle, turn, is_new, place) for place, (handle, turn, is_new) in enumerate(ordered)]
 
 
 def line(handle: str, turn: Turn, *, is_new: bool) -> str:

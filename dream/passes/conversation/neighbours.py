@@ -21,7 +21,7 @@ from dream.guards.specific import Kind, Specific
 from dream.guards.specifics import Beside, extract, measures_of
 from dream.guards.standing import Standing
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.conversation.lines import Shown
+from dream.passes.conversation.lines import PromptTurn
 from dream.passes.terms import terms_of
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ class Near:
     tells: bool
 
 
-def near_turns(cited: Sequence[Shown], shown: Iterable[Shown]) -> tuple[Near, ...]:
+def near_turns(cited: Sequence[PromptTurn], shown: Iterable[PromptTurn]) -> tuple[Near, ...]:
     """Return the turns beside the cited ones: of the same speaker, the question that one answers, the one before.
 
     Args:
@@ -149,7 +149,7 @@ def near_turns(cited: Sequence[Shown], shown: Iterable[Shown]) -> tuple[Near, ..
     return tuple(near)
 
 
-def _tells(other: Shown, one: Shown) -> bool | None:
+def _tells(other: PromptTurn, one: PromptTurn) -> bool | None:
     """Tell whether the measures of a turn belong to what another says; None if none of its words do."""
     apart = abs(other.place - one.place)
     if other.turn.role == "user" and other.turn.speaker == one.turn.speaker:

@@ -10,8 +10,8 @@ from dream.domain.batch import Batch, Packing, Version
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.passes.conversation.evidence import is_evidence
-from dream.passes.conversation.lines import Shown, longest_line, shown_turns
-from dream.passes.conversation.statement import Terms
+from dream.passes.conversation.lines import PromptTurn, longest_line, shown_turns
+from dream.passes.conversation.statement import StatementRules
 from dream.passes.protocol import ModelContext
 
 KIND = "turns"
@@ -20,7 +20,7 @@ _SHARE_BESIDE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SessionTurns:
     """New turns of one session in the order they were said, and what was said before them."""
 
     turns: tuple[Turn, ...]
@@ -41,7 +41,9 @@ def tokens_of(turn: Turn) -> int:
     return estimate_tokens(longest_line(turn) + "\n")
 
 
-def packed(sessions: Sequence[Session], *, room: int, overlap: int) -> tuple[tuple[Batch, ...], tuple[Refusal, ...]]:
+def packed(
+    sessions: Sequence[SessionTurns], *, room: int, overlap: int
+) -> tuple[tuple[Batch, ...], tuple[Refusal, ...]]:
     """Partition new turns into batches.
 
     A session that fits one call is never cut; a longer one is cut between turns, each part with the turns before it.
@@ -68,7 +70,7 @@ def packed(sessions: Sequence[Session], *, room: int, overlap: int) -> tuple[tup
     return tuple(_batch(number, pieces) for number, pieces in enumerate(groups, 1)), tuple(refused)
 
 
-def _pieces(session: Session, room: int, overlap: int, refused: list[Refusal]) -> Iterator[_Piece]:
+def _pieces(session: SessionTurns, room: int, overlap: int, refused: list[Refusal]) -> Iterator[_Piece]:
     said = list(session.before)
     piece = _Piece()
     for turn in session.turns:
@@ -118,7 +120,7 @@ _LOOK_BACK = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class NewTurns:
     """The new turns of one run.
 
     Args:
@@ -129,7 +131,7 @@ class Reading:
         backlog: New turns left for later runs.
     """
 
-    sessions: tuple[Session, ...]
+    sessions: tuple[SessionTurns, ...]
     ids: tuple[str, ...]
     settled: frozenset[str]
     cursor: int
@@ -154,12 +156,12 @@ async def pending(context: ModelContext) -> int:
     return await context.read(lambda view: view.turns.count_material(after=context.cursor, also=context.reopened))
 
 
-async def read_new(context: ModelContext, *, limit: int, overlap: int) -> Reading:
+async def read_new(context: ModelContext, *, limit: int, overlap: int) -> NewTurns:
     """Read the oldest *limit* new turns, each session with up to *overlap* turns that were said before."""
     return await context.read(lambda view: _read_new(view, context, limit, overlap))
 
 
-async def shown_of(context: ModelContext, batch: Batch) -> list[Shown]:
+async def shown_of(context: ModelContext, batch: Batch) -> list[PromptTurn]:
     """Return the turns of a batch that are as they were packed."""
     stored = await context.read(lambda view: view.turns.get_many(batch.record_ids))
     return shown_turns(batch, {turn.id: turn for turn in stored})
@@ -172,12 +174,12 @@ async def settled_of(context: ModelContext, batch: Batch) -> tuple[str, ...]:
     return tuple(turn_id for turn_id, version in batch.members if versions.get(turn_id, version) == version)
 
 
-async def terms_for(context: ModelContext, texts: Iterable[str]) -> Terms:
+async def terms_for(context: ModelContext, texts: Iterable[str]) -> StatementRules:
     """Return what statements made of *texts* are judged by."""
     # Only scripts without capitals are judged by how rare their terms are.
     counted = [text for text in texts if not text.isascii()]
     frequencies: Mapping[str, int] = await context.count_documents(counted) if counted else dict[str, int]()
-    return Terms(
+    return StatementRules(
         vocabulary=context.vocabulary,
         document_frequency=lambda term: frequencies.get(term, 0),
         protected=context.options.protected_categories,
@@ -185,12 +187,12 @@ async def terms_for(context: ModelContext, texts: Iterable[str]) -> Terms:
     )
 
 
-def _read_new(view: ReadView, context: ModelContext, limit: int, overlap: int) -> Reading:
+def _read_new(view: ReadView, context: ModelContext, limit: int, overlap: int) -> NewTurns:
     material = view.turns.material(after=context.cursor, also=context.reopened, limit=limit)
     turns = {turn.id: turn for turn in view.turns.get_many([item.id for item in material])}
     reopened = {turn.id: turn for turn in view.turns.get_many(context.reopened)}
     total = view.turns.count_material(after=context.cursor, also=context.reopened)
-    return Reading(
+    return NewTurns(
         sessions=tuple(_sessions(view, [turns[item.id] for item in material], overlap)),
         ids=tuple(item.id for item in material),
         settled=frozenset(
@@ -203,16 +205,16 @@ def _read_new(view: ReadView, context: ModelContext, limit: int, overlap: int) -
     )
 
 
-def _sessions(view: ReadView, new: Sequence[Turn], overlap: int) -> list[Session]:
+def _sessions(view: ReadView, new: Sequence[Turn], overlap: int) -> list[SessionTurns]:
     """Group new turns by session, in the order they were said; sessions in the order of their first arrival."""
     groups: dict[str, list[Turn]] = {}
     for turn in new:
         if is_evidence(turn):
             groups.setdefault(turn.session_id, []).append(turn)
-    sessions: list[Session] = []
+    sessions: list[SessionTurns] = []
     for group in groups.values():
         said = sorted(group, key=lambda turn: turn.occurred_at)
         earlier = view.turns.preceding(said[0].id, limit=overlap * _LOOK_BACK) if overlap else []
         before = [turn for turn in earlier if is_evidence(turn)]
-        sessions.append(Session(tuple(said), tuple(before[-overlap:] if overlap else ())))
+        sessions.append(SessionTurns(tuple(said), tuple(before[-overlap:] if overlap else ())))
     return sessions

@@ -63,7 +63,7 @@ def fresh_turns(entry: MemoryEntry, heard: Iterable[Turn]) -> list[Turn]:
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class Reconciliation:
     """What becomes of some statements: changes, refusals, and counts for the report by name."""
 
     change_sets: tuple[ChangeSet, ...]

@@ -30,7 +30,7 @@ _STEP: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class StatementRules:
     """What statements are judged by.
 
     Args:
@@ -82,7 +82,7 @@ def secret_told(label: str, source: str, *texts: str) -> Refusal | None:
     return None if secret is None else Refusal(Refused.SECRET, f"{label} from {source} looks like a {secret}")
 
 
-def protected(label: str, category: str, terms: Terms) -> Refusal | None:
+def protected(label: str, category: str, terms: StatementRules) -> Refusal | None:
     """Return a refusal if no pass may write into *category*."""
     return (
         Refusal(Refused.PROTECTED_CATEGORY, f"{label} in {category}") if is_under(category, terms.protected) else None
@@ -96,7 +96,7 @@ def made_up(
     *,
     evidence: Evidence,
     told: ToldTimes,
-    terms: Terms,
+    terms: StatementRules,
     also: Sequence[str] = (),
 ) -> Refusal | None:
     """Return a refusal that names what no source holds or a source denies; what the statement leaves out is no matter.

@@ -1,4 +1,4 @@
-"""Episodes: what happened in conversations, told once and met again."""
+"""Episodes: keeps what happened in conversations, once each, and counts the sessions that come back to it."""
 
 import lazy_loader
 

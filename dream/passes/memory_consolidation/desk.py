@@ -9,7 +9,7 @@ from agentcore.recall.tokenizer import Tokenizer
 from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions
-from dream.passes.conflicts import Evidence
+from dream.passes.conflicts import SideEvidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,9 @@ class Desk:
     tokenizer: Tokenizer
     speakers: Mapping[str, frozenset[str]]
 
-    def evidence(self, entries: Sequence[MemoryEntry]) -> Evidence:
+    def evidence(self, entries: Sequence[MemoryEntry]) -> SideEvidence:
         """Join what speaks for the entries."""
-        return Evidence.of(entries, (name for entry in entries for name in self.speakers.get(entry.id, ())))
+        return SideEvidence.of(entries, (name for entry in entries for name in self.speakers.get(entry.id, ())))
 
     def is_protected_category(self, category: str) -> bool:
         """Tell whether no pass changes what stands there."""

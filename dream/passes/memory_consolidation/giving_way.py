@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from agentcore.domain.memory import MemoryEntry
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.conflicts import Verdict, judge
+from dream.passes.conflicts import ConflictVerdict, judge
 from dream.passes.memory_consolidation.desk import Desk
 
 
@@ -31,9 +31,9 @@ def may_give_way(old: MemoryEntry, to: Sequence[MemoryEntry], desk: Desk) -> Ref
     if not any(desk.are_related(old, entry) for entry in to):
         return Refusal.of(Refused.NO_SUCCESSOR, [old.id])
     match judge(desk.evidence([old]), desk.evidence(to), desk.as_of):
-        case Verdict.STAYS:
+        case ConflictVerdict.STAYS:
             return Refusal.of(Refused.WEAKER_EVIDENCE, [old.id])
-        case Verdict.CLOSE_CALL:
+        case ConflictVerdict.CLOSE_CALL:
             return CloseCall((old.id, *(entry.id for entry in to)))
-        case Verdict.GIVES_WAY:
+        case ConflictVerdict.GIVES_WAY:
             return None

@@ -1,4 +1,4 @@
-"""Preferences: what users show that they want, without having said that it is to be remembered."""
+"""Preferences: infers what users want from what they showed."""
 
 import lazy_loader
 

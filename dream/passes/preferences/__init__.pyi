@@ -1,12 +1,19 @@
-from .answer import (
-    Sentiment as Sentiment,
-)
-from .inference import (
+from .dream_pass import (
     PreferenceInference as PreferenceInference,
+    judge as judge,
 )
-from .permission import (
+from .judging import (
     needs_permission as needs_permission,
 )
-from .sheet import (
-    Sheet as Sheet,
+from .packing import (
+    PreferenceHandles as PreferenceHandles,
+)
+from .prompt import (
+    Sentiment as Sentiment,
+    read_items as read_items,
+)
+from .reconcile import (
+    SUPERSEDE as SUPERSEDE,
+    PreferenceCandidates as PreferenceCandidates,
+    PreferenceReconciliation as PreferenceReconciliation,
 )

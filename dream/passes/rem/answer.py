@@ -12,7 +12,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.coverage import coverage
 from dream.passes.answers import cited, read_listed
-from dream.passes.conversation.statement import Terms, secret_told, statement
+from dream.passes.conversation.statement import StatementRules, secret_told, statement
 from dream.passes.rem.diary import Told
 
 MOST_ITEMS: Final = 50
@@ -62,7 +62,7 @@ def _item(number: int, value: object) -> Item | Refusal:
 
 
 def judged(
-    item: Item, shown: Mapping[str, MemoryEntry], told: Collection[str], terms: Terms, tokenizer: Tokenizer
+    item: Item, shown: Mapping[str, MemoryEntry], told: Collection[str], terms: StatementRules, tokenizer: Tokenizer
 ) -> Told | Refusal:
     """Return a theme that the entries it cites bear out, or why it is not told.
 
@@ -89,7 +89,9 @@ def judged(
     return _borne_out(item, text, sources, terms, tokenizer) or Told(text, tuple(source.id for source in sources))
 
 
-def _borne_out(item: Item, text: str, sources: list[MemoryEntry], terms: Terms, tokenizer: Tokenizer) -> Refusal | None:
+def _borne_out(
+    item: Item, text: str, sources: list[MemoryEntry], terms: StatementRules, tokenizer: Tokenizer
+) -> Refusal | None:
     """Return why the sources do not say so: each must share a word with the text, and all its details be theirs."""
     said = set(tokenizer.tokens(text))
     apart = [source.id for source in sources if said.isdisjoint(tokenizer.tokens(source.content))]

@@ -8,9 +8,8 @@ from pathlib import Path
 from agentcore.domain import Scope, Trust, Turn
 from dream.guards.coverage import coverage
 from dream.guards.vocabulary import builtin
-from dream.passes.conversation import Evidence, Shown, Terms, evidence_of
-from dream.passes.fact_mining.answer import Item
-from dream.passes.fact_mining.fact import Fact, fact_of
+from dream.passes.conversation import Evidence, PromptTurn, StatementRules, evidence_of
+from dream.passes.fact_mining import Fact, FactItem, fact_of
 
 FILE = Path(__file__).parent / "data" / "readings.txt"
 
@@ -35,15 +34,15 @@ class Reading:
         shown = list(_shown(said.split(" // "), datetime.fromisoformat(self.said_on).replace(hour=9, tzinfo=UTC)))
         chosen = [shown[int(cited) - 1]] if cited else shown
         handles = tuple(one.handle for one in chosen)
-        item = Item(number=1, content=self.text, handles=handles, quote=chosen[0].turn.content)
+        item = FactItem(number=1, content=self.text, handles=handles, quote=chosen[0].turn.content)
         by_handle = {one.handle: one for one in shown}
         found = evidence_of(item, by_handle, frozenset(by_handle))
-        terms = Terms(builtin(), lambda _: 9, (), 0.8)
+        terms = StatementRules(builtin(), lambda _: 9, (), 0.8)
         judged = fact_of(item, found, terms) if isinstance(found, Evidence) else found
         return "" if isinstance(judged, Fact) else str(judged.detail)
 
 
-def _shown(said: list[str], at: datetime) -> Iterator[Shown]:
+def _shown(said: list[str], at: datetime) -> Iterator[PromptTurn]:
     for place, text in enumerate(said):
         speaker, _, content = text.rpartition("Ben: ")
         assistant = text.startswith("assistant: ")
@@ -58,7 +57,7 @@ def _shown(said: list[str], at: datetime) -> Iterator[Shown]:
             recorded_at=at + timedelta(minutes=place),
             trust=Trust.INFERRED if assistant else Trust.STATED,
         )
-        yield Shown(f"t{place + 1}", turn, is_new=True, place=place)
+        yield PromptTurn(f"t{place + 1}", turn, is_new=True, place=place)
 
 
 def readings() -> list[Reading]:

@@ -12,9 +12,8 @@ from dream.domain import ChangeSet
 from dream.guards import Knowledge, first_refusal
 from dream.guards.vocabulary import builtin
 from dream.options import PreferenceOptions
-from dream.passes.conversation import Shown, Terms
-from dream.passes.episodes import answer as of_episodes, extraction, meeting as episode_meeting
-from dream.passes.preferences import Sheet, answer as of_preferences, inference, meeting as preference_meeting
+from dream.passes import episodes, preferences
+from dream.passes.conversation import PromptTurn, StatementRules
 
 SAID = (
     ("user", "s1", "Shorter answers about the roof, please!"),
@@ -24,7 +23,7 @@ SAID = (
     ("user", "s3", "I never want emoji."),
 )
 OLD = "Ana wants longer answers about the roof."
-TERMS = Terms(builtin(), lambda _: 0, ("active-plans",), 0.8)
+TERMS = StatementRules(builtin(), lambda _: 0, ("active-plans",), 0.8)
 
 
 def turn(place: int, role: str, session: str, text: str) -> Turn:
@@ -34,7 +33,7 @@ def turn(place: int, role: str, session: str, text: str) -> Turn:
 
 
 TURNS = [turn(place, *said) for place, said in enumerate(SAID, 1)]
-SHOWN = [Shown(f"t{place}", one, place != 5, place) for place, one in enumerate(TURNS, 1)]
+SHOWN = [PromptTurn(f"t{place}", one, place != 5, place) for place, one in enumerate(TURNS, 1)]
 HANDLES = frozenset(one.handle for one in SHOWN)
 SIGNAL = Feedback(id="signal", scope=Scope.default(), session_id="s9", kind=FeedbackKind.CORRECTION,
                   summary="shorter answers", occurred_at=NOW, recorded_at=NOW)  # fmt: skip
@@ -113,15 +112,13 @@ def after(entry: MemoryEntry, changed: list[MemoryEntry]) -> tuple[MemoryEntry, 
 @given(answers("sourceTurns"))
 def test_no_answer_breaks_or_doubles_episodes(answer: dict[str, Any]):
     old = known("episodes/task")
-    items, _ = of_episodes.read_items(answer)
-    sheet = extraction.Sheet(SHOWN, HANDLES, {"e7": "old", "e9": "gone"}, {"e7": old})
-    told, _ = extraction.judge(items, sheet, TERMS)
+    items, _ = episodes.read_items(answer)
+    sheet = episodes.EpisodeHandles(SHOWN, HANDLES, {"e7": "old", "e9": "gone"}, {"e7": old})
+    told, _ = episodes.judge(items, sheet, TERMS)
 
     def met(*entries: MemoryEntry) -> tuple[ChangeSet, ...]:
-        stored = episode_meeting.Known(entries)
-        return episode_meeting.meet(
-            told, stored, frozenset(), new_id=ids(), as_of=NOW, vocabulary=builtin()
-        ).change_sets
+        stored = episodes.EpisodeCandidates(entries)
+        return episodes.reconcile(told, stored, frozenset(), new_id=ids(), as_of=NOW, vocabulary=builtin()).change_sets
 
     changed = holds(met(old))
     assert met(*after(old, changed)) == ()
@@ -132,16 +129,20 @@ def test_no_answer_breaks_or_doubles_episodes(answer: dict[str, Any]):
 @given(answers("sourceIds"))
 def test_no_answer_breaks_or_doubles_preferences(answer: dict[str, Any]):
     old = known("user-preferences/inferred")
-    items, _ = of_preferences.read_items(answer)
-    sheet = Sheet(
+    items, _ = preferences.read_items(answer)
+    sheet = preferences.PreferenceHandles(
         turns=SHOWN, entries={"e7": old}, feedback={"f6": SIGNAL}, turn_handles=HANDLES,
         feedback_handles=frozenset({"f6"}), entry_ids={"e7": "old", "e9": "gone"}, packed={"old": 1},
     )  # fmt: skip
-    shown, _ = inference.judge(items, sheet, TERMS, PreferenceOptions())
+    shown, _ = preferences.judge(items, sheet, TERMS, PreferenceOptions())
 
     def met(*entries: MemoryEntry) -> tuple[ChangeSet, ...]:
-        meeting = preference_meeting.Meeting(
-            known=preference_meeting.Known(entries), declined=frozenset(), new_id=ids(), as_of=NOW, vocabulary=builtin()
+        meeting = preferences.PreferenceReconciliation(
+            known=preferences.PreferenceCandidates(entries),
+            declined=frozenset(),
+            new_id=ids(),
+            as_of=NOW,
+            vocabulary=builtin(),
         )
         for one in shown:
             meeting.add(one)
@@ -158,7 +159,7 @@ def test_no_answer_breaks_or_doubles_preferences(answer: dict[str, Any]):
 
 def _waits(change_set: ChangeSet, changed: list[MemoryEntry]) -> bool:
     """Tell whether what is new there was held up the first time by another item about the same old preference."""
-    return change_set.operation == preference_meeting.SUPERSEDE and not any(
+    return change_set.operation == preferences.SUPERSEDE and not any(
         entry.content == change.after.content
         for change in change_set.changes
         if isinstance(change.after, MemoryEntry) and change.before is None

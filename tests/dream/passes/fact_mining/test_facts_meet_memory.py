@@ -11,10 +11,8 @@ from mining import a_fact, a_turn, mine, talk
 from agentcore.domain import MemoryEntry, Status, Trust
 from agentcore.recall import Tokenizer
 from dream.guards.vocabulary import builtin
-from dream.passes.conversation import Evidence, Terms, says_the_same
-from dream.passes.fact_mining.answer import Item
-from dream.passes.fact_mining.fact import Fact, fact_of
-from dream.passes.fact_mining.known import Known, meet
+from dream.passes.conversation import Evidence, StatementRules, says_the_same
+from dream.passes.fact_mining import Fact, FactCandidates, FactItem, fact_of, reconcile
 
 TEA = a_fact("Ana likes tea.", "t1", quote="I like tea", category="people/ana")
 
@@ -161,7 +159,7 @@ async def test_an_undone_reinforcement_is_not_made_again(world: World):
 
 def facts_of(world: World, drawn: list[tuple[str, list[int]]]) -> list[Fact]:
     """Facts of made-up turns `0` to `5`, the even ones of a less trusted speaker."""
-    terms = Terms(builtin(), lambda _: 0, (), 0.8)
+    terms = StatementRules(builtin(), lambda _: 0, (), 0.8)
     facts: list[Fact] = []
     for number, (text, places) in enumerate(drawn, 1):
         turns = [
@@ -172,7 +170,7 @@ def facts_of(world: World, drawn: list[tuple[str, list[int]]]) -> list[Fact]:
             )
             for place in sorted(set(places))
         ]
-        item = Item(number=number, content=text, handles=(), quote="I like")
+        item = FactItem(number=number, content=text, handles=(), quote="I like")
         fact = fact_of(item, Evidence(tuple(turns), turns[0], "I like"), terms, ())
         assert isinstance(fact, Fact)
         facts.append(fact)
@@ -196,7 +194,9 @@ def test_the_same_answer_twice_is_the_same_as_once(drawn: list[tuple[str, list[i
     facts = facts_of(world, drawn)
 
     def met(entries: tuple[MemoryEntry, ...]) -> tuple[MemoryEntry, ...]:
-        meeting = meet(facts, Known(entries), frozenset(), new_id=world.ids.new, as_of=NOW, vocabulary=builtin())
+        meeting = reconcile(
+            facts, FactCandidates(entries), frozenset(), new_id=world.ids.new, as_of=NOW, vocabulary=builtin()
+        )
         after = {change.record_id: change.after for one in meeting.change_sets for change in one.changes}
         kept = {entry.id: entry for entry in entries} | after
         return tuple(entry for entry in kept.values() if isinstance(entry, MemoryEntry))
@@ -213,8 +213,10 @@ def test_no_entry_is_trusted_or_counted_beyond_its_turns(first: Any, second: Any
     world = World(*[None] * 3)  # type: ignore[arg-type] - only its ids and scope are used
     entries: dict[str, MemoryEntry] = {}
     for drawn in (first, second):
-        known = Known(tuple(entries.values()))
-        met = meet(facts_of(world, drawn), known, frozenset(), new_id=world.ids.new, as_of=NOW, vocabulary=builtin())
+        known = FactCandidates(tuple(entries.values()))
+        met = reconcile(
+            facts_of(world, drawn), known, frozenset(), new_id=world.ids.new, as_of=NOW, vocabulary=builtin()
+        )
         for change in (change for one in met.change_sets for change in one.changes):
             assert isinstance(change.after, MemoryEntry)
             assert change.reason

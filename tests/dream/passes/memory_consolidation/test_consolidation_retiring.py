@@ -10,7 +10,7 @@ from talking import talk
 from agentcore.domain import PartialDate, SourceKind, SourceRef, Status, SubjectTime, Trust, to_text
 from dream.domain import Refused
 from dream.interfaces.cli.render.reports import pass_lines
-from dream.passes.conflicts import Evidence, Verdict, judge
+from dream.passes.conflicts import ConflictVerdict, SideEvidence, judge
 
 NOISE, TEA = "ok thanks", "Ana likes tea."
 LISBON, PORTO = "Ana lives in Lisbon.", "Ana lives in Porto."
@@ -268,8 +268,8 @@ def evidence(  # noqa: PLR0917 - rows of a table
     subject: str | None = None,
     name: str = "x",
     said_by: str | None = None,
-) -> Evidence:
-    return Evidence(
+) -> SideEvidence:
+    return SideEvidence(
         trust=trust,
         observations=((name, seen),),
         last_seen_at=at,
@@ -284,46 +284,66 @@ WEEK = timedelta(days=7)
 @pytest.mark.parametrize(
     ("old", "new", "verdict"),
     [
-        (evidence(), evidence(Trust.CONFIRMED, at=NOW - WEEK, name="n"), Verdict.GIVES_WAY),
-        (evidence(Trust.CONFIRMED), evidence(seen=50, at=NOW + WEEK, name="n"), Verdict.STAYS),
-        (evidence(), evidence(Trust.INFERRED, 50, NOW + WEEK, name="n"), Verdict.STAYS),
-        (evidence(seen=2), evidence(seen=3, at=NOW - WEEK, name="n"), Verdict.GIVES_WAY),
-        (evidence(seen=3), evidence(seen=2, at=NOW + WEEK, name="n"), Verdict.STAYS),
-        (evidence(seen=2), evidence(seen=1, at=NOW + WEEK, name="n"), Verdict.GIVES_WAY),
-        (evidence(seen=4), evidence(seen=3, at=NOW + WEEK, name="n"), Verdict.GIVES_WAY),
-        (evidence(), evidence(name="n"), Verdict.CLOSE_CALL),
-        (evidence(), evidence(at=NOW + timedelta(hours=23), name="n"), Verdict.CLOSE_CALL),
-        (evidence(at=NOW + WEEK), evidence(name="n"), Verdict.STAYS),
+        (evidence(), evidence(Trust.CONFIRMED, at=NOW - WEEK, name="n"), ConflictVerdict.GIVES_WAY),
+        (evidence(Trust.CONFIRMED), evidence(seen=50, at=NOW + WEEK, name="n"), ConflictVerdict.STAYS),
+        (evidence(), evidence(Trust.INFERRED, 50, NOW + WEEK, name="n"), ConflictVerdict.STAYS),
+        (evidence(seen=2), evidence(seen=3, at=NOW - WEEK, name="n"), ConflictVerdict.GIVES_WAY),
+        (evidence(seen=3), evidence(seen=2, at=NOW + WEEK, name="n"), ConflictVerdict.STAYS),
+        (evidence(seen=2), evidence(seen=1, at=NOW + WEEK, name="n"), ConflictVerdict.GIVES_WAY),
+        (evidence(seen=4), evidence(seen=3, at=NOW + WEEK, name="n"), ConflictVerdict.GIVES_WAY),
+        (evidence(), evidence(name="n"), ConflictVerdict.CLOSE_CALL),
+        (evidence(), evidence(at=NOW + timedelta(hours=23), name="n"), ConflictVerdict.CLOSE_CALL),
+        (evidence(at=NOW + WEEK), evidence(name="n"), ConflictVerdict.STAYS),
         # What it took over from the old one is no evidence against that.
-        (evidence(), evidence(seen=9), Verdict.CLOSE_CALL),
+        (evidence(), evidence(seen=9), ConflictVerdict.CLOSE_CALL),
         # A change of the world is no conflict, unless it is yet to come or a stranger tells it.
-        (evidence(seen=9, at=NOW - WEEK), evidence(at=NOW, subject="2025-06-10", name="n"), Verdict.GIVES_WAY),
-        (evidence(seen=9, at=NOW - WEEK), evidence(at=NOW, subject="2026-01-01", name="n"), Verdict.STAYS),
+        (evidence(seen=9, at=NOW - WEEK), evidence(at=NOW, subject="2025-06-10", name="n"), ConflictVerdict.GIVES_WAY),
+        (evidence(seen=9, at=NOW - WEEK), evidence(at=NOW, subject="2026-01-01", name="n"), ConflictVerdict.STAYS),
         (
             evidence(seen=9, at=NOW - WEEK),
             evidence(Trust.UNTRUSTED, at=NOW, subject="2025-06-10", name="n"),
-            Verdict.STAYS,
+            ConflictVerdict.STAYS,
         ),
         # Of two dated texts the one about the later time holds, whichever day they were told.
-        (evidence(subject="2023"), evidence(subject="2024", name="n"), Verdict.GIVES_WAY),
-        (evidence(subject="2024", at=NOW + WEEK), evidence(subject="2025-03", at=NOW, name="n"), Verdict.GIVES_WAY),
-        (evidence(subject="2024"), evidence(subject="2019", at=NOW + WEEK, name="n"), Verdict.STAYS),
+        (evidence(subject="2023"), evidence(subject="2024", name="n"), ConflictVerdict.GIVES_WAY),
+        (
+            evidence(subject="2024", at=NOW + WEEK),
+            evidence(subject="2025-03", at=NOW, name="n"),
+            ConflictVerdict.GIVES_WAY,
+        ),
+        (evidence(subject="2024"), evidence(subject="2019", at=NOW + WEEK, name="n"), ConflictVerdict.STAYS),
         # A coarse date means all of its span: what lies within it is not told apart by it.
-        (evidence(subject="2025"), evidence(subject="2025-03", name="n"), Verdict.CLOSE_CALL),
+        (evidence(subject="2025"), evidence(subject="2025-03", name="n"), ConflictVerdict.CLOSE_CALL),
         (
             evidence(seen=9, at=NOW),
             evidence(at=NOW + timedelta(hours=3), subject="2025-06", name="n"),
-            Verdict.GIVES_WAY,
+            ConflictVerdict.GIVES_WAY,
         ),
-        (evidence(seen=9, at=NOW), evidence(at=NOW - timedelta(hours=3), subject="2025-06", name="n"), Verdict.STAYS),
+        (
+            evidence(seen=9, at=NOW),
+            evidence(at=NOW - timedelta(hours=3), subject="2025-06", name="n"),
+            ConflictVerdict.STAYS,
+        ),
         # Who says two things within a day corrects the first; two people disagree.
-        (evidence(said_by="Ana"), evidence(at=NOW + timedelta(minutes=5), name="n", said_by="Ana"), Verdict.GIVES_WAY),
-        (evidence(at=NOW + timedelta(minutes=5), said_by="Ana"), evidence(name="n", said_by="Ana"), Verdict.STAYS),
-        (evidence(said_by="Ana"), evidence(at=NOW + timedelta(minutes=5), name="n", said_by="Bo"), Verdict.CLOSE_CALL),
-        (evidence(said_by="Ana"), evidence(name="n", said_by="Ana"), Verdict.CLOSE_CALL),
+        (
+            evidence(said_by="Ana"),
+            evidence(at=NOW + timedelta(minutes=5), name="n", said_by="Ana"),
+            ConflictVerdict.GIVES_WAY,
+        ),
+        (
+            evidence(at=NOW + timedelta(minutes=5), said_by="Ana"),
+            evidence(name="n", said_by="Ana"),
+            ConflictVerdict.STAYS,
+        ),
+        (
+            evidence(said_by="Ana"),
+            evidence(at=NOW + timedelta(minutes=5), name="n", said_by="Bo"),
+            ConflictVerdict.CLOSE_CALL,
+        ),
+        (evidence(said_by="Ana"), evidence(name="n", said_by="Ana"), ConflictVerdict.CLOSE_CALL),
     ],
 )
-def test_evidence_is_ranked(old: Evidence, new: Evidence, verdict: Verdict):
+def test_evidence_is_ranked(old: SideEvidence, new: SideEvidence, verdict: ConflictVerdict):
     assert judge(old, new, NOW + WEEK) is verdict
 
 

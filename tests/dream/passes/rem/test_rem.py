@@ -19,7 +19,7 @@ from agentcore.workspace import Document, Workspaces
 from dream.domain import PassOutcome, PassReport, Refusal, RunReport
 from dream.guards.vocabulary import builtin
 from dream.options import DreamOptions, Narrator, PassMode, PromotionOptions, RemOptions
-from dream.passes.conversation import Terms
+from dream.passes.conversation import StatementRules
 from dream.passes.rem import Told, judged, read_items
 from dream.stores import bookkeeping
 
@@ -331,7 +331,7 @@ def test_whatever_is_answered_what_is_told_is_one_line_about_two_entries_that_we
         )
         for place, text in enumerate(BEES, 1)
     }
-    terms = Terms(vocabulary=builtin(), document_frequency=lambda _: 0, protected=(), protect_importance=0.8)
+    terms = StatementRules(vocabulary=builtin(), document_frequency=lambda _: 0, protected=(), protect_importance=0.8)
     items, refused = read_items(answer)
     outcomes = [judged(item, world_entries, {"id-1"}, terms, Tokenizer()) for item in items]
     assert all(isinstance(one, Refusal) for one in refused)

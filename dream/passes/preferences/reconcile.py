@@ -1,4 +1,4 @@
-"""Preferences meet what is known: new, met again, in place of one that they contradict, or an open question."""
+"""Compares new preferences with known ones: new, shown again, superseding a contradicted one, or an open question."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,13 +16,12 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.conflicts import Evidence, Verdict, judge, speakers_by_entry, speakers_of
+from dream.passes.conflicts import ConflictVerdict, SideEvidence, judge, speakers_by_entry, speakers_of
 from dream.passes.conversation.neighbours import are_related
 from dream.passes.conversation.reconcile import fresh_turns, is_forgotten, retells
 from dream.passes.conversation.statement import is_under
-from dream.passes.preferences.answer import Item
-from dream.passes.preferences.occasions import Occasions
-from dream.passes.preferences.preference import PERMISSION, PREFERENCES, Preference
+from dream.passes.preferences.judging import PERMISSION, PREFERENCES, Occasions, Preference
+from dream.passes.preferences.prompt import PreferenceItem
 
 PREFER: Final = "prefer"
 """Operation of a change set that adds a preference."""
@@ -36,16 +35,16 @@ _QUESTION: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class PreferenceReinforcement:
     """An item that meets a preference again by its handle, with what shows it."""
 
-    item: Item
+    item: PreferenceItem
     entry_id: str
     occasions: Occasions
 
 
 @dataclass(frozen=True, slots=True)
-class Instead:
+class PreferenceSupersession:
     """A preference that contradicts another one, which is as it was shown; None if that one moved or is gone."""
 
     preference: Preference
@@ -53,11 +52,11 @@ class Instead:
     old: MemoryEntry | None
 
 
-Shown = Preference | Again | Instead
+JudgedPreference = Preference | PreferenceReinforcement | PreferenceSupersession
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PreferenceCandidates:
     """What the store holds that some preferences could meet.
 
     Args:
@@ -71,23 +70,23 @@ class Known:
     speakers: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     @classmethod
-    def of(cls, view: ReadView, shown: Sequence[Shown]) -> "Known":
+    def of(cls, view: ReadView, shown: Sequence[JudgedPreference]) -> "PreferenceCandidates":
         """Look up what is known of them."""
         keys = {fold_key(one.content) for one in map(_preference, shown) if one is not None}
         found = {entry.id: entry for entry in view.entries.with_fold_keys(keys)}
         turn_ids = sorted({turn.id for one in shown for turn in _occasions(one).evidence.turns})
         made = view.entries.derived_from(SourceKind.TURN.value, *turn_ids)
         found |= {entry.id: entry for entry in made}
-        named = [one.entry_id for one in shown if isinstance(one, Again)]
+        named = [one.entry_id for one in shown if isinstance(one, PreferenceReinforcement)]
         found |= {entry.id: entry for entry in view.entries.get_many(named)}
         wanted = [entry for entry in found.values() if entry.is_active and is_under(entry.category, (PREFERENCES,))]
         ordered = sorted(wanted, key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
-        contradicted = [one.old for one in shown if isinstance(one, Instead) and one.old is not None]
+        contradicted = [one.old for one in shown if isinstance(one, PreferenceSupersession) and one.old is not None]
         return cls(tuple(ordered), view.forgotten.since(keys), speakers_by_entry(view, contradicted))
 
 
 @dataclass(slots=True)
-class _Draft:
+class _PreferenceDraft:
     """An entry as it will be, what made it so, and what it takes the place of."""
 
     before: MemoryEntry | None
@@ -97,7 +96,7 @@ class _Draft:
 
 
 @dataclass(slots=True, kw_only=True)
-class Meeting:
+class PreferenceReconciliation:
     """The preferences of one answer, met one by one; lives as long as that.
 
     Args:
@@ -108,26 +107,26 @@ class Meeting:
         vocabulary: Which words are ordinary.
     """
 
-    known: Known
+    known: PreferenceCandidates
     declined: frozenset[str]
     new_id: Callable[[], str]
     as_of: datetime
     vocabulary: Vocabulary
     refused: list[Refusal] = field(default_factory=list[Refusal])
     questions: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    _drafts: list[_Draft] = field(default_factory=list[_Draft])
+    _drafts: list[_PreferenceDraft] = field(default_factory=list[_PreferenceDraft])
     _found: int = 0
     _nothing_new: int = 0
 
     def __post_init__(self) -> None:
         """Begin with what is known."""
-        self._drafts = [_Draft(entry, entry) for entry in self.known.entries]
+        self._drafts = [_PreferenceDraft(entry, entry) for entry in self.known.entries]
 
-    def add(self, shown: Shown) -> None:
+    def add(self, shown: JudgedPreference) -> None:
         """Meet one more; whatever brings nothing new changes nothing."""
         met = self._met(shown)
         refusal = self._refusal(shown, met)
-        if refusal is None and met is None and isinstance(shown, Instead):
+        if refusal is None and met is None and isinstance(shown, PreferenceSupersession):
             refusal = self._contradiction(shown)
         if refusal is not None:
             self.refused.append(refusal.at(_item(shown).number))
@@ -137,9 +136,9 @@ class Meeting:
         if met is not None:
             self._reinforce(met, _occasions(shown))
         elif preference is not None:
-            old = shown.old if isinstance(shown, Instead) else None
+            old = shown.old if isinstance(shown, PreferenceSupersession) else None
             entry = preference.entry(self.new_id(), self.as_of, old)
-            self._drafts.append(_Draft(None, entry, [preference.occasions], old))
+            self._drafts.append(_PreferenceDraft(None, entry, [preference.occasions], old))
 
     @property
     def change_sets(self) -> tuple[ChangeSet, ...]:
@@ -160,18 +159,18 @@ class Meeting:
         }
 
     @property
-    def _changed(self) -> list[_Draft]:
+    def _changed(self) -> list[_PreferenceDraft]:
         return [draft for draft in self._drafts if draft.shown]
 
-    def _met(self, shown: Shown) -> _Draft | None:
-        if isinstance(shown, Again):
+    def _met(self, shown: JudgedPreference) -> _PreferenceDraft | None:
+        if isinstance(shown, PreferenceReinforcement):
             return next((draft for draft in self._drafts if draft.after.id == shown.entry_id), None)
-        preference = shown.preference if isinstance(shown, Instead) else shown
+        preference = shown.preference if isinstance(shown, PreferenceSupersession) else shown
         own = [
             draft
             for draft in self._drafts
             if self._is_the_same(preference, draft.after)
-            and not (isinstance(shown, Instead) and draft.after.id == shown.old_id)
+            and not (isinstance(shown, PreferenceSupersession) and draft.after.id == shown.old_id)
         ]
         return min(own, key=lambda draft: normalise(draft.after.content) != normalise(preference.content), default=None)
 
@@ -182,12 +181,12 @@ class Meeting:
         shares = not set(entry.sources).isdisjoint(preference.occasions.sources)
         return shares and retells(preference.content, entry.content, self.vocabulary)
 
-    def _refusal(self, shown: Shown, met: _Draft | None) -> Refusal | None:
+    def _refusal(self, shown: JudgedPreference, met: _PreferenceDraft | None) -> Refusal | None:
         preference, occasions = _preference(shown), _occasions(shown)
         label, quoted = _item(shown).label, occasions.evidence.quoted
         if preference is not None and is_forgotten(preference.content, quoted, self.known.forgotten):
             return Refusal(Refused.FORGOTTEN, label)
-        if isinstance(shown, Again):
+        if isinstance(shown, PreferenceReinforcement):
             if met is None:
                 return Refusal(Refused.STALE_SOURCE, shown.entry_id)
             if not are_related(texts_of(occasions), met.after.content):
@@ -196,7 +195,7 @@ class Meeting:
         is_declined = mark_of(content, [occasions]) in self.declined
         return Refusal(Refused.UNDONE_BY_PERSON, label) if is_declined else None
 
-    def _contradiction(self, shown: Instead) -> Refusal | None:
+    def _contradiction(self, shown: PreferenceSupersession) -> Refusal | None:
         """Return why the older preference must not give way; where the evidence is even, a person is asked."""
         old, label = shown.old, shown.preference.item.label
         taken = {draft.gives_way.id for draft in self._drafts if draft.gives_way is not None}
@@ -211,16 +210,18 @@ class Meeting:
             return Refusal(Refused.UNRELATED, f"{label} and {old.id}")
         proposed = shown.preference.entry(old.id + "'", self.as_of)
         verdict = judge(
-            Evidence.of([old], self.known.speakers.get(old.id, ())),
-            Evidence.of([proposed], speakers_of(shown.preference.occasions.heard)),
+            SideEvidence.of([old], self.known.speakers.get(old.id, ())),
+            SideEvidence.of([proposed], speakers_of(shown.preference.occasions.heard)),
             self.as_of,
         )
-        if verdict is Verdict.CLOSE_CALL:
+        if verdict is ConflictVerdict.CLOSE_CALL:
             self.questions.append((label, old.id))
             return Refusal(Refused.CLOSE_CALL, f"{label} and {old.id}")
-        return None if verdict is Verdict.GIVES_WAY else Refusal(Refused.WEAKER_EVIDENCE, f"{label} and {old.id}")
+        return (
+            None if verdict is ConflictVerdict.GIVES_WAY else Refusal(Refused.WEAKER_EVIDENCE, f"{label} and {old.id}")
+        )
 
-    def _reinforce(self, draft: _Draft, occasions: Occasions) -> None:
+    def _reinforce(self, draft: _PreferenceDraft, occasions: Occasions) -> None:
         after = seen_again(draft.after, occasions, self.as_of)
         gives_way = {one.gives_way.id for one in self._drafts if one.gives_way is not None}
         if after == draft.after or draft.after.id in gives_way:
@@ -229,7 +230,7 @@ class Meeting:
         draft.after = after
         draft.shown.append(occasions)
 
-    def _change_set(self, draft: _Draft) -> ChangeSet:
+    def _change_set(self, draft: _PreferenceDraft) -> ChangeSet:
         reason = draft.shown[0].reason()
         kept = Change[MemoryEntry](
             before=draft.before,
@@ -254,13 +255,13 @@ def mark_of(content: str, occasions: Iterable[Occasions]) -> str:
     return hashlib.blake2b(orjson.dumps([PREFER, normalise(content), sources]), digest_size=16).hexdigest()
 
 
-def marks_of(shown: Sequence[Shown], known: Known) -> frozenset[str]:
+def marks_of(shown: Sequence[JudgedPreference], known: PreferenceCandidates) -> frozenset[str]:
     """Return the marks under which a person may have declined any of them."""
     texts = {entry.id: entry.content for entry in known.entries}
     marks: set[str] = set()
     for one in shown:
         preference = _preference(one)
-        content = texts.get(one.entry_id, "") if isinstance(one, Again) else ""
+        content = texts.get(one.entry_id, "") if isinstance(one, PreferenceReinforcement) else ""
         marks.add(mark_of(content if preference is None else preference.content, [_occasions(one)]))
     return frozenset(marks)
 
@@ -293,17 +294,17 @@ def texts_of(occasions: Occasions) -> list[str]:
     return [*(turn.content for turn in occasions.heard), *(one.summary for one in occasions.feedback)]
 
 
-def _preference(shown: Shown) -> Preference | None:
-    if isinstance(shown, Again):
+def _preference(shown: JudgedPreference) -> Preference | None:
+    if isinstance(shown, PreferenceReinforcement):
         return None
-    return shown.preference if isinstance(shown, Instead) else shown
+    return shown.preference if isinstance(shown, PreferenceSupersession) else shown
 
 
-def _occasions(shown: Shown) -> Occasions:
-    if isinstance(shown, Again):
+def _occasions(shown: JudgedPreference) -> Occasions:
+    if isinstance(shown, PreferenceReinforcement):
         return shown.occasions
-    return (shown.preference if isinstance(shown, Instead) else shown).occasions
+    return (shown.preference if isinstance(shown, PreferenceSupersession) else shown).occasions
 
 
-def _item(shown: Shown) -> Item:
-    return (shown.preference if isinstance(shown, Instead) else shown).item
+def _item(shown: JudgedPreference) -> PreferenceItem:
+    return (shown.preference if isinstance(shown, PreferenceSupersession) else shown).item

@@ -1,4 +1,4 @@
-"""What a batch of the pass shows: new turns, and beside them what they may be held against."""
+"""Shows preferences beside new turns: earlier turns, known preferences and feedback, as many as have room."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +12,10 @@ from agentcore.domain.signals import Feedback
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.protocols import ReadView
 from dream.domain.batch import Batch
-from dream.passes.conversation.lines import Shown, longest_line, shown_turns
+from dream.passes.conversation.lines import PromptTurn, longest_line, shown_turns
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
-from dream.passes.conversation.packing import Session, tokens_of
-from dream.passes.preferences.preference import INFERRED, PREFERENCES
+from dream.passes.conversation.packing import SessionTurns, tokens_of
+from dream.passes.preferences.judging import INFERRED, PREFERENCES
 from dream.passes.prompts import entry_line, feedback_line, feedback_text, importance_at
 from dream.passes.protocol import ModelContext
 
@@ -31,7 +31,7 @@ _WIDEST_ENTRY, _WIDEST_FEEDBACK = "e9999", "f9999"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class PreferenceHandles:
     """What the handles of a batch stand for, as the records are now.
 
     Args:
@@ -44,7 +44,7 @@ class Sheet:
         packed: The version each record beside the turns was packed with, by id.
     """
 
-    turns: Sequence[Shown]
+    turns: Sequence[PromptTurn]
     entries: Mapping[str, MemoryEntry]
     feedback: Mapping[str, Feedback]
     turn_handles: frozenset[str]
@@ -53,7 +53,7 @@ class Sheet:
     packed: Mapping[str, int]
 
     @classmethod
-    def of(cls, view: ReadView, batch: Batch) -> "Sheet":
+    def of(cls, view: ReadView, batch: Batch) -> "PreferenceHandles":
         """Find what *batch* shows."""
         turns, entries = stored_beside(view, batch)
         others = [record_id for record_id, _ in batch.beside if record_id not in turns and record_id not in entries]
@@ -78,7 +78,7 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PreferenceContext:
     """What may be shown beside new turns; read once per packing.
 
     Args:
@@ -98,7 +98,7 @@ class Surroundings:
     earlier_words: Surrounding[Turn]
 
     @classmethod
-    def of(cls, view: ReadView, context: ModelContext, sessions: Sequence[Session]) -> "Surroundings":
+    def of(cls, view: ReadView, context: ModelContext, sessions: Sequence[SessionTurns]) -> "PreferenceContext":
         """Read what the options allow beside the new turns of *sessions*."""
         terms = context.options.preferences
         new = {turn.id: turn for session in sessions for turn in (*session.before, *session.turns)}
@@ -173,7 +173,7 @@ class Surroundings:
         return theirs_first[: context.options.preferences.max_feedback]
 
 
-def told_by(sheet: Sheet) -> list[str]:
+def told_by(sheet: PreferenceHandles) -> list[str]:
     """Return all that was said or signalled."""
     return [*(one.turn.content for one in sheet.turns), *(feedback_text(one) for one in sheet.feedback.values())]
 

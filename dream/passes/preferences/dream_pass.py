@@ -1,4 +1,4 @@
-"""The pass: it reads what was said, and infers what the user wants."""
+"""Runs the pass preferences: reads what was said, and infers what the user wants."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -13,15 +13,20 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
-from dream.passes.conversation.lines import Shown as ShownTurn, line
-from dream.passes.conversation.packing import Session, packed, pending, read_new, settled_of, terms_for
-from dream.passes.conversation.statement import Terms
-from dream.passes.preferences.answer import Item, read_items
-from dream.passes.preferences.meeting import Again, Instead, Known, Meeting, Shown, marks_of
-from dream.passes.preferences.occasions import occasions_of
-from dream.passes.preferences.preference import INFERRED, preference_of
-from dream.passes.preferences.prompt import frame, question
-from dream.passes.preferences.sheet import SHARE_BESIDE, Sheet, Surroundings, told_by
+from dream.passes.conversation.lines import PromptTurn as ShownTurn, line
+from dream.passes.conversation.packing import SessionTurns, packed, pending, read_new, settled_of, terms_for
+from dream.passes.conversation.statement import StatementRules
+from dream.passes.preferences.judging import INFERRED, occasions_of, preference_of
+from dream.passes.preferences.packing import SHARE_BESIDE, PreferenceContext, PreferenceHandles, told_by
+from dream.passes.preferences.prompt import PreferenceItem, frame, question, read_items
+from dream.passes.preferences.reconcile import (
+    JudgedPreference,
+    PreferenceCandidates,
+    PreferenceReconciliation,
+    PreferenceReinforcement,
+    PreferenceSupersession,
+    marks_of,
+)
 from dream.passes.prompts import entry_line, feedback_line, importance_at
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import repair_of, repaired, with_texts
@@ -73,7 +78,7 @@ class PreferenceInference:
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the preferences that a batch shows."""
         sheet, importance = await context.read(
-            lambda view: (Sheet.of(view, batch), importance_at(view.decay, context.as_of))
+            lambda view: (PreferenceHandles.of(view, batch), importance_at(view.decay, context.as_of))
         )
         if not any(one.is_new for one in sheet.turns):
             return None
@@ -100,7 +105,7 @@ class PreferenceInference:
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
             return Proposal(refused=tuple(read.refused))
         shown = read.good
-        known = await context.read(lambda view: Known.of(view, shown))
+        known = await context.read(lambda view: PreferenceCandidates.of(view, shown))
         declined = frozenset(await context.declined(marks_of(shown, known)))
         met = await asyncio.to_thread(_met, context, shown, known, declined)
         return Proposal(
@@ -116,14 +121,16 @@ class PreferenceInference:
         return {**summed(notes, *_COUNTS), "questions": asked}
 
 
-def _around(view: ReadView, context: ModelContext, sessions: Sequence[Session], room: int) -> tuple[Surroundings, int]:
-    around = Surroundings.of(view, context, sessions)
+def _around(
+    view: ReadView, context: ModelContext, sessions: Sequence[SessionTurns], room: int
+) -> tuple[PreferenceContext, int]:
+    around = PreferenceContext.of(view, context, sessions)
     return around, around.need(view, context, room)
 
 
-async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[list[Shown], list[Refusal]]:
+async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[list[JudgedPreference], list[Refusal]]:
     items, unreadable = read_items(answer)
-    sheet = await context.read(lambda view: Sheet.of(view, batch))
+    sheet = await context.read(lambda view: PreferenceHandles.of(view, batch))
     terms = await terms_for(context, [*(item.content for item in items), *told_by(sheet)])
     # Hundreds of comparisons take longer than the event loop may stall.
     shown, refused = await asyncio.to_thread(judge, items, sheet, terms, context.options.preferences)
@@ -131,8 +138,8 @@ async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[
 
 
 def judge(
-    items: Sequence[Item], sheet: Sheet, terms: Terms, options: PreferenceOptions
-) -> tuple[list[Shown], list[Refusal]]:
+    items: Sequence[PreferenceItem], sheet: PreferenceHandles, terms: StatementRules, options: PreferenceOptions
+) -> tuple[list[JudgedPreference], list[Refusal]]:
     """Return what the sources bear out, and why the rest is refused."""
     by_handle = {one.handle: one for one in sheet.turns}
     judged = [(item, _judged_item(item, by_handle, sheet, terms, options)) for item in items]
@@ -143,8 +150,12 @@ def judge(
 
 
 def _judged_item(
-    item: Item, by_handle: Mapping[str, ShownTurn], sheet: Sheet, terms: Terms, options: PreferenceOptions
-) -> Shown | Refusal:
+    item: PreferenceItem,
+    by_handle: Mapping[str, ShownTurn],
+    sheet: PreferenceHandles,
+    terms: StatementRules,
+    options: PreferenceOptions,
+) -> JudgedPreference | Refusal:
     named = item.existing or item.supersedes
     if named and named not in sheet.entry_ids:
         return Refusal(Refused.UNKNOWN_HANDLE, f"{item.label} names {named[:20]!r}, which it was not shown")
@@ -158,15 +169,17 @@ def _judged_item(
     if isinstance(occasions, Refusal):
         return occasions
     if item.existing:
-        return Again(item, sheet.entry_ids[item.existing], occasions)
+        return PreferenceReinforcement(item, sheet.entry_ids[item.existing], occasions)
     preference = preference_of(item, occasions, terms, options)
     if isinstance(preference, Refusal) or not item.supersedes:
         return preference
-    return Instead(preference, sheet.entry_ids[item.supersedes], sheet.as_packed().get(item.supersedes))
+    return PreferenceSupersession(preference, sheet.entry_ids[item.supersedes], sheet.as_packed().get(item.supersedes))
 
 
-def _met(context: ModelContext, shown: Sequence[Shown], known: Known, declined: frozenset[str]) -> Meeting:
-    meeting = Meeting(
+def _met(
+    context: ModelContext, shown: Sequence[JudgedPreference], known: PreferenceCandidates, declined: frozenset[str]
+) -> PreferenceReconciliation:
+    meeting = PreferenceReconciliation(
         known=known,
         declined=declined,
         new_id=context.new_id,

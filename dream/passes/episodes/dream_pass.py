@@ -1,4 +1,4 @@
-"""The pass: it reads what was said, and keeps what happened."""
+"""Runs the pass episodes: reads what was said, and keeps what happened."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,23 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.conversation.evidence import evidence_of
-from dream.passes.conversation.lines import Shown, line, shown_turns
+from dream.passes.conversation.lines import PromptTurn, line, shown_turns
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.packing import packed, pending, read_new, settled_of, terms_for
-from dream.passes.conversation.statement import Terms
-from dream.passes.episodes.answer import Item, read_items
-from dream.passes.episodes.episode import EPISODES, TAG, counted, episode_of
-from dream.passes.episodes.meeting import Again, Known, Meeting, Told, marks_of, meet
-from dream.passes.episodes.prompt import frame, question
+from dream.passes.conversation.statement import StatementRules
+from dream.passes.episodes.judging import (
+    EPISODES,
+    TAG,
+    EpisodeCandidates,
+    EpisodeReinforcement,
+    JudgedEpisode,
+    Reconciliation,
+    counted,
+    episode_of,
+    marks_of,
+    reconcile,
+)
+from dream.passes.episodes.prompt import EpisodeItem, frame, question, read_items
 from dream.passes.prompts import entry_line, importance_at
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import repair_of, repaired, with_texts
@@ -80,7 +89,7 @@ class EpisodeExtraction:
 
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the episodes of a batch."""
-        sheet = await context.read(lambda view: Sheet.of(view, batch))
+        sheet = await context.read(lambda view: EpisodeHandles.of(view, batch))
         if not any(one.is_new for one in sheet.turns):
             return None
         importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
@@ -102,7 +111,7 @@ class EpisodeExtraction:
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
             return Proposal(refused=tuple(read.refused))
         told = read.good
-        known = await context.read(lambda view: Known.of(view, told))
+        known = await context.read(lambda view: EpisodeCandidates.of(view, told))
         declined = frozenset(await context.declined(marks_of(told, known)))
         met = await asyncio.to_thread(_met, context, told, known, declined)
         return Proposal(
@@ -118,7 +127,7 @@ class EpisodeExtraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class EpisodeHandles:
     """What the handles of a batch stand for, as the records are now.
 
     Args:
@@ -128,13 +137,13 @@ class Sheet:
         entries: Known episodes that are active, by handle.
     """
 
-    turns: list[Shown]
+    turns: list[PromptTurn]
     turn_handles: frozenset[str]
     entry_ids: Mapping[str, str]
     entries: Mapping[str, MemoryEntry]
 
     @classmethod
-    def of(cls, view: ReadView, batch: Batch) -> "Sheet":
+    def of(cls, view: ReadView, batch: Batch) -> "EpisodeHandles":
         turns, entries = stored_beside(view, batch)
         entry_ids = handles_of(batch, "e", without={*turns, *batch.member_ids})
         return cls(
@@ -179,9 +188,9 @@ def _with_known(
     return found
 
 
-async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[list[Told], list[Refusal]]:
+async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[list[JudgedEpisode], list[Refusal]]:
     items, unreadable = read_items(answer)
-    sheet = await context.read(lambda view: Sheet.of(view, batch))
+    sheet = await context.read(lambda view: EpisodeHandles.of(view, batch))
     texts = [*(item.content for item in items), *(one.turn.content for one in sheet.turns)]
     terms = await terms_for(context, texts)
     # Hundreds of comparisons take longer than the event loop may stall.
@@ -189,10 +198,12 @@ async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[
     return told, [*unreadable, *refused]
 
 
-def judge(items: Sequence[Item], sheet: Sheet, terms: Terms) -> tuple[list[Told], list[Refusal]]:
+def judge(
+    items: Sequence[EpisodeItem], sheet: EpisodeHandles, terms: StatementRules
+) -> tuple[list[JudgedEpisode], list[Refusal]]:
     """Return what the turns bear out, and why the rest is refused."""
     by_handle = {one.handle: one for one in sheet.turns}
-    told: list[Told] = []
+    told: list[JudgedEpisode] = []
     refused: list[Refusal] = []
     for item in items:
         judged = _judged_item(item, by_handle, sheet, terms)
@@ -203,19 +214,23 @@ def judge(items: Sequence[Item], sheet: Sheet, terms: Terms) -> tuple[list[Told]
     return told, refused
 
 
-def _judged_item(item: Item, by_handle: Mapping[str, Shown], sheet: Sheet, terms: Terms) -> Told | Refusal:
+def _judged_item(
+    item: EpisodeItem, by_handle: Mapping[str, PromptTurn], sheet: EpisodeHandles, terms: StatementRules
+) -> JudgedEpisode | Refusal:
     if item.existing and item.existing not in sheet.entry_ids:
         return Refusal(Refused.UNKNOWN_HANDLE, f"{item.label} names {item.existing[:20]!r}, which it was not shown")
     found = evidence_of(item, by_handle, sheet.turn_handles)
     if isinstance(found, Refusal):
         return found
     if item.existing:
-        return Again(item, sheet.entry_ids[item.existing], found)
+        return EpisodeReinforcement(item, sheet.entry_ids[item.existing], found)
     return episode_of(item, found, terms)
 
 
-def _met(context: ModelContext, told: Sequence[Told], known: Known, declined: frozenset[str]) -> Meeting:
-    return meet(told, known, declined, new_id=context.new_id, as_of=context.as_of, vocabulary=context.vocabulary)
+def _met(
+    context: ModelContext, told: Sequence[JudgedEpisode], known: EpisodeCandidates, declined: frozenset[str]
+) -> Reconciliation:
+    return reconcile(told, known, declined, new_id=context.new_id, as_of=context.as_of, vocabulary=context.vocabulary)
 
 
 __all__ = ["EpisodeExtraction"]

@@ -1,0 +1,295 @@
+"""Judges the preferences of an answer: which occasions show each one, and whether they are enough."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import regex
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
+from agentcore.domain.signals import Feedback, FeedbackKind
+from agentcore.domain.temporal import marks_of
+from agentcore.domain.text import clean_tags, normalise
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused
+from dream.guards.late import late
+from dream.options import PreferenceOptions
+from dream.passes.conversation.evidence import Claim, Evidence, cited_turns, holds_quote, partners_of, said_before
+from dream.passes.conversation.lines import PromptTurn
+from dream.passes.conversation.neighbours import near_turns
+from dream.passes.conversation.statement import (
+    StatementRules,
+    base_below,
+    made_up,
+    protected,
+    secret_told,
+    shortened,
+    statement,
+    usable_tags,
+)
+from dream.passes.conversation.times import ToldTimes
+from dream.passes.preferences.prompt import PreferenceItem, Sentiment
+from dream.passes.prompts import feedback_text
+
+_OF_PEOPLE: Final = frozenset({FeedbackKind.CORRECTION, FeedbackKind.THUMBS_UP, FeedbackKind.THUMBS_DOWN})
+"""Feedback that people gave; summaries, failures and retries are a machine's word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occasions:
+    """What a preference rests on.
+
+    Args:
+        evidence: Its turns; `quoted` is the newest one of a user where the quote stands in feedback.
+        feedback: What people signalled, in the order in which it is cited.
+    """
+
+    evidence: Evidence
+    feedback: tuple[Feedback, ...] = ()
+
+    @property
+    def heard(self) -> tuple[Turn, ...]:
+        """Turns of people among its sources."""
+        return self.evidence.heard
+
+    @property
+    def count(self) -> int:
+        """Distinct occasions: a signal that only repeats a cited turn of its session is none of its own."""
+        return len(self.heard) + sum(not _echoes(one, self.heard) for one in self.feedback)
+
+    @property
+    def sources(self) -> tuple[SourceRef, ...]:
+        """References to its turns and feedback, sorted."""
+        turns = {SourceRef(SourceKind.TURN, turn.id) for turn in self.evidence.turns}
+        return tuple(sorted(turns | {SourceRef(SourceKind.FEEDBACK, one.id) for one in self.feedback}))
+
+    @property
+    def trust(self) -> Trust:
+        """The least trust of its turns, and never more than an inference deserves."""
+        return min([Trust.INFERRED, *(turn.trust for turn in self.evidence.turns)])
+
+    @property
+    def said(self) -> list[datetime]:
+        """When its turns were said."""
+        return [turn.occurred_at for turn in self.evidence.turns]
+
+    def reason(self) -> str:
+        """Return why the preference is inferred, in words for people."""
+        times = "once" if self.count == 1 else f"{self.count} times"
+        return f'inferred from what was shown {times}, such as "{shortened(self.evidence.quote)}"'
+
+
+@dataclass(frozen=True, slots=True)
+class _OfTurns:
+    """The part of a claim that is about turns."""
+
+    label: str
+    content: str
+    handles: tuple[str, ...]
+    quote: str
+
+
+def occasions_of(
+    item: PreferenceItem,
+    shown: Mapping[str, PromptTurn],
+    feedback: Mapping[str, Feedback],
+    *,
+    turn_handles: frozenset[str],
+    feedback_handles: frozenset[str],
+) -> Occasions | Refusal:
+    """Return what a preference rests on, or why it must not.
+
+    Args:
+        item: The preference.
+        shown: Turns of the prompt that are still as they were, by handle.
+        feedback: Feedback of the prompt that is still there, by handle.
+        turn_handles: All handles of turns in the prompt.
+        feedback_handles: All handles of feedback in the prompt.
+    """
+    of_feedback = [handle for handle in item.handles if handle in feedback_handles]
+    claim = _OfTurns(
+        item.label, item.content, tuple(one for one in item.handles if one not in feedback_handles), item.quote
+    )
+    valid = cited_turns(claim, shown, turn_handles)
+    if isinstance(valid, Refusal):
+        return valid
+    if any(handle not in feedback for handle in of_feedback):
+        return Refusal(Refused.STALE_SOURCE, f"{item.label} cites feedback that is gone")
+    signals = tuple(feedback[handle] for handle in of_feedback if feedback[handle].kind in _OF_PEOPLE)
+    quoted = _quoted(claim, valid, signals)
+    if quoted is None:
+        return Refusal(Refused.QUOTE_NOT_FOUND, f"{item.label} has a quote that none of the people it cites said")
+    quote = " ".join(item.quote.split()).strip(" \"'")
+    turns = tuple(one.turn for one in valid)
+    said = [*shown.values()]
+    evidence = Evidence(
+        turns,
+        quoted,
+        quote,
+        partners_of(valid, said),
+        near=near_turns(valid, said),
+        before=said_before(valid, said),
+    )
+    return Occasions(evidence=evidence, feedback=signals)
+
+
+def too_few(item: PreferenceItem, occasions: Occasions, terms: PreferenceOptions) -> Refusal | None:
+    """Return a refusal if a preference was not shown often enough for how strongly it was voiced."""
+    least = {
+        Sentiment.IRRITATED: terms.when_irritated,
+        Sentiment.FRUSTRATED: terms.when_frustrated,
+        Sentiment.CASUAL: terms.when_casual,
+    }[item.sentiment]
+    if occasions.count >= least:
+        return None
+    problem = f"{item.label} ({item.sentiment}) cites {occasions.count} of the {least} occasions it takes"
+    return Refusal(Refused.TOO_FEW_CITATIONS, problem)
+
+
+def _quoted(claim: Claim, valid: Sequence[PromptTurn], signals: Sequence[Feedback]) -> Turn | None:
+    """Return the turn of a person that holds the quote; the newest one if only feedback does."""
+    heard = [one.turn for one in valid if one.turn.role == "user"]
+    holder = next((turn for turn in heard if holds_quote(turn.content, claim.quote)), None)
+    if holder is None and any(holds_quote(feedback_text(one), claim.quote) for one in signals):
+        return heard[-1]
+    return holder
+
+
+def _echoes(signal: Feedback, heard: Sequence[Turn]) -> bool:
+    """Tell whether a signal says what a turn of its session says: a correction detector makes one of the other."""
+    text = normalise(feedback_text(signal))
+    said = [normalise(turn.content) for turn in heard if turn.session_id == signal.session_id]
+    return any(one in text or text in one for one in said)
+
+
+# A tilde stands for a space.
+_STEMS: Final = r"""
+    passw(?:or|ör)[dt] passcode passphrase kennwort mot~de~passe contraseña contrasena clave~de~acceso senha
+    wachtwoord hasło пароль パスワード 密码 密碼 비밀번호
+    credential zugangsdat identifiant credencial credenziali anmeldedat
+    login log[~-]in sign[~-]in anmeldung inicio~de~sesi
+    token api[~-]?key schlüssel chiffr encrypt verschlüssel cifrad criptograf
+    secur sicherheit sécurit securit segurid seguran beveilig безопасн 安全 セキュリティ 보안
+    privacy datenschutz confidential vertraulich confidencial
+    firewall vpn 2fa mfa two[~-]factor zwei[~-]?faktor authenti autenti permission berechtigung autoriz
+    money geld argent dinero dinheiro denaro деньг 钱 お金 돈
+    pay(?:ing|ment|s|\b|ee|out|roll|pal) paid bezahl zahl(?:ung|en|t\b) paie paye pagar pago\b pagos\b pagament
+    bank(?:\b|ing|s\b|konto) banque banco\b banca\b
+    credit~card kreditkart carte~bancaire tarjeta cartão cartao iban\b
+    invoice rechnung factur fatura fattur budget haushaltsgeld presupuesto orçamento orcamento
+    financ finanz invest stocks?\b aktie bolsa bourse crypto krypto cripto bitcoin wallet
+    purchas buy(?:ing|s|\b) bought kauf(?:en|t|\b) achat acheter compr(?:a|ar|as|e)\b
+    transfer(?:s|red|ring)?~money überweis virement transferencia transferência transferencia
+    price preis(?:e|\b) prix\b precio preço cost(?:s|\b) kosten
+    salary gehalt salaire salario salário tax(?:es|\b) steuer impôt impuesto imposto mortgage hypothek loan\b kredit
+    euros?\b dollars?\b
+"""
+_TOUCHY: Final = late(
+    rf"(?<![\p{{Latin}}\p{{Cyrillic}}])(?:{'|'.join(_STEMS.split()).replace('~', ' ')})|[€$£¥₹₩]", regex.IGNORECASE
+)
+
+
+def needs_permission(*texts: str) -> bool:
+    """Tell whether a text is about security, credentials or money, in any of several languages.
+
+    It errs on the safe side: an assistant that asks once too often does no harm.
+
+    Example:
+        >>> needs_permission("Ana wants her Passwörter in a vault."), needs_permission("Ana wants short answers.")
+        (True, False)
+    """
+    return any(_TOUCHY.search(text) is not None for text in texts)
+
+
+PREFERENCES: Final = "user-preferences"
+"""The category of what users want, inferred or stated."""
+INFERRED: Final = f"{PREFERENCES}/inferred"
+"""The category of inferred preferences."""
+TAG: Final = "inferred"
+PERMISSION: Final = "requires_user_permission"
+"""Metadata: the assistant must ask before it acts on the preference."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preference:
+    """A checked preference.
+
+    Args:
+        item: As the model gave it.
+        content: What the user wants.
+        tags: Its tags.
+        base: Its importance, below what protects.
+        occasions: What it rests on.
+        asks_permission: Whether the assistant must ask before it acts on it.
+    """
+
+    item: PreferenceItem
+    content: str
+    tags: tuple[str, ...]
+    base: float
+    occasions: Occasions
+    asks_permission: bool
+
+    def entry(self, entry_id: str, as_of: datetime, old: MemoryEntry | None = None) -> MemoryEntry:
+        """Return the entry it makes: one observation, however many occasions show it.
+
+        Args:
+            entry_id: Its id.
+            as_of: The instant the run judges by.
+            old: The preference that it takes the place of: its mark stays, and neither its importance nor its trust is
+                exceeded.
+        """
+        said = self.occasions.said
+        is_marked = self.asks_permission or (old is not None and PERMISSION in marks_of(old))
+        return MemoryEntry(
+            id=entry_id,
+            scope=self.occasions.evidence.quoted.scope,
+            content=self.content,
+            category=INFERRED,
+            tags=self.tags,
+            base=self.base if old is None else min(self.base, old.base),
+            created_at=min(said),
+            recorded_at=as_of,
+            last_seen_at=min(max(said), as_of),
+            metadata={"source": TAG, **({PERMISSION: "true"} if is_marked else {})},
+            level=Level.DERIVED,
+            sources=self.occasions.sources,
+            trust=self.occasions.trust if old is None else min(self.occasions.trust, old.trust),
+        )
+
+
+def preference_of(
+    item: PreferenceItem, occasions: Occasions, terms: StatementRules, options: PreferenceOptions
+) -> Preference | Refusal:
+    """Check what a preference says against what it cites; return it, or why it must not be remembered."""
+    content = statement(item.content, item.label)
+    if isinstance(content, Refusal):
+        return content
+    evidence = occasions.evidence
+    refusal = (
+        secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote)
+        or protected(item.label, INFERRED, terms)
+        or made_up(
+            item.label,
+            content,
+            INFERRED,
+            evidence=evidence,
+            told=ToldTimes.of(evidence),
+            also=[feedback_text(one) for one in occasions.feedback],
+            terms=terms,
+        )
+        or too_few(item, occasions, options)
+    )
+    if refusal is not None:
+        return refusal
+    tags = usable_tags(item.tags)
+    return Preference(
+        item=item,
+        content=content,
+        tags=clean_tags((*tags, TAG)),
+        base=base_below(item.importance, terms.protect_importance),
+        occasions=occasions,
+        asks_permission=item.asks_permission or needs_permission(content, evidence.quote, *tags),
+    )
