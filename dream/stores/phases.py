@@ -20,6 +20,11 @@ class PhaseReader:
         self._connection = transaction.connection
         self._mine = _HITS.scope_id == transaction.scope_id
 
+    def met(self, phase: Phase) -> set[str]:
+        """Return the ids of the entries that a phase met."""
+        mine = select(_HITS.entry_id).where(self._mine, _HITS.phase == phase.value)
+        return set(self._connection.execute(mine).scalars())
+
     def standing(self) -> dict[str, PhaseStanding]:
         """Return how often each entry was met, by id; those that never were are left out."""
         found: dict[str, dict[str, int]] = {}

@@ -107,7 +107,7 @@ class DocumentConsolidation:
 
 
 async def _memory(context: ModelContext) -> Memory | None:
-    at = await context.promoted()
+    at = await context.read(lambda view: view.books.promotions.known())
     latest = sorted(at, key=lambda entry_id: (at[entry_id], entry_id), reverse=True)
     return await context.read(lambda view: _look(view, context, latest))
 

@@ -12,6 +12,7 @@ from agentcore.domain.instants import from_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.concepts import concepts
 from dream.domain.batch import Version
+from dream.domain.phases import Phase
 from dream.domain.recalls import RecallColumns
 from dream.options.rem import Narrator
 from dream.passes.promotion.fitness import one_line, unfit
@@ -70,12 +71,12 @@ async def look(context: ModelContext) -> Night:
     last = from_micros(context.cursor)
     if context.cursor and last <= context.as_of:
         since = max(since, last)
-    news = len(await context.recalls(zone, since=since)) > 0 or bool(context.reopened)
+    news = len(await _recalls(context, zone, since)) > 0 or bool(context.reopened)
     if options.limit == 0 or not news:
         return Night()
     if context.cursor and _day(last, zone) == _day(context.as_of, zone):
         return Night(again=_next_day(context.as_of, zone))
-    found = await _recalled(context, await context.recalls(zone, since=context.as_of - options.lookback))
+    found = await _recalled(context, await _recalls(context, zone, context.as_of - options.lookback))
     recalled = tuple(one for one, _ in found)
     if context.has_model and options.narrator is Narrator.MODEL:
         night = Night(recalled=recalled, shown=await _shown(context, found))
@@ -94,10 +95,14 @@ async def _shown(context: ModelContext, found: Sequence[tuple[Recollection, Memo
     return tuple((entry.id, entry.version) for entry in fit) if is_worth_asking else ()
 
 
+async def _recalls(context: ModelContext, zone: ZoneInfo, since: datetime) -> RecallColumns:
+    return await context.read(lambda view: view.books.recalls.columns(zone, until=context.as_of, since=since))
+
+
 async def _recalled(context: ModelContext, recalls: RecallColumns) -> list[tuple[Recollection, MemoryEntry]]:
     """Return entries that may stand in a document: those that no summary told first, then by how often recalled."""
     most = context.options.rem.max_entries
-    told = {entry_id for entry_id, standing in (await context.phases()).items() if standing.rem}
+    told = await context.read(lambda view: view.books.phases.met(Phase.REM))
 
     def rank(row: int) -> tuple[bool, int, str]:
         return recalls.ids[row] in told, -int(recalls.count[row]), recalls.ids[row]

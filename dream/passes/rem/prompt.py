@@ -6,6 +6,7 @@ from typing import Any, Final
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
+from dream.domain.phases import Phase
 from dream.passes.prompts import build_request, entry_line, fenced, importance_at
 from dream.passes.protocol import ModelContext
 from dream.passes.rem.answer import LONGEST
@@ -49,7 +50,7 @@ _ENTRIES: Final = "Entries that were recalled lately:"
 async def lines_of(context: ModelContext, shown: Mapping[str, MemoryEntry]) -> list[str]:
     """Return the line of each entry, given by handle."""
     importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
-    told = {entry_id for entry_id, standing in (await context.phases()).items() if standing.rem}
+    told = await context.read(lambda view: view.books.phases.met(Phase.REM))
     return [
         entry_line(handle, entry, importance, TOLD_BEFORE if entry.id in told else "")
         for handle, entry in shown.items()

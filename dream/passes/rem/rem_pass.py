@@ -90,7 +90,7 @@ class Rem:
             return Proposal(refused=tuple(refused))
         shown = await _as_packed(context, batch)
         terms = await terms_for(context, [*(item.text for item in items), *(one.content for one in shown.values())])
-        before = {entry_id for entry_id, standing in (await context.phases()).items() if standing.rem}
+        before = await context.read(lambda view: view.books.phases.met(Phase.REM))
         # Comparing fifty texts with their sources takes longer than the event loop may stall.
         found = await asyncio.to_thread(lambda: [judged(item, shown, before, terms, _CUTTER) for item in items])
         held = [one for one in found if isinstance(one, Told)]

@@ -9,8 +9,8 @@ from typing import Final
 from agentcore.domain.memory import Status
 from agentcore.domain.skill import Skill
 from agentcore.stores.protocols import ReadView
+from dream.passes.protocol import PassView
 from dream.passes.skill_consolidation.operations import MERGE, REWRITE
-from dream.stores import bookkeeping
 
 _KEEPS_ALL: Final = frozenset({MERGE, REWRITE})
 """Operations after which a skill says all that it said before."""
@@ -48,7 +48,7 @@ class Lineage:
     rewrites: Mapping[str, Sequence[tuple[Skill, Skill, bool]]]
 
     @classmethod
-    def read(cls, view: ReadView, *, used: Collection[str], failing: Collection[str]) -> "Lineage":
+    def read(cls, view: PassView, *, used: Collection[str], failing: Collection[str]) -> "Lineage":
         """Read what the uses of skills need.
 
         Args:
@@ -62,7 +62,7 @@ class Lineage:
         skills += [one for gone in parents.values() for one in gone]
         ids = {one.id for one in skills if one.updated_at is not None}
         rewrites: defaultdict[str, list[tuple[Skill, Skill, bool]]] = defaultdict(list)
-        for row in reversed(bookkeeping(view).journal.of_records(ids) if ids else []):
+        for row in reversed(view.books.journal.of_records(ids) if ids else []):
             before, after = row.record_before, row.record_after
             if isinstance(before, Skill) and isinstance(after, Skill):
                 rewrites[row.record_id].append((before, after, row.operation in _KEEPS_ALL))

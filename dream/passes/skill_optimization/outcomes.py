@@ -8,7 +8,7 @@ from typing import Final
 
 from agentcore.domain.signals import Feedback, FeedbackKind, Rating
 from agentcore.domain.skill import Skill, SkillUse
-from agentcore.stores.protocols import ReadView
+from dream.passes.protocol import PassView
 from dream.passes.skill_optimization.lineage import Lineage
 from dream.passes.skill_optimization.retries import Retry, find_retries, in_time
 
@@ -36,7 +36,7 @@ class Outcomes:
     lineage: Lineage
 
     @classmethod
-    def read(cls, view: ReadView, as_of: datetime) -> "Outcomes":
+    def read(cls, view: PassView, as_of: datetime) -> "Outcomes":
         """Read what was logged up to *as_of*."""
         uses: defaultdict[str, list[SkillUse]] = defaultdict(list)
         failures: defaultdict[str, list[Feedback]] = defaultdict(list)
