@@ -7,8 +7,8 @@ from .domain.skill import Skill as Skill
 from .domain.subject_time import SubjectTime as SubjectTime
 from .errors import AgentcoreError as AgentcoreError
 from .hosting.builder import AgentHostBuilder as AgentHostBuilder
+from .hosting.context import TurnContext as TurnContext
 from .hosting.host import Host as Host
 from .hosting.service import BackgroundService as BackgroundService, HostedService as HostedService
 from .hosting.tools.agent_tools import AgentTools as AgentTools
-from .hosting.turn_context import TurnContext as TurnContext
 from .recall.results import Hit as Hit

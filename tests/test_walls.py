@@ -18,7 +18,7 @@ _FILES = {
 
 CATCHES_EVERYTHING = [
     ("agentcore/hosting/lifecycle.py", "the stop loop: one service's failure must not keep the others from stopping"),
-    ("agentcore/hosting/watching.py", "a host's own function may raise anything, and must not end a run"),
+    ("agentcore/hosting/busy.py", "a host's own function may raise anything, and must not end a run"),
     ("agentcore/recall/thread.py", "the thread's own work: queries go on, whatever becomes of tidying"),
     ("agentcore/recall/thread.py", "a job hands whatever is raised to the one who asked for it"),
     ("agentcore/workspace/workspaces.py", "a host's own function may raise anything, and must end no other's dream"),
@@ -38,7 +38,7 @@ HOMES = {
     # The doctor looks at the tables themselves, below what the stores would tell.
     "sqlalchemy": ("agentcore/stores/sql/", "dream/stores/", "dream/interfaces/cli/examination.py"),
     "alembic": ("agentcore/stores/sql/",),
-    "dependency_injector": ("agentcore/hosting/container.py",),
+    "dependency_injector": ("agentcore/hosting/assembly.py",),
     "openai": ("agentcore/llm/",),
     "cyclopts": ("dream/interfaces/",),
     "rich": ("dream/interfaces/",),
@@ -117,7 +117,7 @@ from typing import ClassVar
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.memory import MemoryEntry
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.proposal import Notes, Proposal, Work
 from dream.passes import DreamContext, DreamPass
 

@@ -1,21 +1,19 @@
-from .activity import (
-    EVERY as EVERY,
-    ActivityRecorder as ActivityRecorder,
-)
-from .announcing import (
-    DURATION as DURATION,
-    LOOK as LOOK,
-    RENEWAL as RENEWAL,
-    BusyAnnouncer as BusyAnnouncer,
-)
 from .builder import (
     AgentHostBuilder as AgentHostBuilder,
 )
-from .conditions import (
-    recall_filter as recall_filter,
+from .busy import (
+    DURATION as DURATION,
+    LOOK as LOOK,
+    RENEWAL as RENEWAL,
+    ROWS_EVERY as ROWS_EVERY,
+    SOURCES_EVERY as SOURCES_EVERY,
+    BusyAnnouncer as BusyAnnouncer,
+    BusySource as BusySource,
+    BusyWatch as BusyWatch,
 )
 from .context import (
     Context as Context,
+    TurnContext as TurnContext,
 )
 from .conversation import (
     Conversation as Conversation,
@@ -31,6 +29,9 @@ from .errors import (
 )
 from .feedback import (
     FeedbackLog as FeedbackLog,
+)
+from .filters import (
+    recall_filter as recall_filter,
 )
 from .host import (
     Host as Host,
@@ -55,10 +56,6 @@ from .options import (
 from .parts import (
     HostParts as HostParts,
 )
-from .recall_notes import (
-    INTERVAL as INTERVAL,
-    RecallNotes as RecallNotes,
-)
 from .service import (
     BackgroundService as BackgroundService,
     WorkerFailure as WorkerFailure,
@@ -66,26 +63,21 @@ from .service import (
 from .skills import (
     Skills as Skills,
 )
-from .tools.forgetting import (
-    SET_ASIDE as SET_ASIDE,
-)
-from .tools.recalling import (
+from .tools.actions import (
     LONGEST_SHOWN as LONGEST_SHOWN,
     MOST_HITS as MOST_HITS,
+    SET_ASIDE as SET_ASIDE,
     TOKENS as TOKENS,
-)
-from .turn_context import (
-    TurnContext as TurnContext,
-)
-from .watching import (
-    ROWS_EVERY as ROWS_EVERY,
-    SOURCES_EVERY as SOURCES_EVERY,
-    BusySource as BusySource,
-    BusyWatch as BusyWatch,
 )
 from .wisps import (
     WispLog as WispLog,
 )
 from .workspace import (
     AgentWorkspace as AgentWorkspace,
+)
+from .write_behind import (
+    EVERY as EVERY,
+    INTERVAL as INTERVAL,
+    ActivityRecorder as ActivityRecorder,
+    RecallNotes as RecallNotes,
 )

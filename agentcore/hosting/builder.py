@@ -1,4 +1,4 @@
-"""AgentHostBuilder: says what a host is made of, once, and builds it."""
+"""Says what a host is made of, once, and builds it."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,7 +11,8 @@ from agentcore.hosting.errors import AlreadyBuiltError
 from agentcore.ids import IdFactory, RandomIds
 
 if TYPE_CHECKING:
-    from agentcore.hosting.blueprint import Blueprint
+    from agentcore.hosting.assembly import HostConfig
+    from agentcore.hosting.busy import BusySource
     from agentcore.hosting.corrections import CorrectionDetector
     from agentcore.hosting.host import Host
     from agentcore.hosting.options import (
@@ -27,11 +28,10 @@ if TYPE_CHECKING:
         WorkspaceOptions,
     )
     from agentcore.hosting.service import HostedService
-    from agentcore.hosting.watching import BusySource
     from agentcore.llm.chat import ChatClient
     from agentcore.llm.embedding import Embedder
     from agentcore.llm.settings import ChatOptions
-    from agentcore.stores.protocols import Storage
+    from agentcore.stores.storage import Storage
     from agentcore.workspace.workspaces import Whereabouts
     from dream.interfaces.plugin import DreamFactory
     from dream.options import DreamOptions
@@ -219,11 +219,11 @@ class AgentHostBuilder:
             AlreadyBuiltError: this builder has built its host.
         """
         self._refuse_if_built()
-        blueprint = self._settle()
+        config = self._validated()
         # Deferred, because importing the builder must not cost what building costs.
-        from agentcore.hosting.container import assemble  # noqa: PLC0415
+        from agentcore.hosting.assembly import assemble  # noqa: PLC0415
 
-        host = assemble(blueprint)
+        host = assemble(config)
         self._is_built = True
         return host
 
@@ -238,43 +238,44 @@ class AgentHostBuilder:
         if self._is_built:
             raise AlreadyBuiltError
 
-    def _settle(self) -> "Blueprint":
+    def _validated(self) -> "HostConfig":
         from agentcore.hosting import options  # noqa: PLC0415 - as in build
-        from agentcore.hosting.blueprint import Blueprint  # noqa: PLC0415
+        from agentcore.hosting.assembly import HostConfig  # noqa: PLC0415
         from agentcore.hosting.lifecycle import DEFAULT_SHUTDOWN_TIMEOUT  # noqa: PLC0415
-        from agentcore.hosting.settling import Settling  # noqa: PLC0415
+        from agentcore.hosting.validation import BuildValidation  # noqa: PLC0415
 
-        settling = Settling()
+        validation = BuildValidation()
         storage, chat = self._storage, self._chat
         timeout = DEFAULT_SHUTDOWN_TIMEOUT if self._shutdown_timeout is None else self._shutdown_timeout
-        folder = settling.folder(self._data_dir)
-        clock = settling.part("clock", self._clock, "now", "sleep")
-        blueprint = Blueprint(
+        folder = validation.folder(self._data_dir)
+        clock = validation.part("clock", self._clock, "now", "sleep")
+        config = HostConfig(
             data_dir=folder,
             clock=clock,
-            ids=settling.part("ids", self._ids, "new"),
-            shutdown_timeout=settling.duration("shutdown_timeout", timeout),
+            ids=validation.part("ids", self._ids, "new"),
+            shutdown_timeout=validation.duration("shutdown_timeout", timeout),
             storage=None
             if storage is None
-            else settling.part("with_storage", storage, "start", "stop", "read", "write"),
-            chat=None if chat is None else settling.chat(chat[0], folder, clock),
-            embedder=None if self._embedder is None else settling.embedder(self._embedder[0], folder, clock),
-            embeddings=settling.options(options.EmbeddingOptions, self._told.get("embeddings")),
+            else validation.part("with_storage", storage, "start", "stop", "read", "write"),
+            chat=None if chat is None else validation.chat(chat[0], folder, clock),
+            embedder=None if self._embedder is None else validation.embedder(self._embedder[0], folder, clock),
+            embeddings=validation.options(options.EmbeddingOptions, self._told.get("embeddings")),
             fills_embeddings=self._fills_embeddings,
-            memory=settling.options(options.MemoryOptions, self._told.get("memory")),
-            conversation=settling.options(options.ConversationOptions, self._told.get("conversation")),
-            skills=settling.options(options.SkillOptions, self._told.get("skills")),
-            feedback=settling.options(options.FeedbackOptions, self._told.get("feedback")),
-            wisps=settling.options(options.WispOptions, self._told.get("wisps")),
-            tool_calls=settling.options(options.ToolCallOptions, self._told.get("tool_calls")),
-            workspace=settling.options(options.WorkspaceOptions, self._told.get("workspace")),
-            where=None if self._workspace is None else settling.workspace(self._workspace),
-            corrections=self._corrections and settling.function("with_feedback(corrections)", self._corrections),
-            context=settling.options(options.ContextOptions, self._told.get("context")),
-            services=tuple(settling.part("with_service", one, "start", "stop") for one in self._services),
-            busy_sources=tuple(settling.function("with_busy_source", one) for one in self._busy_sources),
-            dreaming=self._install and settling.plugin(partial(self._install, data_dir=folder), self._told["dreaming"]),
+            memory=validation.options(options.MemoryOptions, self._told.get("memory")),
+            conversation=validation.options(options.ConversationOptions, self._told.get("conversation")),
+            skills=validation.options(options.SkillOptions, self._told.get("skills")),
+            feedback=validation.options(options.FeedbackOptions, self._told.get("feedback")),
+            wisps=validation.options(options.WispOptions, self._told.get("wisps")),
+            tool_calls=validation.options(options.ToolCallOptions, self._told.get("tool_calls")),
+            workspace=validation.options(options.WorkspaceOptions, self._told.get("workspace")),
+            where=None if self._workspace is None else validation.workspace(self._workspace),
+            corrections=self._corrections and validation.function("with_feedback(corrections)", self._corrections),
+            context=validation.options(options.ContextOptions, self._told.get("context")),
+            services=tuple(validation.part("with_service", one, "start", "stop") for one in self._services),
+            busy_sources=tuple(validation.function("with_busy_source", one) for one in self._busy_sources),
+            dreaming=self._install
+            and validation.plugin(partial(self._install, data_dir=folder), self._told["dreaming"]),
         )
-        settling.check_decay(blueprint.storage, blueprint.memory)
-        settling.conclude()
-        return blueprint
+        validation.check_decay(config.storage, config.memory)
+        validation.conclude()
+        return config

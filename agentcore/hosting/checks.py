@@ -1,4 +1,4 @@
-"""The checks of words, instants and pairs that hosts hand to services."""
+"""Checks words, instants and pairs that hosts hand to services."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime

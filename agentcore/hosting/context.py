@@ -1,35 +1,127 @@
-"""Context: what a turn should see of what the agent knows."""
+"""Gives a turn what it should see of what the agent knows."""
 
+import asyncio
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import TurnFilter
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.memory import MemoryEntry, SourceRef
 from agentcore.domain.scope import Scope
+from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_limit, clean_name, clean_query
 from agentcore.hosting.context_block import (
     LONGEST_PASSAGE,
-    Item,
-    Part,
+    ContextItem,
+    ContextPart,
+    Filling,
+    by_worth,
+    candidates,
     entry_item,
     finding_item,
     lines_of,
     skill_item,
+    standard_budgets,
     text_of,
 )
-from agentcore.hosting.context_filling import Filling, by_worth, candidates, standard_budgets
-from agentcore.hosting.context_windows import ContextWindows, SessionWindow
 from agentcore.hosting.options import ContextOptions
-from agentcore.hosting.recall_notes import RecallNotes
-from agentcore.hosting.turn_context import TurnContext
+from agentcore.hosting.write_behind import RecallNotes
 from agentcore.recall.recall import Recall
-from agentcore.recall.results import CombinedHit, Hit, without_repeats_first
+from agentcore.recall.results import CombinedHit, Hit, ShownRecords, without_repeats_first
 from agentcore.recall.skills import SkillHit
-from agentcore.stores.protocols import ReadView, Storage
+from agentcore.stores.storage import ReadView, Storage
+
+_SESSIONS: Final = 1_000
+"""Conversations remembered; the one untouched for longest is forgotten, and given everything again."""
+
+
+class _Given(NamedTuple):
+    """A line that was given: at which turn, the record it tells whole, and what that was made of."""
+
+    turn: int
+    tells: SourceRef | None
+    goes_back_to: frozenset[SourceRef]
+
+
+@dataclass(slots=True)
+class SessionWindow:
+    """One conversation: what was given at which of its turns; one turn at a time."""
+
+    turn: int = 0
+    """Turns that were given a context."""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _given: dict[str, _Given] = field(default_factory=dict[str, _Given])
+
+    def begin(self, length: int) -> None:
+        """Begin the next turn; what was given *length* turns ago is seen no longer."""
+        self.turn += 1
+        self._given = {line: given for line, given in self._given.items() if self.turn - given.turn < length}
+
+    def shows(self, line: str) -> bool:
+        """Tell whether the agent still sees this line."""
+        return line in self._given
+
+    def told(self) -> ShownRecords:
+        """Return what the agent still sees of what was found for it."""
+        told = ShownRecords()
+        for given in self._given.values():
+            if given.tells is not None:
+                told.add(given.tells, given.goes_back_to)
+        return told
+
+    def give(self, line: str, tells: SourceRef | None, goes_back_to: frozenset[SourceRef]) -> None:
+        """Note that the agent gets this line now, with the record it tells whole and what that was made of."""
+        self._given[line] = _Given(self.turn, tells, goes_back_to)
+
+
+class ContextWindows:
+    """The windows of all conversations of a host; lives as long as it, in memory.
+
+    A process that starts anew knows nothing of what was given before, and gives it again.
+    """
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[tuple[Scope, str], SessionWindow] = OrderedDict()
+
+    def of(self, scope: Scope, session_id: str) -> SessionWindow:
+        """Return the window of a conversation, a new one if it has none."""
+        window = self._sessions.setdefault((scope, session_id), SessionWindow())
+        self._sessions.move_to_end((scope, session_id))
+        while len(self._sessions) > _SESSIONS:
+            self._sessions.popitem(last=False)
+        return window
+
+    def forget(self, scope: Scope, session_id: str) -> None:
+        """Note that the agent sees nothing any more of what it was given in a conversation."""
+        self._sessions.pop((scope, session_id), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnContext:
+    """What one turn is given of what the agent knows; only what its conversation does not show already.
+
+    Args:
+        text: Everything as one block, for the prompt; empty if there is nothing new.
+        tokens: What the block takes, never more than the budget.
+        query: What was searched for: the message, with the turns before it where that is short.
+        always: Pinned entries and preferences, the most important first.
+        entries: Entries that answer the message, the best first.
+        turns: Turns that do, the best first.
+        skills: Skills that do, the best first.
+    """
+
+    text: str
+    tokens: int
+    query: str
+    always: tuple[MemoryEntry, ...] = ()
+    entries: tuple[MemoryEntry, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    skills: tuple[Skill, ...] = ()
+
 
 Findings: TypeAlias = list[CombinedHit]
 
@@ -120,8 +212,12 @@ class Context:
             text=block,
             tokens=self._parts.options.count_tokens(block),
             query=query,
-            always=tuple(one.record for one in lines_of(items, Part.ALWAYS) if isinstance(one.record, MemoryEntry)),
-            entries=tuple(one.record for one in lines_of(items, Part.MEMORY) if isinstance(one.record, MemoryEntry)),
+            always=tuple(
+                one.record for one in lines_of(items, ContextPart.ALWAYS) if isinstance(one.record, MemoryEntry)
+            ),
+            entries=tuple(
+                one.record for one in lines_of(items, ContextPart.MEMORY) if isinstance(one.record, MemoryEntry)
+            ),
             turns=tuple(one.finding.record for one in items if one.finding and isinstance(one.finding.record, Turn)),
             skills=tuple(hit.skill for hit in material.skills if any(one.record is hit.skill for one in items)),
         )
@@ -181,12 +277,12 @@ class Context:
         ]
         return _Material(always, findings, found.skills, not_counted)
 
-    def _chosen(self, material: _Material, window: SessionWindow, budget: int) -> list[Item]:
+    def _chosen(self, material: _Material, window: SessionWindow, budget: int) -> list[ContextItem]:
         """Return the lines that are given."""
         options = self._parts.options
         filling = Filling(cache(options.count_tokens), budget)
 
-        def new(items: Iterable[Item]) -> list[Item]:
+        def new(items: Iterable[ContextItem]) -> list[ContextItem]:
             return [item for item in items if not window.shows(item.line)]
 
         always = filling.shared(new(map(entry_item, material.always)), options.always_share)
@@ -201,10 +297,10 @@ class Context:
             items.pop()
         return items
 
-    def _note(self, query: str, items: Sequence[Item], session: str) -> None:
+    def _note(self, query: str, items: Sequence[ContextItem], session: str) -> None:
         hits = [
             Hit(item.record, item.finding.score)
-            for item in lines_of(items, Part.MEMORY)
+            for item in lines_of(items, ContextPart.MEMORY)
             if item.finding is not None and isinstance(item.record, MemoryEntry)
         ]
         self._parts.notes.note(self._scope, query, hits, session_id=session)

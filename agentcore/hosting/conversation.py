@@ -1,4 +1,4 @@
-"""Conversation: the log of what was said, as the host uses it."""
+"""Keeps the log of what was said, as the host uses it."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -26,7 +26,7 @@ from agentcore.hosting.options import ConversationOptions, FeedbackOptions
 from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
 from agentcore.recall.turns import TurnHit
-from agentcore.stores.protocols import Storage, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
 
 Turns: TypeAlias = list[Turn]
 TurnHits: TypeAlias = list[TurnHit]

@@ -1,4 +1,4 @@
-"""The errors of building, starting and stopping, all of them `HostError`; and what a tool answers to a model.
+"""Defines the errors of building, starting and stopping, all of them `HostError`; and what a tool answers to a model.
 
 HostError
 ├── AlreadyBuiltError       a builder was used after its one host was built

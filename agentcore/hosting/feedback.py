@@ -1,4 +1,4 @@
-"""FeedbackLog: signals about the agent's work, as the host hands them in."""
+"""Takes in signals about the agent's work."""
 
 from datetime import datetime
 
@@ -7,7 +7,7 @@ from agentcore.domain.signals import Feedback, FeedbackKind, Rating
 from agentcore.hosting.checks import clean_instant, clean_member, clean_name, clean_text, optional_text
 from agentcore.hosting.options import FeedbackOptions
 from agentcore.ids import IdFactory
-from agentcore.stores.protocols import Storage, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
 
 
 class FeedbackLog:

@@ -1,4 +1,4 @@
-"""Host: the services of an agent, living together from `async with` to its end."""
+"""Holds the services of an agent, living together from `async with` to its end."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,11 +18,12 @@ from agentcore.hosting.memory import Memory
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import HostedService
 from agentcore.hosting.skills import Skills
-from agentcore.hosting.switching import UNCHANGED, Setting, Switchboard, addressed
+from agentcore.hosting.switches import UNCHANGED, Setting, Switchboard, addressed
 from agentcore.hosting.tool_calls import ToolCallLog
 from agentcore.hosting.wisps import WispLog
 from agentcore.llm.gate import BusyGate
-from agentcore.stores.protocols import Storage, Switch
+from agentcore.stores.storage import Storage
+from agentcore.stores.values import SwitchSetting
 
 if TYPE_CHECKING:
     from agentcore.hosting.tools.agent_tools import AgentTools, ToolArguments
@@ -123,7 +124,7 @@ class ScopedHost:
         workspace: str | None = None,
         dream: Setting = UNCHANGED,
         learning: Setting = UNCHANGED,
-    ) -> Switch:
+    ) -> SwitchSetting:
         """Switch dreams, or learning altogether, off and on again; stored, for every process.
 
         The narrowest level that says something decides: the scope before its workspace, before the options of the
@@ -281,7 +282,7 @@ class Host(Lifecycle):
         workspace: str | None = None,
         dream: Setting = UNCHANGED,
         learning: Setting = UNCHANGED,
-    ) -> Switch:
+    ) -> SwitchSetting:
         """Switch dreams or learning off and on, of a scope or of a session of the default one.
 
         See `ScopedHost.configure`.

@@ -1,4 +1,4 @@
-"""Lifecycle: starts hosted services in order and stops them in reverse, keeping every error."""
+"""Starts hosted services in order and stops them in reverse, keeping every error."""
 
 import asyncio
 import logging

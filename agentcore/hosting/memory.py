@@ -1,4 +1,4 @@
-"""Memory: what the agent knows, as the host uses it."""
+"""Remembers, recalls, changes and forgets what the agent knows."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -13,17 +13,17 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Purpose, RecallUse
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
 from agentcore.errors import InvalidContentError, InvalidOptionsError
-from agentcore.hosting.aftermath import Aftermath
-from agentcore.hosting.amendment import Amendments, amend, checked, retire
+from agentcore.hosting.amend import MemoryChanges, amend, checked, retire
 from agentcore.hosting.checks import clean_instant, clean_limit, clean_query, clean_text, optional_name
-from agentcore.hosting.conditions import Conditions, recall_filter
-from agentcore.hosting.intake import Intake
-from agentcore.hosting.observation import Observation, Particulars
-from agentcore.hosting.recall_notes import RecallNotes
+from agentcore.hosting.filters import RecallFilters, recall_filter
+from agentcore.hosting.parts import ForgetHooks
+from agentcore.hosting.remember import MemoryFields, MemoryWriter, Observation
+from agentcore.hosting.write_behind import RecallNotes
 from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
 from agentcore.recall.results import Explanation, Hit
-from agentcore.stores.protocols import Forgotten, Storage, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
+from agentcore.stores.values import Forgotten
 
 Entries: TypeAlias = list[MemoryEntry]
 Hits: TypeAlias = list[Hit]
@@ -55,9 +55,9 @@ class Memory:
         recall: Recall,
         ids: IdFactory,
         notes: RecallNotes | None = None,
-        aftermath: Aftermath | None = None,
+        aftermath: ForgetHooks | None = None,
     ) -> None:
-        self._aftermath = aftermath or Aftermath()
+        self._aftermath = aftermath or ForgetHooks()
         self._scope = scope
         self._notes = notes
         self._storage = storage
@@ -69,7 +69,7 @@ class Memory:
         """Whose memory it is."""
         return self._scope
 
-    async def remember(self, content: str, **said: Unpack[Particulars]) -> MemoryEntry:
+    async def remember(self, content: str, **said: Unpack[MemoryFields]) -> MemoryEntry:
         """Store *content*, or reinforce the active entry that says the same in the same category.
 
         The same are texts equal but for case, spacing and a full stop at the end, about compatible times. A repeat
@@ -78,7 +78,7 @@ class Memory:
         Args:
             content: The text, at most 100,000 characters.
             **said: What else is known: `category`, `tags`, `importance`, `subject_time`, `occurred_at`,
-                `metadata`, `pinned`, `trust`, `sources` (see `Particulars`).
+                `metadata`, `pinned`, `trust`, `sources` (see `MemoryFields`).
 
         Returns:
             The entry as it is now stored.
@@ -89,7 +89,7 @@ class Memory:
         (entry,) = await self.remember_many([content], **said)
         return entry
 
-    async def remember_many(self, texts: Iterable[str], **said: Unpack[Particulars]) -> Entries:
+    async def remember_many(self, texts: Iterable[str], **said: Unpack[MemoryFields]) -> Entries:
         """Remember *texts*, each as `remember` does with the same particulars; repeats among them reinforce.
 
         Every text is checked before the first is stored; then they are stored a thousand at a time.
@@ -114,7 +114,7 @@ class Memory:
         *,
         session_id: str | None = None,
         purpose: Purpose = Purpose.NEED,
-        **conditions: Unpack[Conditions],
+        **conditions: Unpack[RecallFilters],
     ) -> Hits:
         """Return the *k* active entries that answer *query* best, best first (see `agentcore.recall.Recall`).
 
@@ -124,7 +124,7 @@ class Memory:
             session_id: The conversation that needs it, noted with what is found.
             purpose: Why; what a need finds counts as used (see `uses`), what a preview finds does not.
             **conditions: What entries must meet besides: any of `category`, `tags`, `any_tags`, `level`,
-                `created_after`, `created_before`, `seen_after`, `seen_before`, `about` (see `Conditions`).
+                `created_after`, `created_before`, `seen_after`, `seen_before`, `about` (see `RecallFilters`).
 
         Raises:
             InvalidInputError: *k* is below 1, the query is no text, or a condition cannot be read.
@@ -148,7 +148,7 @@ class Memory:
         after = clean_instant(since)
         return await self._storage.read(self._scope, lambda view: view.recall_hits.uses(since=after))
 
-    async def explain(self, query: str, k: int = 10, **conditions: Unpack[Conditions]) -> Explained:
+    async def explain(self, query: str, k: int = 10, **conditions: Unpack[RecallFilters]) -> Explained:
         """Return what `recall` does, each hit with how its score came about; arguments and errors as there.
 
         A preview: nothing counts as used.
@@ -214,13 +214,13 @@ class Memory:
 
         return await self._storage.write(self._scope, work)
 
-    async def update(self, entry_id: str, **changes: Unpack[Amendments]) -> MemoryEntry:
+    async def update(self, entry_id: str, **changes: Unpack[MemoryChanges]) -> MemoryEntry:
         """Change an active entry; whatever is not named stays as it is.
 
         Args:
             entry_id: Which one.
             **changes: Any of `content`, `category`, `tags`, `importance`, `subject_time`, `metadata`, `pinned`
-                (see `Amendments`).
+                (see `MemoryChanges`).
 
         Returns:
             The entry as it is now stored.
@@ -262,7 +262,7 @@ class Memory:
         )
 
     def _take(self, observation: Observation, contents: Sequence[str], unit: UnitOfWork) -> Entries:
-        return Intake(unit, observation, self._ids).take(contents)
+        return MemoryWriter(unit, observation, self._ids).take(contents)
 
 
 def _in_state(status: Status | None) -> EntryFilter:

@@ -1,4 +1,4 @@
-"""Options of the host's services: frozen, checked when made, extra names refused.
+"""Defines the options of the host's services: frozen, checked when made, extra names refused.
 
 pydantic checks them; its errors are told in the sentences of `agentcore.errors`.
 """

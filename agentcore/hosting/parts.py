@@ -1,20 +1,40 @@
-"""HostParts: what a host hands to what is plugged into it."""
+"""Defines what a host hands to what is plugged into it."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final, TypeAlias
 
 from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
-from agentcore.hosting.activity import ActivityRecorder
-from agentcore.hosting.aftermath import Aftermath
-from agentcore.hosting.watching import BusyWatch
+from agentcore.domain.scope import Scope
+from agentcore.hosting.busy import BusyWatch
+from agentcore.hosting.write_behind import ActivityRecorder
 from agentcore.ids import IdFactory
 from agentcore.llm.call_slots import CallSlots
 from agentcore.llm.chat import ChatClient
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import Recall
-from agentcore.stores.protocols import Storage
+from agentcore.stores.storage import Storage
 from agentcore.workspace.workspaces import Workspaces
+
+Follow: TypeAlias = Callable[[Scope], Awaitable[None]]
+
+
+class ForgetHooks:
+    """Tells who keeps copies outside the storage that a text was forgotten; lives as long as the host."""
+
+    def __init__(self) -> None:
+        self._following: Final[list[Follow]] = []
+
+    def add(self, follow: Follow) -> None:
+        """Have *follow* awaited after each forget, with its scope."""
+        self._following.append(follow)
+
+    async def tell(self, scope: Scope) -> None:
+        """Tell everybody, one after the other."""
+        for follow in self._following:
+            await follow(scope)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +69,6 @@ class HostParts:
     capabilities: frozenset[Capability]
     data_dir: Path | None = None
     workspaces: Workspaces | None = None
-    aftermath: Aftermath = field(default_factory=Aftermath)
+    aftermath: ForgetHooks = field(default_factory=ForgetHooks)
     shares_endpoint: bool = False
     slots: CallSlots = field(default_factory=CallSlots)

@@ -1,4 +1,4 @@
-"""Hosted services: what a host starts and stops, and the one owner of background tasks."""
+"""Defines what a host starts and stops, and the one owner of background tasks."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Skills: the procedures an agent can look up, as the host uses them."""
+"""Keeps and finds the procedures an agent can look up."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,7 +15,7 @@ from agentcore.hosting.options import SkillOptions
 from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
 from agentcore.recall.skills import SkillHit
-from agentcore.stores.protocols import Storage, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
 
 Catalogue: TypeAlias = list[Skill]
 SkillHits: TypeAlias = list[SkillHit]

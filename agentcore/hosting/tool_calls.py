@@ -1,4 +1,4 @@
-"""ToolCallLog: what tools were called, as the host hands it in."""
+"""Takes in what tools were called."""
 
 from datetime import datetime
 
@@ -7,7 +7,7 @@ from agentcore.domain.signals import ToolCall
 from agentcore.hosting.checks import clean_count, clean_instant, clean_name, optional_text
 from agentcore.hosting.options import ToolCallOptions
 from agentcore.ids import IdFactory
-from agentcore.stores.protocols import Storage, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
 
 
 class ToolCallLog:

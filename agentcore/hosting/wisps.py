@@ -1,4 +1,4 @@
-"""WispLog: executions of wisps, as the host hands them in."""
+"""Takes in executions of wisps."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,7 +19,7 @@ from agentcore.hosting.checks import (
 )
 from agentcore.hosting.options import WispOptions
 from agentcore.ids import IdFactory
-from agentcore.stores.protocols import Storage, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
 
 
 class WispReport(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""Workspace: the documents of the agent, as the agent itself reads and writes them."""
+"""Reads and writes the documents of the agent, as the agent itself does."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,7 +10,8 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.text import fold_key
 from agentcore.errors import InvalidContentError
 from agentcore.hosting.checks import clean_text
-from agentcore.stores.protocols import Peer, Storage, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
+from agentcore.stores.values import Peer
 from agentcore.workspace.document import Document
 from agentcore.workspace.edit import Append, Edit, EditRefusal, Replace
 from agentcore.workspace.errors import DocumentChangedError, InvalidWorkspaceError

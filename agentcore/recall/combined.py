@@ -14,7 +14,7 @@ from agentcore.recall.results import CombinedHit, Hit, lineages, passage
 from agentcore.recall.skills import SkillHit, SkillRecall, skills_found
 from agentcore.recall.thread import RecallThread
 from agentcore.recall.turns import TurnHit, TurnRecall, turns_found
-from agentcore.stores.protocols import ReadView, Storage
+from agentcore.stores.storage import ReadView, Storage
 
 if TYPE_CHECKING:
     from agentcore.recall.entry_index import ScopeIndex

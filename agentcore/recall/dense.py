@@ -13,7 +13,8 @@ from agentcore.errors import AgentcoreError, InvalidOptionsError
 from agentcore.recall.follow import FeedSource
 from agentcore.recall.index_cache import IndexBudget, IndexCache
 from agentcore.recall.thread import RecallThread
-from agentcore.stores.protocols import FeedPage, FeedPosition, IndexRow, ReadView, Storage, TextVector, UnitOfWork
+from agentcore.stores.storage import ReadView, Storage, UnitOfWork
+from agentcore.stores.values import FeedPage, FeedPosition, IndexRow, TextVector
 
 if TYPE_CHECKING:
     from agentcore.recall.dense_index import DenseIndex, Similarities

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from agentcore.domain.text import content_hash
 from agentcore.recall.bm25.arrays import Floats, Keys
-from agentcore.stores.protocols import FeedPosition, IndexRow
-from agentcore.stores.protocols.feed import FILING_MARK
+from agentcore.stores.values import FILING_MARK, FeedPosition, IndexRow
 
 _NUMBER: Final = np.dtype("<f4")
 _BYTES_PER_ENTRY: Final = 300

@@ -16,7 +16,8 @@ from agentcore.recall.index_cache import IndexCache
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.results import DenseScore, Explanation, Hit
 from agentcore.recall.thread import RecallThread
-from agentcore.stores.protocols import FacetRow, IndexRow, ReadView, Storage
+from agentcore.stores.storage import ReadView, Storage
+from agentcore.stores.values import FacetRow, IndexRow
 
 if TYPE_CHECKING:
     from agentcore.recall.dense_index import Similarities

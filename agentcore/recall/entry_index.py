@@ -18,8 +18,7 @@ from agentcore.recall.options import RecallOptions
 from agentcore.recall.results import DenseScore, Explanation, Neighbour, Ranking, TermScore
 from agentcore.recall.snapshot import Kept, Snapshot
 from agentcore.recall.tokenizer import Tokenizer
-from agentcore.stores.protocols import FeedPosition, IndexRow
-from agentcore.stores.protocols.feed import FILING_MARK
+from agentcore.stores.values import FILING_MARK, FeedPosition, IndexRow
 
 _BASE_AND_LAST_SEEN: Final = 2
 _MICROSECOND: Final = timedelta(microseconds=1)

@@ -14,7 +14,7 @@ from agentcore.domain.memory import Level
 from agentcore.domain.subject_time import SubjectTime, overlaps
 from agentcore.recall.bm25.arrays import Keys, Slots
 from agentcore.recall.filters import has_tags, is_within
-from agentcore.stores.protocols import FacetRow, FeedPosition
+from agentcore.stores.values import FacetRow, FeedPosition
 
 _BYTES_PER_ENTRY: Final = 130
 _BYTES_PER_LABEL: Final = 250

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, Type
 from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
 from agentcore.recall.thread import RecallThread
-from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, Storage
+from agentcore.stores.storage import ReadView, Storage
+from agentcore.stores.values import FeedPage, FeedPosition
 
 if TYPE_CHECKING:
     from agentcore.recall.snapshot import Kept, Snapshot

@@ -11,7 +11,7 @@ from agentcore.domain.decay import Decay
 from agentcore.domain.instants import to_micros
 from agentcore.domain.scope import Scope
 from agentcore.recall.follow import FeedFollower, FeedIndex, FeedSource, ask
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 
 Close: TypeAlias = Callable[[Scope], Awaitable[None]]
 

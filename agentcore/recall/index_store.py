@@ -14,7 +14,8 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import StorageUnavailableError
 from agentcore.recall.follow import Feed, StorableIndex
 from agentcore.recall.thread import RecallThread
-from agentcore.stores.protocols import FeedPosition, ReadView, Storage, UnitOfWork
+from agentcore.stores.storage import ReadView, Storage, UnitOfWork
+from agentcore.stores.values import FeedPosition
 
 if TYPE_CHECKING:
     from agentcore.recall.snapshot import Kept, Snapshot

@@ -18,7 +18,8 @@ from agentcore.recall.results import Explanation, Hit, Neighbour
 from agentcore.recall.skills import SkillRecall
 from agentcore.recall.thread import RecallThread
 from agentcore.recall.turns import TURNS, TurnRecall
-from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, ReadView, Storage
+from agentcore.stores.storage import ReadView, Storage
+from agentcore.stores.values import FacetRow, FeedPage, FeedPosition, IndexRow
 
 if TYPE_CHECKING:
     from agentcore.recall.entry_index import ScopeIndex

@@ -9,7 +9,7 @@ from typing import Final
 
 from agentcore.domain.conversation import Turn, spoken_line
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 
 
 @dataclass(frozen=True, slots=True)

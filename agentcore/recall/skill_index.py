@@ -6,7 +6,7 @@ from typing import Final
 from agentcore.recall.bm25.index import Bm25Index
 from agentcore.recall.results import Ranking
 from agentcore.recall.tokenizer import Tokenizer
-from agentcore.stores.protocols import FeedPosition, SkillRow
+from agentcore.stores.values import FeedPosition, SkillRow
 
 NAME_WEIGHT: Final = 3
 """How often a word of a skill's name counts."""

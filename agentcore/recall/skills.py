@@ -11,7 +11,8 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.recall.follow import FeedSource
 from agentcore.recall.index_cache import IndexBudget, IndexCache
 from agentcore.recall.thread import RecallThread
-from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, SkillRow, Storage
+from agentcore.stores.storage import ReadView, Storage
+from agentcore.stores.values import FeedPage, FeedPosition, SkillRow
 
 if TYPE_CHECKING:
     from agentcore.recall.skill_index import SkillIndex

@@ -13,7 +13,7 @@ from unicodedata import unidata_version
 import orjson
 
 from agentcore.recall.bm25.arrays import LengthCountPairs, PostingArrays, TermIds
-from agentcore.stores.protocols import FeedPosition
+from agentcore.stores.values import FeedPosition
 
 FORMAT: Final = 3
 """Grows with every change of the layout, of our tokenizer or of the text that is indexed."""

@@ -17,7 +17,7 @@ from agentcore.recall.results import Ranking
 from agentcore.recall.sessions import NOWHERE, Sessions, as_array
 from agentcore.recall.snapshot import Kept, Snapshot
 from agentcore.recall.tokenizer import Tokenizer
-from agentcore.stores.protocols import FeedPosition, TurnRow
+from agentcore.stores.values import FeedPosition, TurnRow
 
 _WASTE_WORTH_CLOSING: Final = 1024
 

@@ -14,7 +14,8 @@ from agentcore.recall.index_cache import IndexBudget, IndexCache
 from agentcore.recall.index_store import FileIndexStore, IndexKind
 from agentcore.recall.options import TurnOptions
 from agentcore.recall.thread import RecallThread
-from agentcore.stores.protocols import FeedPage, FeedPosition, ReadView, Storage, TurnRow
+from agentcore.stores.storage import ReadView, Storage
+from agentcore.stores.values import FeedPage, FeedPosition, TurnRow
 
 if TYPE_CHECKING:
     from agentcore.recall.turn_index import TurnIndex

@@ -1,4 +1,4 @@
-"""Stores: the contracts (`protocols`) and their SQL implementation (`sql`)."""
+"""Keeps records: the contract (`storage`), what it takes and gives (`values`), and its SQL implementation (`sql`)."""
 
 import lazy_loader
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.share_cap import ShareCap
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.options import DreamOptions
-from dream.stores import Books
+from dream.stores import DreamStores
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Caps:
     def of(
         cls,
         view: ReadView,
-        books: Books,
+        books: DreamStores,
         options: DreamOptions,
         run_id: str,
         change_sets: Sequence[ChangeSet],

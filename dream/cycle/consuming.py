@@ -6,7 +6,7 @@ from datetime import datetime
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.domain.reads import Reads
 from dream.options import DreamOptions
 from dream.passes import Place

@@ -18,7 +18,8 @@ from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import Origin, Peer, ReadView, UnitOfWork
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from agentcore.stores.values import Peer
 from agentcore.workspace.differences import own_left
 from agentcore.workspace.document import Document
 from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
@@ -29,7 +30,7 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.domain.report import PassReport
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.journal import DOCUMENT_CHANGED
 
 KEPT: Final = (MEMORY, DREAMS, ARCHIVE)
@@ -103,7 +104,7 @@ class Documents:
             folder = self._folder()
         except InvalidWorkspaceError as error:
             return Delivery(problem=_sentence(error))
-        waiting = await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).outbox.waiting())
+        waiting = await self._parts.storage.read(self._scope, lambda view: dream_stores(view).outbox.waiting())
         if folder is None or not waiting or self._is_readonly:
             return Delivery()
         ordered = sorted(waiting, key=lambda row: row.document)  # stable: of one document, as they were posted
@@ -171,7 +172,7 @@ GIT_MISSING: Final = "git_not_installed"
 
 def _settle(unit: UnitOfWork, outcomes: Sequence[FileOutcome]) -> None:
     """Take out of the outbox what was written, and keep what the file says where that is not what was meant."""
-    books = bookkeeping(unit)
+    books = dream_stores(unit)
     for outcome in outcomes:
         if books.outbox.remove(outcome.keys) != len(outcome.keys) or outcome.real == outcome.meant:
             continue  # as it was meant, or another process came first and has said so
@@ -190,7 +191,7 @@ def _settle(unit: UnitOfWork, outcomes: Sequence[FileOutcome]) -> None:
 def _standing(view: ReadView) -> dict[str, str | None]:
     """Return the text of each document as the store has it, but for those that wait to be written."""
     stored = {document.id: document.content for document in view.documents.all()}
-    waiting = {row.document for row in bookkeeping(view).outbox.waiting()}
+    waiting = {row.document for row in dream_stores(view).outbox.waiting()}
     return {name: stored.get(name) for name in KEPT if name not in waiting}
 
 

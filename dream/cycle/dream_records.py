@@ -8,7 +8,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.history import History, read_history
 from dream.cycle.session_records import read_session, read_sessions
 from dream.cycle.skill_history import SkillHistory, read_skill_history
@@ -21,7 +21,7 @@ from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
 from dream.domain.waiting import WaitingProposal
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 
 class DreamRecords:
@@ -61,7 +61,7 @@ class DreamRecords:
             InvalidContentError: *since* has no time zone.
         """
         after = clean_instant(since)
-        rows = await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).usage.rows(after))
+        rows = await self._parts.storage.read(self._scope, lambda view: dream_stores(view).usage.rows(after))
         return summed(rows, by)
 
     async def tokens_left(self) -> int | None:
@@ -75,7 +75,7 @@ class DreamRecords:
 
     async def runs(self, *, limit: int = 20) -> list[RunReport]:
         """Return the newest runs, newest first; one that is under way or interrupted has no `finished_at`."""
-        return await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).runs.newest(limit=limit))
+        return await self._parts.storage.read(self._scope, lambda view: dream_stores(view).runs.newest(limit=limit))
 
     async def sessions(self, *, prefix: str = "", limit: int = 20) -> list[DreamSession]:
         """Return the dreams as sessions, the newest first: when they were, what they asked, whether they wrote.
@@ -104,7 +104,7 @@ class DreamRecords:
             UnknownRunError: no run's id begins so, or several do.
         """
         return await self._parts.storage.read(
-            self._scope, lambda view: read_session(view, bookkeeping(view).runs.resolve(name))
+            self._scope, lambda view: read_session(view, dream_stores(view).runs.resolve(name))
         )
 
     async def calls(self, name: str) -> list[ModelCall]:
@@ -115,7 +115,7 @@ class DreamRecords:
         """
 
         def find(view: ReadView) -> list[ModelCall]:
-            books = bookkeeping(view)
+            books = dream_stores(view)
             return books.sessions.calls(books.runs.resolve(name))
 
         return await self._parts.storage.read(self._scope, find)
@@ -124,7 +124,7 @@ class DreamRecords:
         """Return the report of a run, by its id, the key of its session, or the beginning of either."""
 
         def find(view: ReadView) -> RunReport:
-            runs = bookkeeping(view).runs
+            runs = dream_stores(view).runs
             report = runs.report(runs.resolve(run_id))
             if report is None:
                 raise UnknownRunError(value=run_id)
@@ -136,7 +136,7 @@ class DreamRecords:
         """Return what a run changed, in the order it did."""
 
         def find(view: ReadView) -> list[JournalRow]:
-            books = bookkeeping(view)
+            books = dream_stores(view)
             return books.journal.of_run(books.runs.resolve(run_id))
 
         return await self._parts.storage.read(self._scope, find)
@@ -151,7 +151,7 @@ class DreamRecords:
         """
 
         def find(view: ReadView) -> list[RefusedText]:
-            books = bookkeeping(view)
+            books = dream_stores(view)
             return books.refused_texts.of_run(books.runs.resolve(name))
 
         return await self._parts.storage.read(self._scope, find)
@@ -192,7 +192,7 @@ class DreamRecords:
             UnknownPassError: no such pass.
         """
         self._require(pass_name)
-        return await self._parts.storage.read(self._scope, lambda view: bookkeeping(view).proposals.waiting(pass_name))
+        return await self._parts.storage.read(self._scope, lambda view: dream_stores(view).proposals.waiting(pass_name))
 
     async def proposal(self, proposal_id: str) -> WaitingProposal:
         """Return one proposal that waits, by its id or the beginning of it.
@@ -202,7 +202,7 @@ class DreamRecords:
         """
 
         def find(view: ReadView) -> WaitingProposal:
-            proposals = bookkeeping(view).proposals
+            proposals = dream_stores(view).proposals
             return proposals.get_many([proposals.resolve(proposal_id)])[0]
 
         return await self._parts.storage.read(self._scope, find)

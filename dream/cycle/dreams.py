@@ -10,7 +10,7 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import HostedService
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.cycle.dream_records import DreamRecords
 from dream.cycle.history import Status, read_status
 from dream.cycle.planning import make_plan

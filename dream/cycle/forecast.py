@@ -6,10 +6,10 @@ from typing import Final
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.directives import KNOWN, Directive
 from dream.options import DreamOptions
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 
 REVIEWER: Final = "memory-consolidation"  # asking the passes would import all of them
 """The pass whose reviewed entries become backlog when what it tells the model changes."""
@@ -59,7 +59,7 @@ def read_forecast(view: ReadView, directives: Mapping[str, Directive], options: 
         directives: The texts in force of at least the directives of the consolidation.
         options: The host's.
     """
-    books = bookkeeping(view)
+    books = dream_stores(view)
     cursors = books.cursors
     position = cursors.position(REVIEWER)
     if position is None:
@@ -77,7 +77,7 @@ def read_forecast(view: ReadView, directives: Mapping[str, Directive], options: 
     return replace(forecast(entries=reviewed, text=text, share=share, options=options), changed=changed)
 
 
-def _last_sent(books: Books) -> dict[str, str]:
+def _last_sent(books: DreamStores) -> dict[str, str]:
     """Return the hash of each directive as it was last sent."""
     sent: dict[str, str] = {}
     for run in books.runs.newest(limit=_RUNS):

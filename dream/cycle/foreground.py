@@ -2,8 +2,8 @@
 
 from agentcore.domain.busy_reach import BusyReach
 from agentcore.domain.scope import Scope
+from agentcore.hosting.busy import BusyWatch
 from agentcore.hosting.parts import HostParts
-from agentcore.hosting.watching import BusyWatch
 from dream.options import DreamOptions
 
 

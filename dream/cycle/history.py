@@ -9,13 +9,14 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import to_text
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status as EntryStatus
 from agentcore.domain.records import to_image
-from agentcore.stores.protocols import Lease, ReadView
+from agentcore.stores.storage import ReadView
+from agentcore.stores.values import Lease
 from dream.cycle.scheduling.standing import Standing
 from dream.domain.alarm import Alarm, find_alarm
 from dream.domain.journal import JournalRow
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.report import RunKind, RunReport
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 _DEPTH = 32
 """Hops that provenance is followed; chains of merges stay far below."""
@@ -129,7 +130,7 @@ def read_history(view: ReadView, entry_id: str) -> History:
     return History(
         entry_id=entry_id,
         entry=entry,
-        rows=tuple(bookkeeping(view).journal.of_record(entry_id)),
+        rows=tuple(dream_stores(view).journal.of_record(entry_id)),
         ancestors=tuple(ancestors),
         turns=tuple(turns),
         descendants=tuple(view.entries.derived_from(SourceKind.ENTRY.value, entry_id)),
@@ -151,7 +152,7 @@ def _ancestors(view: ReadView, entry: MemoryEntry) -> list[MemoryEntry]:
 
 def read_status(view: ReadView, schedule: Standing, alarm_after: int) -> Status:
     """Return how the view's scope stands, the next dream as *schedule* says."""
-    books = bookkeeping(view)
+    books = dream_stores(view)
     runs = books.runs.newest(limit=50)
     counts = {state.value: view.entries.count(EntryFilter(statuses=frozenset({state}))) for state in EntryStatus}
     interrupted = books.runs.unfinished()

@@ -8,7 +8,8 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import LeaseLostError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import BackgroundService, WorkerFailure
-from agentcore.stores.protocols import Lease, UnitOfWork
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Lease
 from dream.domain.names import DREAM_LEASE
 
 

@@ -8,7 +8,7 @@ from agentcore.hosting.parts import HostParts
 from dream.cycle.documents import Documents
 from dream.cycle.lease import dream_lease
 from dream.options import DreamOptions
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 _log: Final = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class Leftovers:
 
     async def follow(self, scope: Scope) -> None:
         """Write what waits on one scope."""
-        if not await self._parts.storage.read(scope, lambda view: bookkeeping(view).outbox.waiting()):
+        if not await self._parts.storage.read(scope, lambda view: dream_stores(view).outbox.waiting()):
             return
         async with dream_lease(self._parts, scope, self._options.lease) as lease:
             problem = None if lease is None else (await Documents(self._parts, scope).deliver()).problem

@@ -8,9 +8,10 @@ from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.errors import StaleVersionError, StorageError
+from agentcore.hosting.busy import BusyWatch
 from agentcore.hosting.parts import HostParts
-from agentcore.hosting.watching import BusyWatch
-from agentcore.stores.protocols import Lease, Origin, ReadView
+from agentcore.stores.storage import Origin, ReadView
+from agentcore.stores.values import Lease
 from dream.cycle.draft import Draft
 from dream.cycle.foreground import people_before
 from dream.cycle.proposing import Queue
@@ -24,7 +25,7 @@ from dream.errors import StalledPassError
 from dream.options import DreamOptions, PassMode
 from dream.passes import DreamPass, ModelPass
 from dream.passes.declared import reads_of
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.calls import Spent
 from dream.stores.runs import StepRow
 
@@ -152,7 +153,7 @@ class PassRun:
         """Return why there is no use in looking: what it found could not even be proposed."""
         if self.options.mode(self.name) is not PassMode.PROPOSE:
             return None
-        full = Queue.as_it_stands(view, bookkeeping(view), self.options.review).full
+        full = Queue.as_it_stands(view, dream_stores(view), self.options.review).full
         return None if full is None else Skip(full.value)
 
     async def commit(self, draft: Draft) -> None:
@@ -199,7 +200,7 @@ class PassRun:
 
     async def _count_calls(self) -> None:
         def count(view: ReadView) -> tuple[Spent, Notes]:
-            spent = bookkeeping(view).calls.spent(run_id=self.run_id, pass_name=self.name)
+            spent = dream_stores(view).calls.spent(run_id=self.run_id, pass_name=self.name)
             return spent, waiting_for_room(view, self.options, self.name)
 
         self.spent, self.waiting = await self.parts.storage.read(self.scope, count)

@@ -6,7 +6,8 @@ from itertools import groupby
 
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record, RecordKind
-from agentcore.stores.protocols import Lease, UnitOfWork
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Lease
 from dream.cycle.steps import apply_changes
 from dream.domain.change import Change, ChangeSet
 from dream.domain.cluster import ClusterChanges
@@ -17,7 +18,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reads import Reads
 from dream.domain.reasons import Refused, Skip
 from dream.domain.report import PassOutcome, PassReport
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.journal import PURGE
 from dream.stores.runs import StepRow
 
@@ -70,10 +71,10 @@ class PlanWriter:
                 applied.stale += [row.record_id for row in planned]
                 continue
             apply_changes(unit, change_set.changes)
-            bookkeeping(unit).outbox.post(self.run_id, self.pass_name, change_set.changes)
+            dream_stores(unit).outbox.post(self.run_id, self.pass_name, change_set.changes)
             change_sets.append(change_set)
             applied.accepted += len(change_set.changes)
-        books = bookkeeping(unit)
+        books = dream_stores(unit)
         books.journal.write(self.run_id, books.runs.next_step(self.run_id), self.pass_name, change_sets)
 
     def promote(self, unit: UnitOfWork, planned: PassReport, stale: Collection[str]) -> None:
@@ -81,7 +82,7 @@ class PlanWriter:
         unit.leases.assert_held(self.lease)
         told = [*planned.notes.get("promoted", ()), *planned.notes.get("already_said", ())]
         found = [one for one in told if one[0] not in stale]
-        bookkeeping(unit).promotions.record(
+        dream_stores(unit).promotions.record(
             [
                 Promotion(entry_id=entry_id, score=score, hits=hits, run_id=self.run_id, promoted_at=unit.now)
                 for entry_id, score, hits in found
@@ -93,7 +94,7 @@ class PlanWriter:
         unit.leases.assert_held(self.lease)
         found = {entry_id for theme in planned.notes.get("themes", ()) for entry_id in theme}
         found.update(planned.notes.get("truths", ()))
-        bookkeeping(unit).phases.record([PhaseHit(entry_id, Phase.REM, unit.now) for entry_id in sorted(found)])
+        dream_stores(unit).phases.record([PhaseHit(entry_id, Phase.REM, unit.now) for entry_id in sorted(found)])
 
     def settle(
         self,
@@ -108,7 +109,7 @@ class PlanWriter:
         Clusters that the plan left as they are count as left: of those with a record that moved, nothing is kept.
         """
         unit.leases.assert_held(self.lease)
-        books = bookkeeping(unit)
+        books = dream_stores(unit)
         before = books.cursors.position(self.pass_name)
         after = max(before or 0, position or 0) if position is not None else before
         books.cursors.move(self.pass_name, after, self.reads)
@@ -141,7 +142,7 @@ class PlanWriter:
             found = unit.entries.get_many(ids)
             doomed = [entry.id for entry in found if not entry.is_active]
             applied.refused += [Refusal(Refused.STALE_SOURCE, entry.id) for entry in found if entry.is_active]
-        books = bookkeeping(unit)
+        books = dream_stores(unit)
         step = books.runs.next_step(self.run_id)
         reason = planned[0].reason
         books.journal.write_purges(self.run_id, step, self.pass_name, kind=kind, record_ids=doomed, reason=reason)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import ReadView, UnitOfWork
+from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.runner import PAUSED_SETTING, Runner
 from dream.domain.cluster import ClusterChanges, SettledCluster
@@ -14,7 +14,7 @@ from dream.domain.plan import Plan
 from dream.domain.reads import Reads
 from dream.domain.report import RunReport
 from dream.options import DreamOptions
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 
 async def make_plan(
@@ -49,12 +49,12 @@ async def make_plan(
             before = await copy.read(scope, lambda view: _clusters(view, runner.pass_names))
             report = await runner.run(scope, passes=passes, now=now)
             plan = await copy.read(scope, lambda view: _planned(view, parts.ids.new(), created_at, report, before))
-            taken = await copy.read(scope, lambda view: bookkeeping(view).calls.taken(report.run_id))
+            taken = await copy.read(scope, lambda view: dream_stores(view).calls.taken(report.run_id))
         finally:
             await recall.stop()
 
     def keep(unit: UnitOfWork) -> None:
-        books = bookkeeping(unit)
+        books = dream_stores(unit)
         books.plans.save(plan)
         books.calls.count(taken)
 
@@ -66,11 +66,11 @@ def _clear_the_way(unit: UnitOfWork) -> None:
     """Free the copy of leases, interrupted runs and the pause, which are about the original."""
     unit.leases.revoke(DREAM_LEASE)
     unit.settings.put(PAUSED_SETTING, None)
-    bookkeeping(unit).runs.abandon()
+    dream_stores(unit).runs.abandon()
 
 
 def _clusters(view: ReadView, names: Collection[str]) -> dict[str, list[SettledCluster]]:
-    return {name: bookkeeping(view).clusters.all(name) for name in names}
+    return {name: dream_stores(view).clusters.all(name) for name in names}
 
 
 def _planned(
@@ -80,7 +80,7 @@ def _planned(
     report: RunReport,
     clusters_before: Mapping[str, Sequence[SettledCluster]],
 ) -> Plan:
-    books = bookkeeping(view)
+    books = dream_stores(view)
     clusters = {
         name: ClusterChanges.between(clusters_before[name], found)
         for name, found in _clusters(view, clusters_before.keys()).items()

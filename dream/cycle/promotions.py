@@ -5,7 +5,7 @@ from datetime import datetime
 from agentcore.domain.scope import Scope
 from agentcore.errors import UnknownRecordError
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.running.context import ContextFactory
 from dream.domain.candidate import Candidate, Gate, PromotionStanding
 from dream.options import DreamOptions
@@ -14,7 +14,7 @@ from dream.passes.promotion import PromotionPass
 from dream.passes.promotion.fitness import unfit
 from dream.passes.promotion.gates import GATES
 from dream.passes.promotion.sweep import Sweep, look, settle
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 
 async def promotion_standing(
@@ -60,7 +60,7 @@ class _Teller:
         best = [Gate(name, float(has.max()), self._needs[name]) for name, has in most.items() if len(recalls)]
         return PromotionStanding(
             recalled=len(recalls),
-            promoted=bookkeeping(view).promotions.count(),
+            promoted=dream_stores(view).promotions.count(),
             candidates=tuple(self._candidate(view, one) for one in ids),
             best=tuple(best),
         )
@@ -88,6 +88,6 @@ class _Teller:
             else {name: (float(part[row]), self._weights.get(name, 1.0)) for name, part in found.parts.items()},
             gates=tuple(Gate(name, one, self._needs[name]) for name, one in zip(GATES, has, strict=True)),
             barred=barred,
-            promotion=bookkeeping(view).promotions.of(entry_id),
+            promotion=dream_stores(view).promotions.of(entry_id),
             is_chosen=entry_id in {line.entry_id for line in self._sweep.chosen},
         )

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from dream.cycle.draft import Judgement
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.options import ReviewOptions
-from dream.stores import Books
+from dream.stores import DreamStores
 
 _DOCUMENTS: Final = (MEMORY, DREAMS, ARCHIVE)
 
@@ -31,7 +31,7 @@ class Queue:
     marks: set[str]
 
     @classmethod
-    def as_it_stands(cls, view: ReadView, books: Books, options: ReviewOptions) -> "Queue":
+    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ReviewOptions) -> "Queue":
         """Return the queue as the transaction finds it."""
         waiting = sum(books.proposals.counts().values())
         midnight = view.now.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -7,13 +7,13 @@ from typing import Any
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind
-from agentcore.stores.protocols import UnitOfWork
 from agentcore.stores.sql.signals import SqlSignalStore
+from agentcore.stores.storage import UnitOfWork
 from dream.domain.proposal import History, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal
 from dream.domain.reasons import Refused
 from dream.guards import is_purgeable
 from dream.options import RetentionOptions
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Purging:
 
     def remove(self, kind: RecordKind, record_ids: Collection[str], reason: str) -> int:
         """Remove records for good and say so in the journal."""
-        books = bookkeeping(self.unit)
+        books = dream_stores(self.unit)
         ids = sorted(record_ids)
         books.journal.write_purges(self.run_id, self.step, self.pass_name, kind=kind, record_ids=ids, reason=reason)
         return self.unit.turns.delete(ids) if kind is RecordKind.TURN else self.unit.entries.delete(ids)
@@ -59,8 +59,8 @@ class Purging:
             if purge.what is History.PROPOSALS:
                 return self._expire(purge)
             if purge.what is History.REFUSED:
-                return bookkeeping(self.unit).refused_texts.purge(purge.before, limit=purge.limit)
-            expiry = bookkeeping(self.unit).expiry
+                return dream_stores(self.unit).refused_texts.purge(purge.before, limit=purge.limit)
+            expiry = dream_stores(self.unit).expiry
             if purge.what is History.RUNS:
                 return expiry.purge(purge.before, limit=purge.limit)
             return expiry.purge_feed(purge.before, limit=purge.limit)
@@ -71,7 +71,7 @@ class Purging:
 
     def _expire(self, purge: PurgeHistory) -> int:
         """Drop what nobody decided; it is no record, so it is told among what was refused."""
-        expired = bookkeeping(self.unit).proposals.expire(purge.before, limit=purge.limit)
+        expired = dream_stores(self.unit).proposals.expire(purge.before, limit=purge.limit)
         self.refused += [
             Refusal(Refused.EXPIRED, f"{one.proposal_id}: {one.change_set.operation} of {one.pass_name}")
             for one in expired

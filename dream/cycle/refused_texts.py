@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agentcore.domain.text import fold_key
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.domain.refused import RefusedText

@@ -7,7 +7,8 @@ from itertools import groupby
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from agentcore.stores.values import Lease
 from dream.cycle.documents import Delivery, Documents
 from dream.cycle.lease import dream_lease
 from dream.cycle.promoting import promotions_of
@@ -18,7 +19,7 @@ from dream.domain.reasons import Deferral, Refused
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.domain.waiting import WaitingProposal
 from dream.options import DreamOptions
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 from dream.stores.runs import StepRow
 
 
@@ -76,7 +77,7 @@ class Reviewer:
 
     async def _decide(self, scope: Scope, ids: Collection[str], *, is_approved: bool) -> RunReport:
         def look(view: ReadView) -> tuple[list[WaitingProposal], bool]:
-            proposals = bookkeeping(view).proposals
+            proposals = dream_stores(view).proposals
             found = proposals.get_many([proposals.resolve(one) for one in ids])
             return found, bool(view.settings.get(PAUSED_SETTING))
 
@@ -90,7 +91,7 @@ class Reviewer:
             if lease is None:
                 held = Deferral.LEASE_HELD
                 return replace(report, run_id="", outcome=Outcome.DEFERRED, reason=held, finished_at=report.started_at)
-            await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.open(report, {"passes": []}))
+            await self._parts.storage.write(scope, lambda unit: dream_stores(unit).runs.open(report, {"passes": []}))
             documents = Documents(self._parts, scope)
             barred = self._parts.workspaces is not None and await documents.prepare() is not None
             decided: dict[str, _Decided] = {}
@@ -176,17 +177,17 @@ class _Step:
 
     def _open(
         self, unit: UnitOfWork, batch: Sequence[WaitingProposal]
-    ) -> tuple[Books, list[WaitingProposal], list[Refusal]]:
+    ) -> tuple[DreamStores, list[WaitingProposal], list[Refusal]]:
         """Return what still waits of the batch, and a refusal for each that somebody decided since it was listed."""
         unit.leases.assert_held(self.writer.lease)
-        books = bookkeeping(unit)
+        books = dream_stores(unit)
         waiting = books.proposals.get_many([one.proposal_id for one in batch])
         left = {one.proposal_id for one in waiting}
         return books, waiting, [Refusal(Refused.DECIDED, one) for one in _ids(batch) if one not in left]
 
     def _close(
         self,
-        books: Books,
+        books: DreamStores,
         number: int,
         looked_at: int,
         refused: Sequence[Refusal],
@@ -213,7 +214,7 @@ class _Step:
         )
 
 
-def _reopened(books: Books, waits: WaitingProposal, moved: frozenset[str]) -> list[str]:
+def _reopened(books: DreamStores, waits: WaitingProposal, moved: frozenset[str]) -> list[str]:
     """Have the pass look again at what moved under its proposal; return what it had not to look at before."""
     reader, again = waits.to_look_at_again(moved)
     return books.cursors.reopen(reader, again)
@@ -239,5 +240,5 @@ def _batches(found: Sequence[WaitingProposal], size: int) -> list[tuple[str, lis
 
 
 def _close(unit: UnitOfWork, report: RunReport) -> None:
-    bookkeeping(unit).runs.close(report)
+    dream_stores(unit).runs.close(report)
     unit.activity.notify()  # what waited for the decision may be work for a dream now

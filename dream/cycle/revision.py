@@ -10,7 +10,8 @@ from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import Lease, Origin, ReadView, UnitOfWork
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from agentcore.stores.values import Lease
 from agentcore.workspace.folder import MEMORY
 from dream.cycle.documents import NO_WORKSPACE, Delivery, Documents
 from dream.cycle.lease import dream_lease
@@ -30,7 +31,7 @@ from dream.options import DreamOptions
 from dream.passes.exact_fold import FOLD
 from dream.passes.promotion import PromotionPass
 from dream.passes.rem import Rem
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.runs import StepRow
 
 RESTORE = "restore"
@@ -59,7 +60,7 @@ class Reviser:
         """
 
         def find(view: ReadView) -> tuple[str, list[JournalRow], list[StepRow]]:
-            books = bookkeeping(view)
+            books = dream_stores(view)
             full = books.runs.resolve(run_id)
             return full, books.journal.of_run(full, pass_name=pass_name, number=number), books.runs.steps(full)
 
@@ -79,7 +80,7 @@ class Reviser:
 
             def settle(unit: UnitOfWork) -> None:
                 unit.leases.assert_held(lease)
-                books = bookkeeping(unit)
+                books = dream_stores(unit)
                 for name in sorted({step.pass_name for step in steps}):
                     wholly = number is None and pass_name in {None, name, name.partition("/")[0]}
                     restore_cursor(books, report.run_id, name, steps, touched, wholly=wholly)
@@ -111,7 +112,7 @@ class Reviser:
             def bring_back(unit: UnitOfWork) -> None:
                 unit.leases.assert_held(lease)
                 before, after = _revival(unit, entry_id)
-                books = bookkeeping(unit)
+                books = dream_stores(unit)
                 unit.entries.replace([(before, after)])
                 unit.withheld.release(entry_id)
                 made = Change[Record](before=before, after=after, reason="brought back by a person")
@@ -128,7 +129,7 @@ class Reviser:
             UnknownPlanError: no such plan in the scope.
         """
         plan, paused = await self._parts.storage.read(
-            scope, lambda view: (bookkeeping(view).plans.get(plan_id), view.settings.get(PAUSED_SETTING))
+            scope, lambda view: (dream_stores(view).plans.get(plan_id), view.settings.get(PAUSED_SETTING))
         )
         if paused:
             return self._deferred(scope, RunKind.PLAN, plan.plan_id, reason=PAUSED)
@@ -143,7 +144,7 @@ class Reviser:
             finished = report.with_passes(tuple(map(delivery.told_in, passes)), self._parts.clock.now())
 
             def close(unit: UnitOfWork) -> None:
-                books = bookkeeping(unit)
+                books = dream_stores(unit)
                 books.plans.delete(plan.plan_id)
                 books.runs.close(finished)
                 unit.activity.notify()
@@ -194,7 +195,7 @@ class Reviser:
             started_at=now,
             target=target,
         )
-        await self._parts.storage.write(scope, lambda unit: bookkeeping(unit).runs.open(report, {"passes": []}))
+        await self._parts.storage.write(scope, lambda unit: dream_stores(unit).runs.open(report, {"passes": []}))
         return report
 
     async def _close(
@@ -219,7 +220,7 @@ class Reviser:
         finished = report.with_passes((made,), self._parts.clock.now())
 
         def close(unit: UnitOfWork) -> None:
-            bookkeeping(unit).runs.close(finished)
+            dream_stores(unit).runs.close(finished)
             unit.activity.notify()  # passes may have to look again at what was taken back
 
         await self._parts.storage.write(scope, close)
@@ -256,7 +257,7 @@ def _marks_against(unit: UnitOfWork, retired: MemoryEntry) -> list[str]:
 
     A journal that is gone by now leaves the fold, the one operation that tells its marks from the records.
     """
-    journal = bookkeeping(unit).journal
+    journal = dream_stores(unit).journal
     marked = [row for row in journal.of_record(retired.id) if row.fingerprint]
     if not marked:
         successor = unit.entries.get(retired.successor) if retired.successor else None

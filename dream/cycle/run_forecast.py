@@ -98,9 +98,9 @@ async def model_context(
 
 
 def _vocabulary(folder: Path | None) -> "Vocabulary":
-    from dream.guards.vocabulary import FILE_NAME, load_or_builtin  # noqa: PLC0415 - the guards are for model passes
+    from dream.guards.vocabulary import VOCABULARY_FILE, load_vocabulary  # noqa: PLC0415 - the guards are for model passes
 
-    return load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME).vocabulary
+    return load_vocabulary(None if folder is None else folder / "directives" / VOCABULARY_FILE).vocabulary
 
 
 def _repair_tokens(request: ChatRequest) -> int:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import Lease, UnitOfWork
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Lease
 from dream.cycle.boundary import scope_boundary
 from dream.cycle.consuming import log_readers
 from dream.cycle.foreground import people_before
@@ -27,7 +28,7 @@ from dream.errors import NotAdmittedError, UnknownPassError
 from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, Place
 from dream.passes.arrangement import arranged, brought
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.runs import OpenRun, StepRow
 
 if TYPE_CHECKING:
@@ -179,14 +180,14 @@ class Runner:
         def look(unit: UnitOfWork) -> _Start | None:
             from dream.cycle.running.model_pass_run import reopen_unfinished  # noqa: PLC0415 - `run` has imported it
 
-            runs = bookkeeping(unit).runs
+            runs = dream_stores(unit).runs
             runs.abandon(RunKind.PLAN, RunKind.UNDO, RunKind.RESTORE, RunKind.REVIEW)
             found = runs.unfinished()
             young = [run for run in found if run.started_at >= oldest]
             for run in found:
                 if run not in young[-1:]:
                     steps = runs.steps(run.run_id)
-                    reopen_unfinished(bookkeeping(unit), steps)
+                    reopen_unfinished(dream_stores(unit), steps)
                     runs.close(abandoned(scope, run, steps, unit.now))
             if not young:
                 return None
@@ -212,7 +213,7 @@ class Runner:
 
         def begin(unit: UnitOfWork) -> int:
             end = unit.turns.last_position()
-            bookkeeping(unit).runs.open(report, {**begun, "log_end": end})
+            dream_stores(unit).runs.open(report, {**begun, "log_end": end})
             return end
 
         return _Start(report, names, (), directives, await self._parts.storage.write(scope, begin))
@@ -251,7 +252,7 @@ class Runner:
             report = dataclasses.replace(report, trigger=booking.trigger.value, missed=booking.missed)
 
         def close(unit: UnitOfWork) -> None:
-            bookkeeping(unit).runs.close(report)
+            dream_stores(unit).runs.close(report)
             if booking is not None:
                 booking.end(unit, report)
 

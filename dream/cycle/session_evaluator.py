@@ -17,17 +17,18 @@ from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.llm import Unreadable, extract_object
 from agentcore.llm.chat import ChatRequest, Completion, FinishReason, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import Origin, ReadView, SwitchLevel, UnitOfWork
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from agentcore.stores.values import SwitchLevel
 from dream.cycle.foreground import people_before
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.model_calls import Budget, ModelCalls
 from dream.directives import DirectiveLibrary
 from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.guards.secrets import secret_in
-from dream.guards.vocabulary import builtin
+from dream.guards.vocabulary import builtin_vocabulary
 from dream.options import DreamOptions
 from dream.passes.prompts import build_request, fenced, quoted
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.calls import CallKey
 from dream.triggers import winning_switch
 
@@ -131,7 +132,7 @@ class SessionEvaluator(BackgroundService):
 
     async def _asking(self, scope: Scope) -> ModelCalls:
         today = self._parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        day = await self._parts.storage.read(scope, lambda view: bookkeeping(view).calls.spent(since=today))
+        day = await self._parts.storage.read(scope, lambda view: dream_stores(view).calls.spent(since=today))
         budget = Budget(self._options.model, 0, day.tokens)
         people = people_before(self._parts, self._options, scope)
         return ModelCalls(parts=self._parts, people=people, scope=scope, budget=budget, in_flight=1)
@@ -155,7 +156,7 @@ class SessionEvaluator(BackgroundService):
             run_id=self._parts.ids.new(),
             as_of=now,
         )
-        context = await contexts.with_model(0, directives=texts, vocabulary=builtin())
+        context = await contexts.with_model(0, directives=texts, vocabulary=builtin_vocabulary())
         blocks = [fenced(context.marker, "Conversation:", lines), _CONTRACT]
         return build_request(
             context, directives=(SESSION_EVALUATOR,), blocks=blocks, answer=_FORM, purpose=SESSION_EVALUATOR

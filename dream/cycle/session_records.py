@@ -2,27 +2,27 @@
 
 from collections.abc import Sequence
 
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.names import DREAM_LEASE
 from dream.domain.report import RunReport
 from dream.domain.session import DREAMS, DreamSession, session_key
 from dream.domain.usage import UsageRow, summed
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 
 
 def read_sessions(view: ReadView, *, prefix: str, limit: int) -> list[DreamSession]:
     """Return the newest dream sessions whose key begins with *prefix*, the newest first."""
-    books = bookkeeping(view)
+    books = dream_stores(view)
     return _sessions(view, books, [run_id for run_id, _ in books.sessions.keys(prefix)[:limit]])
 
 
 def read_session(view: ReadView, run_id: str) -> DreamSession | None:
     """Return the session that a run is; None if it is none, as an undo."""
-    found = _sessions(view, bookkeeping(view), [run_id])
+    found = _sessions(view, dream_stores(view), [run_id])
     return found[0] if found else None
 
 
-def _sessions(view: ReadView, books: Books, run_ids: Sequence[str]) -> list[DreamSession]:
+def _sessions(view: ReadView, books: DreamStores, run_ids: Sequence[str]) -> list[DreamSession]:
     usage, documents = books.sessions.usage(run_ids), books.sessions.documents(run_ids)
     is_held = view.leases.holder(DREAM_LEASE) is not None
     under_way = [run.run_id for run in books.runs.unfinished()][-1:] if is_held else []

@@ -6,12 +6,12 @@ from datetime import timedelta
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import to_text
 from agentcore.domain.memory import MemoryEntry
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes
 from dream.options import ConsolidationOptions, DreamOptions, PassMode
 from dream.passes.exact_fold import FOLD
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 
 _DAY = timedelta(hours=24)
 
@@ -31,7 +31,7 @@ class ShareCap:
     taken: int = 0
 
     @classmethod
-    def as_it_stands(cls, view: ReadView, books: Books, options: ConsolidationOptions) -> "ShareCap":
+    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ConsolidationOptions) -> "ShareCap":
         """Return the room there is now: the cap, less what was retired in the last 24 hours."""
         active = view.entries.count(EntryFilter())
         retired = books.runs.retired_since(view.now - _DAY)
@@ -64,7 +64,7 @@ class ShareCap:
 
 def waiting_for_room(view: ReadView, options: DreamOptions, pass_name: str) -> Notes:
     """Return how many changes of a pass wait for room under the cap, and from when on there is more; empty if none."""
-    books = bookkeeping(view)
+    books = dream_stores(view)
     waiting = 0 if options.mode(pass_name) is PassMode.PROPOSE else books.deferred.count(pass_name)
     if not waiting:
         return {}

@@ -7,9 +7,9 @@ from agentcore.domain.memory import Status
 from agentcore.domain.records import to_image
 from agentcore.domain.skill import Skill
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.journal import JournalRow
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def read_skill_history(view: ReadView, name_or_id: str) -> SkillHistory:
         if skill is None:
             raise UnknownRecordError(kind="skill", value=name_or_id)
         found = view.skills.ever_named(skill.name)
-    journal = bookkeeping(view).journal
+    journal = dream_stores(view).journal
     mine = journal.of_records([skill.id for skill in found])
     together = dict.fromkeys((row.run_id, row.number) for row in mine)
     return SkillHistory(

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from agentcore.domain.memory import Status
 from agentcore.domain.skill import Skill
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.change import ChangeSet
 from dream.guards import Knowledge
 

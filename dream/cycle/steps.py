@@ -11,7 +11,8 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError
-from agentcore.stores.protocols import Lease, UnitOfWork
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Lease
 from dream.cycle.caps import Caps
 from dream.cycle.consuming import mark_turns
 from dream.cycle.draft import Draft, Judgement
@@ -30,7 +31,7 @@ from dream.guards import Knowledge, first_refusal
 from dream.options import DreamOptions, PassMode
 from dream.passes.declared import purges, reads_of
 from dream.passes.protocol import CountsChanges
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 from dream.stores.runs import StepRow
 
 
@@ -62,7 +63,7 @@ class StepWriter:
     def commit(self, unit: UnitOfWork, number: int, draft: Draft) -> StepRow:
         """Write what the guards let pass; LeaseLostError if another process took over."""
         unit.leases.assert_held(self.lease)
-        books, proposal = bookkeeping(unit), draft.proposal
+        books, proposal = dream_stores(unit), draft.proposal
         judged = self.judge(unit, books, proposal.change_sets)
         proposed = self._propose(unit, books, judged, draft) if self._only_proposes else 0
         apply_changes(unit, _changes_of(judged.accepted))
@@ -105,7 +106,7 @@ class StepWriter:
             return {}
         return self.dream_pass.made(judged.accepted)
 
-    def _defer(self, books: Books, judged: Judgement) -> list[str]:
+    def _defer(self, books: DreamStores, judged: Judgement) -> list[str]:
         """Keep what has no room yet if it was paid for; else return the ids to look at again, which costs nothing."""
         if self.asks_model:
             books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
@@ -114,7 +115,7 @@ class StepWriter:
 
     def _row(
         self,
-        books: Books,
+        books: DreamStores,
         number: int,
         draft: Draft,
         reopen: Sequence[str],
@@ -145,7 +146,7 @@ class StepWriter:
     def _only_proposes(self) -> bool:
         return self.options.mode(self.pass_name) is PassMode.PROPOSE
 
-    def _propose(self, unit: UnitOfWork, books: Books, judged: Judgement, draft: Draft) -> int:
+    def _propose(self, unit: UnitOfWork, books: DreamStores, judged: Judgement, draft: Draft) -> int:
         """Have what was accepted wait for a person, as far as there is room; return how many."""
         queue = Queue.as_it_stands(unit, books, self.options.review)
         admitted = queue.admitted(judged)
@@ -166,7 +167,7 @@ class StepWriter:
         return len(admitted)
 
     def judge(
-        self, unit: UnitOfWork, books: Books, change_sets: Sequence[ChangeSet], *, is_approved: bool = False
+        self, unit: UnitOfWork, books: DreamStores, change_sets: Sequence[ChangeSet], *, is_approved: bool = False
     ) -> Judgement:
         """Hold change sets against the guards, the stored records and the cap on what one day may retire.
 

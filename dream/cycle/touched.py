@@ -7,7 +7,7 @@ from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.domain.change import ChangeSet
 
 Key = tuple[RecordKind, str]

@@ -9,7 +9,7 @@ from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.cycle.steps import apply_changes
 from dream.cycle.undo_documents import Inverse, document_inverse
 from dream.domain.change import Change, ChangeSet
@@ -17,7 +17,7 @@ from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Refusal
 from dream.domain.reads import Reads
 from dream.domain.reasons import NotUndone
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 from dream.stores.journal import PURGE
 from dream.stores.runs import StepRow
 
@@ -80,7 +80,7 @@ def newest_first(rows: Sequence[JournalRow], size: int) -> list[list[JournalRow]
 
 def undo_batch(unit: UnitOfWork, run_id: str, step: int, rows: Sequence[JournalRow], undone: Undone) -> None:
     """Take back *rows* (newest first) in this transaction, as a step of the undoing run *run_id*."""
-    books = bookkeeping(unit)
+    books = dream_stores(unit)
     obstacles = _Obstacles(_forgotten(unit, rows), _held(unit, rows))
     state = _present(unit, rows)
     stored = dict(state)
@@ -107,7 +107,7 @@ def undo_batch(unit: UnitOfWork, run_id: str, step: int, rows: Sequence[JournalR
 
 
 def restore_cursor(
-    books: Books, run_id: str, name: str, steps: Sequence[StepRow], touched: Sequence[str], *, wholly: bool
+    books: DreamStores, run_id: str, name: str, steps: Sequence[StepRow], touched: Sequence[str], *, wholly: bool
 ) -> None:
     """Have a pass look again at what was taken back, as a step of the undoing run *run_id*.
 

@@ -10,7 +10,7 @@ from agentcore.hosting.parts import HostParts
 from dream.domain.alarm import Alarm, find_alarm
 from dream.domain.report import RunKind, RunReport
 from dream.options import DreamOptions
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ class Watch:
             return None  # it went well, so there is no row that it could end
         after = self.options.alarm_after
         alarm = await self.parts.storage.read(
-            report.scope, lambda view: find_alarm(bookkeeping(view).history.dreams(), after)
+            report.scope, lambda view: find_alarm(dream_stores(view).history.dreams(), after)
         )
         is_due = alarm is not None and alarm.run_id == report.run_id and alarm.runs % after == 0
         return alarm if is_due else None

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from dream.guards.late import late
+from dream.guards.lazy_pattern import lazy_pattern
 
 # A tilde stands for a space.
 _YES: Final = r"""
@@ -106,8 +106,8 @@ def _any(words: str) -> str:
 
 _END: Final = r"(?=\s*(?:[,.!;:—–…?。，！、؛،]|-\s|$))"
 _ENGLISH_NO: Final = r"(?:no|nee|nein|non|não)(?=\s+(?:i|we|he|she|it|they|that|there|ich|wir|das|dat|je|eu|nós)\b)"
-_DENYING = late(rf"{_LEADING}(?:(?:{_any(_NO)}|{_CJK_NO}){_END}|{_ENGLISH_NO})".replace("~", r"\s+"), 2)
-_AFFIRMING = late(
+_DENYING = lazy_pattern(rf"{_LEADING}(?:(?:{_any(_NO)}|{_CJK_NO}){_END}|{_ENGLISH_NO})".replace("~", r"\s+"), 2)
+_AFFIRMING = lazy_pattern(
     rf"{_LEADING}(?:(?:{_any(_YES)})(?!\p{{L}})|(?:{_YES_WEAK}|{_CJK_YES}){_END}"
     rf"|(?:{_any(_OFTEN)})(?!\p{{L}}|.*(?<!\p{{L}})(?:no|not|never|nicht|nie|kein\p{{L}}*|pas|jamais|nunca|non|mai"
     rf"|não|niet|i|we|you|they|ich|wir|je|nous|yo|eu|io|ik"

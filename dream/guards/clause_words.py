@@ -5,12 +5,12 @@ from typing import Final
 import regex
 
 from dream.guards.folding import words_in
-from dream.guards.late import late
+from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.negation_words import UNTABLED
 
-SENTENCE = late(r"(?<=[.!?…])\s+|(?<=[。！？؟])|\n+")
-ABBREVIATED = late(r"(?:\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\.|\.{3,}|…)$", regex.IGNORECASE)
-QUESTION = late(r"[?？؟]\W*$")
+SENTENCE = lazy_pattern(r"(?<=[.!?…])\s+|(?<=[。！？؟])|\n+")
+ABBREVIATED = lazy_pattern(r"(?:\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\.|\.{3,}|…)$", regex.IGNORECASE)
+QUESTION = lazy_pattern(r"[?？؟]\W*$")
 BREAK: Final = (
     r"[;,()，、،؛:：\n]|\s[-\u2013\u2014]+\s|\.(?=\s|$)|[!?。！？؟…]+|但是?|而且|而是|所以|因为|けど|けれど|(?<=[るただすん])が|지만|는데"
     r"|\b(?:(?<!anything )but|although|though|because|however|except|aber|sondern|obwohl|weil|pero|sino|aunque"
@@ -29,16 +29,16 @@ LINKS: Final = {
     "": "und|mais",
     UNTABLED: "och|og|men|dan|și|hogy|ama|ale|bo",
 }
-TOKEN = late(
+TOKEN = lazy_pattern(
     r"[\p{Han}\p{Thai}]|[\p{Katakana}ー]+|[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]]"
     r"[[\p{L}\p{M}]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]]*(?:'\p{L}+)*|\d[\d\p{L}.]*",
     regex.V1,
 )
-SHORTENED = late(r"'(?:m|ve|re|ll|d)$", regex.IGNORECASE)
-UNSPACED = late(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Hangul}]")
-CONTENT = late(r"[\p{L}\p{N}]")
-ARABIC_AFFIX = late(r"(?:[وف])?(?:ال|س(?=[يتنأ]))?[يتنأ]?(?=\p{L}{3})")
-UNREAL = late(
+SHORTENED = lazy_pattern(r"'(?:m|ve|re|ll|d)$", regex.IGNORECASE)
+UNSPACED = lazy_pattern(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Hangul}]")
+CONTENT = lazy_pattern(r"[\p{L}\p{N}]")
+ARABIC_AFFIX = lazy_pattern(r"(?:[وف])?(?:ال|س(?=[يتنأ]))?[يتنأ]?(?=\p{L}{3})")
+UNREAL = lazy_pattern(
     r"\bused to\b|\b(?:was|were) (?:going|about|supposed|meant) to\b|\bwould have\b|\b(?:planned|meant|wanted"
     r"|hoped|intended) to\b"
     r"|\bwollte eigentlich\b|\b(?:allais|voulais|iba a|quería|ia|queria|volevo|wilde)\b"
@@ -46,13 +46,13 @@ UNREAL = late(
     regex.IGNORECASE,
 )
 """Words before something that was meant and may not have come, or had not come yet."""
-OTHER_MARKS = late(
+OTHER_MARKS = lazy_pattern(
     r"[ąćęłńśźżěščřžůďťňőűğışåøășț]"
     r"|\b(?:mutta|myös|jest|czy|się|och|inte|jag|ikke|jeg|bir|nem|egy|hogy|tidak|saya|yang|sunt|ei|että|minä)\b",
 )
-UNSURE = late(r"\b(?:if|whether|unless|si|ob|wenn|se|als|если|jeśli|eğer)\b", regex.IGNORECASE)
-UNTIL = late(r"\b(?:until|till|bis|hasta|até|jusqu|finché|tot|до)\b", regex.IGNORECASE)
-CONTRAST = late(
+UNSURE = lazy_pattern(r"\b(?:if|whether|unless|si|ob|wenn|se|als|если|jeśli|eğer)\b", regex.IGNORECASE)
+UNTIL = lazy_pattern(r"\b(?:until|till|bis|hasta|até|jusqu|finché|tot|до)\b", regex.IGNORECASE)
+CONTRAST = lazy_pattern(
     r"\b(?:but|only|just|rather|instead|except|sondern|aber|nur|außer|sino|pero|solo|sólo|salvo|excepto|mais"
     r"|seulement|sauf"
     r"|mas|só|exceto|ma|però|зато|tranne|maar|wel|alleen|behalve|men|bara|kun|но|а|lecz|ale|tylko|tapi|ama|لكن"
@@ -60,9 +60,11 @@ CONTRAST = late(
     r"|\b(?:does|do|did|is|are|can|will|has|have|wel|schon|sí|sì|sim|oui|да)\W*$",
     regex.IGNORECASE,
 )
-EXCEPTION = late(r"\b(?:except|außer|salvo|excepto|sauf|exceto|tranne|behalve|кроме)\b|除了", regex.IGNORECASE)
-OR = late(r"\b(?:or|nor|oder|noch|ni|nem|ou|o|u|né|of|eller|или|ни|ani|lub|veya|atau|أو|ولا)\b|或|も", regex.IGNORECASE)
-CORRECTION = late(
+EXCEPTION = lazy_pattern(r"\b(?:except|außer|salvo|excepto|sauf|exceto|tranne|behalve|кроме)\b|除了", regex.IGNORECASE)
+OR = lazy_pattern(
+    r"\b(?:or|nor|oder|noch|ni|nem|ou|o|u|né|of|eller|или|ни|ani|lub|veya|atau|أو|ولا)\b|或|も", regex.IGNORECASE
+)
+CORRECTION = lazy_pattern(
     r"\b(?:actually|correction|wait|i was wrong|i take (?:it|that) back|changed my mind|doch|eigentlich"
     r"|korrektur|en fait"
     r"|finalement|de hecho|en realidad|corrección|na verdade|aliás|afinal|in realtà|anzi|eigenlijk|toch|вообще-то"
@@ -94,18 +96,18 @@ SUBJECTS: Final = words_in(
 )
 WITHOUT: Final = words_in("without sem sin sans senza ohne zonder بدون без χωρίς")
 HAN_BUILDING: Final = frozenset("的了在是和有他她我你也都就与及到着過过得地个個们們吗嗎呢吧把被还還再")
-UNLESS: Final = late(
+UNLESS: Final = lazy_pattern(
     r"\b(?:unless|except (?:if|when)|es sei denn|außer wenn|à moins (?:que|de)|sauf si|a menos que|a no ser que"
     r"|salvo s[ei]|a meno che|tenzij|behalve als|если только не)\b|除非",
     regex.IGNORECASE,
 )
-AGAIN: Final = late(
+AGAIN: Final = lazy_pattern(
     r"^\W*(?:encore|ancora|another)\b|\b(?:again|schon wieder|encore une fois|de nouveau|otra vez|de nuevo|outra vez"
     r"|de novo|di nuovo|un'altra volta"
     r"|(?:al)?weer|опять|снова|znowu|igen|yine)\b|又|また|또|مرة أخرى|שוב|फिर",
     regex.IGNORECASE,
 )
-ASKING: Final = late(
+ASKING: Final = lazy_pattern(
     r"(?<!\p{L})(?:what|when|where|who|whom|whose|which|why|how|was|wann|wo|wer|wen|wem|welche[rsnm]?|warum|wieso|wie"
     r"|wie ?viele?|woher|wohin|womit|worauf|qué|cuál(?:es)?|quién(?:es)?|cuándo|dónde|cómo|cuánt[oa]s?|qua(?:l|is)"
     r"|quando|onde|quem|quant[oaie]s?|quoi|que(?:l|lle)s?|quand|où|comment|combien|pourquoi|qu'est-ce|cosa|quale|quali"
@@ -122,7 +124,7 @@ ANAPHOR: Final = words_in(
     "ci ne het dat er это его её их"
 )
 """Words that stand for what was said before."""
-TAKES_BACK: Final = late(
+TAKES_BACK: Final = lazy_pattern(
     r"^\W*(?:(?:oh|ah|ach|äh|uh|um|well|ok|okay|sorry|hmm*|ay|ups|oops|nein|no|non|não|nee|нет)\W+)*"
     r"(?:no|nope|nein|non|não|nee|нет|oops|ups|wait|scratch that|(?:i )?spoke too soon|my (?:mistake|bad)|i (?:meant"
     r"|misspoke)"
@@ -135,7 +137,7 @@ TAKES_BACK: Final = late(
     regex.IGNORECASE,
 )
 """How a text begins that takes back what its speaker said."""
-KIN: Final = late(
+KIN: Final = lazy_pattern(
     r"^\W*(?:(?:so|and|but|well|also|ja|und|et|y|e|en)\s+)?(?:my|our|meine?|unsere?|mon|ma|mes|mi|mis|meu|minha"
     r"|o meu|a minha"
     r"|(?:il )?mio|(?:la )?mia|mijn|мой|моя|我的?|私の|우리)\s*(?:\p{L}+\s+)?"

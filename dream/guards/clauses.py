@@ -37,7 +37,7 @@ from dream.guards.clause_words import (
 )
 from dream.guards.folding import ELISION, fold, one_form, word_key
 from dream.guards.languages import FUNCTION_WORDS, language_of_all
-from dream.guards.late import late
+from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.negation_words import (
     IRREGULAR,
     UNTABLED,
@@ -92,7 +92,7 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ClauseReader:
     """Reads texts of one language.
 
     Args:
@@ -104,7 +104,7 @@ class Reader:
     beginnings: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> "Reader":
+    def of(cls, texts: Sequence[str]) -> "ClauseReader":
         """Return the reader of texts that belong together."""
         words = [fold(word) for text in texts for word in TOKEN.findall(one_form(text))]
         language = language_of_all(texts, "")
@@ -336,14 +336,14 @@ def question_of(text: str) -> str:
     return next((one for one in reversed(sentences) if QUESTION.search(one)), sentences[-1] if sentences else "")
 
 
-def words_of(text: str) -> frozenset[str]:
+def content_words(text: str) -> frozenset[str]:
     """Return the content words of a text, as clauses have them."""
     return frozenset(word for written in TOKEN.findall(one_form(text)) if (word := _stem(written, "en")) is not None)
 
 
 def names_in(text: str) -> frozenset[str]:
     """Return the words of a text that begin with a capital."""
-    return words_of(" ".join(written for written in TOKEN.findall(text) if written[0].isupper()))
+    return content_words(" ".join(written for written in TOKEN.findall(text) if written[0].isupper()))
 
 
 def are_alike(one: str, other: str) -> bool:
@@ -392,7 +392,7 @@ def sentences_of(text: str) -> list[str]:
 
 @cache
 def _breaks(language: str) -> "regex.Pattern[str]":
-    return late(rf"{BREAK}|\b(?:{LINKS[language]})\b", regex.IGNORECASE)
+    return lazy_pattern(rf"{BREAK}|\b(?:{LINKS[language]})\b", regex.IGNORECASE)
 
 
 def _ends(sentence: str, language: str) -> Iterator[tuple[int, int, str]]:

@@ -6,17 +6,86 @@ whose day and month could be exchanged (`01/05/2025`) is equal to itself alone: 
 """
 
 from collections.abc import Iterable
+from datetime import date, timedelta
 from functools import cache
 from typing import Final, NamedTuple
 
 import regex
 
-from dream.guards import nth_weekdays
-from dream.guards.calendar_words import AMBIGUOUS_MONTHS, MONTHS
+from dream.guards.calendar_words import AMBIGUOUS_MONTHS, MONTHS, SHORT_WEEKDAYS, WEEKDAYS
+from dream.guards.detail import DetailKind, TextScan
 from dream.guards.folding import fold
-from dream.guards.late import late
-from dream.guards.memo import WORDS, Memo
-from dream.guards.specific import Kind, Page
+from dream.guards.lazy_pattern import lazy_pattern
+from dream.guards.text_cache import WORD_ROOM, TextCache
+
+_PLACES: Final = {
+    word: place
+    for place, words in {
+        1: "first erste ersten erster premier premiere primer primero primeira primeiro primo prima eerste",
+        2: "second zweite zweiten zweiter deuxieme seconde segundo segunda secondo seconda tweede",
+        3: "third dritte dritten dritter troisieme tercer tercero terceira terceiro terzo terza derde",
+        4: "fourth vierte vierten vierter quatrieme cuarto quarta quarto vierde",
+        5: "fifth funfte funften funfter cinquieme quinto quinta vijfde",
+        -1: "last letzte letzten letzter dernier derniere ultimo ultima laatste",
+    }.items()
+    for word in words.split()
+}
+_NEXT_MONTH: Final = (
+    "next month|nachsten monats|nachsten monat|mois prochain|proximo mes|mes que viene|mes que vem|mes proximo"
+    "|prossimo mese|mese prossimo|volgende maand"
+)
+_THIS_MONTH: Final = (
+    "this month|diesen monats|dieses monats|diesem monat|ce mois|este mes|deste mes|questo mese|deze maand"
+)
+
+
+@cache
+def nth_weekday_pattern() -> "regex.Pattern[str]":
+    """Return what finds such a day in text that `folded_in_place` or `fold` has gone over; compiled once."""
+    days = "|".join(sorted((name for name in WEEKDAYS if name not in SHORT_WEEKDAYS), key=len, reverse=True))
+    months = "|".join(sorted(MONTHS, key=len, reverse=True))
+    return lazy_pattern(
+        rf"(?<![\p{{L}}\d])(?:(?P<place>{'|'.join(_PLACES)})|(?P<number>[1-5])(?:st|nd|rd|th|er|eme|e|\.|º|ª|o|a)?)\s+"
+        rf"(?P<weekday>{days})(?:\s+(?:of|in|im|des|de|du|do|del|di|van|op)|\s+d'|\s+d’)?(?:\s+(?:the|de|la|le))?\s*"
+        r"(?:(?:monats?|month of|mois de|mes de|mese di|maand)\s+)?"
+        rf"(?:(?P<month>{months})(?:,?\s+(?:de\s+|of\s+|del\s+)?(?P<year>\d{{4}}))?|(?P<next>{_NEXT_MONTH})|(?P<this>{_THIS_MONTH}))"
+        r"(?![\p{L}\d])",
+        regex.IGNORECASE,
+    )
+
+
+def folded_in_place(text: str) -> str:
+    """Return text folded character by character: places stay the same."""
+    if text.isascii():
+        return text.casefold()
+    return "".join(folded if len(folded := fold(character)) == 1 else character for character in text)
+
+
+def month_of(match: "regex.Match[str]", said_on: date | None = None) -> tuple[int | None, int | None]:
+    """Return the year and the month that a match tells, None for what it leaves open."""
+    if match["month"]:
+        return int(match["year"]) if match["year"] else None, MONTHS[match["month"]]
+    if said_on is None:
+        return None, None
+    months = said_on.year * 12 + said_on.month - 1 + (1 if match["next"] else 0)
+    return months // 12, months % 12 + 1
+
+
+def day_in(match: "regex.Match[str]", year: int, month: int) -> date | None:
+    """Return the day that a match tells in a month; None if that has no fifth one.
+
+    Example:
+        >>> day_in(nth_weekday_pattern().search("the second tuesday of april"), 2026, 4)
+        datetime.date(2026, 4, 14)
+    """
+    place = int(match["number"]) if match["number"] else _PLACES[match["place"]]
+    weekday = WEEKDAYS[match["weekday"]]
+    first = date(year, month, 1)
+    if place > 0:
+        day = first + timedelta(days=(weekday - first.isoweekday()) % 7 + 7 * (place - 1))
+        return day if day.month == month else None
+    after = date(year + month // 12, month % 12 + 1, 1)
+    return after - timedelta(days=(after.isoweekday() - weekday - 1) % 7 + 1)
 
 
 class Day(NamedTuple):
@@ -49,8 +118,8 @@ _DATES: Final = (
     rf"{_NOT_DIGIT}(?P<y>\d{{4}})-(?P<mm>0[1-9]|1[0-2])(?![\d-])",
     r"(?<=\b(?:am|vom|zum|bis|seit|ab|den|der|dem|von)\s)(?P<d>\d{1,2})\.(?P<mm>\d{1,2})\.(?!\d)",
 )
-_LETTERS = late(r"\p{L}+")
-_BEFORE_MONTH = late(
+_LETTERS = lazy_pattern(r"\p{L}+")
+_BEFORE_MONTH = lazy_pattern(
     r"(?<!\p{L})(?:in|since|until|till|by|from|of|to|before|after|during|through|last|next|this|every|late|early|mid"
     r"|em|de|desde|até|en|depuis|dès|avant|après|im|seit|bis|ab|vor|nach|mitte|anfang|ende|hasta|antes de|a|da|di|entro"
     r"|sinds|vanaf|tot)[\s-]+$",
@@ -61,66 +130,66 @@ _BEFORE_MONTH = late(
 # These take longer to compile than a process that reads no text lives.
 @cache
 def _patterns() -> tuple["regex.Pattern[str]", ...]:
-    return tuple(late(pattern, regex.IGNORECASE) for pattern in _DATES)
+    return tuple(lazy_pattern(pattern, regex.IGNORECASE) for pattern in _DATES)
 
 
 @cache
 def _month() -> "regex.Pattern[str]":
-    return late(_NAMES, regex.IGNORECASE)
+    return lazy_pattern(_NAMES, regex.IGNORECASE)
 
 
 @cache
 def _alone() -> "regex.Pattern[str]":
-    return late(rf"{_M}(?!\s*\d)", regex.IGNORECASE)
+    return lazy_pattern(rf"{_M}(?!\s*\d)", regex.IGNORECASE)
 
 
-def read_dates(page: Page) -> None:
-    """Find the dates of a page and cover them."""
-    if page.has_digits:
-        _nth_weekdays(page)
-    for pattern in _patterns() if page.has_digits else ():
+def read_dates(scan: TextScan) -> None:
+    """Find the dates of a text and cover them."""
+    if scan.has_digits:
+        _nth_weekdays(scan)
+    for pattern in _patterns() if scan.has_digits else ():
         spans: list[tuple[int, int]] = []
-        for match in pattern.finditer(page.text):
+        for match in pattern.finditer(scan.text):
             days = _days(match.groupdict())
             if days:
                 spans.append(match.span())
             for day in days:
-                page.add(Kind.DATE, *match.span(), day)
-        page.cover(spans)
-    _months_alone(page)
+                scan.add(DetailKind.DATE, *match.span(), day)
+        scan.cover(spans)
+    _months_alone(scan)
 
 
-def _nth_weekdays(page: Page) -> None:
+def _nth_weekdays(scan: TextScan) -> None:
     """Find the days that are told by their place among the weekdays of a month of a year."""
-    folded = nth_weekdays.folded_in_place(page.text)
+    folded = folded_in_place(scan.text)
     spans: list[tuple[int, int]] = []
-    for match in nth_weekdays.pattern().finditer(folded):
-        year, month = nth_weekdays.month_of(match)
-        day = nth_weekdays.day_in(match, year, month) if year and month else None
+    for match in nth_weekday_pattern().finditer(folded):
+        year, month = month_of(match)
+        day = day_in(match, year, month) if year and month else None
         if day is not None:
-            page.add(Kind.DATE, *match.span(), Day(day.year, day.month, day.day))
+            scan.add(DetailKind.DATE, *match.span(), Day(day.year, day.month, day.day))
             spans.append(match.span())
-    page.cover(spans)
+    scan.cover(spans)
 
 
 def _is_month(letters: str) -> bool:
     return _month().fullmatch(letters) is not None
 
 
-_IS_MONTH: Final = Memo(_is_month, room=WORDS)
+_IS_MONTH: Final = TextCache(_is_month, room=WORD_ROOM)
 
 
-def _months_alone(page: Page) -> None:
-    if not any(map(_IS_MONTH.__getitem__, _LETTERS.findall(page.text))):
+def _months_alone(scan: TextScan) -> None:
+    if not any(map(_IS_MONTH.__getitem__, _LETTERS.findall(scan.text))):
         return
     spans: list[tuple[int, int]] = []
-    for match in _alone().finditer(page.text):
+    for match in _alone().finditer(scan.text):
         name = match["m"]
         doubtful = fold(name) in AMBIGUOUS_MONTHS or len(name) <= 4
-        if not doubtful or _BEFORE_MONTH.search(page.text[max(0, match.start() - 10) : match.start()]):
-            page.add(Kind.DATE, *match.span(), Day(month=MONTHS[fold(name)]))
+        if not doubtful or _BEFORE_MONTH.search(scan.text[max(0, match.start() - 10) : match.start()]):
+            scan.add(DetailKind.DATE, *match.span(), Day(month=MONTHS[fold(name)]))
             spans.append(match.span())
-    page.cover(spans)
+    scan.cover(spans)
 
 
 def _days(part: dict[str, str | None]) -> list[Day]:

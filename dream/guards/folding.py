@@ -5,7 +5,7 @@ from typing import Final
 
 import regex
 
-from dream.guards.memo import WORDS, Memo
+from dream.guards.text_cache import WORD_ROOM, TextCache
 
 ELISION: Final = regex.compile(r"(?:[dlnjcsmt]|qu)'(?=\p{L}{2})", regex.IGNORECASE)
 """An article or pronoun that French and its neighbours write as one with the next word."""
@@ -83,8 +83,8 @@ def _key(word: str) -> str:
     return folded[:-1] if len(folded) > 3 and folded.endswith("s") and not folded.endswith("ss") else folded
 
 
-_KEYS: Final = Memo(_key, room=WORDS)
-_FOLDED: Final = Memo(fold, room=WORDS)
+_KEYS: Final = TextCache(_key, room=WORD_ROOM)
+_FOLDED: Final = TextCache(fold, room=WORD_ROOM)
 
 
 def words_in(text: str) -> frozenset[str]:

@@ -5,8 +5,8 @@ from typing import Final
 
 from dream.guards.folding import fold, words_in
 from dream.guards.languages import FUNCTION_WORDS
-from dream.guards.late import late
-from dream.guards.memo import WORDS, Memo
+from dream.guards.lazy_pattern import lazy_pattern
+from dream.guards.text_cache import WORD_ROOM, TextCache
 
 _NOUNS: Final = words_in(
     "tag woche monat jahr stunde minute sekunde uhr zeit morgen vormittag nachmittag abend nacht mittag "
@@ -71,7 +71,7 @@ _NO_HEADS: Final = words_in(
 _ENDINGS: Final = ("", "e", "n", "en", "er", "ern", "s", "es", "nen", "innen")
 _NAMES: Final = words_in("munchen fischer berger kuhn kirchner brunner holzer")
 """Names that would pass for the plural or the compound of a noun."""
-_SUFFIX = late(
+_SUFFIX = lazy_pattern(
     r"\p{L}{3,}(?:ung|ungen|heit|heiten|keit|keiten|schaft|schaften|tion|tionen|ismus|tat|taten|nis|nisse|chen|erei"
     r"|ereien|ling|linge|itis|logie|grafie|graphie|meter|zeug|werk|stoff|mittel|gang|satz|kraft)"
     r"|\p{L}{4,}erin(?:nen)?"
@@ -141,7 +141,7 @@ def _framed(text: str) -> list[tuple[tuple[str, ...], str]]:
     return found
 
 
-_WORD_OR_STOP = late(r"\p{L}+|[.!?;:,\n]")
+_WORD_OR_STOP = lazy_pattern(r"\p{L}+|[.!?;:,\n]")
 _FOLDED: Final = frozenset(map(fold, _NOUNS))
 _HEADS: Final = frozenset(noun for noun in _FOLDED if len(noun) >= 4) - _NO_HEADS
-_KNOWN: Final = Memo(_is_noun, room=WORDS)
+_KNOWN: Final = TextCache(_is_noun, room=WORD_ROOM)

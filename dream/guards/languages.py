@@ -6,11 +6,11 @@ from typing import Final
 
 from agentcore.recall.stopwords import ENGLISH_STOP_WORDS
 from dream.guards.folding import words_in
-from dream.guards.late import late
-from dream.guards.memo import TEXTS, Memo
+from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.number_words import WORDS
+from dream.guards.text_cache import TEXT_ROOM, TextCache
 
-_WORD = late(r"\p{L}[\p{L}\p{M}]*")
+_WORD = lazy_pattern(r"\p{L}[\p{L}\p{M}]*")
 _SAMPLE: Final = 2_000
 
 MARKERS: Final[dict[str, frozenset[str]]] = {
@@ -115,4 +115,4 @@ def _votes(sample: str) -> Mapping[str, int]:
     return Counter(name for word in _WORD.findall(sample.casefold()) for name in _SPEAKERS.get(word, ()))
 
 
-_VOTES: Final = Memo(_votes, room=TEXTS)
+_VOTES: Final = TextCache(_votes, room=TEXT_ROOM)

@@ -4,20 +4,20 @@ from typing import Final
 
 import regex
 
+from dream.guards.detail import DetailKind, TextScan
 from dream.guards.folding import fold
-from dream.guards.late import late
-from dream.guards.specific import Kind, Page
+from dream.guards.lazy_pattern import lazy_pattern
 
-_CODE = late(r"```(?P<block>[^`]{1,4000})```|`(?P<span>[^`\n]{1,400})`")
-_URL = late(r"(?:https?://|www\.)[^\s<>\"'`\x1a，。、）」』]+", regex.IGNORECASE)
+_CODE = lazy_pattern(r"```(?P<block>[^`]{1,4000})```|`(?P<span>[^`\n]{1,400})`")
+_URL = lazy_pattern(r"(?:https?://|www\.)[^\s<>\"'`\x1a，。、）」』]+", regex.IGNORECASE)
 _URL_END: Final = ".,;:!?)]}*_"
-_EMAIL = late(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
-_QUOTED = late(
+_EMAIL = lazy_pattern(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+_QUOTED = lazy_pattern(
     r'(?<![\w"])"(?P<q>[^"\n]{1,200})"|“(?P<q>[^“”\n]{1,200})”|„(?P<q>[^„“”\n]{1,200})[“”]|«(?P<q>[^«»\n]{1,200})»'
     r"|「(?P<q>[^「」\n]{1,200})」|『(?P<q>[^『』\n]{1,200})』|《(?P<q>[^《》\n]{1,200})》"
 )
 _QUOTES: Final = frozenset('"“„«「『《')
-_IDENTIFIER = late(
+_IDENTIFIER = lazy_pattern(
     r"(?<![\w/])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]+)*/?"  # a path
     r"|(?<![\w+])\+?\(?\d{2,4}\)?(?:[ -]\d{2,4}){2,5}(?![\w-])"  # a telephone number
     r"|(?<![\w.])v?\d+(?:\.\d+){2,5}(?![\w.]*\d)"  # a version, an address
@@ -26,17 +26,17 @@ _IDENTIFIER = late(
     r"|(?<![\w.-])[\p{Latin}\d_]+(?:[-.][\p{Latin}\d_]+)*",  # a word, if it is a name of a thing: see _is_identifier
     regex.IGNORECASE,
 )
-_FILE_ENDING = late(r"[\w-]{2,}\.[a-z][a-z0-9]{1,4}")
-_TIGHT = late(r"[\s()-]")
-_VERSION = late(r"(?:version|versione|versao|versie|release)?(?:v(?:er)?\.?)?(?P<n>\d+(?:\.\d+)*)")
+_FILE_ENDING = lazy_pattern(r"[\w-]{2,}\.[a-z][a-z0-9]{1,4}")
+_TIGHT = lazy_pattern(r"[\s()-]")
+_VERSION = lazy_pattern(r"(?:version|versione|versao|versie|release)?(?:v(?:er)?\.?)?(?P<n>\d+(?:\.\d+)*)")
 # No identifier is without a digit, a slash, an underscore, a capital inside a word, or the ending of a file.
-_HINT = late(r"[\d/_]|\p{Ll}\p{Lu}|\.[a-z]")
-_GROUPED = late(r"\d{1,3}(?:\.\d{3})+")
-_COUNTED = late(r"\d{1,4}(?:-\p{Ll}{3,})+")
+_HINT = lazy_pattern(r"[\d/_]|\p{Ll}\p{Lu}|\.[a-z]")
+_GROUPED = lazy_pattern(r"\d{1,3}(?:\.\d{3})+")
+_COUNTED = lazy_pattern(r"\d{1,4}(?:-\p{Ll}{3,})+")
 """A number before a word, as in `12-page`: it is read as a number."""
-_HUMP = late(r"\p{Ll}\p{Lu}")
+_HUMP = lazy_pattern(r"\p{Ll}\p{Lu}")
 _GLUED: Final = frozenset({"e.g", "i.e", "a.m", "p.m", "dott.ssa", "prof.ssa"})
-_SPACE = late(r"\s+")
+_SPACE = lazy_pattern(r"\s+")
 _END: Final = " .,;:!?。！？"
 
 
@@ -45,35 +45,35 @@ def squeezed(text: str) -> str:
     return _SPACE.sub(" ", fold(text))
 
 
-def read_verbatim(page: Page) -> None:
+def read_verbatim(scan: TextScan) -> None:
     """Find code, addresses and quotations. Quotations are left uncovered: what stands in them is read as well."""
-    if "`" in page.text:
-        _take(page, Kind.CODE, _CODE)
-    if "://" in page.text or "www." in page.text.casefold():
-        _take(page, Kind.URL, _URL)
-    if "@" in page.text:
-        _take(page, Kind.EMAIL, _EMAIL)
-    if _QUOTES.isdisjoint(page.text):
+    if "`" in scan.text:
+        _take(scan, DetailKind.CODE, _CODE)
+    if "://" in scan.text or "www." in scan.text.casefold():
+        _take(scan, DetailKind.URL, _URL)
+    if "@" in scan.text:
+        _take(scan, DetailKind.EMAIL, _EMAIL)
+    if _QUOTES.isdisjoint(scan.text):
         return
-    for match in _QUOTED.finditer(page.text):
+    for match in _QUOTED.finditer(scan.text):
         key = squeezed(match["q"]).strip(_END)
         if key:
-            page.add(Kind.QUOTED, *match.span(), key)
+            scan.add(DetailKind.QUOTED, *match.span(), key)
 
 
-def _take(page: Page, kind: Kind, pattern: "regex.Pattern[str]") -> None:
+def _take(scan: TextScan, kind: DetailKind, pattern: "regex.Pattern[str]") -> None:
     spans: list[tuple[int, int]] = []
-    for match in pattern.finditer(page.text):
-        written = match.group() if kind is not Kind.URL else match.group().rstrip(_URL_END)
-        page.add(kind, match.start(), match.start() + len(written), _key(kind, written))
+    for match in pattern.finditer(scan.text):
+        written = match.group() if kind is not DetailKind.URL else match.group().rstrip(_URL_END)
+        scan.add(kind, match.start(), match.start() + len(written), _key(kind, written))
         spans.append((match.start(), match.start() + len(written)))
-    page.cover(spans)
+    scan.cover(spans)
 
 
-def _key(kind: Kind, written: str) -> str:
-    if kind is Kind.CODE:
+def _key(kind: DetailKind, written: str) -> str:
+    if kind is DetailKind.CODE:
         return _SPACE.sub(" ", written.strip("`").strip())
-    if kind is Kind.EMAIL:
+    if kind is DetailKind.EMAIL:
         return written.casefold().rstrip(".")
     scheme, _, rest = written.rpartition("://")
     host, slash, path = rest.partition("/")
@@ -82,17 +82,17 @@ def _key(kind: Kind, written: str) -> str:
     return f"{known}://{host.casefold()}{slash}{path}".rstrip("/")
 
 
-def read_identifiers(page: Page) -> None:
+def read_identifiers(scan: TextScan) -> None:
     """Find paths, file names, telephone numbers, versions and words with digits, humps or underscores; cover them."""
-    if _HINT.search(page.text) is None:
+    if _HINT.search(scan.text) is None:
         return
     spans: list[tuple[int, int]] = []
-    for match in _IDENTIFIER.finditer(page.text):
+    for match in _IDENTIFIER.finditer(scan.text):
         word = match.group()
         if _is_identifier(word):
-            page.add(Kind.IDENTIFIER, *match.span(), identifier_key(word))
+            scan.add(DetailKind.IDENTIFIER, *match.span(), identifier_key(word))
             spans.append(match.span())
-    page.cover(spans)
+    scan.cover(spans)
 
 
 def identifier_key(word: str) -> str:

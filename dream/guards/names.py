@@ -4,23 +4,23 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from dream.guards.detail import COVER, DetailKind, TextScan
 from dream.guards.folding import ELISION, fold_word, word_key, words_in
 from dream.guards.german_nouns import is_everyday_noun
-from dream.guards.late import late
-from dream.guards.memo import TEXTS, Memo
+from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.negation_words import is_negation
 from dream.guards.number_words import WORDS as NUMBERS
-from dream.guards.specific import COVER, Kind, Page
+from dream.guards.text_cache import TEXT_ROOM, TextCache
 from dream.guards.vocabulary import Vocabulary
 
-WORD: Final = late(r"\p{L}[\p{L}\p{M}]*(?:'\p{L}[\p{L}\p{M}]*)*'?")
+WORD: Final = lazy_pattern(r"\p{L}[\p{L}\p{M}]*(?:'\p{L}[\p{L}\p{M}]*)*'?")
 """A word with its apostrophes; scripts without spaces give whole phrases."""
 
-_SENTENCE_END = late(r"[.!?…:。！？\n|•]|^\s*[-*]\s|\s[-–—]\s|[\"“„«‘]\s*$")
+_SENTENCE_END = lazy_pattern(r"[.!?…:。！？\n|•]|^\s*[-*]\s|\s[-–—]\s|[\"“„«‘]\s*$")
 _TITLES: Final = words_in("dr dra dott mr mrs ms prof st sr sra sig jr vs no nr e.g i.e approx ca etc inc mme")
-_ADVERB_OR_PARTICIPLE = late(r"\p{Ll}{3,}(?:ly|ing|ed|mente|ment)")
+_ADVERB_OR_PARTICIPLE = lazy_pattern(r"\p{Ll}{3,}(?:ly|ing|ed|mente|ment)")
 _FORMS: Final = (("ie", "y"), ("e", ""), ("ed", ""), ("ed", "e"), ("ied", "y"), ("ing", ""), ("ing", "e"), ("er", ""))
-_VERB = late(r"(?<=\p{Lu})(?:s|'?e?d|'?ing)$")
+_VERB = lazy_pattern(r"(?<=\p{Lu})(?:s|'?e?d|'?ing)$")
 _LONE_LETTERS: Final = frozenset("iaoeyuàéóèöå")
 _GERMAN_BEFORE_NOUN: Final = words_in(
     "der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner keines mein meine "
@@ -28,14 +28,14 @@ _GERMAN_BEFORE_NOUN: Final = words_in(
     "dieser dieses diesen jede jeden jeder jedes viele vielen alle allen pro im am meiner meines seinen seinem seines "
     "ihres unseren unserem unserer einige einigen mehrere mehreren wenige wenigen beide beiden"
 )
-_ADJECTIVE_BEFORE = late(
+_ADJECTIVE_BEFORE = lazy_pattern(
     rf"(?<!\p{{L}})(?:{'|'.join(sorted(_GERMAN_BEFORE_NOUN))})\s(?:\p{{Ll}}+(?:e|en|er|es|em)\s){{1,2}}$",
 )
 _LOOK_BACK: Final = 60
 
 
-class Word(NamedTuple):
-    """A word of a page.
+class WrittenWord(NamedTuple):
+    """A word of a text.
 
     Args:
         written: As it stands, without an elided article before it.
@@ -57,13 +57,13 @@ class Word(NamedTuple):
         return word_key(self.written)
 
 
-def words_of(text: str) -> tuple[Word, ...]:
+def written_words(text: str) -> tuple[WrittenWord, ...]:
     """Return the words of a text in reading order; linear in its length."""
     return _WORDS[text]
 
 
-def _words_of(text: str) -> tuple[Word, ...]:
-    found: list[Word] = []
+def _words_of(text: str) -> tuple[WrittenWord, ...]:
+    found: list[WrittenWord] = []
     end, before, opens_next = 0, "", True
     for match in WORD.finditer(text):
         start, ends = match.span()
@@ -76,7 +76,7 @@ def _words_of(text: str) -> tuple[Word, ...]:
             opens = opens or (_SENTENCE_END.search(gap) is not None and not _is_abbreviation(before, gap))
             # An opening bracket or a covered place before it means that the sentence has begun already.
             opens = opens and COVER not in gap.rsplit(".", maxsplit=1)[-1]
-        found.append(Word(written, start, opens, gap in {" ", "-"}, before))
+        found.append(WrittenWord(written, start, opens, gap in {" ", "-"}, before))
         end, before, opens_next = ends, fold_word(written), False
     return tuple(found)
 
@@ -103,7 +103,7 @@ def _whole_keys(text: str) -> frozenset[str]:
     return frozenset(word_key(word) for word in WORD.findall(text))
 
 
-def joined_words(words: Sequence[Word], text: str) -> dict[int, str]:
+def joined_words(words: Sequence[WrittenWord], text: str) -> dict[int, str]:
     """Return the key of each two words with a hyphen between as one word, by the place of the first."""
     return {
         one.start: word_key(one.written + other.written)
@@ -112,46 +112,48 @@ def joined_words(words: Sequence[Word], text: str) -> dict[int, str]:
     }
 
 
-def read_names(page: Page, vocabulary: Vocabulary, lower: frozenset[str], whole: frozenset[str] = frozenset()) -> None:
+def read_names(
+    scan: TextScan, vocabulary: Vocabulary, lower: frozenset[str], whole: frozenset[str] = frozenset()
+) -> None:
     """Find names and acronyms.
 
     Args:
-        page: What is left when numbers, dates and literals are covered.
+        scan: What is left when numbers, dates and literals are covered.
         vocabulary: Which words are ordinary.
         lower: Keys of words that also stand in lower case, here or in the texts beside it: they are ordinary.
         whole: Keys of all words of these texts: `Wi-Fi` is one word where `wifi` stands beside it.
     """
-    shouted = _is_shouted(page.text)
-    german = page.language == "de"
-    words = words_of(page.text)
-    joined = {place: key for place, key in joined_words(words, page.text).items() if key in whole}
+    shouted = _is_shouted(scan.text)
+    german = scan.language == "de"
+    words = written_words(scan.text)
+    joined = {place: key for place, key in joined_words(words, scan.text).items() if key in whole}
     in_joined = False
     for word in words:
         key = joined.get(word.start)
         if key is not None or in_joined:
             if key is not None and key not in lower and word.written[0].isupper():
-                page.add(Kind.NAME, word.start, word.start + len(word.written), key)
+                scan.add(DetailKind.NAME, word.start, word.start + len(word.written), key)
             in_joined = key is not None
             continue
         # A word in lower case is a name only if a person said so.
         if not word.written[0].isupper() and word.key not in vocabulary.always_specific:
             continue
-        kind = _kind(word, vocabulary, lower, german=page.text if german else None, shouted=shouted)
+        kind = _kind(word, vocabulary, lower, german=scan.text if german else None, shouted=shouted)
         if kind is not None:
-            page.add(kind, word.start, word.start + len(word.written), word.key)
+            scan.add(kind, word.start, word.start + len(word.written), word.key)
 
 
 def _kind(
-    word: Word, vocabulary: Vocabulary, lower: frozenset[str], *, german: str | None, shouted: bool
-) -> Kind | None:
+    word: WrittenWord, vocabulary: Vocabulary, lower: frozenset[str], *, german: str | None, shouted: bool
+) -> DetailKind | None:
     key = word.key
     if key in vocabulary.always_specific:
-        return Kind.NAME
+        return DetailKind.NAME
     written = word.written.removesuffix("'s").removesuffix("'")
     if key in vocabulary.common_words or is_negation(written):
         return None
     if _is_acronym(written) and not (shouted and key in vocabulary.sentence_openers):
-        return None if shouted and key in lower else Kind.ACRONYM
+        return None if shouted and key in lower else DetailKind.ACRONYM
     ordinary = (
         key in lower
         or (len(written) == 1 and (word.opens or key in _LONE_LETTERS))
@@ -159,7 +161,7 @@ def _kind(
         or (word.opens and _ADVERB_OR_PARTICIPLE.fullmatch(written[1:]) is not None)
         or (german is not None and _is_german_noun(word, german))
     )
-    return None if ordinary else Kind.NAME
+    return None if ordinary else DetailKind.NAME
 
 
 def _seen(key: str, words: frozenset[str]) -> bool:
@@ -177,7 +179,7 @@ def _is_acronym(written: str) -> bool:
     return len(stem) >= 2 and stem.isupper()
 
 
-def _is_german_noun(word: Word, text: str) -> bool:
+def _is_german_noun(word: WrittenWord, text: str) -> bool:
     return (
         is_everyday_noun(word.written)
         or word.before in _GERMAN_BEFORE_NOUN
@@ -191,6 +193,6 @@ def _is_shouted(text: str) -> bool:
     return len(letters) > 20 and sum(map(str.isupper, letters)) > 0.6 * len(letters)
 
 
-_WORDS: Final = Memo(_words_of, room=TEXTS)
-_LOWER: Final = Memo(_lower_case_keys, room=TEXTS)
-_WHOLE: Final = Memo(_whole_keys, room=TEXTS)
+_WORDS: Final = TextCache(_words_of, room=TEXT_ROOM)
+_LOWER: Final = TextCache(_lower_case_keys, room=TEXT_ROOM)
+_WHOLE: Final = TextCache(_whole_keys, room=TEXT_ROOM)

@@ -5,7 +5,7 @@ from typing import Final
 import regex
 
 from dream.guards.folding import words_in
-from dream.guards.late import late
+from dream.guards.lazy_pattern import lazy_pattern
 
 _EVERYWHERE: Final = words_in(
     # English
@@ -39,8 +39,8 @@ _BY_LANGUAGE[""] = frozenset[str]().union(*_BY_LANGUAGE.values())
 _BY_LANGUAGE[UNTABLED] = _BY_LANGUAGE[""] | words_in(
     "ei eivät älä en emme nem nincs soha nu nici ej ingen inga inget intet aldri 안 못"
 )
-_CONTRACTED = late(r"\p{L}+n't|n'\p{L}+")
-_INFLECTED = late(r"\p{L}+m[ıiuü]yor\p{L}*|\p{L}{2,}m[ae](?:d[ıi]\p{L}*|z|m|yız|yiz|m[ıi]ş\p{L}*)")
+_CONTRACTED = lazy_pattern(r"\p{L}+n't|n'\p{L}+")
+_INFLECTED = lazy_pattern(r"\p{L}+m[ıiuü]yor\p{L}*|\p{L}{2,}m[ae](?:d[ıi]\p{L}*|z|m|yız|yiz|m[ıi]ş\p{L}*)")
 """A Turkish verb that holds its negation."""
 
 _SOFT: Final = words_in(
@@ -116,13 +116,13 @@ IRREGULAR: Final = {
 """English verbs whose forms do not begin alike, by form."""
 
 # Where a negation stands in a turn of phrase that does not negate.
-_NO_NEGATION = late(
+_NO_NEGATION = lazy_pattern(
     r"(?:\bnot|n't) (?:only|just|always|necessarily)\b|\bnicht nur\b|\bnão só\b|\bno sólo\b|\bno solo\b"
     r"|\bnon seulement\b|\bpas seulement\b|\bno\.(?=\s?\d)"
     r"|\bwhether or not\b|\bnot to mention\b|\bnão apenas\b|\bno problem\b|\bnothing but\b",
     regex.IGNORECASE,
 )
-_PHRASE = late(
+_PHRASE = lazy_pattern(
     r"\b(?:g[ai]ve[sn]?|giving) up(?: on)?\b|\bcut(?:ting|s)? out\b|\bg[eo]t(?:ten)? rid of\b|\bturn(?:ed|s"
     r"|ing)? down\b|\b(?:call(?:ed)? off|fell through)\b|\b(?:far from|anything but|short of|the last thing"
     r"|the opposite of)\b"
@@ -134,7 +134,7 @@ _PHRASE = late(
     r"|\btroppo \p{L}+ per\b|\bverre van\b|\ballesbehalve\b|\bin plaats van\b|\bte \p{L}+ om\b|\bвместо\b",
     regex.IGNORECASE,
 )
-_ALMOST = late(
+_ALMOST = lazy_pattern(
     r"(?<=\bpr[eé]f[ei]e?r\p{L}* (?!to\b)[^.;,]*)\b(?:over|to|than|a|à|ao|al|aux?|do que|que)\b"
     r"|(?<=\b(?:lieber|liever) [^.;,]*)\b(?:als|dan)\b|\b(?:tr(?:y|ies|ied|ying)|attempt(?:s|ed|ing)?) to\b"
     r"|\b(?:with)?in an? \p{L}+ of\b|\b(?:c[ao]me|coming) close to\b"
@@ -145,18 +145,20 @@ _ALMOST = late(
     r"|sur le point de|per poco)\b",
     regex.IGNORECASE,
 )
-_HAN = late(
+_HAN = lazy_pattern(
     r"不仅|不但|不过(?!敏)|不久|不同|不少|差不多|不断|不错|不管|不得不|无论|未来|非常|特别|分别|别人|个别|级别|告别|区别"
 )
-_HAN_CUE = late(r"没有|沒有|[不没沒无無未勿]|别(?!墅)|(?<!除)非")
-_JAPANESE = late(
+_HAN_CUE = lazy_pattern(r"没有|沒有|[不没沒无無未勿]|别(?!墅)|(?<!除)非")
+_JAPANESE = lazy_pattern(
     r"なければなら(?:ない|ません)|なくてはなら(?:ない|ません)|ないといけ(?:ない|ません)|かもしれ(?:ない|ません)|に違いない|少ない|危ない|もったいない"
 )
-_JAPANESE_CUE = late(r"ない|なかった|ません|ませんでした|なくて|ずに|(?<=[一-龯])ず(?=[、。]|$)|なし|禁止|いけません")
-_THAI_CUE = late(r"ไม่")
-_OTHER_CUE = late(r"ไม่|않|못하|없|아니")
-_KANA = late(r"[\u3041-\u30ff]")
-_HAN_SOFT = late(r"停止|戒|禁止|避免|拒绝|やめ|欠席")
+_JAPANESE_CUE = lazy_pattern(
+    r"ない|なかった|ません|ませんでした|なくて|ずに|(?<=[一-龯])ず(?=[、。]|$)|なし|禁止|いけません"
+)
+_THAI_CUE = lazy_pattern(r"ไม่")
+_OTHER_CUE = lazy_pattern(r"ไม่|않|못하|없|아니")
+_KANA = lazy_pattern(r"[\u3041-\u30ff]")
+_HAN_SOFT = lazy_pattern(r"停止|戒|禁止|避免|拒绝|やめ|欠席")
 
 
 def is_negation(word: str, language: str = "en") -> bool:

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 import regex
 
+from dream.guards.detail import Detail, DetailKind
 from dream.guards.folding import ELISION, fold_word, one_form, word_key
 from dream.guards.languages import FUNCTION_WORDS, language_of, language_of_all
-from dream.guards.late import late
-from dream.guards.memo import TEXTS, WORDS, Memo
+from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.negation_words import (
     IRREGULAR,
     is_negation,
@@ -24,7 +24,7 @@ from dream.guards.negation_words import (
     unspaced_negation,
     without_idioms,
 )
-from dream.guards.specific import Kind, Specific
+from dream.guards.text_cache import TEXT_ROOM, WORD_ROOM, TextCache
 
 _STOPS: Final = (
     r"\.(?=\s|$)(?!\s\p{L}+\s\d{4})(?<!\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\.)"
@@ -39,13 +39,13 @@ _LINKS: Final = {
     "it": "e|ma|perché|che|anche",
     "nl": "en|maar|want|omdat|terwijl",
 }
-_TOKEN = late(
+_TOKEN = lazy_pattern(
     r"\p{Han}|[\p{Katakana}ー]+|[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}]][[\p{L}\p{M}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}]]*"
     r"(?:'\p{L}+)*|\d+",
     regex.V1,
 )
-_UNSPACED = late(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
-_ARABIC_AFFIX = late(r"(?:[وف])?(?:ال|س(?=[يتنأ]))?[يتنأ]?(?=\p{L}{3})")
+_UNSPACED = lazy_pattern(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+_ARABIC_AFFIX = lazy_pattern(r"(?:[وف])?(?:ال|س(?=[يتنأ]))?[يتنأ]?(?=\p{L}{3})")
 _HAN_BUILDING: Final = frozenset("的了在是和有他她我你也都就与及不没沒无無未非别从到收")
 _REACH: Final = 8
 _STEM: Final = 4
@@ -56,7 +56,7 @@ _UNDONE: Final = ("un", "in", "im", "ir", "dis", "non")
 _ENOUGH: Final = 0.5
 
 
-class _Word(NamedTuple):
+class _WordRole(NamedTuple):
     """What a word means wherever it stands.
 
     Args:
@@ -75,7 +75,7 @@ class _Word(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Clause:
+class _DenyingClause:
     text: str
     stems: tuple[str, ...]
     denied: tuple[str, ...]
@@ -83,17 +83,17 @@ class _Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _Denials:
     """A text, or several: the clauses that deny, each once, by the stems they deny; and the stems that are affirmed."""
 
-    denying: tuple[_Clause, ...]
-    by_stem: dict[str, list[_Clause]]
+    denying: tuple[_DenyingClause, ...]
+    by_stem: dict[str, list[_DenyingClause]]
     affirmed: frozenset[str]
 
     @classmethod
-    def of(cls, clauses: Sequence[_Clause], support: Sequence[_Clause] = ()) -> "_Side":
+    def of(cls, clauses: Sequence[_DenyingClause], support: Sequence[_DenyingClause] = ()) -> "_Denials":
         once = {(clause.denied, clause.hard): clause for clause in (*clauses, *support) if clause.hard or clause.denied}
-        by_stem: dict[str, list[_Clause]] = {}
+        by_stem: dict[str, list[_DenyingClause]] = {}
         for clause in once.values():
             for stem in clause.denied:
                 by_stem.setdefault(stem, []).append(clause)
@@ -101,7 +101,7 @@ class _Side:
         return cls(tuple(once.values()), by_stem, affirmed)
 
 
-def denied_only(wanted: Sequence[str], other: Sequence[str], support: Sequence[str] = ()) -> list[Specific]:
+def denied_only(wanted: Sequence[str], other: Sequence[str], support: Sequence[str] = ()) -> list[Detail]:
     """Return the clauses that *wanted* denies and *other* does not.
 
     Args:
@@ -115,14 +115,14 @@ def denied_only(wanted: Sequence[str], other: Sequence[str], support: Sequence[s
     """
     known = _beginnings([*wanted, *other, *support])
     default = language_of_all([*wanted, *other])
-    ours = _Side.of(_clauses_of(wanted, known, default))
+    ours = _Denials.of(_clauses_of(wanted, known, default))
     if not ours.denying:
         return []
-    theirs = _Side.of(_clauses_of(other, known, default), _clauses_of(support, known, default))
+    theirs = _Denials.of(_clauses_of(other, known, default), _clauses_of(support, known, default))
     return [_negation(clause) for clause in ours.denying if not _stands(clause, ours, theirs)]
 
 
-def _stands(clause: _Clause, ours: _Side, theirs: _Side) -> bool:
+def _stands(clause: _DenyingClause, ours: _Denials, theirs: _Denials) -> bool:
     telling = {stem for stem in clause.denied if stem not in ours.affirmed}
     # What the other text both denies and affirms says nothing about this clause.
     telling = {stem for stem in telling if not (stem in theirs.by_stem and stem in theirs.affirmed)}
@@ -136,7 +136,7 @@ def _stands(clause: _Clause, ours: _Side, theirs: _Side) -> bool:
     return bool(near) or (not clause.denied and bool(theirs.denying))
 
 
-def _same_denial(telling: set[str], clause: _Clause, ours: _Side, theirs: _Side) -> bool:
+def _same_denial(telling: set[str], clause: _DenyingClause, ours: _Denials, theirs: _Denials) -> bool:
     other = {stem for stem in clause.denied if stem not in ours.affirmed and stem not in theirs.affirmed}
     shared = len(telling & other)
     return shared > 0 and shared >= _ENOUGH * min(len(telling), len(other))
@@ -152,20 +152,20 @@ def _beginnings_of(text: str) -> frozenset[str]:
     return frozenset(word[:_BEGINNING] for word in words if len(word) >= _BEGINNING)
 
 
-def negations_of(text: str, language: str) -> list[tuple[int, Specific]]:
+def negations_of(text: str, language: str) -> list[tuple[int, Detail]]:
     """Return each clause that a negation stands in, with its place."""
     return [(start, _negation(clause)) for start, clause in _TOLD[language][text].placed if clause.hard]
 
 
-def _negation(clause: _Clause) -> Specific:
-    return Specific(Kind.NEGATION, clause.text[:200], clause.denied)
+def _negation(clause: _DenyingClause) -> Detail:
+    return Detail(DetailKind.NEGATION, clause.text[:200], clause.denied)
 
 
-def _clauses_of(texts: Iterable[str], known: frozenset[str], default: str) -> list[_Clause]:
+def _clauses_of(texts: Iterable[str], known: frozenset[str], default: str) -> list[_DenyingClause]:
     return [clause for text in texts for clause in _clauses(text, known, default)]
 
 
-def _clauses(text: str, known: frozenset[str], default: str) -> list[_Clause]:
+def _clauses(text: str, known: frozenset[str], default: str) -> list[_DenyingClause]:
     language, written = language_of(text, default), one_form(text)
     told = _TOLD[language][written]
     if told.undone.isdisjoint(known):
@@ -174,7 +174,7 @@ def _clauses(text: str, known: frozenset[str], default: str) -> list[_Clause]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _ClausesOfText:
     """The clauses of one text, each with its place, as long as no prefix in it undoes a word of another text.
 
     Args:
@@ -182,11 +182,11 @@ class _Told:
         undone: The first letters of what a prefix may undo.
     """
 
-    placed: tuple[tuple[int, _Clause], ...]
+    placed: tuple[tuple[int, _DenyingClause], ...]
     undone: frozenset[str]
 
     @classmethod
-    def of(cls, language: str, text: str) -> "_Told":
+    def of(cls, language: str, text: str) -> "_ClausesOfText":
         pieces = list(_pieces(text, language))
         words = (_READ[language][word] for _, piece in pieces for word in _TOKEN.findall(piece))
         return cls(
@@ -197,7 +197,7 @@ class _Told:
 
 @cache
 def _clause_end(language: str) -> "regex.Pattern[str]":
-    return late(rf"{_STOPS}|\b(?:{_LINKS[language]})\b", regex.IGNORECASE)
+    return lazy_pattern(rf"{_STOPS}|\b(?:{_LINKS[language]})\b", regex.IGNORECASE)
 
 
 def _pieces(text: str, language: str) -> Iterator[tuple[int, str]]:
@@ -209,7 +209,7 @@ def _pieces(text: str, language: str) -> Iterator[tuple[int, str]]:
     yield done, plain[done:]
 
 
-def _clause(piece: str, language: str, known: frozenset[str]) -> _Clause:
+def _clause(piece: str, language: str, known: frozenset[str]) -> _DenyingClause:
     stems: list[str] = []
     near: set[int] = set()
     hard = False
@@ -225,14 +225,14 @@ def _clause(piece: str, language: str, known: frozenset[str]) -> _Clause:
         hard = hard or unspaced
         near.update(range(len(stems)) if unspaced or soft else ())
     denied = tuple(dict.fromkeys(stem for place, stem in enumerate(stems) if place in near)) if near else ()
-    return _Clause(" ".join(piece.split()), tuple(stems), denied, hard)
+    return _DenyingClause(" ".join(piece.split()), tuple(stems), denied, hard)
 
 
-def _read(language: str, written: str) -> _Word:
+def _read(language: str, written: str) -> _WordRole:
     negates = is_negation(written, language)
     folded = written.casefold()
     rests = [folded.removeprefix(prefix) for prefix in _UNDONE if folded.startswith(prefix)]
-    return _Word(
+    return _WordRole(
         stems=() if negates else tuple(_stems(written)),
         turns=negates or is_soft_negation(written),
         negates=negates,
@@ -250,6 +250,6 @@ def _stems(word: str) -> list[str]:
     return [IRREGULAR.get(folded, folded)[:_STEM]]
 
 
-_BEGINNINGS: Final = Memo(_beginnings_of, room=TEXTS)
-_READ: Final = {language: Memo(partial(_read, language), room=WORDS) for language in _LINKS}
-_TOLD: Final = {language: Memo(partial(_Told.of, language), room=TEXTS) for language in _LINKS}
+_BEGINNINGS: Final = TextCache(_beginnings_of, room=TEXT_ROOM)
+_READ: Final = {language: TextCache(partial(_read, language), room=WORD_ROOM) for language in _LINKS}
+_TOLD: Final = {language: TextCache(partial(_ClausesOfText.of, language), room=TEXT_ROOM) for language in _LINKS}

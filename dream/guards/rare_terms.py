@@ -7,22 +7,24 @@ term is rare if at most `RARE_AT_MOST` entries hold it. Without an index, kataka
 from collections.abc import Callable
 from typing import Final
 
+from dream.guards.detail import DetailKind, TextScan
 from dream.guards.folding import fold, words_in
-from dream.guards.late import late
-from dream.guards.specific import Kind, Page
+from dream.guards.lazy_pattern import lazy_pattern
 
 RARE_AT_MOST: Final = 3
 """Entries that may hold a term which still counts as rare; the sources of a merge are among them."""
 
-_KATAKANA = late(r"[\u30a1-\u30fa][\u30a1-\u30fa\u30fc・]+")
-_TITLED = late(
+_KATAKANA = lazy_pattern(r"[\u30a1-\u30fa][\u30a1-\u30fa\u30fc・]+")
+_TITLED = lazy_pattern(
     r"(?P<name>\p{Han}{1,4})(?:さん|様|先生|氏|くん|君|ちゃん)|(?P<name>\p{Han}{2,3})(?:先生|女士|老师|医生|小姐)"
 )
-_HAN_RUN = late(r"\p{Han}{2,}")
-_WORD = late(r"[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Georgian}\p{Hangul}][\p{L}\p{M}]+")
-_PHRASE = late(r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]{2,}")
-_ARABIC_PREFIX = late(r"(?:[وف])?(?:بال|كال|لل|ال|[بلك]|س?[يتن])?(?=\p{L}{3})")
-_ARABIC_SUFFIX = late(r"(?<=\p{L}{3})(?:ها|هم|ون|ين|ات|[هةي])$")
+_HAN_RUN = lazy_pattern(r"\p{Han}{2,}")
+_WORD = lazy_pattern(
+    r"[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Georgian}\p{Hangul}][\p{L}\p{M}]+"
+)
+_PHRASE = lazy_pattern(r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]{2,}")
+_ARABIC_PREFIX = lazy_pattern(r"(?:[وف])?(?:بال|كال|لل|ال|[بلك]|س?[يتن])?(?=\p{L}{3})")
+_ARABIC_SUFFIX = lazy_pattern(r"(?<=\p{L}{3})(?:ها|هم|ون|ين|ات|[هةي])$")
 _ARABIC_LITTLE: Final = words_in(
     "هو هي هم هن نحن أنا انت وهو وهي وهم من في على إلى عن مع هذا هذه ذلك التي الذي كان كانت وكان وكانت يكون تكون "
     "قد لقد ثم أو بعد قبل عند منذ حتى كل بعض أن إن لأن لكن ولكن كما أيضا لديه لديها ولديه ولديها له لها وله ولها "
@@ -38,36 +40,36 @@ DocumentFrequency = Callable[[str], int]
 """How many entries of the store hold a term of the recall index."""
 
 
-def read_rare(page: Page, document_frequency: DocumentFrequency | None) -> None:
+def read_rare(scan: TextScan, document_frequency: DocumentFrequency | None) -> None:
     """Find what is specific in scripts without capitals."""
-    if page.text.isascii():
+    if scan.text.isascii():
         return
-    for match in _KATAKANA.finditer(page.text):
-        page.add(Kind.NAME, *match.span(), match.group())
-    for match in _TITLED.finditer(page.text):
-        page.add(Kind.NAME, *match.span("name"), match["name"])
+    for match in _KATAKANA.finditer(scan.text):
+        scan.add(DetailKind.NAME, *match.span(), match.group())
+    for match in _TITLED.finditer(scan.text):
+        scan.add(DetailKind.NAME, *match.span("name"), match["name"])
     if document_frequency is not None:
-        _read_by_frequency(page, document_frequency)
+        _read_by_frequency(scan, document_frequency)
 
 
-def _read_by_frequency(page: Page, document_frequency: DocumentFrequency) -> None:
+def _read_by_frequency(scan: TextScan, document_frequency: DocumentFrequency) -> None:
     def is_rare(term: str) -> bool:
         return document_frequency(term) <= RARE_AT_MOST
 
-    for match in _HAN_RUN.finditer(page.text):
+    for match in _HAN_RUN.finditer(scan.text):
         run, start = match.group(), match.start()
         for place in range(len(run) - 1):
             pair = run[place : place + 2]
             if _BUILDING.isdisjoint(pair) and is_rare(pair):
-                page.add(Kind.RARE, start + place, start + place + 2, pair)
-    for match in _WORD.finditer(page.text):
+                scan.add(DetailKind.RARE, start + place, start + place + 2, pair)
+    for match in _WORD.finditer(scan.text):
         if match.group() not in _ARABIC_LITTLE and is_rare(match.group().casefold()):
-            page.add(Kind.RARE, *match.span(), bare(match.group()))
-    for match in _PHRASE.finditer(page.text):
+            scan.add(DetailKind.RARE, *match.span(), bare(match.group()))
+    for match in _PHRASE.finditer(scan.text):
         for place in range(0, len(match.group()) - 3, 2):
             part = match.group()[place : place + 4]
             if all(is_rare(part[at : at + 2]) for at in range(3)):
-                page.add(Kind.RARE, match.start() + place, match.start() + place + 4, part)
+                scan.add(DetailKind.RARE, match.start() + place, match.start() + place + 4, part)
 
 
 def bare(word: str) -> str:

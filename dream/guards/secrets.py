@@ -13,10 +13,10 @@ from typing import Final
 import regex
 
 from dream.guards.folding import words_in
-from dream.guards.late import late
+from dream.guards.lazy_pattern import lazy_pattern
 
-_KEY_BLOCK = late(r"-----BEGIN [A-Z ]*(?:PRIVATE KEY|CERTIFICATE)", regex.IGNORECASE)
-_PREFIXED = late(
+_KEY_BLOCK = lazy_pattern(r"-----BEGIN [A-Z ]*(?:PRIVATE KEY|CERTIFICATE)", regex.IGNORECASE)
+_PREFIXED = lazy_pattern(
     r"(?<![\w-])(?:"
     r"(?:sk|pk|rk)[-_](?:live|test|ant|proj|or)?[-_]?[A-Za-z0-9_-]{16,}"
     r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}"
@@ -26,15 +26,15 @@ _PREFIXED = late(
     r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
     r")"
 )
-_HOOK = late(
+_HOOK = lazy_pattern(
     r"hooks\.slack\.com/(?:services|workflows|triggers)/\w+/\w+|discord(?:app)?\.com/api/webhooks/\d+/[\w-]+",
     regex.IGNORECASE,
 )
-_PASSPHRASE = late(r"\bpass ?phrase\s*[:=]\s*(?:\w+[ -]){3,}\w+")
-_CURL = late(r"(?P<curl>\bcurl\b)|(?P<user>\s(?:-u|--user)[ =]*[^\s:]+:[^\s:])|\n")
+_PASSPHRASE = lazy_pattern(r"\bpass ?phrase\s*[:=]\s*(?:\w+[ -]){3,}\w+")
+_CURL = lazy_pattern(r"(?P<curl>\bcurl\b)|(?P<user>\s(?:-u|--user)[ =]*[^\s:]+:[^\s:])|\n")
 # Of the scheme the last character is enough: a longer one would be read again from each of its characters.
-_IN_URL = late(r"[a-z0-9+.-]://[^\s/:@]*:[^\s/@]+@", regex.IGNORECASE)
-_NAMED = late(
+_IN_URL = lazy_pattern(r"[a-z0-9+.-]://[^\s/:@]*:[^\s/@]+@", regex.IGNORECASE)
+_NAMED = lazy_pattern(
     r"(?:pass(?:word|code|phrase|wort)|pwd|kennwort|mot de passe|contraseña|senha|palavra-passe"
     r"|(?:api|access|secret|private|auth|account)[ _-]?(?:key|token)|bearer|client[ _-]?secret|secret|token"
     r"|pin(?:[ -]?(?:code|number))?|cvv|cvc|tan)"
@@ -44,9 +44,9 @@ _NAMED = late(
     r"(?=(?P<stop>\s*(?:[.,;!?)]|$))?)",
     regex.IGNORECASE,
 )
-_LINK = late(r"(?:is|was|ist|est|es|é|=|:|->)\s*[\"'`“„«]?$", regex.IGNORECASE)
-_DIGITS = late(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d.,-]*\d)")
-_RANDOM = late(r"(?<![\w/.-])(?:[A-Za-z0-9+_-]{24,}={0,2}(?![\w/-])|[A-Za-z0-9+/]{40,}={0,2}(?![\w/-]))")
+_LINK = lazy_pattern(r"(?:is|was|ist|est|es|é|=|:|->)\s*[\"'`“„«]?$", regex.IGNORECASE)
+_DIGITS = lazy_pattern(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d.,-]*\d)")
+_RANDOM = lazy_pattern(r"(?<![\w/.-])(?:[A-Za-z0-9+_-]{24,}={0,2}(?![\w/-])|[A-Za-z0-9+/]{40,}={0,2}(?![\w/-]))")
 
 _ORDINARY: Final = words_in(
     "weak strong wrong right safe unsafe expired required correct incorrect secret unknown known lost gone reset "

@@ -9,17 +9,17 @@ from typing import Final
 import regex
 
 from dream.guards.calendar_words import CHINESE_WEEKDAYS, JAPANESE_WEEKDAYS, SHORT_WEEKDAYS, WEEKDAYS
+from dream.guards.detail import DetailKind, TextScan
 from dream.guards.folding import fold
-from dream.guards.late import late
-from dream.guards.memo import WORDS, Memo
-from dream.guards.numerals import Quantity
-from dream.guards.specific import Kind, Page
+from dream.guards.lazy_pattern import lazy_pattern
+from dream.guards.numbers import Quantity
+from dream.guards.text_cache import WORD_ROOM, TextCache
 
 _HALF = r"(?P<half>[ap]\.?\s?m\b\.?)"
 _BEFORE = r"(?:(?P<early>上午|早上|凌晨|午前|오전)|(?P<late>下午|晚上|午後|오후))?"
 _EDGE = r"(?<![\d.,:])"
 _PATTERNS: Final = tuple(
-    late(pattern, regex.IGNORECASE)
+    lazy_pattern(pattern, regex.IGNORECASE)
     for pattern in (
         rf"{_EDGE}(?P<h>\d{{1,2}})(?:[:.h](?P<m>\d\d))?(?::(?P<s>\d\d))?\s?{_HALF}",
         rf"{_BEFORE}\s?(?<![\d.,:])(?P<h>\d{{1,2}}):(?P<m>\d\d)(?::(?P<s>\d\d))?(?![\d:])(?:\s?(?:Uhr|h)\b)?",
@@ -28,34 +28,34 @@ _PATTERNS: Final = tuple(
         rf"{_BEFORE}(?<!\d)(?P<h>\d{{1,2}})\s?[点點时時시](?!間|间)(?:\s?(?P<m>\d{{1,2}})\s?[分분]|(?P<thirty>半))?",
     )
 )
-_SHORT_HOUR = late(r"(?<![\d.,:])(?P<h>\d{1,2})h(?!\w)")
+_SHORT_HOUR = lazy_pattern(r"(?<![\d.,:])(?P<h>\d{1,2})h(?!\w)")
 _SPOKEN: Final = {"noon": 720, "midday": 720, "midnight": 0, "meio-dia": 720, "mittag": 720, "mediodía": 720}
-_SPOKEN_WORD = late(rf"(?<!\p{{L}})(?:{'|'.join(_SPOKEN)})(?!\p{{L}})", regex.IGNORECASE)
-_WEEKDAY_WORD = late(r"\p{L}[\p{L}\p{M}]*(?:-feira)?")
-_CJK_WEEKDAY = late(r"(?:周|週|星期|礼拜)(?P<zh>[一二三四五六日天])|(?P<ja>[月火水木金土日])曜日?")
+_SPOKEN_WORD = lazy_pattern(rf"(?<!\p{{L}})(?:{'|'.join(_SPOKEN)})(?!\p{{L}})", regex.IGNORECASE)
+_WEEKDAY_WORD = lazy_pattern(r"\p{L}[\p{L}\p{M}]*(?:-feira)?")
+_CJK_WEEKDAY = lazy_pattern(r"(?:周|週|星期|礼拜)(?P<zh>[一二三四五六日天])|(?P<ja>[月火水木金土日])曜日?")
 
 
-def read_times(page: Page) -> None:
-    """Find the times of day and the weekdays of a page and cover them."""
-    patterns = _PATTERNS if page.language in {"en", "nl"} else (*_PATTERNS, _SHORT_HOUR)
-    for pattern in patterns if page.has_digits else ():
+def read_times(scan: TextScan) -> None:
+    """Find the times of day and the weekdays of a text and cover them."""
+    patterns = _PATTERNS if scan.language in {"en", "nl"} else (*_PATTERNS, _SHORT_HOUR)
+    for pattern in patterns if scan.has_digits else ():
         spans: list[tuple[int, int]] = []
-        for match in pattern.finditer(page.text):
+        for match in pattern.finditer(scan.text):
             moment = _moment(match.groupdict())
             lasted = _lasted(match.groupdict()) if moment is None else None
             if moment is not None:
-                page.add(Kind.TIME, *match.span(), moment)
+                scan.add(DetailKind.TIME, *match.span(), moment)
             elif lasted is not None:
-                page.add(Kind.NUMBER, *match.span(), lasted)
+                scan.add(DetailKind.NUMBER, *match.span(), lasted)
             if moment is not None or lasted is not None:
                 spans.append(match.span())
-        page.cover(spans)
+        scan.cover(spans)
     spans = []
-    for match in _SPOKEN_WORD.finditer(page.text):
-        page.add(Kind.TIME, *match.span(), _SPOKEN[match.group().casefold()] * 60)
+    for match in _SPOKEN_WORD.finditer(scan.text):
+        scan.add(DetailKind.TIME, *match.span(), _SPOKEN[match.group().casefold()] * 60)
         spans.append(match.span())
-    page.cover(spans)
-    _read_weekdays(page)
+    scan.cover(spans)
+    _read_weekdays(scan)
 
 
 def _moment(part: dict[str, str | None]) -> int | None:
@@ -81,30 +81,30 @@ def _lasted(part: dict[str, str | None]) -> Quantity | None:
     return Quantity((str(seconds), str(seconds * 60)), "s")
 
 
-def _read_weekdays(page: Page) -> None:
+def _read_weekdays(scan: TextScan) -> None:
     spans: list[tuple[int, int]] = []
-    for match in () if page.text.isascii() else _CJK_WEEKDAY.finditer(page.text):
+    for match in () if scan.text.isascii() else _CJK_WEEKDAY.finditer(scan.text):
         number = CHINESE_WEEKDAYS[match["zh"]] if match["zh"] else JAPANESE_WEEKDAYS[match["ja"]]
-        page.add(Kind.WEEKDAY, *match.span(), number)
+        scan.add(DetailKind.WEEKDAY, *match.span(), number)
         spans.append(match.span())
-    page.cover(spans)
-    if not any(map(_DAYS.__getitem__, _WEEKDAY_WORD.findall(page.text))):
+    scan.cover(spans)
+    if not any(map(_DAYS.__getitem__, _WEEKDAY_WORD.findall(scan.text))):
         return
     spans = []
-    for match in _WEEKDAY_WORD.finditer(page.text):
-        number = _weekday(page, match.group(), match.start())
+    for match in _WEEKDAY_WORD.finditer(scan.text):
+        number = _weekday(scan, match.group(), match.start())
         if number is not None:
-            page.add(Kind.WEEKDAY, *match.span(), number)
+            scan.add(DetailKind.WEEKDAY, *match.span(), number)
             spans.append(match.span())
-    page.cover(spans)
+    scan.cover(spans)
 
 
-def _weekday(page: Page, word: str, start: int) -> int | None:
+def _weekday(scan: TextScan, word: str, start: int) -> int | None:
     number = _DAYS[word]
     if number is None:
         return None
     if fold(word) in SHORT_WEEKDAYS:
-        before = page.text[max(0, start - 2) : start].rstrip(" ")
+        before = scan.text[max(0, start - 2) : start].rstrip(" ")
         return number if word[0].isupper() and before[-1:].isalpha() else None
     return number
 
@@ -114,4 +114,4 @@ def _day(word: str) -> int | None:
     return WEEKDAYS.get(folded) or WEEKDAYS.get(folded.removesuffix("s"))
 
 
-_DAYS: Final = Memo(_day, room=WORDS)
+_DAYS: Final = TextCache(_day, room=WORD_ROOM)

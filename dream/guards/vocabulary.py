@@ -11,7 +11,7 @@ import orjson
 from dream.errors import InvalidVocabularyError
 from dream.guards.folding import word_key
 
-FILE_NAME: Final = "merge-coverage-vocabulary.json"
+VOCABULARY_FILE: Final = "merge-coverage-vocabulary.json"
 """Name of the built-in file, and of the one that overrides it in a data folder's `directives/`."""
 
 _MOST_BYTES: Final = 1_000_000
@@ -52,7 +52,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class LoadedVocabulary:
-    """What `load_or_builtin` found.
+    """What `load_vocabulary` found.
 
     Args:
         vocabulary: The one to work with.
@@ -63,7 +63,7 @@ class LoadedVocabulary:
     problem: InvalidVocabularyError | None = None
 
 
-def parse(data: bytes, *, path: str, base: Vocabulary | None = None) -> Vocabulary:
+def parse_vocabulary(data: bytes, *, path: str, base: Vocabulary | None = None) -> Vocabulary:
     """Read a vocabulary file.
 
     Args:
@@ -116,26 +116,26 @@ def _strings(fields: dict[str, object], name: str, path: str, form: Callable[[st
 
 
 @cache
-def builtin() -> Vocabulary:
+def builtin_vocabulary() -> Vocabulary:
     """Return the vocabulary that ships with dream; read once per process."""
     package = Path(__file__).parents[1]
-    packaged = package / "_directives" / FILE_NAME
-    path = packaged if packaged.exists() else package.parent / "directives" / FILE_NAME
-    return parse(path.read_bytes(), path=FILE_NAME)
+    packaged = package / "_directives" / VOCABULARY_FILE
+    path = packaged if packaged.exists() else package.parent / "directives" / VOCABULARY_FILE
+    return parse_vocabulary(path.read_bytes(), path=VOCABULARY_FILE)
 
 
-def load_or_builtin(path: Path | None) -> LoadedVocabulary:
+def load_vocabulary(path: Path | None) -> LoadedVocabulary:
     """Return the vocabulary of a file, or the built-in one where there is no file or a broken one.
 
     Args:
         path: A file that overrides the built-in one field by field; None or absent is no override.
     """
     if path is None or not path.exists():
-        return LoadedVocabulary(builtin())
+        return LoadedVocabulary(builtin_vocabulary())
     try:
-        return LoadedVocabulary(parse(path.read_bytes(), path=str(path), base=builtin()))
+        return LoadedVocabulary(parse_vocabulary(path.read_bytes(), path=str(path), base=builtin_vocabulary()))
     except OSError as error:
         problem = InvalidVocabularyError(path=str(path), problem=f"it cannot be read ({error.strerror})")
     except InvalidVocabularyError as error:
         problem = error
-    return LoadedVocabulary(builtin(), problem)
+    return LoadedVocabulary(builtin_vocabulary(), problem)

@@ -10,7 +10,7 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, SourceKind, Trust
 from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.domain.temporal import Observations, Temporal
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 
 MANY: Final = 3
 """Distinct observations from which their number counts at all: two against one prove nothing."""

@@ -147,7 +147,7 @@ _TURNED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Clause:
+class _CorrectionClause:
     """A clause of a correction or of a lesson.
 
     Args:
@@ -239,7 +239,7 @@ def contradicted(step: str, corrections: Sequence[str]) -> bool:
     )
 
 
-def _weights(said: Iterable[_Clause], words: frozenset[str]) -> list[float]:
+def _weights(said: Iterable[_CorrectionClause], words: frozenset[str]) -> list[float]:
     """Return how much a correction wants each of some words that it holds: below zero, it objects to it."""
     found: dict[str, list[int]] = {}
     for clause in said:
@@ -251,11 +251,11 @@ def _weights(said: Iterable[_Clause], words: frozenset[str]) -> list[float]:
     return [mean(senses) for senses in found.values()]
 
 
-def _known(said: Iterable[_Clause]) -> frozenset[str]:
+def _known(said: Iterable[_CorrectionClause]) -> frozenset[str]:
     return frozenset[str]().union(*(clause.all for clause in said))
 
 
-def _is_asked(ban: _Clause, wanted: frozenset[str], said: Sequence[_Clause]) -> bool:
+def _is_asked(ban: _CorrectionClause, wanted: frozenset[str], said: Sequence[_CorrectionClause]) -> bool:
     """Tell whether a correction wants what a rule forbids more than what the rule asks for in its place."""
     # "Never deploy before the tests passed" says what "deploy once the tests passed" says.
     if ban.unless & _known(said) and not any(clause.unless for clause in said if clause.asks):
@@ -271,13 +271,15 @@ def _is_asked(ban: _Clause, wanted: frozenset[str], said: Sequence[_Clause]) -> 
     return bool(ban.head - _VAGUE & _known(said)) and _share(ban, said, asks=True) > _share(ban, said, asks=False)
 
 
-def _share(ban: _Clause, said: Iterable[_Clause], *, asks: bool) -> float:
+def _share(ban: _CorrectionClause, said: Iterable[_CorrectionClause], *, asks: bool) -> float:
     """Return the largest share of a clause's words that a rule forbids."""
     words = [clause.words - _VAGUE for clause in said if clause.asks is asks]
     return max((len(one & ban.words) / len(one) for one in words if one), default=0.0)
 
 
-def _is_elsewhere(about: frozenset[str], new: AbstractSet[str], said: Sequence[_Clause], *, asks: bool) -> bool:
+def _is_elsewhere(
+    about: frozenset[str], new: AbstractSet[str], said: Sequence[_CorrectionClause], *, asks: bool
+) -> bool:
     """Tell whether a clause of a rule is about what a correction does not name.
 
     A rule may name what is replaced, unless the correction does so.
@@ -295,7 +297,7 @@ def _is_wider(lesson: str, heard: str) -> bool:
     return _OTHERS.search(lesson) is not None and _OTHERS.search(heard) is None
 
 
-def _is_unbound(ban: _Clause, whole: frozenset[str], said: Sequence[_Clause]) -> bool:
+def _is_unbound(ban: _CorrectionClause, whole: frozenset[str], said: Sequence[_CorrectionClause]) -> bool:
     """Tell whether a rule forbids in all cases what a correction forbids in some."""
     words = ban.words - _VAGUE
     for clause in said:
@@ -306,7 +308,9 @@ def _is_unbound(ban: _Clause, whole: frozenset[str], said: Sequence[_Clause]) ->
     return False
 
 
-def _is_exchanged(ban: _Clause, whole: frozenset[str], said: Sequence[_Clause], language: str) -> bool:
+def _is_exchanged(
+    ban: _CorrectionClause, whole: frozenset[str], said: Sequence[_CorrectionClause], language: str
+) -> bool:
     """Tell whether a rule has another word where a correction has one, behind words that they share."""
     pairs = list(pairwise(_in_order(ban.text, language)))
     objected = _known(clause for clause in said if not clause.asks)
@@ -333,7 +337,7 @@ def _in_order(text: str, language: str) -> Iterator[tuple[str, tuple[str, ...]]]
             gap = []
 
 
-def _clauses(text: str, language: str) -> Iterator[_Clause]:
+def _clauses(text: str, language: str) -> Iterator[_CorrectionClause]:
     done = 0
     for match in _END.finditer(text):
         yield from _clause(text[done : match.start()], language)
@@ -341,7 +345,7 @@ def _clauses(text: str, language: str) -> Iterator[_Clause]:
     yield from _clause(text[done:], language)
 
 
-def _clause(piece: str, language: str) -> Iterator[_Clause]:
+def _clause(piece: str, language: str) -> Iterator[_CorrectionClause]:
     text = " ".join(piece.replace("\u2019", "'").split())
     if not text:
         return
@@ -359,7 +363,7 @@ def _clause(piece: str, language: str) -> Iterator[_Clause]:
     parted = [_words(one, language) for one in _PARTED.split(about)]
     opens = sense.value > 0 and _PARTED.match(about.lstrip()) is not None
     head = frozenset[str]() if opens else next((words for words in parted if words - _VAGUE), frozenset[str]())
-    yield _Clause(text, sense, _words(about, language), head, unless, rest - unless)
+    yield _CorrectionClause(text, sense, _words(about, language), head, unless, rest - unless)
 
 
 def _forbidden(clause: str, ban: "regex.Match[str]", language: str) -> str:

@@ -12,7 +12,7 @@ from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.temporal import absorb, foldable
 from agentcore.domain.text import fold_key
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reads import Reads

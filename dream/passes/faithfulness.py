@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dream.domain.proposal import Refusal
-from dream.guards.coverage import Coverage
-from dream.guards.specific import Specific
+from dream.guards.detail import Detail
+from dream.guards.merge_coverage import Coverage
 from dream.passes.prompts import quoted
 
 
@@ -30,5 +30,5 @@ def fault_lines(faults: Iterable[Unfaithful]) -> Iterator[str]:
         yield f"[{fault.place}] lost={_told(fault.coverage.lost)} made-up={_told(fault.coverage.invented)}"
 
 
-def _told(details: Sequence[Specific]) -> str:
+def _told(details: Sequence[Detail]) -> str:
     return quoted("; ".join(str(detail) for detail in details)) if details else "nothing"

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from agentcore.domain.capability import Capability
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import to_micros
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.proposal import Notes, Proposal, Work
 from dream.passes.protocol import DreamContext
 

@@ -7,7 +7,8 @@ from typing import ClassVar, Final
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
-from agentcore.stores.protocols import ReadView, TurnMaterial
+from agentcore.stores.storage import ReadView
+from agentcore.stores.values import TurnMaterial
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Notes, Proposal, Work, summed
 from dream.domain.reads import Reads

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from agentcore.domain.capability import Capability
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.results import Neighbour
-from agentcore.stores.protocols import Material
+from agentcore.stores.values import EntryMaterial
 from dream.domain.proposal import Notes, Proposal, Work, summed
 from dream.domain.reads import Reads
 from dream.passes.protocol import DreamContext
@@ -64,7 +64,7 @@ async def _pending(context: DreamContext) -> int:
 
 
 async def _pairs(
-    context: DreamContext, batch: Sequence[Material], found: Mapping[int, Sequence[Neighbour]]
+    context: DreamContext, batch: Sequence[EntryMaterial], found: Mapping[int, Sequence[Neighbour]]
 ) -> list[list[Any]]:
     """Return (id, id, similarity) of candidates that are active, each pair once, ids in order."""
     keys = sorted({neighbour.key for neighbours in found.values() for neighbour in neighbours})

@@ -9,7 +9,7 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.llm.chat import ChatRequest
 from agentcore.recall.results import Neighbour
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.proposal import History, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work, summed
 from dream.options import RetentionOptions
 from dream.passes.protocol import DreamContext, PassView

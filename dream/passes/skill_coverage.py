@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from dream.guards.coverage import Superseded, coverage
-from dream.guards.specific import Kind, Specific
+from dream.guards.detail import Detail, DetailKind
+from dream.guards.merge_coverage import Superseded, coverage
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.terms import terms_of
 
@@ -36,7 +36,7 @@ _PROMPT_SIGN: Final = re.compile(r"^[$>%#]\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Detail:
+class SkillDetail:
     """Something specific that a procedure says: what sort it is, and how it is written."""
 
     kind: str
@@ -50,8 +50,8 @@ class Detail:
 class SkillCoverage:
     """What a procedure lost of its sources and what it made up; both empty means that it is faithful."""
 
-    lost: tuple[Detail, ...] = ()
-    invented: tuple[Detail, ...] = ()
+    lost: tuple[SkillDetail, ...] = ()
+    invented: tuple[SkillDetail, ...] = ()
 
     @property
     def faithful(self) -> bool:
@@ -110,9 +110,9 @@ def compare_skills(
 ) -> SkillCoverage:
     r"""Compare a procedure with those it is made of, both ways.
 
-    Besides what every merge has to conserve (`dream.guards.coverage`) the result holds each line of a code block, and
-    of each item of a list most words, in one line or in two that follow each other. Headings are free, and so are the
-    numbers of lists.
+    Besides what every merge has to conserve (`dream.guards.merge_coverage`) the result holds each line of a code block,
+    and of each item of a list most words, in one line or in two that follow each other. Headings are free, and so are
+    the numbers of lists.
 
     Args:
         sources: Procedures that the result takes the place of.
@@ -121,8 +121,8 @@ def compare_skills(
         backing: Texts that the result may draw on and need not repeat.
 
     Example:
-        >>> from dream.guards.vocabulary import builtin
-        >>> found = compare_skills(["1. Run `make test`.\n2. Tell Ana."], "1. Tell Ana.", builtin())
+        >>> from dream.guards.vocabulary import builtin_vocabulary
+        >>> found = compare_skills(["1. Run `make test`.\n2. Tell Ana."], "1. Tell Ana.", builtin_vocabulary())
         >>> [str(detail) for detail in found.lost]
         ["code '`make test`'", "step 'Run `make test`.'"]
     """
@@ -144,18 +144,18 @@ def _compared(sources: tuple[str, ...], result: str, vocabulary: Vocabulary, bac
         superseded=[Superseded(content=text) for text in behind],
     )
     beside = "\n".join((given.headings, *given.commands))
-    lost = [Detail(item.kind.value, item.text) for item in against.lost if not _stands_beside(item, beside)]
+    lost = [SkillDetail(item.kind.value, item.text) for item in against.lost if not _stands_beside(item, beside)]
     spans = [span for parts in wanted for span in _CODE_SPAN.findall(parts.prose)]
-    lost += [Detail(Kind.CODE.value, f"`{span}`") for span in spans if not _is_in(span, result)]
-    lost += [Detail(COMMAND, line) for parts in wanted for line in parts.commands if not _is_in(line, result)]
-    lost += [Detail(STEP, step) for step in _lost_steps(wanted, given)]
+    lost += [SkillDetail(DetailKind.CODE.value, f"`{span}`") for span in spans if not _is_in(span, result)]
+    lost += [SkillDetail(COMMAND, line) for parts in wanted for line in parts.commands if not _is_in(line, result)]
+    lost += [SkillDetail(STEP, step) for step in _lost_steps(wanted, given)]
     spoken = "\n".join((*sources, *known, *(parts.prose for parts in backed)))
-    invented = [Detail(item.kind.value, item.text) for item in against.invented]
-    invented += [Detail(COMMAND, line) for line in given.commands if not _is_in(line, spoken)]
+    invented = [SkillDetail(item.kind.value, item.text) for item in against.invented]
+    invented += [SkillDetail(COMMAND, line) for line in given.commands if not _is_in(line, spoken)]
     return SkillCoverage(tuple(dict.fromkeys(lost)), tuple(dict.fromkeys(invented)))
 
 
-def told_details(details: Iterable[Detail]) -> str:
+def told_details(details: Iterable[SkillDetail]) -> str:
     """Return details as a complaint names them; "nothing" for none."""
     return "; ".join(str(detail) for detail in details) or "nothing"
 
@@ -194,9 +194,9 @@ def _lost_steps(wanted: Sequence[_Parts], given: _Parts) -> list[str]:
     return lost
 
 
-def _stands_beside(detail: Specific, beside: str) -> bool:
+def _stands_beside(detail: Detail, beside: str) -> bool:
     """Tell whether what the guard looks for in the prose stands in a code block or a heading."""
-    return detail.kind is not Kind.NEGATION and _is_in(detail.text.strip("`"), beside)
+    return detail.kind is not DetailKind.NEGATION and _is_in(detail.text.strip("`"), beside)
 
 
 def _is_in(wanted: str, text: str) -> bool:

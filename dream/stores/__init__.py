@@ -1,38 +1,28 @@
-"""The dream's bookkeeping, in the same transaction as the records it is about.
+"""Opens the stores of dreams, in the same transaction as the records they are about.
 
-`bookkeeping(unit)` opens it on a unit of work (or, for reading, on a read view). A storage of a host's own offers the
+`dream_stores(unit)` opens them on a unit of work, or for reading on a read view. A storage of a host's own offers the
 same by a `transaction` of the SQL schema, or is wrapped by one.
 """
 
 from dataclasses import dataclass, replace
 
 from agentcore.domain.scope import Scope
-from agentcore.stores.protocols import ReadView, UnitOfWork
 from agentcore.stores.sql.transaction import Transaction
 from agentcore.stores.sql.unit import SqlUnit
+from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.errors import UnsupportedStorageError
 from dream.stores.attempts import AttemptReader
 from dream.stores.calls import CallStore
-from dream.stores.clusters import ClusterReader, ClusterStore
-from dream.stores.cursors import CursorReader, CursorStore
-from dream.stores.decisions import DecisionReader, DecisionStore
-from dream.stores.deferred import DeferredStore
+from dream.stores.cursors import ClusterReader, ClusterStore, CursorReader, CursorStore, DeferredStore, LedgerStore
 from dream.stores.expiry import ExpiryReader, ExpiryStore
 from dream.stores.fleet import Fleet
 from dream.stores.journal import JournalReader, JournalStore
-from dream.stores.ledger import LedgerStore
 from dream.stores.outbox import OutboxStore
-from dream.stores.phases import PhaseReader, PhaseStore
-from dream.stores.plans import PlanStore
-from dream.stores.promotions import PromotionReader, PromotionStore
-from dream.stores.proposals import ProposalStore
-from dream.stores.recalls import RecallReader
-from dream.stores.refused_texts import RefusedTextStore
-from dream.stores.run_history import RunHistory
-from dream.stores.runs import RunStore
+from dream.stores.promotions import PhaseReader, PhaseStore, PromotionReader, PromotionStore, RecallReader
+from dream.stores.proposals import DecisionReader, DecisionStore, PlanStore, ProposalStore, RefusedTextStore
+from dream.stores.runs import RunHistory, RunStore, UsageStore
 from dream.stores.schedules import ScheduleStore
 from dream.stores.sessions import SessionStore
-from dream.stores.usage import UsageStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +84,8 @@ class DreamReaders:
 
 
 @dataclass(frozen=True, slots=True)
-class Books(DreamReaders):
-    """The bookkeeping of one scope in one transaction; lives as long as it."""
+class DreamStores(DreamReaders):
+    """The stores of dreams for one scope in one transaction; lives as long as it."""
 
     @property
     def runs(self) -> RunStore:
@@ -225,11 +215,11 @@ def on_scope(unit: UnitOfWork, scope: Scope, key: int) -> UnitOfWork:
     return SqlUnit(replace(unit.transaction, scope=scope, scope_id=key))
 
 
-def bookkeeping(view: ReadView) -> Books:
-    """Open the bookkeeping on *view*; it can write if the view is a unit of work."""
+def dream_stores(view: ReadView) -> DreamStores:
+    """Open the stores of dreams on *view*; they can write if the view is a unit of work."""
     if not isinstance(view, SqlUnit):
         raise UnsupportedStorageError(storage=type(view).__name__)
-    return Books(view.transaction)
+    return DreamStores(view.transaction)
 
 
 def pass_view(view: ReadView) -> SqlPassView:

@@ -1,4 +1,4 @@
-"""In how many runs a pass failed on a record: what its steps tell."""
+"""Counts in how many runs a pass failed on a record, as its steps tell."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final

@@ -1,18 +1,39 @@
-"""How far each pass has looked: a position in the order of arrival, and the ids reopened behind it."""
+"""Stores what each pass has before it and behind it.
+
+Its cursor and the records reopened behind that, clusters it settled, changes that wait for room, when it last stepped.
+"""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
-from sqlalchemy import Column, ColumnElement, Table, bindparam, delete, false, insert, select
+import orjson
+from sqlalchemy import Column, ColumnElement, Table, bindparam, delete, false, func, insert, select
 
+from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import Status
-from agentcore.stores.sql.schema import cursors, documents, entries, feedback, reopened, skills, turns
-from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
+from agentcore.stores.sql.schema import (
+    cursors,
+    deferred,
+    documents,
+    entries,
+    feedback,
+    pass_ledger,
+    reopened,
+    settled_clusters,
+    skills,
+    turns,
+)
+from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, encode, of_my_scope
 from agentcore.stores.sql.withheld import IS_WITHHELD
+from dream.domain.change import ChangeSet
+from dream.domain.cluster import SettledCluster
 from dream.domain.reads import Reads
+from dream.stores.journal import from_json, to_json
 
 
-class _Reading:
+class _ReadTable:
     """What a reader reads: the table, its order of arrival, which of its rows count, and how they are asked for."""
 
     def __init__(self, table: Table, order: Column[int], counts: ColumnElement[bool]) -> None:
@@ -24,14 +45,14 @@ class _Reading:
 
 
 _UNREAD = turns.c.consumed_at.is_(None) & ~IS_WITHHELD
-_READINGS = {
-    Reads.ENTRIES: _Reading(entries, entries.c.position, entries.c.status == Status.ACTIVE.value),
-    Reads.TURNS: _Reading(turns, turns.c.position, _UNREAD),
-    Reads.SKILLS: _Reading(skills, skills.c.position, skills.c.status == Status.ACTIVE.value),
-    Reads.FEEDBACK: _Reading(feedback, feedback.c.recorded_at, feedback.c.id.is_not(None)),
-    Reads.LOG: _Reading(turns, turns.c.position, _UNREAD),
+_READ_TABLES = {
+    Reads.ENTRIES: _ReadTable(entries, entries.c.position, entries.c.status == Status.ACTIVE.value),
+    Reads.TURNS: _ReadTable(turns, turns.c.position, _UNREAD),
+    Reads.SKILLS: _ReadTable(skills, skills.c.position, skills.c.status == Status.ACTIVE.value),
+    Reads.FEEDBACK: _ReadTable(feedback, feedback.c.recorded_at, feedback.c.id.is_not(None)),
+    Reads.LOG: _ReadTable(turns, turns.c.position, _UNREAD),
     # Instants, and rows that no export holds, so that none is ever pending.
-    Reads.NOTHING: _Reading(documents, documents.c.updated_at, false()),
+    Reads.NOTHING: _ReadTable(documents, documents.c.updated_at, false()),
 }
 
 _BY_READER = of_my_scope(cursors) & (cursors.c.reader == bindparam("by"))
@@ -82,7 +103,7 @@ class CursorReader:
             reader: Who.
             reads: What it reads; by default what its cursor says, entries if it has none.
         """
-        reading = _READINGS[reads or self.reads(reader) or Reads.ENTRIES]
+        reading = _READ_TABLES[reads or self.reads(reader) or Reads.ENTRIES]
         found = set(self._transaction.execute(reading.past, position=self.position(reader) or 0).scalars())
         for chunk in chunks(self.reopened(reader)):
             found.update(self._transaction.execute(reading.among, ids=chunk).scalars())
@@ -126,7 +147,189 @@ class CursorStore(CursorReader):
     def restore(self, reader: str, pending_ids: Collection[str], reads: Reads | None = None) -> None:
         """Have *reader* be done with everything there is but *pending_ids* (the reading side of `pending`)."""
         told = reads or self.reads(reader) or Reads.ENTRIES
-        last = self._transaction.execute(_READINGS[told].last).scalar() or 0
+        last = self._transaction.execute(_READ_TABLES[told].last).scalar() or 0
         self.move(reader, last, told)
         self._transaction.execute(_SETTLE_ALL, by=reader)
         self.reopen(reader, pending_ids)
+
+
+_MINE = of_my_scope(pass_ledger)
+_OF_PASS = _MINE & (pass_ledger.c.pass_name == bindparam("of_pass"))
+_FINGERPRINT = select(pass_ledger.c.fingerprint).where(_OF_PASS)
+_ALL = select(pass_ledger).where(_MINE)
+_REMOVE = delete(pass_ledger).where(_OF_PASS)
+_WRITE = insert(pass_ledger)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """The last step of a pass.
+
+    Args:
+        pass_name: The pass.
+        run_id: The run it was taken in.
+        fingerprint: Hash of what it judges by, of passes that look again at everything when that changes.
+        completed_at: When it was committed.
+    """
+
+    pass_name: str
+    run_id: str
+    fingerprint: str | None
+    completed_at: datetime
+
+
+class LedgerStore:
+    """The pass ledger of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def record(self, pass_name: str, *, run_id: str, fingerprint: str | None) -> None:
+        """Note that the pass took a step; without a *fingerprint* the one it had stands."""
+        fingerprint = fingerprint or self.fingerprint(pass_name)
+        self._transaction.execute(_REMOVE, of_pass=pass_name)
+        row = {
+            "scope_id": self._transaction.scope_id,
+            "pass_name": pass_name,
+            "run_id": run_id,
+            "fingerprint": fingerprint,
+            "completed_at": to_micros(self._transaction.now),
+        }
+        self._transaction.connection.execute(_WRITE, row)
+
+    def fingerprint(self, pass_name: str) -> str | None:
+        """Return the fingerprint of the pass's last step that had one; None if none had."""
+        return self._transaction.execute(_FINGERPRINT, of_pass=pass_name).scalar()
+
+    def entries(self) -> dict[str, LedgerEntry]:
+        """Return the last step of every pass that ever took one."""
+        rows = self._transaction.execute(_ALL)
+        return {
+            row.pass_name: LedgerEntry(
+                pass_name=row.pass_name,
+                run_id=row.run_id,
+                fingerprint=row.fingerprint,
+                completed_at=from_micros(row.completed_at),
+            )
+            for row in rows
+        }
+
+
+_DEFERRED_BY = of_my_scope(deferred) & (deferred.c.pass_name == bindparam("of_pass"))
+_COUNT_DEFERRED = select(func.count()).select_from(deferred).where(_DEFERRED_BY)
+_WITHDRAW_DEFERRED = delete(deferred).where(_DEFERRED_BY, deferred.c.run_id == bindparam("of_run"))
+
+
+class DeferredStore:
+    """Waiting change sets of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+        self._mine = deferred.c.scope_id == transaction.scope_id
+
+    def save(self, change_sets: Sequence[ChangeSet], *, run_id: str, pass_name: str) -> None:
+        """Keep change sets for a later run of the pass."""
+        rows = [
+            {
+                "scope_id": self._transaction.scope_id,
+                "run_id": run_id,
+                "pass_name": pass_name,
+                "changes": encode(to_json(change_set)),
+                "deferred_at": to_micros(self._transaction.now),
+            }
+            for change_set in change_sets
+        ]
+        if rows:
+            self._connection.execute(insert(deferred), rows)
+
+    def count(self, pass_name: str) -> int:
+        """Count what waits for the pass."""
+        return self._transaction.execute(_COUNT_DEFERRED, of_pass=pass_name).scalar_one()
+
+    def of(self, pass_name: str, *, limit: int) -> list[tuple[int, ChangeSet]]:
+        """Return the longest waiting change sets of the pass with their keys."""
+        mine = select(deferred.c.pk, deferred.c.changes).where(self._mine, deferred.c.pass_name == pass_name)
+        rows = self._connection.execute(mine.order_by(deferred.c.pk).limit(limit))
+        return [(row.pk, from_json(self._transaction.scope, orjson.loads(row.changes))) for row in rows]
+
+    def remove(self, keys: Sequence[int]) -> None:
+        """Drop those that wait no longer."""
+        if keys:
+            self._connection.execute(delete(deferred).where(self._mine, deferred.c.pk.in_(keys)))
+
+    def withdraw(self, run_id: str, pass_name: str) -> None:
+        """Drop what a run that is taken back left waiting."""
+        self._transaction.execute(_WITHDRAW_DEFERRED, of_run=run_id, of_pass=pass_name)
+
+
+_SETTLED_BY = of_my_scope(settled_clusters) & (settled_clusters.c.pass_name == bindparam("of_pass"))
+_ALL_SETTLED = (
+    select(
+        settled_clusters.c.fingerprint,
+        settled_clusters.c.record_ids,
+        settled_clusters.c.declines,
+        settled_clusters.c.declined_at,
+    )
+    .where(_SETTLED_BY)
+    .order_by(settled_clusters.c.declined_at, settled_clusters.c.fingerprint)
+)
+_PUT_SETTLED = insert(settled_clusters)
+_REMOVE_SETTLED = delete(settled_clusters).where(
+    _SETTLED_BY, settled_clusters.c.fingerprint == bindparam("of_fingerprint")
+)
+_WITHDRAW_SETTLED = delete(settled_clusters).where(_SETTLED_BY, settled_clusters.c.run_id == bindparam("of_run"))
+
+
+class ClusterReader:
+    """Settled clusters of one scope, for reading; lives as long as its transaction."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def all(self, pass_name: str) -> list[SettledCluster]:
+        """Return the clusters a pass settled, longest settled first."""
+        return [
+            SettledCluster(
+                fingerprint=fingerprint,
+                record_ids=tuple(orjson.loads(record_ids)),
+                declines=declines,
+                declined_at=from_micros(declined_at),
+            )
+            for fingerprint, record_ids, declines, declined_at in self._transaction.execute(
+                _ALL_SETTLED, of_pass=pass_name
+            ).all()
+        ]
+
+
+class ClusterStore(ClusterReader):
+    """Settled clusters of one scope, in one transaction; lives as long as it."""
+
+    def put(self, clusters: Sequence[SettledCluster], *, pass_name: str, run_id: str) -> None:
+        """Keep clusters as they now stand."""
+        self.remove([cluster.fingerprint for cluster in clusters], pass_name=pass_name)
+        rows = [
+            {
+                "scope_id": self._transaction.scope_id,
+                "pass_name": pass_name,
+                "fingerprint": cluster.fingerprint,
+                "record_ids": encode(list(cluster.record_ids)),
+                "declines": cluster.declines,
+                "declined_at": to_micros(cluster.declined_at),
+                "run_id": run_id,
+            }
+            for cluster in clusters
+        ]
+        if rows:
+            self._transaction.connection.execute(_PUT_SETTLED, rows)
+
+    def remove(self, fingerprints: Sequence[str], *, pass_name: str) -> None:
+        """Forget clusters that are no more."""
+        mine = {MY_SCOPE: self._transaction.scope_id, "of_pass": pass_name}
+        rows = [{**mine, "of_fingerprint": fingerprint} for fingerprint in fingerprints]
+        if rows:
+            self._transaction.connection.execute(_REMOVE_SETTLED, rows)
+
+    def withdraw(self, run_id: str, pass_name: str) -> None:
+        """Forget what a run that is taken back settled."""
+        self._transaction.execute(_WITHDRAW_SETTLED, of_pass=pass_name, of_run=run_id)

@@ -1,4 +1,4 @@
-"""What is too old to be kept of the bookkeeping: runs and what belongs to them, plans, decided proposals, the feed."""
+"""Finds and removes stored runs, plans, decided proposals and feed rows that are too old to be kept."""
 
 from datetime import datetime
 from typing import Any
@@ -19,8 +19,7 @@ from agentcore.stores.sql.schema import (
 )
 from agentcore.stores.sql.transaction import Transaction
 from dream.domain.proposal import History
-from dream.stores.proposals import ProposalStore
-from dream.stores.refused_texts import RefusedTextStore
+from dream.stores.proposals import ProposalStore, RefusedTextStore
 
 
 class ExpiryReader:

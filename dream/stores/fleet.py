@@ -1,4 +1,4 @@
-"""The fleet: which of all scopes have to be looked at, found by indexes alone."""
+"""Finds which of all scopes the scheduler has to look at, by indexes alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The outbox: texts of documents that the store holds and the files of the workspace do not yet."""
+"""Stores the outbox: texts of documents that the store holds and the files of the workspace do not yet."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

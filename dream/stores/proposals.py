@@ -1,19 +1,23 @@
-"""Proposals: changes that wait until a person approves them."""
+"""Stores what waits for a person (proposals, plans), what people took back, and texts that were refused."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, select, update
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
-from agentcore.stores.sql.schema import proposals
-from agentcore.stores.sql.transaction import Transaction, chunks, encode
+from agentcore.stores.sql.schema import decisions, plans, proposals, refused_texts
+from agentcore.stores.sql.transaction import Transaction, chunks, encode, of_my_scope
+from dream.domain.plan import Plan
+from dream.domain.reasons import Refused
+from dream.domain.refused import RefusedText
+from dream.domain.report import RunReport
 from dream.domain.waiting import WaitingProposal
-from dream.errors import UnknownProposalError
-from dream.stores.change_sets import from_json, to_json
+from dream.errors import UnknownPlanError, UnknownProposalError
+from dream.stores.journal import from_json, to_json
 
 _WAITING, _REJECTED = "waiting", "rejected"
 
@@ -137,3 +141,148 @@ def _to_proposal(scope: Scope, row: Row[Any]) -> WaitingProposal:
         reader=reader,
         members=tuple(members),
     )
+
+
+class PlanStore:
+    """Plans of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+        self._mine = plans.c.scope_id == transaction.scope_id
+
+    def save(self, plan: Plan) -> None:
+        """Keep a plan."""
+        self._connection.execute(
+            insert(plans).values(
+                scope_id=self._transaction.scope_id,
+                id=plan.plan_id,
+                created_at=to_micros(plan.created_at),
+                as_of=to_micros(plan.report.as_of),
+                changes=encode(plan.content()),
+                report=encode(plan.report.to_json()),
+            ),
+        )
+
+    def get(self, prefix: str) -> Plan:
+        """Return the one plan whose id starts with *prefix*; UnknownPlanError if none or several do."""
+        statement = select(plans).where(self._mine, plans.c.id.startswith(prefix, autoescape=True))
+        found = self._connection.execute(statement.limit(2)).all()
+        if not prefix or len(found) != 1:
+            raise UnknownPlanError(value=prefix)
+        content: dict[str, Any] = orjson.loads(found[0].changes)
+        report = RunReport.from_json(orjson.loads(found[0].report))
+        created_at: datetime = from_micros(found[0].created_at)
+        return Plan.from_content(found[0].id, created_at, report, content)
+
+    def delete(self, plan_id: str) -> None:
+        """Remove a plan that was applied."""
+        self._connection.execute(delete(plans).where(self._mine, plans.c.id == plan_id))
+
+
+UNDONE = "undone"
+
+_AMONG = of_my_scope(decisions) & decisions.c.fingerprint.in_(bindparam("among", expanding=True))
+_DECLINED = select(decisions.c.fingerprint).where(_AMONG)
+_RECONSIDER = delete(decisions).where(_AMONG)
+
+
+class DecisionReader:
+    """Decisions of one scope, for reading; lives as long as its transaction."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def declined(self, fingerprints: Collection[str]) -> set[str]:
+        """Return those that a person took back."""
+        found: set[str] = set()
+        for chunk in chunks(sorted(set(fingerprints))):
+            found.update(self._transaction.execute(_DECLINED, among=chunk).scalars())
+        return found
+
+    def withheld(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
+        """Return those that must not be proposed: what a person took back, or has yet to decide."""
+        if not fingerprints:
+            return {}
+        waiting = {mark for _, mark in ProposalStore(self._transaction).marks() if mark is not None}
+        found = dict.fromkeys(waiting.intersection(fingerprints), Refused.AWAITS_REVIEW)
+        return found | dict.fromkeys(self.declined(fingerprints), Refused.UNDONE_BY_PERSON)
+
+
+class DecisionStore(DecisionReader):
+    """Decisions of one scope, in one transaction; lives as long as it."""
+
+    def decline(self, fingerprints: Collection[str], *, run_id: str) -> None:
+        """Remember that a person took these back."""
+        rows = [
+            {
+                "scope_id": self._transaction.scope_id,
+                "fingerprint": item,
+                "kind": UNDONE,
+                "run_id": run_id,
+                "decided_at": to_micros(self._transaction.now),
+            }
+            for item in sorted(set(fingerprints) - self.declined(fingerprints))
+        ]
+        if rows:
+            self._transaction.connection.execute(insert(decisions), rows)
+
+    def reconsider(self, fingerprints: Collection[str]) -> None:
+        """Let dreams propose these again."""
+        for chunk in chunks(sorted(set(fingerprints))):
+            self._transaction.execute(_RECONSIDER, among=chunk)
+
+
+class RefusedTextStore:
+    """Refused texts of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+        self._mine = refused_texts.c.scope_id == transaction.scope_id
+
+    def record(self, run_id: str, refused: Sequence[RefusedText]) -> None:
+        """Keep what was refused in a run."""
+        rows = [
+            {
+                "scope_id": self._transaction.scope_id,
+                "run_id": run_id,
+                "pass_name": one.pass_name,
+                "code": one.code,
+                "detail": one.detail,
+                "text": one.text,
+                "cites": encode(list(one.cites)),
+                "refused_at": to_micros(one.refused_at),
+            }
+            for one in refused
+        ]
+        if rows:
+            self._connection.execute(insert(refused_texts), rows)
+
+    def of_run(self, run_id: str) -> list[RefusedText]:
+        """Return what is still kept of a run, in the order it was refused."""
+        mine = select(refused_texts).where(self._mine, refused_texts.c.run_id == run_id)
+        return [
+            RefusedText(
+                pass_name=row.pass_name,
+                code=row.code,
+                detail=row.detail,
+                text=row.text,
+                cites=tuple(orjson.loads(row.cites)),
+                refused_at=from_micros(row.refused_at),
+            )
+            for row in self._connection.execute(mine.order_by(refused_texts.c.pk))
+        ]
+
+    def count_expired(self, before: datetime) -> int:
+        """Count what was refused before that instant."""
+        old = select(func.count()).select_from(refused_texts).where(self._old(before))
+        return self._connection.execute(old).scalar_one()
+
+    def purge(self, before: datetime, *, limit: int) -> int:
+        """Remove at most *limit* texts that were refused before that instant; return how many."""
+        oldest = select(refused_texts.c.pk).where(self._old(before)).order_by(refused_texts.c.pk).limit(limit)
+        return self._connection.execute(delete(refused_texts).where(refused_texts.c.pk.in_(oldest))).rowcount
+
+    def _old(self, before: datetime) -> ColumnElement[bool]:
+        return self._mine & (refused_texts.c.refused_at < to_micros(before))

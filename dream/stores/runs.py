@@ -1,30 +1,21 @@
-"""Runs and their steps."""
+"""Stores runs, their steps and reports, and sums what their model calls cost."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
-from sqlalchemy import (
-    JSON,
-    Row,
-    Text,
-    bindparam,
-    cast,
-    func,
-    insert,
-    select,
-    type_coerce,
-    update,
-)
+from sqlalchemy import JSON, Column, Row, Table, Text, bindparam, cast, func, insert, select, type_coerce, update
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
-from agentcore.stores.sql.schema import runs, steps
+from agentcore.stores.sql.schema import model_calls, model_failures, runs, steps
 from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
 from dream.domain.frozen import FrozenDirectives
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.domain.session import PREFIX
+from dream.domain.usage import EVERYTHING, UsageRow, summed
 from dream.errors import UnknownRunError
 from dream.stores.sessions import SessionStore
 
@@ -269,3 +260,69 @@ def _to_step(row: Row[Any]) -> StepRow:
         closing=report.pop("closing"),
         report=report,
     )
+
+
+_PAGE = 10
+
+
+class RunHistory:
+    """Finished dreams of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def dreams(self) -> Iterator[RunReport]:
+        """Yield the report of each finished dream, the newest first; plans, undos and restores are none."""
+        before: int | None = None
+        while True:
+            statement = select(runs.c.pk, runs.c.report).where(
+                runs.c.scope_id == self._transaction.scope_id,
+                runs.c.kind == RunKind.DREAM.value,
+                runs.c.report.is_not(None),
+            )
+            if before is not None:
+                statement = statement.where(runs.c.pk < before)
+            page = self._transaction.connection.execute(statement.order_by(runs.c.pk.desc()).limit(_PAGE)).all()
+            for _, report in page:
+                yield RunReport.from_json(orjson.loads(report))
+            if len(page) < _PAGE:
+                return
+            before = page[-1].pk
+
+
+_DAY = 24 * 60 * 60 * 1_000_000
+"""Microseconds."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC).date()
+
+
+class UsageStore:
+    """The usage of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def rows(self, since: datetime | None = None) -> list[UsageRow]:
+        """Return what calls cost that ended at or after *since*, by day, pass and model."""
+        answered = self._of(model_calls, model_calls.c.answered_at, since, are_failures=False)
+        failed = self._of(model_failures, model_failures.c.failed_at, since, are_failures=True)
+        return summed([*answered, *failed], EVERYTHING)
+
+    def _of(self, table: Table, at: Column[Any], since: datetime | None, *, are_failures: bool) -> list[UsageRow]:
+        day = (at // _DAY).label("day")
+        keys = (day, table.c.pass_name, table.c.model)
+        sums = (func.count(), func.sum(table.c.input_tokens), func.sum(table.c.output_tokens))
+        statement = select(*keys, *sums).where(table.c.scope_id == self._transaction.scope_id).group_by(*keys)
+        if since is not None:
+            statement = statement.where(at >= to_micros(since))
+        return [
+            UsageRow(
+                day=_EPOCH + timedelta(days=days),
+                pass_name=pass_name,
+                model=model,
+                calls=count,
+                failed=count if are_failures else 0,
+                input_tokens=given,
+                output_tokens=got,
+            )
+            for days, pass_name, model, count, given, got in self._transaction.connection.execute(statement)
+        ]

@@ -1,4 +1,4 @@
-"""What else bears upon the next dream of many scopes: pauses, leases, and the tokens of the day."""
+"""Reads what else bears upon the next dream of many scopes: pauses, leases, and the tokens of the day."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _GIVES_NO_WORK = {
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ScheduleTerms:
     """What of the options bears upon stored schedules.
 
     Args:
@@ -52,7 +52,7 @@ class Terms:
     @classmethod
     def of(
         cls, options: DreamOptions, zone: str, capabilities: Collection[Capability] = (), directives: str = ""
-    ) -> "Terms":
+    ) -> "ScheduleTerms":
         """Return the terms that *options* set on a machine in *zone*.
 
         Args:
@@ -92,7 +92,7 @@ class Facts:
     budget_left: int | None
 
 
-def read_facts(transaction: Transaction, keys: Sequence[int], terms: Terms) -> dict[int, Facts]:
+def read_facts(transaction: Transaction, keys: Sequence[int], terms: ScheduleTerms) -> dict[int, Facts]:
     """Return what holds of the scopes with these keys."""
     paused = set(
         transaction.connection.execute(

@@ -1,8 +1,4 @@
-"""Schedules: the stored state of each scope's dreams, put together with all that bears upon the next one.
-
-Rows of many scopes are read and written at once: the scheduler of a fleet looks at all that are due in a few
-statements, and never at the others.
-"""
+"""Stores when each scope dreams next, and reads it with all that bears upon it."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,15 +6,83 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 from sqlalchemy import Row, and_, bindparam, insert, select, update
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
 from agentcore.stores.sql.schema import peers, schedules, scopes, switches
-from agentcore.stores.sql.transaction import Transaction, chunks
-from dream.stores.schedule_facts import Facts, Terms, read_facts
-from dream.stores.schedule_rows import StoredState, decode, encode_state
+from agentcore.stores.sql.transaction import Transaction, chunks, encode, micros
+from dream.stores.schedule_facts import Facts, ScheduleTerms, read_facts
 from dream.triggers import STATE_VERSION, Decision, PassWork, Reason, ScheduleState, winning_switch
+
+_INSTANTS = ("last_attempt_at", "last_success_at", "used_until", "armed", "requested_at")
+_NUMBERS = ("failures", "explicit_seen", "began_with")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredState:
+    """What a row keeps; the fields that are not named here are as in `ScheduleState`.
+
+    Args:
+        explicit_seen: How many explicit entries there had been when the last success began.
+        began_with: The same when the run under way began.
+        is_running: Whether a run began and has not ended.
+    """
+
+    version: int = STATE_VERSION
+    work: tuple[PassWork, ...] = ()
+    last_attempt_at: datetime | None = None
+    last_success_at: datetime | None = None
+    failures: int = 0
+    problem: str | None = None
+    used_until: datetime | None = None
+    armed: datetime | None = None
+    scheduled_runs: tuple[datetime, ...] = ()
+    requested_at: datetime | None = None
+    explicit_seen: int = 0
+    began_with: int = 0
+    is_running: bool = False
+
+
+def encode_state(state: StoredState) -> str:
+    """Return the text of the column."""
+    return encode(
+        {
+            "version": state.version,
+            "work": [[one.name, micros(one.at), one.asks_model, one.is_waiting] for one in state.work],
+            **{name: micros(getattr(state, name)) for name in _INSTANTS},
+            **{name: getattr(state, name) for name in _NUMBERS},
+            "scheduled_runs": [to_micros(run) for run in state.scheduled_runs],
+            "is_running": state.is_running,
+            "problem": state.problem,
+        }
+    )
+
+
+def decode(text: str) -> StoredState:
+    """Read what `encode_state` wrote; of a later version nothing but that number is believed."""
+    values: Mapping[str, Any] = orjson.loads(text)
+    version = int(values["version"])
+    if version > STATE_VERSION:
+        return StoredState(version=version)
+    known: dict[str, Any] = {name: _instant(values[name]) for name in _INSTANTS}
+    known |= {name: int(values[name]) for name in _NUMBERS}
+    return StoredState(
+        version=version,
+        work=tuple(
+            PassWork(name, _instant(at), asks_model=asks, is_waiting=waits) for name, at, asks, waits in values["work"]
+        ),
+        scheduled_runs=tuple(from_micros(run) for run in values["scheduled_runs"]),
+        is_running=values["is_running"],
+        problem=values.get("problem"),  # rows of earlier versions have none
+        **known,
+    )
+
+
+def _instant(value: int | None) -> datetime | None:
+    return None if value is None else from_micros(value)
+
 
 ANYTHING_NEW = "(anything new)"
 """The name of work that no pass has been asked about yet: something was stored since they were."""
@@ -82,7 +146,7 @@ class ScheduleStore:
         self._transaction = transaction
         self._connection = transaction.connection
 
-    def mine(self, terms: Terms) -> Schedule:
+    def mine(self, terms: ScheduleTerms) -> Schedule:
         """Return the schedule of the transaction's scope, stored or not."""
         found = self.of([self._transaction.scope_id], terms)
         if found:
@@ -90,7 +154,7 @@ class ScheduleStore:
         state = ScheduleState(scope=self._transaction.scope, registered_at=self._transaction.now, zone=terms.zone)
         return Schedule(key=self._transaction.scope_id, state=_switched(state, terms, None, None))
 
-    def of(self, keys: Iterable[int], terms: Terms) -> list[Schedule]:
+    def of(self, keys: Iterable[int], terms: ScheduleTerms) -> list[Schedule]:
         """Return the schedules of scopes, by their keys."""
         found: list[Schedule] = []
         for chunk in chunks(sorted(set(keys))):
@@ -153,7 +217,7 @@ _ALL = select(
 )
 
 
-def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms: Terms, now: datetime) -> Schedule:
+def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms: ScheduleTerms, now: datetime) -> Schedule:
     scope = Scope(row.workspace, row.observer, row.observed)
     stored, is_readable = _stored(row.state, scope)
     known = facts[row.pk]
@@ -211,7 +275,7 @@ def _stored(text: str | None, scope: Scope) -> tuple[StoredState, bool]:
         return StoredState(), False
 
 
-def _switched(state: ScheduleState, terms: Terms, wide: Row[Any] | None, own: Row[Any] | None) -> ScheduleState:
+def _switched(state: ScheduleState, terms: ScheduleTerms, wide: Row[Any] | None, own: Row[Any] | None) -> ScheduleState:
     def won(name: str) -> Any:
         return winning_switch(
             enabled=terms.enabled,

@@ -1,4 +1,4 @@
-"""Dream sessions: found by their keys, with what was asked and written in them; the rows are those of the runs."""
+"""Finds dream sessions by their keys, and reads what was asked and written in them from the rows of their runs."""
 
 from collections.abc import Collection
 from itertools import product

@@ -13,7 +13,7 @@ from typing import Any
 from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.stores import UnitOfWork
 from dream.domain import PassOutcome, RunReport
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from tests.bench.figures import Figure
 from tests.bench.processes import answer, fresh
 from tests.bench.stores import Stores
@@ -57,7 +57,7 @@ def _passes(report: RunReport) -> dict[str, dict[str, Any]]:
 
 def _drain(unit: UnitOfWork) -> None:
     """Leave the search without backlog, as many more runs would."""
-    bookkeeping(unit).cursors.move(_SEARCH, unit.entries.last_position())
+    dream_stores(unit).cursors.move(_SEARCH, unit.entries.last_position())
 
 
 def _peak_bytes() -> int:

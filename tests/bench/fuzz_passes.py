@@ -10,7 +10,7 @@ from agentcore.domain import Feedback, FeedbackKind, MemoryEntry, Skill, SkillUs
 from agentcore.stores import UnitOfWork
 from dream.cycle import ContextFactory
 from dream.directives import DirectiveLibrary
-from dream.guards.vocabulary import builtin
+from dream.guards import builtin_vocabulary
 from dream.interfaces.benchmark import records_in
 from dream.passes import ModelPass
 from dream.passes.episodes import EpisodeExtraction
@@ -131,7 +131,7 @@ async def table_of(world: World, model_pass: ModelPass, computed: Mapping[str, s
     )
     sent = DirectiveLibrary(None, {}).read(model_pass.directives)
     texts = {name: directive.text for name, directive in sent.items()}
-    context = await contexts.with_model(0, directives=texts, vocabulary=builtin())
+    context = await contexts.with_model(0, directives=texts, vocabulary=builtin_vocabulary())
     batch = (await model_pass.pack(context)).batches[0]
     request = await model_pass.request(context, batch)
     assert request is not None

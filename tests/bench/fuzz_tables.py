@@ -19,11 +19,11 @@ from agentcore.testing import ManualClock
 from dream.cycle import ContextFactory, Draft, StepWriter
 from dream.directives import DirectiveLibrary
 from dream.domain import Batch, Outcome, RunReport
-from dream.guards.vocabulary import builtin
+from dream.guards import builtin_vocabulary
 from dream.passes import ModelContext, ModelPass
 from dream.passes.fact_mining import FactMining
 from dream.passes.memory_consolidation import MemoryConsolidation
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from tests.bench.fuzz_answers import Answers, Shown
 from tests.dream.dreaming import DAY, NOW, World
 from tests.dream.unsupported import Scene, unsupported
@@ -286,7 +286,7 @@ async def _table(
     )
     sent = DirectiveLibrary(None, {}).read(model_pass.directives)
     texts = {name: directive.text for name, directive in sent.items()}
-    context = await contexts.with_model(0, directives=texts, vocabulary=builtin())
+    context = await contexts.with_model(0, directives=texts, vocabulary=builtin_vocabulary())
     batch = (await model_pass.pack(context)).batches[0]
     lease = await world.write(lambda unit: begun(unit, world, run_id))
     stored = {entry.id: entry for entry in await world.entries(*Status)}
@@ -310,7 +310,7 @@ def begun(unit: UnitOfWork, world: World, run_id: str) -> Lease:
     lease = unit.leases.acquire("dream", holder=run_id, duration=timedelta(hours=1))
     assert lease is not None
     report = RunReport(run_id=run_id, scope=world.scope, outcome=Outcome.PARTIAL, started_at=NOW, as_of=NOW)
-    bookkeeping(unit).runs.open(report, {})
+    dream_stores(unit).runs.open(report, {})
     return lease
 
 

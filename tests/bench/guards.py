@@ -13,8 +13,7 @@ from pathlib import Path
 import orjson
 
 from agentcore.recall import Tokenizer
-from dream.guards.coverage import Coverage, coverage
-from dream.guards.vocabulary import builtin
+from dream.guards import Coverage, builtin_vocabulary, coverage
 from tests.bench import statements
 
 PAIRS = Path(__file__).parents[1] / "dream" / "guards" / "data" / "merge-pairs.jsonl"
@@ -62,7 +61,7 @@ def judged(given: Iterable[Pair]) -> list[Judged]:
     """Let the guard judge each pair, with the sources of all pairs as the store."""
     listed = list(given)
     frequency = frequencies({text for pair in listed for text in pair.sources})
-    vocabulary = builtin()
+    vocabulary = builtin_vocabulary()
     return [
         Judged(pair, coverage(pair.sources, pair.merged, vocabulary, document_frequency=frequency)) for pair in listed
     ]

@@ -24,8 +24,8 @@ from agentcore.stores.sql import FILE_NAME, SqlStorage
 from agentcore.testing import ManualClock
 from dream.cycle import Planner
 from dream.options import DreamOptions
-from dream.stores import bookkeeping
-from dream.stores.schedule_rows import StoredState, encode_state
+from dream.stores import dream_stores
+from dream.stores.schedules import StoredState, encode_state
 from dream.triggers import PassWork
 from tests.bench.figures import Figure, middle
 from tests.bench.processes import answer, fresh
@@ -56,8 +56,8 @@ async def measure(folder: Path, scopes: int) -> dict[str, Any]:
     def tick(unit: UnitOfWork) -> None:
         """What a service does when something is due, up to the passes: look for news, decide on each, store it."""
         planner.plan_changed(unit, limit=50)
-        due = [key for kind in bookkeeping(unit).fleet.due(unit.now, limit=_DUE) for key in kind]
-        bookkeeping(unit).fleet.next_due(unit.now)
+        due = [key for kind in dream_stores(unit).fleet.due(unit.now, limit=_DUE) for key in kind]
+        dream_stores(unit).fleet.next_due(unit.now)
         planner.plan(unit, due)
         found.append(len(due))
 

@@ -27,7 +27,7 @@ from dream.interfaces.benchmark import ALIKE, Record, scripted_answer
 from dream.options import DreamOptions
 from dream.passes.conversation import line
 from dream.passes.prompts import entry_line, importance_at
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from tests.bench.corpus import generated, words_of
 from tests.bench.figures import Figure
 from tests.bench.processes import answer, fresh
@@ -142,7 +142,7 @@ async def _fill(host: Host, locomo: Path) -> set[str]:
 
     def write(unit: UnitOfWork) -> None:
         unit.entries.add(entries)
-        bookkeeping(unit).cursors.move(_CONSOLIDATION, unit.entries.last_position())
+        dream_stores(unit).cursors.move(_CONSOLIDATION, unit.entries.last_position())
 
     await host.storage.write(Scope.default(), write)
     return {entry.id for entry in entries}

@@ -20,7 +20,7 @@ from dream.domain import JournalRow, PassReport, RunReport
 from dream.interfaces.exchange import export_scope
 from dream.options import DreamOptions
 from dream.passes import DreamPass, Place
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 NOW = datetime(2025, 6, 14, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -156,7 +156,7 @@ class World:
         """How far each pass has looked."""
 
         def read(view: Any) -> dict[str, int | None]:
-            cursors = bookkeeping(view).cursors
+            cursors = dream_stores(view).cursors
             return {name: cursors.position(name) for name in cursors.readers()}
 
         return await self.storage.read(self.scope, read)

@@ -12,12 +12,8 @@ from agentcore.hosting.checks import clean_name, clean_trust
 from agentcore.hosting.errors import InvalidToolCallError
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.memory import Memory
-from agentcore.hosting.tools.forgetting import ConfirmForget, Forgetting
-from agentcore.hosting.tools.parameters import checked
-from agentcore.hosting.tools.rating import Rating
-from agentcore.hosting.tools.recalling import Recalling
-from agentcore.hosting.tools.remembering import Remembering
-from agentcore.hosting.tools.tool import Result, Tool
+from agentcore.hosting.tools.actions import ConfirmForget, FeedbackAction, ForgetAction, RecallAction, RememberAction
+from agentcore.hosting.tools.tool import Result, Tool, checked
 
 if TYPE_CHECKING:
     from agentcore.llm.tool_types import ToolMessage, ToolSchema
@@ -137,12 +133,12 @@ def _tools(memory: Memory | None, feedback: FeedbackLog | None, settings: ToolSe
     tools: list[Tool] = []
     if memory is not None:
         tools += [
-            Remembering(memory, settings.trust).tool,
-            Recalling(memory, settings.session_id).tool,
-            Forgetting(memory, settings.confirm_forget).tool,
+            RememberAction(memory, settings.trust).tool,
+            RecallAction(memory, settings.session_id).tool,
+            ForgetAction(memory, settings.confirm_forget).tool,
         ]
     if feedback is not None:
-        tools.append(Rating(feedback, settings.session_id).tool)
+        tools.append(FeedbackAction(feedback, settings.session_id).tool)
     return tools
 
 

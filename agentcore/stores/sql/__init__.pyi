@@ -1,5 +1,6 @@
-from .engine import (
-    sqlite_engine as sqlite_engine,
+from .forget import (
+    REASON as REASON,
+    REMOVED_TEXT as REMOVED_TEXT,
 )
 from .prepared import (
     Prepared as Prepared,
@@ -10,43 +11,13 @@ from .processes import (
     machine as machine,
     process_mark as process_mark,
 )
-from .schema import (
-    KNOWN_REVISIONS as KNOWN_REVISIONS,
-    REVISION as REVISION,
-)
-from .schema.base import (
-    metadata as metadata,
-)
-from .schema.busy import (
-    busy_holders as busy_holders,
-)
-from .schema.dreams import (
-    decisions as decisions,
-    journal as journal,
-    model_calls as model_calls,
-    pass_ledger as pass_ledger,
-    plans as plans,
-    proposals as proposals,
-    reopened as reopened,
-    runs as runs,
-    settled_clusters as settled_clusters,
-    steps as steps,
-)
-from .schema.records import (
-    change_feed as change_feed,
-    entries as entries,
-    entry_sources as entry_sources,
-)
-from .scrubbing import (
-    REASON as REASON,
-    REMOVED_TEXT as REMOVED_TEXT,
-)
-from .snapshots import (
-    snapshot_folder as snapshot_folder,
-)
-from .storage import (
+from .sql_storage import (
     FILE_NAME as FILE_NAME,
     SqlStorage as SqlStorage,
+)
+from .sqlite import (
+    snapshot_folder as snapshot_folder,
+    sqlite_engine as sqlite_engine,
 )
 from .transaction import (
     Transaction as Transaction,

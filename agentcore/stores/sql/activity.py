@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 
 from agentcore.domain.instants import from_micros, to_micros
-from agentcore.stores.protocols import Peer
 from agentcore.stores.sql.schema import peers, scopes
 from agentcore.stores.sql.transaction import Transaction, chunks
+from agentcore.stores.values import Peer
 
 _IS_NAMED = and_(peers.c.workspace == bindparam("b_workspace"), peers.c.observed == bindparam("b_observed"))
 # A moment ahead of the present was written by a clock that has been set back since.

@@ -6,7 +6,7 @@ from sqlalchemy import Select, delete, select, update
 
 from agentcore.domain.document import StoredDocument
 from agentcore.errors import StaleVersionError
-from agentcore.stores.sql.record_rows import RecordRows
+from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import documents
 from agentcore.stores.sql.transaction import Transaction
 

@@ -11,13 +11,12 @@ from sqlalchemy import Column, ColumnElement, Table, bindparam, false, func, sel
 from agentcore.domain.conversation import spoken_line
 from agentcore.domain.instants import from_micros
 from agentcore.domain.memory import Level, Status
-from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, SkillRow, TurnRow
-from agentcore.stores.sql.conditions import is_active
-from agentcore.stores.sql.entry_rows import index_text
 from agentcore.stores.sql.prepared import Prepared
+from agentcore.stores.sql.rows import index_text
 from agentcore.stores.sql.schema import change_feed, entries, skills, turns
-from agentcore.stores.sql.transaction import Transaction, of_my_scope
+from agentcore.stores.sql.transaction import Transaction, is_active, of_my_scope
 from agentcore.stores.sql.withheld import IS_WITHHELD
+from agentcore.stores.values import FacetRow, FeedPage, FeedPosition, IndexRow, SkillRow, TurnRow
 
 Row = TypeVar("Row")
 

@@ -1,18 +1,44 @@
-"""Which outside items are already here, and which texts a person asked to forget."""
+"""Remembers what a scope keeps beside its records: settings, imported items, hashes of forgotten texts."""
 
 import hashlib
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from agentcore.domain.instants import from_micros
 from agentcore.domain.memory import SourceKind
 from agentcore.domain.records import RecordKind
-from agentcore.stores.sql.conditions import is_retired
-from agentcore.stores.sql.schema import entries, forgotten, imports, withheld
-from agentcore.stores.sql.settings_store import SqlSettingsStore
-from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
+from agentcore.stores.sql.schema import entries, forgotten, imports, settings, withheld
+from agentcore.stores.sql.transaction import Transaction, chunks, is_retired, of_my_scope
+
+_OF_NAME = of_my_scope(settings) & (settings.c.name == bindparam("of_name"))
+_VALUE = select(settings.c.value).where(_OF_NAME)
+_UNSET = delete(settings).where(_OF_NAME)
+_SET = insert(settings)
+
+
+class SqlSettingsReader:
+    """Read a scope's settings."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def get(self, name: str) -> str | None:
+        """Return the value, or None."""
+        return self._transaction.execute(_VALUE, of_name=name).scalar()
+
+
+class SqlSettingsStore(SqlSettingsReader):
+    """Write a scope's settings."""
+
+    def put(self, name: str, value: str | None) -> None:
+        """Set the value; None removes it."""
+        self._transaction.execute(_UNSET, of_name=name)
+        if value is not None:
+            row = {"scope_id": self._transaction.scope_id, "name": name, "value": value}
+            self._transaction.connection.execute(_SET, row)
+
 
 SALT_SETTING = "forget.salt"
 

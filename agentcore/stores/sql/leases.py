@@ -1,18 +1,25 @@
-"""Leases: one holder per name and scope, fenced, freed at once when its process on this machine is gone."""
+"""Keeps leases, and who is serving a person: both freed at once when their process on this machine is gone.
+
+A lease has one holder per name and scope, and is fenced. Processes that share a database tell each other whom they
+serve, so that none dreams while another is needed.
+"""
 
 import dataclasses
 import os
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, insert, select, update
+from sqlalchemy import Row, and_, bindparam, delete, insert, or_, select, true, update
 
+from agentcore.domain.busy_reach import BusyReach
 from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.scope import Scope
 from agentcore.errors import LeaseLostError
-from agentcore.stores.protocols import Lease
 from agentcore.stores.sql.processes import is_gone, machine, process_mark
-from agentcore.stores.sql.schema import leases
+from agentcore.stores.sql.schema import busy_holders, leases
 from agentcore.stores.sql.transaction import Transaction, of_my_scope
+from agentcore.stores.values import BusyHolder, Lease
 
 _MINE = of_my_scope(leases) & (leases.c.name == bindparam("of_name"))
 _FIND = select(leases).where(_MINE)
@@ -109,3 +116,120 @@ def _to_lease(row: Row[Any]) -> Lease:
         token=row.token,
         expires_at=from_micros(row.expires_at),
     )
+
+
+_HOLDERS = busy_holders.c
+_NOBODY_SAID = ("", "", "")
+"""The parts of no scope: that of a turn of which nobody said whose it is."""
+_IN_WORKSPACE = _HOLDERS.workspace.in_(["", bindparam("workspace")])
+_REACHES = {
+    BusyReach.SCOPE: and_(
+        _IN_WORKSPACE,
+        or_(
+            _HOLDERS.workspace == "",
+            and_(_HOLDERS.observer == bindparam("observer"), _HOLDERS.observed == bindparam("observed")),
+        ),
+    ),
+    BusyReach.WORKSPACE: _IN_WORKSPACE,
+    BusyReach.ALL: true(),
+}
+_UNEXPIRED = {
+    reach: select(busy_holders)
+    .where(_HOLDERS.expires_at > bindparam("now"), _HOLDERS.holder != bindparam("besides"), condition)
+    .order_by(_HOLDERS.since, _HOLDERS.holder, _HOLDERS.workspace, _HOLDERS.observer, _HOLDERS.observed)
+    for reach, condition in _REACHES.items()
+}
+_OF_HOLDER = and_(
+    _HOLDERS.workspace == bindparam("b_workspace"),
+    _HOLDERS.observer == bindparam("b_observer"),
+    _HOLDERS.observed == bindparam("b_observed"),
+    _HOLDERS.holder == bindparam("b_holder"),
+)
+
+
+class SqlBusyReader:
+    """See who serves people, of whatever scope unless told otherwise."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+
+    def holders(self, *, besides: str | None = None, reach: BusyReach = BusyReach.ALL) -> list[BusyHolder]:
+        """Return who serves a person now that holds back the dreams of the view's scope, the longest first.
+
+        What expired does not count, nor does who ran on this machine and whose process (host, pid and start time) is
+        gone.
+
+        Args:
+            besides: The holder that asks, which is left out.
+            reach: Whose turns count; those of nobody knows which scope always do.
+        """
+        scope = self._transaction.scope
+        given = {"now": to_micros(self._transaction.now), "besides": besides or ""}
+        if reach is not BusyReach.ALL:
+            given |= {"workspace": scope.workspace}
+        if reach is BusyReach.SCOPE:
+            given |= {"observer": scope.observer, "observed": scope.observed}
+        return [
+            BusyHolder(
+                holder=row.holder,
+                host=row.host,
+                pid=row.pid,
+                since=from_micros(row.since),
+                expires_at=from_micros(row.expires_at),
+                scope=Scope(row.workspace, row.observer, row.observed) if row.workspace else None,
+            )
+            for row in self._connection.execute(_UNEXPIRED[reach], given)
+            if not is_gone(row.host, row.pid, row.process_started)
+        ]
+
+
+class SqlBusyStore(SqlBusyReader):
+    """Announce who serves people; nothing of a scope changes by it, so neither revision nor change feed moves."""
+
+    def announce(self, holder: str, *, duration: timedelta, scopes: Collection[Scope | None] = (None,)) -> None:
+        """Count as serving people for *duration* from now; the beginning stays when it is announced again.
+
+        Args:
+            holder: Who serves them.
+            duration: For how long.
+            scopes: Whose people; None is nobody knows whose.
+        """
+        now = self._transaction.now
+        self._connection.execute(delete(busy_holders).where(_HOLDERS.expires_at <= to_micros(now)))
+        mine = {
+            "holder": holder,
+            "host": machine(),
+            "pid": os.getpid(),
+            "process_started": process_mark(os.getpid()),
+            "since": to_micros(now),
+            "expires_at": to_micros(now + duration),
+        }
+        standing = select(_HOLDERS.workspace, _HOLDERS.observer, _HOLDERS.observed).where(_HOLDERS.holder == holder)
+        known = {tuple(row) for row in self._connection.execute(standing)}
+        renewed = [_named(holder, scope) for scope in scopes if tuple(_parts(scope).values()) in known]
+        new = [mine | _parts(scope) for scope in scopes if tuple(_parts(scope).values()) not in known]
+        if renewed:
+            self._connection.execute(
+                update(busy_holders).where(_OF_HOLDER).values(expires_at=mine["expires_at"]), renewed
+            )
+        if new:
+            self._connection.execute(insert(busy_holders), new)
+
+    def withdraw(self, holder: str, *, scopes: Collection[Scope | None] | None = None) -> None:
+        """No longer count as serving people of *scopes*, of any if None; nothing happens if it did not."""
+        if scopes is None:
+            self._connection.execute(delete(busy_holders).where(_HOLDERS.holder == holder))
+        elif scopes:
+            self._connection.execute(
+                delete(busy_holders).where(_OF_HOLDER), [_named(holder, scope) for scope in scopes]
+            )
+
+
+def _named(holder: str, scope: Scope | None) -> dict[str, str]:
+    return {"b_holder": holder, **{f"b_{name}": part for name, part in _parts(scope).items()}}
+
+
+def _parts(scope: Scope | None) -> dict[str, str]:
+    parts = _NOBODY_SAID if scope is None else (scope.workspace, scope.observer, scope.observed)
+    return dict(zip(("workspace", "observer", "observed"), parts, strict=True))

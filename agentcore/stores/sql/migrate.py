@@ -8,8 +8,8 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from agentcore.errors import StorageCorruptError, StorageTooNewError, StorageTooOldError
-from agentcore.stores.sql.engine import driver_connection, driver_of, use_write_ahead_log
 from agentcore.stores.sql.schema import KNOWN_REVISIONS, RETIRED_REVISIONS, REVISION, WHERE, metadata
+from agentcore.stores.sql.sqlite import driver_connection, driver_of, use_write_ahead_log
 
 _VERSION_TABLE = "alembic_version"
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"

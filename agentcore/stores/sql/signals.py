@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, delete, func, or_, select
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
-from agentcore.stores.sql.record_rows import RecordRows
+from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import feedback, skill_uses, tool_calls, wisp_runs
 from agentcore.stores.sql.switches import any_counts, learnable
 from agentcore.stores.sql.transaction import Transaction, chunks

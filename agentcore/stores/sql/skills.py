@@ -8,13 +8,12 @@ from sqlalchemy.exc import IntegrityError
 from agentcore.domain.memory import Status
 from agentcore.domain.skill import Skill
 from agentcore.errors import StaleVersionError, UnknownRecordError
-from agentcore.stores.protocols import FeedPage, FeedPosition, SkillRow
-from agentcore.stores.sql.conditions import is_active, starts_with
 from agentcore.stores.sql.feed import SKILLS, read_feed
 from agentcore.stores.sql.prepared import PreparedByKey
-from agentcore.stores.sql.record_rows import RecordRows
+from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import skills
-from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, encode, of_my_scope
+from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, encode, is_active, of_my_scope, starts_with
+from agentcore.stores.values import FeedPage, FeedPosition, SkillRow
 
 _ROWS = RecordRows(Skill, skills)
 _NONE = encode([])

@@ -7,10 +7,10 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Row, Table, and_, bindparam, delete, exists, insert, or_, select, true
 
 from agentcore.domain.instants import from_micros
-from agentcore.stores.protocols import Switch, SwitchLevel
 from agentcore.stores.sql.activity import mark_changed
 from agentcore.stores.sql.schema import switches
 from agentcore.stores.sql.transaction import Transaction, chunks, micros
+from agentcore.stores.values import SwitchLevel, SwitchSetting
 
 _S = switches.c
 _ALL = ""
@@ -39,19 +39,19 @@ class SqlSwitchReader:
         self._transaction = transaction
         self._connection = transaction.connection
 
-    def standing(self) -> list[Switch]:
+    def standing(self) -> list[SwitchSetting]:
         """Return those of the scope's workspace and of the scope itself, sessions aside; the widest first."""
         concerns = and_(_concerning(self._transaction), _S.session_id == _ALL)
         rows = self._connection.execute(select(switches).where(concerns).order_by(_S.observer))
         return [_to_switch(row) for row in rows]
 
-    def session(self, session_id: str) -> Switch | None:
+    def session(self, session_id: str) -> SwitchSetting | None:
         """Return the switch of a session, or None."""
         one = and_(_of_scope(self._transaction), _S.session_id == session_id)
         row = self._connection.execute(select(switches).where(one)).one_or_none()
         return None if row is None else _to_switch(row)
 
-    def sessions(self) -> list[Switch]:
+    def sessions(self) -> list[SwitchSetting]:
         """Return every switch of a session of the scope, by session."""
         mine = and_(_of_scope(self._transaction), _S.session_id != _ALL)
         return [
@@ -62,7 +62,7 @@ class SqlSwitchReader:
 class SqlSwitchStore(SqlSwitchReader):
     """Set switches; nothing of a scope's records changes by it."""
 
-    def put(self, switch: Switch) -> None:
+    def put(self, switch: SwitchSetting) -> None:
         """Set the switch at its level; one that says nothing is removed.
 
         A session whose learning is switched on again is learnt from as of this transaction: `learning_since` is the
@@ -78,14 +78,14 @@ class SqlSwitchStore(SqlSwitchReader):
             self._connection.execute(insert(switches).values(**place, **said))
         mark_changed(self._transaction, whole_workspace=switch.level is SwitchLevel.WORKSPACE)
 
-    def _learning_since(self, switch: Switch, before: Switch | None) -> Switch:
+    def _learning_since(self, switch: SwitchSetting, before: SwitchSetting | None) -> SwitchSetting:
         """Keep from when on is learnt; whoever switches learning on again begins with this transaction."""
         if before is None:
             return replace(switch, learning_since=None)
         is_back = before.learning is False and switch.learning is not False
         return replace(switch, learning_since=self._transaction.now if is_back else before.learning_since)
 
-    def _place(self, switch: Switch) -> dict[str, str]:
+    def _place(self, switch: SwitchSetting) -> dict[str, str]:
         scope = self._transaction.scope
         is_wide = switch.level is SwitchLevel.WORKSPACE
         return {
@@ -130,9 +130,9 @@ def _concerning(transaction: Transaction) -> ColumnElement[bool]:
     return or_(_of_scope(transaction), everywhere)
 
 
-def _to_switch(row: Row[Any]) -> Switch:
+def _to_switch(row: Row[Any]) -> SwitchSetting:
     level = SwitchLevel.SESSION if row.session_id != _ALL else SwitchLevel.SCOPE
-    return Switch(
+    return SwitchSetting(
         level=SwitchLevel.WORKSPACE if row.observer == _ALL else level,
         session_id=row.session_id or None,
         dream=row.dream,

@@ -1,4 +1,4 @@
-"""One database transaction on one scope: the counters every store in it shares."""
+"""Holds one database transaction on one scope: counters and conditions that every store in it shares."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,22 +14,29 @@ from sqlalchemy import (
     CursorResult,
     Executable,
     Insert,
+    String,
     Table,
     Update,
+    and_,
     bindparam,
+    func,
     insert,
+    literal_column,
+    or_,
     select,
+    true,
     update,
 )
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.decay import Decay
 from agentcore.domain.instants import to_micros
+from agentcore.domain.memory import Status
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidContentError, StaleVersionError
-from agentcore.stores.protocols import Origin
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey, Rows
 from agentcore.stores.sql.schema import change_feed, scopes
+from agentcore.stores.storage import Origin
 
 T = TypeVar("T")
 
@@ -233,3 +240,42 @@ def encode(value: object) -> str:
 def micros(instant: datetime | None) -> int | None:
     """Return an optional instant as the column holds it."""
     return None if instant is None else to_micros(instant)
+
+
+# The literal, not a parameter: a partial index serves only a condition that the planner can read.
+_ACTIVE = literal_column(f"'{Status.ACTIVE.value}'", String)
+
+
+def is_active(status: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Tell whether the record is current."""
+    return status == _ACTIVE
+
+
+def is_retired(status: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Tell whether the record left the active state."""
+    return status != _ACTIVE
+
+
+def is_pinned(pinned: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Tell whether dreams leave the record alone; the words of the partial index, for the same reason as above."""
+    return pinned.op("IS", is_comparison=True)(literal_column("TRUE"))
+
+
+def starts_with(column: ColumnElement[Any], prefix: str) -> ColumnElement[bool]:
+    """Tell whether a text sorted by its bytes starts with *prefix*; unlike LIKE it tells case and uses an index."""
+    if not prefix:
+        return true()
+    exact = func.substr(column, 1, len(prefix)) == prefix
+    last = ord(prefix[-1])
+    return and_(column >= prefix, column < prefix[:-1] + chr(last + 1), exact) if last < 0xD7FF else exact
+
+
+def has_element(column: ColumnElement[Any], text: str) -> ColumnElement[bool]:
+    """Tell whether a column that holds a JSON list of texts has *text* in it."""
+    element = orjson.dumps(text).decode()
+    return or_(contains(column, f"[{element}"), contains(column, f",{element}"))
+
+
+def contains(column: ColumnElement[Any], text: str) -> ColumnElement[bool]:
+    """Tell whether *text* occurs in the column, letter by letter; unlike LIKE it tells case."""
+    return func.replace(column, text, "") != column

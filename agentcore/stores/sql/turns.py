@@ -8,15 +8,14 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, or_
 
 from agentcore.domain.conversation import ConversationSession, Turn
 from agentcore.domain.instants import from_micros, to_micros
-from agentcore.stores.protocols import FeedPage, FeedPosition, TurnMaterial, TurnRow
 from agentcore.stores.sql.feed import TURNS, read_feed
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey
-from agentcore.stores.sql.record_rows import RecordRows
-from agentcore.stores.sql.refused_texts import drop_refused_texts
+from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.switches import ALL_OF_THEM, any_counts, learnable
 from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, of_my_scope
-from agentcore.stores.sql.withheld import IS_WITHHELD, learnable_turns
+from agentcore.stores.sql.withheld import IS_WITHHELD, drop_refused_texts, learnable_turns
+from agentcore.stores.values import FeedPage, FeedPosition, TurnMaterial, TurnRow
 
 S = TypeVar("S", bound=Select[*tuple[Any, ...]])
 

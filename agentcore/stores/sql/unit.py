@@ -13,19 +13,15 @@ from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
-from agentcore.stores.protocols import Forgotten
 from agentcore.stores.sql.activity import SqlActivityStore
-from agentcore.stores.sql.busy import SqlBusyStore
 from agentcore.stores.sql.documents import DOCUMENTS, SqlDocumentStore
-from agentcore.stores.sql.entry_rows import RECORD_COLUMNS, to_entry
-from agentcore.stores.sql.entry_store import SqlEntryStore
-from agentcore.stores.sql.forgetting import forget, withhold
-from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger
-from agentcore.stores.sql.leases import SqlLeaseStore
+from agentcore.stores.sql.entries import SqlEntryStore
+from agentcore.stores.sql.forget import forget, withhold
+from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger, SqlSettingsStore
+from agentcore.stores.sql.leases import SqlBusyStore, SqlLeaseStore
 from agentcore.stores.sql.recall_hits import SqlRecallHitStore
-from agentcore.stores.sql.record_rows import RecordRows
+from agentcore.stores.sql.rows import RECORD_COLUMNS, RecordRows, to_entry
 from agentcore.stores.sql.schema import entries, skills, turns
-from agentcore.stores.sql.settings_store import SqlSettingsStore
 from agentcore.stores.sql.signals import FEEDBACK, SKILL_USES, TOOL_CALLS, WISP_RUNS, SqlSignalStore
 from agentcore.stores.sql.skills import SqlSkillStore
 from agentcore.stores.sql.switches import SqlSwitchStore
@@ -33,6 +29,7 @@ from agentcore.stores.sql.transaction import Transaction, of_my_scope
 from agentcore.stores.sql.turns import SqlTurnStore
 from agentcore.stores.sql.vectors import SqlVectorStore
 from agentcore.stores.sql.withheld import SqlWithheldStore
+from agentcore.stores.values import Forgotten
 
 _ENTRIES = select(*RECORD_COLUMNS).where(of_my_scope(entries)).order_by(entries.c.id)
 _TURNS = RecordRows(Turn, turns)

@@ -6,9 +6,9 @@ from typing import Final
 from sqlalchemy import delete, func, insert, select
 
 from agentcore.domain.text import content_hash
-from agentcore.stores.protocols.vectors import TextVector
 from agentcore.stores.sql.schema import entries, vectors as table
 from agentcore.stores.sql.transaction import Transaction, chunks
+from agentcore.stores.values import TextVector
 
 _COLUMNS: Final = table.c
 

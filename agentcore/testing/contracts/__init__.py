@@ -6,7 +6,7 @@
 
     import pytest
 
-    from agentcore.stores.sql.storage import SqlStorage
+    from agentcore.stores.sql.sql_storage import SqlStorage
     from agentcore.testing import ManualClock
     from agentcore.testing.contracts import START, StorageContract
 

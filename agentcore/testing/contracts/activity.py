@@ -4,7 +4,8 @@ from datetime import datetime, timedelta
 
 from agentcore.domain.memory import Level, SourceKind, SourceRef
 from agentcore.domain.scope import Scope
-from agentcore.stores.protocols import Origin, Peer, Storage
+from agentcore.stores.storage import Origin, Storage
+from agentcore.stores.values import Peer
 from agentcore.testing.clock import ManualClock
 from agentcore.testing.contracts.expectations import expect_equal
 from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, a_turn, an_entry

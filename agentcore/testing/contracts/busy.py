@@ -5,7 +5,8 @@ from datetime import timedelta
 
 from agentcore.domain.busy_reach import BusyReach
 from agentcore.domain.scope import Scope
-from agentcore.stores.protocols import BusyHolder, Storage
+from agentcore.stores.storage import Storage
+from agentcore.stores.values import BusyHolder
 from agentcore.testing.clock import ManualClock
 from agentcore.testing.contracts.expectations import expect_equal
 from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START

@@ -4,7 +4,7 @@ import dataclasses
 
 from agentcore.domain.document import StoredDocument
 from agentcore.errors import InvalidContentError, StaleVersionError
-from agentcore.stores.protocols import Storage
+from agentcore.stores.storage import Storage
 from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
 from agentcore.testing.contracts.samples import DAY, OTHER_SCOPE, SCOPE, START
 

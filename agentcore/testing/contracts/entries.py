@@ -4,7 +4,7 @@ import dataclasses
 from datetime import timedelta
 
 from agentcore.errors import InvalidContentError, StaleVersionError, UnknownRecordError
-from agentcore.stores.protocols import Storage, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
 from agentcore.testing.clock import ManualClock
 from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some, expect_within
 from agentcore.testing.contracts.samples import DAY, OTHER_SCOPE, SCOPE, START, a_full_entry, an_entry

@@ -10,7 +10,8 @@ from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import SubjectTime
-from agentcore.stores.protocols import FacetRow, FeedPage, FeedPosition, IndexRow, Origin, ReadView, Storage
+from agentcore.stores.storage import Origin, ReadView, Storage
+from agentcore.stores.values import FacetRow, FeedPage, FeedPosition, IndexRow
 from agentcore.testing.contracts.expectations import expect_equal
 from agentcore.testing.contracts.samples import DAY, SCOPE, START, a_skill, a_turn, an_entry
 

@@ -8,7 +8,8 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status
 from agentcore.domain.text import fold_key
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.protocols import FeedPosition, Origin, Storage, Withheld
+from agentcore.stores.storage import Origin, Storage
+from agentcore.stores.values import FeedPosition, Withheld
 from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
 from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, a_turn, an_entry
 

@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from agentcore.errors import LeaseLostError
-from agentcore.stores.protocols import Lease, Storage
+from agentcore.stores.storage import Storage
+from agentcore.stores.values import Lease
 from agentcore.testing.clock import ManualClock
 from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
 from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START

@@ -1,7 +1,7 @@
 """Settings, and the ledger of imports."""
 
 from agentcore.domain.records import RecordKind
-from agentcore.stores.protocols import Storage
+from agentcore.stores.storage import Storage
 from agentcore.testing.contracts.expectations import expect_equal
 from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE
 

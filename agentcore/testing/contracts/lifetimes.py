@@ -6,7 +6,7 @@ from typing import Any
 
 from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status
-from agentcore.stores.protocols import Origin, Storage
+from agentcore.stores.storage import Origin, Storage
 from agentcore.testing.contracts.expectations import expect_equal
 from agentcore.testing.contracts.samples import DAY, SCOPE, START, an_entry
 

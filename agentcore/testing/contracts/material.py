@@ -5,7 +5,7 @@ import dataclasses
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import fold_key
-from agentcore.stores.protocols import Origin, Storage
+from agentcore.stores.storage import Origin, Storage
 from agentcore.testing.contracts.expectations import expect_equal
 from agentcore.testing.contracts.samples import DAY, SCOPE, START, an_entry
 

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from agentcore.domain.signals import RecallHit, RecallUse
-from agentcore.stores.protocols import Storage
+from agentcore.stores.storage import Storage
 from agentcore.testing.contracts.expectations import expect_equal
 from agentcore.testing.contracts.samples import DAY, OTHER_SCOPE, SCOPE, START, an_entry
 

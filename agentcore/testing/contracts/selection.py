@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, Status
-from agentcore.stores.protocols import Storage
+from agentcore.stores.storage import Storage
 from agentcore.testing.contracts.expectations import expect_equal
 from agentcore.testing.contracts.samples import DAY, SCOPE, START, an_entry
 

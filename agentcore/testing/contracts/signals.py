@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from agentcore.domain.signals import Feedback, FeedbackKind, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.errors import InvalidContentError, StaleVersionError
-from agentcore.stores.protocols import ReadView, Storage, UnitOfWork
+from agentcore.stores.storage import ReadView, Storage, UnitOfWork
 from agentcore.testing.contracts.expectations import expect_equal, expect_error
 from agentcore.testing.contracts.samples import (
     DAY,

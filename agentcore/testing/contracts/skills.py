@@ -5,7 +5,7 @@ import dataclasses
 from agentcore.domain.memory import Status, Trust
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError, StaleVersionError, UnknownRecordError
-from agentcore.stores.protocols import Storage
+from agentcore.stores.storage import Storage
 from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
 from agentcore.testing.contracts.samples import DAY, OTHER_SCOPE, SCOPE, START, a_skill
 

@@ -3,13 +3,14 @@
 from datetime import datetime, timedelta
 
 from agentcore.domain.signals import Feedback, FeedbackKind
-from agentcore.stores.protocols import ReadView, Storage, Switch, SwitchLevel
+from agentcore.stores.storage import ReadView, Storage
+from agentcore.stores.values import SwitchLevel, SwitchSetting
 from agentcore.testing.clock import ManualClock
 from agentcore.testing.contracts.expectations import expect_equal
 from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, a_turn
 
 _MINUTE = timedelta(minutes=1)
-_OFF = Switch(level=SwitchLevel.SESSION, session_id="s1", learning=False)
+_OFF = SwitchSetting(level=SwitchLevel.SESSION, session_id="s1", learning=False)
 
 
 class SwitchContract:
@@ -18,14 +19,14 @@ class SwitchContract:
     async def test_the_widest_switch_stands_first_and_sessions_aside(self, storage: Storage) -> None:
         """A workspace's reaches all of its scopes; one that says nothing is gone."""
         for level in (SwitchLevel.SCOPE, SwitchLevel.WORKSPACE):
-            await _put(storage, Switch(level=level, dream=False))
+            await _put(storage, SwitchSetting(level=level, dream=False))
         await _put(storage, _OFF)
         expect_equal(await _levels(storage), ["workspace", "scope"])
         expect_equal(await storage.read(OTHER_SCOPE, lambda view: [one.level for one in view.switches.standing()]),
                      [SwitchLevel.WORKSPACE])  # fmt: skip
         expect_equal(await storage.read(SCOPE, lambda view: view.switches.session("s1")), _OFF)
         expect_equal(await storage.read(SCOPE, lambda view: view.switches.sessions()), [_OFF])
-        await _put(storage, Switch(level=SwitchLevel.WORKSPACE))
+        await _put(storage, SwitchSetting(level=SwitchLevel.WORKSPACE))
         expect_equal((await _levels(storage), await storage.scopes()), (["scope"], []))
 
     async def test_a_session_that_is_off_is_no_activity_and_nothing_to_learn_from(
@@ -49,7 +50,7 @@ class SwitchContract:
         await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("t1")]))
         await _put(storage, _OFF)
         clock.advance(_MINUTE)
-        await _put(storage, Switch(level=SwitchLevel.SESSION, session_id="s1"))
+        await _put(storage, SwitchSetting(level=SwitchLevel.SESSION, session_id="s1"))
         since = await storage.read(SCOPE, lambda view: view.switches.session("s1"))
         expect_equal(None if since is None else (since.learning, since.learning_since), (None, START + _MINUTE))
         turn = a_turn("t2", recorded_at=clock.now())
@@ -63,11 +64,11 @@ class SwitchContract:
     ) -> None:
         """The same of a workspace; a session's own switch does not bring it back."""
         for level in (SwitchLevel.SCOPE, SwitchLevel.WORKSPACE):
-            await _put(storage, Switch(level=level, learning=False))
+            await _put(storage, SwitchSetting(level=level, learning=False))
             turn = a_turn(f"in {level}", session_id=level, recorded_at=clock.now())
             await storage.write(SCOPE, lambda unit, turn=turn: unit.turns.add([turn]))
             clock.advance(_MINUTE)
-            await _put(storage, Switch(level=level, learning=True))
+            await _put(storage, SwitchSetting(level=level, learning=True))
         expect_equal(await _learnable(storage), ([], [], 0, []))
         await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("after", recorded_at=clock.now())]))
         expect_equal((await _learnable(storage))[0], ["after"])
@@ -85,7 +86,7 @@ def _feedback(feedback_id: str, at: datetime) -> Feedback:
     )
 
 
-async def _put(storage: Storage, switch: Switch) -> None:
+async def _put(storage: Storage, switch: SwitchSetting) -> None:
     await storage.write(SCOPE, lambda unit: unit.switches.put(switch))
 
 

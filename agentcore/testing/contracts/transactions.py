@@ -6,7 +6,7 @@ from typing import cast
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.records import Record, RecordKind, kind_of
 from agentcore.domain.scope import Scope
-from agentcore.stores.protocols import Origin, ReadView, Storage, UnitOfWork
+from agentcore.stores.storage import Origin, ReadView, Storage, UnitOfWork
 from agentcore.testing.clock import ManualClock
 from agentcore.testing.contracts.expectations import expect_equal, expect_error
 from agentcore.testing.contracts.samples import (

@@ -2,7 +2,8 @@
 
 from agentcore.domain.memory import Trust
 from agentcore.errors import InvalidContentError, StaleVersionError
-from agentcore.stores.protocols import Origin, Storage, TurnMaterial
+from agentcore.stores.storage import Origin, Storage
+from agentcore.stores.values import TurnMaterial
 from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
 from agentcore.testing.contracts.samples import DAY, OTHER_SCOPE, SCOPE, START, a_turn
 

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from agentcore.domain.text import content_hash
-from agentcore.stores.protocols import FeedPosition, Storage, TextVector
+from agentcore.stores.storage import Storage
+from agentcore.stores.values import FeedPosition, TextVector
 from agentcore.testing.contracts.expectations import expect_equal
 from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, an_entry
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.reads import Reads
 from dream.options import DreamOptions
 from dream.passes import DreamContext, ModelContext
 from dream.passes.arrangement import arranged
 from dream.passes.declared import categories_of
 from dream.passes.protocol import PassView, ScopeRecall
-from dream.stores import bookkeeping, pass_view
+from dream.stores import dream_stores, pass_view
 
 if TYPE_CHECKING:
     from dream.guards.vocabulary import Vocabulary
@@ -95,7 +95,7 @@ class ContextFactory:
         mark = directives_mark(directives)
 
         def look(view: ReadView) -> tuple[Mapping[str, int], str | None]:
-            books = bookkeeping(view)
+            books = dream_stores(view)
             return books.cursors.side_positions(self.pass_name), books.ledger.fingerprint(self.pass_name)
 
         side_cursors, reviewed_under = await self.parts.storage.read(self.scope, look)

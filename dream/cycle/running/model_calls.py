@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from agentcore.domain.scope import Scope
+from agentcore.hosting.busy import BusyWatch
 from agentcore.hosting.parts import HostParts
-from agentcore.hosting.watching import BusyWatch
 from agentcore.llm import Unreadable, UnreadableReason, extract_object
 from agentcore.llm.chat import ChatClient, ChatRequest, Completion, FinishReason, ModelTier, Usage
 from agentcore.llm.errors import (
@@ -19,14 +19,14 @@ from agentcore.llm.errors import (
     ChatRequestRefusedError,
 )
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.domain.batch import Answer, Batch
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Stop
 from dream.errors import NoModelError
 from dream.options import ModelOptions
 from dream.passes import ModelContext, ModelPass
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.calls import CANCELLED, CallKey
 
 
@@ -155,7 +155,7 @@ class ModelCalls:
             The answer; or the error that befell this call alone; or None if the asking has stopped, or may have to,
             or the call was left out.
         """
-        stored = await self.parts.storage.read(self.scope, lambda view: bookkeeping(view).calls.find(key))
+        stored = await self.parts.storage.read(self.scope, lambda view: dream_stores(view).calls.find(key))
         if stored is not None:
             self._was_answered = True
             return stored
@@ -214,7 +214,7 @@ class ModelCalls:
         model = request.model or _UNKNOWN_MODEL
 
         def write(unit: UnitOfWork) -> None:
-            calls = bookkeeping(unit).calls
+            calls = dream_stores(unit).calls
             if isinstance(outcome, Completion):
                 calls.save(key, request=request, completion=outcome, record_ids=record_ids)
             elif isinstance(outcome, ChatError):

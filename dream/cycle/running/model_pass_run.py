@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC
 from typing import Any, cast
 
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.draft import Draft
 from dream.cycle.passing import PassRun, elapsed
 from dream.cycle.running.context import directives_mark
@@ -16,10 +16,10 @@ from dream.domain.batch import Batch
 from dream.domain.proposal import Proposal, Work
 from dream.domain.reasons import Stop
 from dream.errors import InvalidDirectiveError
-from dream.guards.vocabulary import FILE_NAME, Vocabulary, load_or_builtin
+from dream.guards.vocabulary import VOCABULARY_FILE, Vocabulary, load_vocabulary
 from dream.options import PassMode
 from dream.passes import ModelContext, ModelPass
-from dream.stores import Books, bookkeeping
+from dream.stores import DreamStores, dream_stores
 from dream.stores.calls import Spent
 from dream.stores.runs import StepRow
 
@@ -56,7 +56,7 @@ class ModelPassRun(PassRun):
 
     def _waiting(self, view: ReadView) -> int:
         """Return how many deferred change sets there are, if there is room for any."""
-        books = bookkeeping(view)
+        books = dream_stores(view)
         waiting = books.deferred.count(self.name)
         if self.options.mode(self.name) is PassMode.PROPOSE:
             return waiting  # with no room in the queue, the pass does not run at all
@@ -83,7 +83,7 @@ class ModelPassRun(PassRun):
     async def _context(self) -> ModelContext:
         if self._vocabulary is None:
             folder = self.parts.data_dir
-            loaded = load_or_builtin(None if folder is None else folder / "directives" / FILE_NAME)
+            loaded = load_vocabulary(None if folder is None else folder / "directives" / VOCABULARY_FILE)
             self._vocabulary = loaded.vocabulary
         return await self.contexts.with_model(
             self.looked_at,
@@ -98,7 +98,7 @@ class ModelPassRun(PassRun):
         """Make the changes that earlier runs paid for and had no room for."""
 
         def look(view: ReadView) -> list[tuple[int, Any]]:
-            return bookkeeping(view).deferred.of(self.name, limit=_WAITING_AT_ONCE) if self._waiting(view) else []
+            return dream_stores(view).deferred.of(self.name, limit=_WAITING_AT_ONCE) if self._waiting(view) else []
 
         waiting = await self.parts.storage.read(self.scope, look)
         if waiting:
@@ -133,7 +133,7 @@ class ModelPassRun(PassRun):
         today = self.parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
         def spent(view: ReadView) -> tuple[Spent, Spent]:
-            calls = bookkeeping(view).calls
+            calls = dream_stores(view).calls
             return calls.spent(run_id=self.run_id), calls.spent(since=today)
 
         run, day = await self.parts.storage.read(self.scope, spent)
@@ -191,14 +191,14 @@ class ModelPassRun(PassRun):
         stopped = None if asking is None else asking.stopped
         members = tuple(record_id for batch in left if not batch.reader for record_id in batch.member_ids)
         packed = next((step.report["backlog"] for step in self.steps if step.report.get("packed")), 0)
-        waiting = await self.parts.storage.read(self.scope, lambda view: bookkeeping(view).deferred.count(self.name))
+        waiting = await self.parts.storage.read(self.scope, lambda view: dream_stores(view).deferred.count(self.name))
         again = sum(len(step.reopened) for step in self.steps)
         extra = {"stopped": stopped.value} if isinstance(stopped, Stop) else {}
         proposal = Proposal(backlog=packed + len(members) + again + waiting)
         await self.commit(Draft(proposal=proposal, seconds=0.0, reopen=members, extra=extra))
 
 
-def reopen_unfinished(books: Books, steps: Sequence[StepRow]) -> None:
+def reopen_unfinished(books: DreamStores, steps: Sequence[StepRow]) -> None:
     """Have the next run look again at what an interrupted one packed and did not deal with."""
     for name in {step.pass_name for step in steps if step.report.get("packed")}:
         mine = [step for step in steps if step.pass_name.partition("/")[0] == name]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.cycle.boundary import scope_boundary
 from dream.cycle.scheduling.booking import ManualBooking, refuse_switched_off
 from dream.cycle.scheduling.planning import Planner, surroundings
@@ -15,7 +15,7 @@ from dream.domain.request import Request
 from dream.errors import NotAdmittedError
 from dream.options import DreamOptions
 from dream.passes import Place
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.triggers import Reason
 from dream.triggers.transitions import requested
 
@@ -43,7 +43,7 @@ class Desk:
         """Ask for a dream, to be begun by whichever host watches the scope."""
 
         def ask(unit: UnitOfWork) -> Request:
-            schedules = bookkeeping(unit).schedules
+            schedules = dream_stores(unit).schedules
             found = schedules.mine(self.planner.terms)
             state = found.state
             if state.requested_at is not None:

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.proposing import Queue
 from dream.domain.reasons import Refused
 from dream.domain.report import RunKind
 from dream.options import ReviewOptions
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 _LOOKED_BACK: Final = 20
 """Runs among which the pass's last one is looked for."""
@@ -16,7 +16,7 @@ _HAS_ROOM_LATER: Final = frozenset({Refused.REVIEW_BUDGET, Refused.SHARE_CAP, Re
 
 def is_full(view: ReadView, options: ReviewOptions) -> bool:
     """Tell whether so many proposals wait, or were made today, that no pass may make another."""
-    return Queue.as_it_stands(view, bookkeeping(view), options).full is not None
+    return Queue.as_it_stands(view, dream_stores(view), options).full is not None
 
 
 def awaits_review(view: ReadView, pass_name: str) -> bool:
@@ -26,7 +26,7 @@ def awaits_review(view: ReadView, pass_name: str) -> bool:
         view: A view of the scope.
         pass_name: A pass that only proposes.
     """
-    for run in bookkeeping(view).runs.newest(limit=_LOOKED_BACK):
+    for run in dream_stores(view).runs.newest(limit=_LOOKED_BACK):
         if run.kind is RunKind.SKIPPED:
             continue
         if run.kind is not RunKind.DREAM:

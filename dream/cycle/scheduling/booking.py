@@ -4,12 +4,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.cycle.scheduling.planning import Planner, Surroundings, spelled
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunReport
 from dream.errors import NotAdmittedError
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.schedules import ANYTHING_NEW, Schedule
 from dream.triggers import PassWork, Reason, Source, Switch
 from dream.triggers.transitions import failed, given_up, started, succeeded
@@ -48,7 +48,7 @@ class Booking(ABC):
         Raises:
             NotAdmittedError: it may not.
         """
-        schedules = bookkeeping(unit).schedules
+        schedules = dream_stores(unit).schedules
         found = schedules.mine(self.planner.terms)
         self._admit(found, unit.now)
         # Only a service plans: until it does, the end of the lease is when somebody looks whether the run has died.
@@ -65,7 +65,7 @@ class Booking(ABC):
 
     def end(self, unit: UnitOfWork, report: RunReport) -> None:
         """Note how the run ended, in the transaction that closes it."""
-        found = bookkeeping(unit).schedules.mine(self.planner.terms)
+        found = dream_stores(unit).schedules.mine(self.planner.terms)
         if not self.is_whole:
             state = given_up(found.state)
         elif report.outcome is Outcome.FAILED:
@@ -85,12 +85,12 @@ class Booking(ABC):
     def give_up(self, unit: UnitOfWork) -> None:
         """Note that the run was broken off without a fault of its own; it stays due."""
         if self._began_at is not None:
-            found = bookkeeping(unit).schedules.mine(self.planner.terms)
+            found = dream_stores(unit).schedules.mine(self.planner.terms)
             self._over(unit, replace(found, state=given_up(found.state)))
 
     def _over(self, unit: UnitOfWork, found: Schedule) -> None:
         ended = replace(found, is_running=False, due_at=None, reason=Reason.NEVER)
-        bookkeeping(unit).schedules.save([ended], options_hash=found.state.options_hash)
+        dream_stores(unit).schedules.save([ended], options_hash=found.state.options_hash)
         unit.activity.notify()
 
     @abstractmethod

@@ -9,13 +9,13 @@ from agentcore.domain.instants import to_text
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.ids import IdFactory
-from agentcore.stores.protocols import UnitOfWork
+from agentcore.stores.storage import UnitOfWork
 from dream.cycle.foreground import people_before
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.options import DreamOptions
-from dream.stores import bookkeeping, on_scope
-from dream.stores.schedule_facts import Terms
+from dream.stores import dream_stores, on_scope
+from dream.stores.schedule_facts import ScheduleTerms
 from dream.stores.schedules import ANYTHING_NEW, Schedule
 from dream.triggers import Decision, Missed, PassWork, decide, settled
 from dream.triggers.machine import machine_zone
@@ -61,9 +61,9 @@ class Planner:
     directives: str = ""
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> ScheduleTerms:
         """What of the options bears upon stored schedules, with the zone the machine is in now."""
-        return Terms.of(self.options, machine_zone(), self.capabilities, self.directives)
+        return ScheduleTerms.of(self.options, machine_zone(), self.capabilities, self.directives)
 
     def decide(self, schedule: Schedule, now: datetime, around: Surroundings = _QUIET) -> Decision:
         """Return when the next dream may start, all considered."""
@@ -71,7 +71,7 @@ class Planner:
 
     def plan(self, unit: UnitOfWork, keys: Iterable[int]) -> None:
         """Store when each of these scopes is looked at next, what is new to it included."""
-        schedules = bookkeeping(unit).schedules
+        schedules = dream_stores(unit).schedules
         terms = self.terms
         planned: list[Schedule] = []
         for found in schedules.of(keys, terms):
@@ -83,7 +83,7 @@ class Planner:
 
     def plan_changed(self, unit: UnitOfWork, *, limit: int) -> int:
         """Plan the scopes of peers that did something; return how many peers there were."""
-        fleet = bookkeeping(unit).fleet
+        fleet = dream_stores(unit).fleet
         changed = fleet.changed(limit=limit)
         self.plan(unit, changed.keys)
         fleet.settle(changed)
@@ -91,13 +91,13 @@ class Planner:
 
     def plan_outdated(self, unit: UnitOfWork, *, limit: int) -> int:
         """Plan scopes whose due time was computed from other options; return how many there were."""
-        keys = bookkeeping(unit).fleet.outdated(self.terms.options_hash, limit=limit)
+        keys = dream_stores(unit).fleet.outdated(self.terms.options_hash, limit=limit)
         self.plan(unit, keys)
         return len(keys)
 
     def plan_all(self, unit: UnitOfWork, *, after: int, limit: int) -> int | None:
         """Plan the next scopes that have a due time; return the last one's key, None if there were none."""
-        keys = bookkeeping(unit).fleet.planned(after=after, limit=limit)
+        keys = dream_stores(unit).fleet.planned(after=after, limit=limit)
         self.plan(unit, keys)
         return keys[-1] if keys else None
 
@@ -111,7 +111,7 @@ class Planner:
             around: What is seen beside what is stored.
             work: What its passes said they have to do; None if they were not asked.
         """
-        schedules = bookkeeping(unit).schedules
+        schedules = dream_stores(unit).schedules
         terms = self.terms
         found = schedules.mine(terms)
         if work is not None:
@@ -129,7 +129,7 @@ class Planner:
             began_at: When the try began.
             problem: Why, in a sentence.
         """
-        schedules = bookkeeping(unit).schedules
+        schedules = dream_stores(unit).schedules
         terms = self.terms
         for found in schedules.of([key], terms):
             state = broken(found.state, unit.now, began_at=began_at, problem=problem)
@@ -162,7 +162,7 @@ class Planner:
             started_at=unit.now,
             finished_at=unit.now,
         )
-        runs = bookkeeping(on_scope(unit, found.state.scope, found.key)).runs
+        runs = dream_stores(on_scope(unit, found.state.scope, found.key)).runs
         runs.open(report, {"passes": []})
         runs.close(report)
 

@@ -12,7 +12,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import BackgroundService, WorkerFailure
-from agentcore.stores.protocols import ReadView, UnitOfWork
+from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.boundary import scope_boundary
 from dream.cycle.edits import EditWatch
 from dream.cycle.runner import Runner
@@ -23,7 +23,7 @@ from dream.cycle.watching import Watch
 from dream.domain.report import RunReport
 from dream.errors import DreamBrokenOffError
 from dream.options import DreamOptions
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.triggers import Reason
 
 LONGEST_WAIT: Final = timedelta(minutes=1)
@@ -119,7 +119,7 @@ class DreamService(BackgroundService):
         now, most = self._parts.clock.now(), self._options.schedule.max_concurrent_dreams
 
         def look(view: ReadView) -> tuple[list[dict[int, Scope]], datetime | None, int]:
-            fleet = bookkeeping(view).fleet
+            fleet = dream_stores(view).fleet
             return fleet.due(now, limit=_DUE_AT_ONCE), fleet.next_due(now), fleet.count(limit=most)
 
         kinds, next_at, scopes = await self._parts.storage.read(_ANYWHERE, look)

@@ -6,11 +6,11 @@ from typing import Any
 
 from agentcore.domain.instants import to_text
 from agentcore.domain.scope import Scope
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.scheduling.planning import Planner, Surroundings, with_answers
 from dream.cycle.scheduling.work import Found
 from dream.options import AllOf, AnyOf, DreamOptions, Heartbeat, Threshold, Trigger
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.schedules import Schedule
 from dream.triggers import Decision, Gate, GateName, PassWork, Reading, Reason
 
@@ -84,7 +84,7 @@ def read_standing(view: ReadView, planner: Planner, around: Surroundings, asked:
         around: What is seen beside what is stored.
         asked: What the passes say they have to do.
     """
-    found = bookkeeping(view).schedules.mine(planner.terms)
+    found = dream_stores(view).schedules.mine(planner.terms)
     if found.changed_since is not None:
         found = found.with_news(min(found.changed_since, view.now))
     found = with_answers(found, asked.work)
@@ -104,7 +104,7 @@ def read_standing(view: ReadView, planner: Planner, around: Surroundings, asked:
 def _place(view: ReadView, options: DreamOptions, found: Schedule) -> tuple[Gate, ...]:
     """Return the gate that keeps a dream that is due from beginning beside those under way, if there is one."""
     most = options.schedule.max_concurrent_dreams
-    under_way = bookkeeping(view).fleet.most_under_way(view.now, besides=found.key)
+    under_way = dream_stores(view).fleet.most_under_way(view.now, besides=found.key)
     if under_way < most:
         return ()
     return (Gate(GateName.FREE_PLACE, is_open=False, value=under_way, threshold=most),)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.cycle.run_forecast import model_context
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.scheduling.awaiting import awaits_review, is_full
@@ -19,7 +19,7 @@ from dream.errors import InvalidDirectiveError
 from dream.options import DreamOptions, PassMode
 from dream.passes import DreamPass, ModelPass, Place
 from dream.passes.declared import reads_of
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.triggers import PassWork
 
 _ROOM_AFTER = timedelta(hours=1)
@@ -88,7 +88,7 @@ class Backlog:
         return PassWork(one.name, at, asks_model=asks and not room.for_waiting, is_waiting=is_there, items=items)
 
     def _room(self, view: ReadView, name: str) -> "_Room":
-        books = bookkeeping(view)
+        books = dream_stores(view)
         waiting = books.deferred.count(name)
         is_waiting = waiting > 0
         if self.options.mode(name) is PassMode.PROPOSE:

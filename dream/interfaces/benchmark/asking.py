@@ -11,7 +11,7 @@ from agentcore.domain.signals import Purpose
 from agentcore.domain.text import fold_key
 from agentcore.hosting.memory import Memory
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView, Storage
+from agentcore.stores.storage import ReadView, Storage
 from dream.interfaces.benchmark.provenance import Provenance
 from dream.interfaces.benchmark.samples import Question
 

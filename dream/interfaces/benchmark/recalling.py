@@ -16,7 +16,7 @@ from agentcore.hosting.builder import AgentHostBuilder
 from agentcore.hosting.host import Host
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.recall.results import CombinedHit, lineages
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from agentcore.testing.ids import SequentialIds
 from dream.interfaces.benchmark.result import ORDINARY, Share
 from dream.interfaces.benchmark.samples import CATEGORIES, Faults, Question, Sample

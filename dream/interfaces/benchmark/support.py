@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.records import RecordKind
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.journal import JournalRow
 
 

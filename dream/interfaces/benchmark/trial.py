@@ -17,7 +17,7 @@ from agentcore.hosting.builder import AgentHostBuilder
 from agentcore.hosting.host import Host
 from agentcore.ids import IdFactory
 from agentcore.llm.settings import ChatOptions
-from agentcore.stores.protocols import Origin, ReadView, UnitOfWork
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.testing.ids import SequentialIds
 from dream.domain.report import PassOutcome, RunReport
 from dream.interfaces.benchmark.asking import Stage, ask_all

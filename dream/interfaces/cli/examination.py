@@ -12,9 +12,10 @@ from sqlalchemy import ColumnElement, Table, and_, exists, func, select, text
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import SourceKind, Status
 from agentcore.errors import StorageError
-from agentcore.stores.protocols import FeedPosition, ReadView
 from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedback, leases, turns
 from agentcore.stores.sql.unit import SqlUnit
+from agentcore.stores.storage import ReadView
+from agentcore.stores.values import FeedPosition
 from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
 from agentcore.workspace.folder import WorkspaceFolder
 from dream.cycle.document_files import read_whole
@@ -24,7 +25,7 @@ from dream.domain.finding import Finding, Verdict
 from dream.errors import UnsupportedStorageError
 from dream.interfaces.cli.release import installed_version
 from dream.interfaces.cli.session import Access, Session
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 _LIBRARIES = ("agentcore-dream", "sqlalchemy", "numpy", "pydantic", "orjson", "cyclopts")
 _PAGE = 5_000
@@ -101,7 +102,7 @@ def _integrity(view: ReadView) -> Finding:
 
 
 def _runs(view: ReadView) -> Finding:
-    unfinished = [run.run_id for run in bookkeeping(view).runs.unfinished()]
+    unfinished = [run.run_id for run in dream_stores(view).runs.unfinished()]
     if not unfinished:
         return Finding("runs", Verdict.FINE, "none was interrupted")
     names = ", ".join(unfinished[:_SHOWN])

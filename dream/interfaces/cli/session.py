@@ -22,7 +22,7 @@ from dream.interfaces.cli.screen import Screen
 if TYPE_CHECKING:
     from agentcore.hosting.host import Host
     from agentcore.llm.settings import ChatOptions, EmbedderOptions
-    from agentcore.stores.protocols import Storage
+    from agentcore.stores.storage import Storage
     from dream.options import PassMode
     from dream.options.sources import Configured
 
@@ -160,7 +160,7 @@ class Session:
             yield host
 
     def _patient_storage(self, busy_timeout: timedelta) -> "Storage":
-        from agentcore.stores.sql.storage import SqlStorage  # noqa: PLC0415 - as above
+        from agentcore.stores.sql.sql_storage import SqlStorage  # noqa: PLC0415 - as above
 
         return SqlStorage(self.database, clock=self.clock, busy_timeout=busy_timeout)
 

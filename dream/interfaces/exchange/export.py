@@ -31,7 +31,8 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.errors import InvalidInputError
-from agentcore.stores.protocols import ReadView, Storage, Withheld
+from agentcore.stores.storage import ReadView, Storage
+from agentcore.stores.values import Withheld
 from dream.domain.reads import Reads
 from dream.errors import UnwritableFileError
 from dream.interfaces.exchange.fields import Fields
@@ -40,7 +41,7 @@ from dream.interfaces.exchange.replacing import replacing
 from dream.interfaces.exchange.source import Source
 from dream.passes import ORDER
 from dream.passes.declared import readers_of
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 FORMAT_PREFIX = "agentcore-dream/"
 FORMAT = f"{FORMAT_PREFIX}1"
@@ -108,7 +109,7 @@ def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:
     for record in view.records():
         put(_document(record))
         records += 1
-    cursors = bookkeeping(view).cursors
+    cursors = dream_stores(view).cursors
     for reader in cursors.readers():
         reads = cursors.reads(reader) or Reads.ENTRIES
         told = {} if reads is _read_by_default(reader) else {"reads": reads.value}

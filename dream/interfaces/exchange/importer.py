@@ -12,7 +12,7 @@ from agentcore.clock import Clock
 from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.ids import IdFactory
-from agentcore.stores.protocols import Origin, Storage, UnitOfWork
+from agentcore.stores.storage import Origin, Storage, UnitOfWork
 from dream.domain.reads import Reads
 from dream.interfaces.exchange.chat_jsonl import parse_chat
 from dream.interfaces.exchange.export import parse_export
@@ -31,7 +31,7 @@ from dream.interfaces.exchange.records import (
 )
 from dream.interfaces.exchange.report import ImportReport, Tally
 from dream.interfaces.exchange.source import Source
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 CHUNK = 2_000
 """Records per transaction: about a tenth of a second of the write lock."""
@@ -147,7 +147,7 @@ def _restore_cursors(unit: UnitOfWork, checked: _Checked, ours: set[str]) -> Non
 
     Done once per content of a file: a second import adds nothing, so it reopens nothing either.
     """
-    cursors = bookkeeping(unit).cursors
+    cursors = dream_stores(unit).cursors
     keys = {
         reader: SourceKeys("cursor").new(checked.digest, reader, *sorted(pending))
         for reader, pending in checked.pending.items()

@@ -15,12 +15,13 @@ from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.text import fold_key
 from agentcore.ids import IdFactory
-from agentcore.stores.protocols import UnitOfWork, Withheld
 from agentcore.stores.sql.signals import SqlSignalReader
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Withheld
 from dream.domain.change import Change
 from dream.interfaces.exchange.items import Item, Note, Parsed, Skip, SkipReason
 from dream.interfaces.exchange.report import Tally
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 _IS_READ = (MemoryEntry, Turn, Skill, Feedback)
 
@@ -185,4 +186,4 @@ def _add(unit: UnitOfWork, records: Sequence[Record]) -> None:
         unit.documents.add(document)
     # Their files follow when a host with the workspace opens.
     added = [Change[Record](before=None, after=document, reason="imported") for document in documents]
-    bookkeeping(unit).outbox.post("", "import", added)
+    dream_stores(unit).outbox.post("", "import", added)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from hashlib import blake2b
 
 from agentcore.domain.records import Record, RecordKind
-from agentcore.stores.protocols import Withheld
+from agentcore.stores.values import Withheld
 from dream.domain.reads import Reads
 
 UNNAMED = ""

@@ -1,9 +1,5 @@
-from .dates import (
-    nearest_years as nearest_years,
-    relative_dates as relative_dates,
-)
 from .evidence import (
-    Evidence as Evidence,
+    TurnEvidence as TurnEvidence,
     evidence_of as evidence_of,
     holds_quote as holds_quote,
 )
@@ -19,6 +15,10 @@ from .packing import (
 )
 from .reconcile import (
     says_the_same as says_the_same,
+)
+from .relative_dates import (
+    nearest_years as nearest_years,
+    relative_dates as relative_dates,
 )
 from .statement import (
     StatementRules as StatementRules,

@@ -11,8 +11,7 @@ from agentcore.domain.conversation import Turn
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.clauses import question_of
-from dream.guards.denial import Said, contradiction
-from dream.guards.replies import denies, taken_up, unanswered
+from dream.guards.contradictions import EvidenceText, contradiction, denies, taken_up, unanswered
 from dream.passes.conversation.lines import PromptTurn
 from dream.passes.conversation.neighbours import Near, near_turns
 
@@ -67,7 +66,7 @@ class Claim(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class TurnEvidence:
     """What a statement rests on.
 
     Args:
@@ -92,9 +91,9 @@ class Evidence:
         return tuple(turn for turn in self.turns if turn.role == "user")
 
     @property
-    def said(self) -> tuple[Said, ...]:
+    def said(self) -> tuple[EvidenceText, ...]:
         """What people said of it, each with what was said before."""
-        return tuple(Said(turn.content, turn.speaker, self.before.get(turn.id, "")) for turn in self.heard)
+        return tuple(EvidenceText(turn.content, turn.speaker, self.before.get(turn.id, "")) for turn in self.heard)
 
     @property
     def taken_up(self) -> tuple[str, ...]:
@@ -118,7 +117,7 @@ def is_evidence(turn: Turn) -> bool:
     return turn.role in READABLE and not turn.generated
 
 
-def evidence_of(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[str]) -> Evidence | Refusal:
+def evidence_of(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[str]) -> TurnEvidence | Refusal:
     """Return what a claim rests on, or why it must not.
 
     What a person said is evidence. What an assistant said is evidence only beside the next turn of a user in the same
@@ -191,13 +190,13 @@ def said_before(valid: Sequence[PromptTurn], shown: Iterable[PromptTurn]) -> dic
     return {turn_id: text for turn_id, text in found.items() if turn_id in cited}
 
 
-def _quoted(claim: Claim, valid: Sequence[PromptTurn], shown: Mapping[str, PromptTurn]) -> Evidence | Refusal:
+def _quoted(claim: Claim, valid: Sequence[PromptTurn], shown: Mapping[str, PromptTurn]) -> TurnEvidence | Refusal:
     holders = [one for one in valid if holds_quote(one.turn.content, claim.quote)]
     if not holders:
         return _refused(Refused.QUOTE_NOT_FOUND, claim, "has a quote that stands in none of its turns")
     said = [one for one in holders if one.turn.role == "user"]
     quote = " ".join(claim.quote.split()).strip(" \"'")
-    evidence = Evidence(
+    evidence = TurnEvidence(
         tuple(one.turn for one in valid),
         (said or holders)[0].turn,
         quote,

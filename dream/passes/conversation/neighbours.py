@@ -12,14 +12,14 @@ import regex
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Batch
+from dream.guards.detail import Detail, DetailKind
+from dream.guards.details import ComparedTexts, details_of, measures_of
 from dream.guards.folding import one_form
 from dream.guards.languages import language_of
 from dream.guards.polarity import negations_of
-from dream.guards.specific import Kind, Specific
-from dream.guards.specifics import Beside, extract, measures_of
-from dream.guards.standing import Standing
+from dream.guards.text_index import TextIndex
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.lines import PromptTurn
 from dream.passes.terms import terms_of
@@ -107,7 +107,9 @@ def are_related(one: Iterable[str], other: str) -> bool:
     return not {term for text in one for term in terms_of(text)}.isdisjoint(terms_of(other))
 
 
-_BORROWED: Final = frozenset({Kind.NUMBER, Kind.DATE, Kind.TIME, Kind.WEEKDAY, Kind.ACRONYM})
+_BORROWED: Final = frozenset(
+    {DetailKind.NUMBER, DetailKind.DATE, DetailKind.TIME, DetailKind.WEEKDAY, DetailKind.ACRONYM}
+)
 _AFAR: Final = 2
 """How far away a turn of the same speaker may stand: one of somebody else may lie between."""
 _YES = regex.compile(
@@ -165,19 +167,19 @@ def _answers(reply: str, question: str) -> bool:
     if _YES.match(reply):
         return True
     denies = negations_of(one_form(reply), language_of(reply))
-    return not denies and not measures_of(reply).of(Kind.NUMBER)
+    return not denies and not measures_of(reply).of(DetailKind.NUMBER)
 
 
-def not_near(invented: Iterable[Specific], near: Sequence[Near], vocabulary: Vocabulary) -> Iterator[Specific]:
+def not_near(invented: Iterable[Detail], near: Sequence[Near], vocabulary: Vocabulary) -> Iterator[Detail]:
     """Return those details that no turn beside holds; only numbers, dates, times and acronyms are looked for there."""
     around = _standing([one.text for one in near], vocabulary)
     telling = _standing([one.text for one in near if one.tells], vocabulary)
     for detail in invented:
-        told = around if detail.kind is Kind.ACRONYM else telling
+        told = around if detail.kind is DetailKind.ACRONYM else telling
         if detail.kind not in _BORROWED or not told.holds(detail):
             yield detail
 
 
-def _standing(texts: Sequence[str], vocabulary: Vocabulary) -> Standing:
-    beside = Beside.of(texts)
-    return Standing(texts, [extract(text, vocabulary, beside=beside) for text in texts], vocabulary)
+def _standing(texts: Sequence[str], vocabulary: Vocabulary) -> TextIndex:
+    beside = ComparedTexts.of(texts)
+    return TextIndex(texts, [details_of(text, vocabulary, beside=beside) for text in texts], vocabulary)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from agentcore.domain.conversation import Turn
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Batch, Packing, Version
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused

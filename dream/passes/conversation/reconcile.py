@@ -10,7 +10,7 @@ from agentcore.domain.text import fold_key, normalise
 from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
-from dream.guards.coverage import coverage
+from dream.guards.merge_coverage import coverage
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.terms import terms_of
 
@@ -19,10 +19,10 @@ def says_the_same(one: str, other: str, vocabulary: Vocabulary, tokenizer: Token
     """Tell whether two statements of the same turns differ in nothing but little words.
 
     Example:
-        >>> from dream.guards.vocabulary import builtin
-        >>> says_the_same("Ana moved to Lisbon.", "Ana has moved to Lisbon", builtin(), Tokenizer())
+        >>> from dream.guards.vocabulary import builtin_vocabulary
+        >>> says_the_same("Ana moved to Lisbon.", "Ana has moved to Lisbon", builtin_vocabulary(), Tokenizer())
         True
-        >>> says_the_same("Ana moved to Lisbon.", "Ana has not moved to Lisbon", builtin(), Tokenizer())
+        >>> says_the_same("Ana moved to Lisbon.", "Ana has not moved to Lisbon", builtin_vocabulary(), Tokenizer())
         False
     """
     if normalise(one) == normalise(other):
@@ -34,10 +34,10 @@ def retells(new: str, old: str, vocabulary: Vocabulary) -> bool:
     """Tell whether *new* says nothing that *old* does not say, of the same turns: nothing is lost without it.
 
     Example:
-        >>> from dream.guards.vocabulary import builtin
-        >>> retells("The printer at Norte was broken.", "Ana found the printer at Norte broken.", builtin())
+        >>> from dream.guards.vocabulary import builtin_vocabulary
+        >>> retells("The printer at Norte was broken.", "Ana found the printer at Norte broken.", builtin_vocabulary())
         True
-        >>> retells("Ana wants polite answers.", "Ana wants short answers.", builtin())
+        >>> retells("Ana wants polite answers.", "Ana wants short answers.", builtin_vocabulary())
         False
     """
     says_no_more = set(terms_of(new)) <= set(terms_of(old))

@@ -9,18 +9,18 @@ from agentcore.domain.text import clean_content, clean_tags
 from agentcore.errors import InvalidContentError
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.clauses import are_alike, names_in, words_of
-from dream.guards.coverage import coverage
-from dream.guards.denial import Said, contradiction
+from dream.guards.clauses import are_alike, content_words, names_in
+from dream.guards.contradictions import EvidenceText, contradiction
+from dream.guards.detail import DetailKind
 from dream.guards.german_nouns import exchanged_nouns
 from dream.guards.languages import language_of_all
+from dream.guards.merge_coverage import coverage
 from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.secrets import secret_in
-from dream.guards.specific import Kind
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.conversation.evidence import Evidence
+from dream.passes.conversation.evidence import TurnEvidence
 from dream.passes.conversation.neighbours import not_near
-from dream.passes.conversation.times import ToldTimes
+from dream.passes.conversation.times import EvidenceTimes
 
 _LONGEST: Final = 2_000
 """A statement longer than this is no statement but a transcript."""
@@ -51,7 +51,7 @@ def speaker_of(turn: Turn) -> str:
     return turn.speaker or f"the {turn.role}"
 
 
-def reason_of(evidence: Evidence) -> str:
+def reason_of(evidence: TurnEvidence) -> str:
     """Return why something is remembered, in words for people."""
     turn = evidence.quoted
     day = f"{turn.occurred_at.day} {turn.occurred_at:%B %Y}"
@@ -94,8 +94,8 @@ def made_up(
     content: str,
     category: str,
     *,
-    evidence: Evidence,
-    told: ToldTimes,
+    evidence: TurnEvidence,
+    told: EvidenceTimes,
     terms: StatementRules,
     also: Sequence[str] = (),
 ) -> Refusal | None:
@@ -119,15 +119,15 @@ def made_up(
         document_frequency=terms.document_frequency,
     )
     # What is denied is judged below: there a clause may deny one thing and affirm another.
-    details = [detail for detail in found.invented if detail.kind is not Kind.NEGATION]
+    details = [detail for detail in found.invented if detail.kind is not DetailKind.NEGATION]
     invented = [str(detail) for detail in not_near(details, evidence.near, terms.vocabulary)]
-    against = contradiction(content, [*evidence.said, *map(Said, also)])
+    against = contradiction(content, [*evidence.said, *map(EvidenceText, also)])
     if language_of_all([content, *said]) == "de":
         invented += [
-            f"{Kind.NAME.value} {noun!r}" for noun in exchanged_nouns(content, [*said, *evidence.taken_up, *also])
+            f"{DetailKind.NAME.value} {noun!r}" for noun in exchanged_nouns(content, [*said, *evidence.taken_up, *also])
         ]
     if against is not None:
-        invented.append(f"{Kind.NEGATION.value}: {against}")
+        invented.append(f"{DetailKind.NEGATION.value}: {against}")
     if invented:
         return Refusal(Refused.INVENTED_DETAIL, f"{label}: {', '.join(invented)}")
     if rests_on_others(content, evidence, also):
@@ -135,7 +135,7 @@ def made_up(
     return None
 
 
-def rests_on_others(content: str, evidence: Evidence, also: Sequence[str]) -> bool:
+def rests_on_others(content: str, evidence: TurnEvidence, also: Sequence[str]) -> bool:
     """Tell whether more of a statement stands in what nobody confirmed than in what people said.
 
     Nobody confirmed the other words of an assistant, nor a question that was answered by neither yes nor no.
@@ -146,9 +146,9 @@ def rests_on_others(content: str, evidence: Evidence, also: Sequence[str]) -> bo
     unanswered = evidence.unanswered(content)
     for question in unanswered:
         people = people.replace(question, "")
-    told = words_of(people)
-    others = words_of("\n".join((*(turn.content for turn in evidence.turns), *unanswered)))
-    words = words_of(content) - names_in(content)
+    told = content_words(people)
+    others = content_words("\n".join((*(turn.content for turn in evidence.turns), *unanswered)))
+    words = content_words(content) - names_in(content)
     heard = {word for word in words if any(are_alike(word, other) for other in told)}
     # Who answers in other words, as in "we spent all day there", need not say each word of the question again.
     least = len(heard) + (bool(heard) and all(turn.role == "user" for turn in evidence.turns))

@@ -2,24 +2,26 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.subject_time import PartialDate, Precision, Span, SubjectTime
 from agentcore.errors import InvalidSubjectTimeError
-from dream.guards.dates import Day
-from dream.guards.numerals import Quantity
-from dream.guards.specific import Kind
-from dream.guards.specifics import Specifics, measures_of
-from dream.passes.conversation.dates import Mention, Reading, day_of, nearest_years, relative_dates
-from dream.passes.conversation.evidence import Evidence
+from dream.guards.detail import DetailKind
+from dream.guards.details import Details, measures_of
+from dream.passes.conversation.evidence import TurnEvidence
+from dream.passes.conversation.relative_dates import DateMention, DateReading, day_of, nearest_years, relative_dates
+
+if TYPE_CHECKING:
+    from dream.guards.dates import Day
+    from dream.guards.numbers import Quantity
 
 _YEARS = range(1000, 3000)
 _SECONDS_OF_MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True)
-class ToldTimes:
+class EvidenceTimes:
     """The times that a fact's turns tell.
 
     Args:
@@ -33,7 +35,7 @@ class ToldTimes:
     in_quote: SubjectTime | None
 
     @classmethod
-    def of(cls, evidence: Evidence) -> "ToldTimes":
+    def of(cls, evidence: TurnEvidence) -> "EvidenceTimes":
         """Read the turns of a fact."""
         dates: set[PartialDate] = set()
         minutes: set[int] = set()
@@ -43,7 +45,7 @@ class ToldTimes:
             dates.update(_named(found, turn))
             for mention in relative_dates(turn.content, turn.occurred_at.date()):
                 dates.update(bound for reading in mention.readings for bound in _bounds(reading))
-            times = (item for item in (*found, *found.also) if item.kind is Kind.TIME)
+            times = (item for item in (*found, *found.also) if item.kind is DetailKind.TIME)
             minutes.update(cast("int", item.key) // _SECONDS_OF_MINUTE for item in times)
         return cls(frozenset(dates), frozenset(minutes), _of_quote(evidence))
 
@@ -65,7 +67,7 @@ class ToldTimes:
         return any(bound.contains(date) for date in self.dates)
 
 
-def subject_time_of(given: object, told: ToldTimes) -> tuple[SubjectTime | None, bool]:
+def subject_time_of(given: object, told: EvidenceTimes) -> tuple[SubjectTime | None, bool]:
     """Return the subject time of a fact, and whether what the model gave was dropped.
 
     Args:
@@ -83,15 +85,15 @@ def subject_time_of(given: object, told: ToldTimes) -> tuple[SubjectTime | None,
     return told.in_quote, True
 
 
-def _named(found: Specifics, turn: Turn) -> Iterator[PartialDate]:
+def _named(found: Details, turn: Turn) -> Iterator[PartialDate]:
     """Return the dates of a text; one without a year gets those near the day it was said."""
-    for item in found.of(Kind.DATE):
+    for item in found.of(DetailKind.DATE):
         day = cast("Day", item.key)
         if day.year is not None and not day.raw:
             yield from _partial(day.year, day.month, day.day)
         elif day.month is not None:
             yield from nearest_years(day.month, day.day, turn.occurred_at.date())
-    for item in found.of(Kind.NUMBER):
+    for item in found.of(DetailKind.NUMBER):
         for value in cast("Quantity", item.key).values:
             if value.isdecimal() and int(value) in _YEARS:
                 yield from _partial(int(value), None, None)
@@ -105,19 +107,19 @@ def _partial(year: int, month: int | None, day: int | None) -> Iterator[PartialD
         return  # a day that no calendar has
 
 
-def _of_quote(evidence: Evidence) -> SubjectTime | None:
-    if measures_of(evidence.quote).of(Kind.DATE):
+def _of_quote(evidence: TurnEvidence) -> SubjectTime | None:
+    if measures_of(evidence.quote).of(DetailKind.DATE):
         return None
     told = relative_dates(evidence.quote, evidence.quoted.occurred_at.date())
     # For how long something has been so says nothing of when it is.
-    mentions: Sequence[Mention] = [mention for mention in told if not mention.begins]
+    mentions: Sequence[DateMention] = [mention for mention in told if not mention.begins]
     if len(mentions) != 1 or not mentions[0].sure:
         return None
     reading = mentions[0].readings[0]
     return SubjectTime(span=reading) if isinstance(reading, Span) else SubjectTime((reading,))
 
 
-def _bounds(reading: Reading) -> tuple[PartialDate, ...]:
+def _bounds(reading: DateReading) -> tuple[PartialDate, ...]:
     if isinstance(reading, PartialDate):
         return (reading,)
     return tuple(bound for bound in (reading.start, reading.end) if bound is not None)

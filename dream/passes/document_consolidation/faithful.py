@@ -6,8 +6,8 @@ from typing import Final
 
 import regex
 
-from dream.guards.coverage import Coverage, Superseded, coverage
-from dream.guards.specific import Kind, Specific, distinct
+from dream.guards.detail import Detail, DetailKind, distinct
+from dream.guards.merge_coverage import Coverage, Superseded, coverage
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.document_consolidation.memory import Piece
 from dream.passes.terms import terms_of
@@ -55,16 +55,16 @@ def _details(text: str, pieces: Sequence[Piece], vocabulary: Vocabulary, *known:
     return coverage([piece.said for piece in pieces], text, vocabulary, superseded=backing)
 
 
-def _passed_over(text: str, pieces: Sequence[Piece]) -> Iterator[Specific]:
+def _passed_over(text: str, pieces: Sequence[Piece]) -> Iterator[Detail]:
     """Yield the items of whose words too few stand in the text."""
     words = set(terms_of(text))
     for piece in pieces:
         told = set(terms_of(piece.said))
         if len(told & words) * _KEPT_WORDS < len(told):
-            yield Specific(Kind.QUOTED, piece.said[:200], piece.item.id)
+            yield Detail(DetailKind.QUOTED, piece.said[:200], piece.item.id)
 
 
-def _unheard(text: str, pieces: Sequence[Piece], share: int) -> Iterator[Specific]:
+def _unheard(text: str, pieces: Sequence[Piece], share: int) -> Iterator[Detail]:
     """Yield the sentences of the text that are not made of the words of the items and what stands above them."""
     heard = {
         word for piece in pieces for told in (piece.said, *piece.above, *piece.item.section) for word in terms_of(told)
@@ -72,4 +72,4 @@ def _unheard(text: str, pieces: Sequence[Piece], share: int) -> Iterator[Specifi
     for sentence in _SENTENCE.split(text):
         words = set(terms_of(sentence))
         if len(words - heard) > max(1, len(words) // share):
-            yield Specific(Kind.QUOTED, sentence[:200], sentence)
+            yield Detail(DetailKind.QUOTED, sentence[:200], sentence)

@@ -10,7 +10,7 @@ from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import hidden_in
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.coverage import Coverage, coverage
+from dream.guards.merge_coverage import Coverage, coverage
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import Vocabulary
 from dream.options import DreamOptions

@@ -8,7 +8,7 @@ from typing import Final
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.text import fold_key
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, MEMORY
 from agentcore.workspace.item import Item, ItemKind

@@ -11,7 +11,7 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reads import Reads

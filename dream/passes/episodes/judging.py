@@ -13,13 +13,13 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
 from agentcore.domain.subject_time import SubjectTime, compatible
 from agentcore.domain.text import clean_tags, fold_key, normalise
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.conversation.evidence import Evidence, holds_quote
+from dream.passes.conversation.evidence import TurnEvidence, holds_quote
 from dream.passes.conversation.neighbours import are_related
 from dream.passes.conversation.reconcile import Reconciliation, fresh_turns, is_forgotten, retells
 from dream.passes.conversation.statement import (
@@ -34,7 +34,7 @@ from dream.passes.conversation.statement import (
     statement,
     usable_tags,
 )
-from dream.passes.conversation.times import ToldTimes, subject_time_of
+from dream.passes.conversation.times import EvidenceTimes, subject_time_of
 from dream.passes.episodes.prompt import EpisodeItem, EventType
 
 EPISODES: Final = "episodes"
@@ -69,7 +69,7 @@ class Episode:
     tags: tuple[str, ...]
     base: float
     subject_time: SubjectTime | None
-    evidence: Evidence
+    evidence: TurnEvidence
     notes: tuple[str, ...]
 
     @property
@@ -100,14 +100,14 @@ class Episode:
         )
 
 
-def episode_of(item: EpisodeItem, evidence: Evidence, terms: StatementRules) -> Episode | Refusal:
+def episode_of(item: EpisodeItem, evidence: TurnEvidence, terms: StatementRules) -> Episode | Refusal:
     """Check what an episode says against its turns; return it, or why it must not be remembered."""
     content = statement(item.content, item.label)
     if isinstance(content, Refusal):
         return content
     event_type = next((kind for kind in EventType if kind == item.event_type), None)
     category = category_of(event_type or EventType.CONVERSATION)
-    told = ToldTimes.of(evidence)
+    told = EvidenceTimes.of(evidence)
     refusal = (
         secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote)
         or protected(item.label, category, terms)
@@ -139,12 +139,12 @@ def category_of(event_type: EventType) -> str:
     return f"{EPISODES}/{event_type}"
 
 
-def least_trust(evidence: Evidence) -> Trust:
+def least_trust(evidence: TurnEvidence) -> Trust:
     """Return the least trust of the turns, stated at most."""
     return min([Trust.STATED, *(turn.trust for turn in evidence.turns)])
 
 
-def sources_of(evidence: Evidence) -> tuple[SourceRef, ...]:
+def sources_of(evidence: TurnEvidence) -> tuple[SourceRef, ...]:
     """Return references to the turns, sorted."""
     return tuple(sorted(SourceRef(SourceKind.TURN, turn.id) for turn in evidence.turns))
 
@@ -170,7 +170,7 @@ def counted(entry: MemoryEntry) -> frozenset[str]:
     return frozenset(one.replace("%2C", ",").replace("%25", "%") for one in kept)
 
 
-def _actor(given: object, evidence: Evidence) -> str | None:
+def _actor(given: object, evidence: TurnEvidence) -> str | None:
     """Return the actor that the model gave, if the turns know of one."""
     if not isinstance(given, str) or not given.isprintable() or secret_in(given) is not None:
         return None
@@ -196,7 +196,7 @@ class EpisodeReinforcement:
 
     item: EpisodeItem
     entry_id: str
-    evidence: Evidence
+    evidence: TurnEvidence
 
 
 JudgedEpisode = Episode | EpisodeReinforcement
@@ -238,7 +238,7 @@ class _EpisodeDraft:
     told: list[JudgedEpisode] = field(default_factory=list[JudgedEpisode])
 
 
-def mark_of(content: str, evidence: Iterable[Evidence]) -> str:
+def mark_of(content: str, evidence: Iterable[TurnEvidence]) -> str:
     """Return what a person declines by taking an episode back: these words, from these turns."""
     turns = sorted({turn.id for one in evidence for turn in one.turns})
     return hashlib.blake2b(orjson.dumps([EPISODE, normalise(content), turns]), digest_size=16).hexdigest()
@@ -288,7 +288,7 @@ def reconcile(
     return Reconciliation(tuple(_change_set(draft) for draft in changed), tuple(refused), counts)
 
 
-def met_again(entry: MemoryEntry, evidence: Evidence, as_of: datetime) -> MemoryEntry:
+def met_again(entry: MemoryEntry, evidence: TurnEvidence, as_of: datetime) -> MemoryEntry:
     """Return an episode after turns came back to it: it counts once more for each session not counted yet.
 
     One that is trusted more takes nothing from turns that are trusted less.

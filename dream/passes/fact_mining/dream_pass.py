@@ -15,7 +15,7 @@ from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
-from dream.passes.conversation.evidence import Evidence, evidence_of
+from dream.passes.conversation.evidence import TurnEvidence, evidence_of
 from dream.passes.conversation.lines import PromptTurn
 from dream.passes.conversation.packing import packed, pending, read_new, settled_of, shown_of, terms_for
 from dream.passes.conversation.statement import StatementRules
@@ -114,7 +114,7 @@ def _held_against(
     refused: list[Refusal] = []
     for item in items:
         found = evidence_of(item, by_handle, known)
-        judged = fact_of(item, found, terms, reserved) if isinstance(found, Evidence) else found
+        judged = fact_of(item, found, terms, reserved) if isinstance(found, TurnEvidence) else found
         if isinstance(judged, Fact):
             facts.append(judged)
         else:

@@ -13,12 +13,12 @@ import regex
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
 from agentcore.domain.subject_time import SubjectTime, compatible
 from agentcore.domain.text import DEFAULT_CATEGORY, clean_category, fold_key, normalise
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.conversation.evidence import Evidence
+from dream.passes.conversation.evidence import TurnEvidence
 from dream.passes.conversation.reconcile import Reconciliation, fresh_turns, is_forgotten, says_the_same
 from dream.passes.conversation.statement import (
     StatementRules,
@@ -32,7 +32,7 @@ from dream.passes.conversation.statement import (
     statement,
     usable_tags,
 )
-from dream.passes.conversation.times import ToldTimes, subject_time_of
+from dream.passes.conversation.times import EvidenceTimes, subject_time_of
 from dream.passes.fact_mining.prompt import FactItem
 from dream.passes.terms import CUTTER
 
@@ -60,7 +60,7 @@ class Fact:
     tags: tuple[str, ...]
     base: float
     subject_time: SubjectTime | None
-    evidence: Evidence
+    evidence: TurnEvidence
     notes: tuple[str, ...]
 
     @property
@@ -97,7 +97,9 @@ class Fact:
         )
 
 
-def fact_of(item: FactItem, evidence: Evidence, terms: StatementRules, reserved: Sequence[str] = ()) -> Fact | Refusal:
+def fact_of(
+    item: FactItem, evidence: TurnEvidence, terms: StatementRules, reserved: Sequence[str] = ()
+) -> Fact | Refusal:
     """Check what a fact says against its turns; return it, or why it must not be remembered.
 
     Args:
@@ -110,7 +112,7 @@ def fact_of(item: FactItem, evidence: Evidence, terms: StatementRules, reserved:
     if isinstance(content, Refusal):
         return content
     category, repaired = _category(item.category, reserved)
-    told = ToldTimes.of(evidence)
+    told = EvidenceTimes.of(evidence)
     refusal = (
         secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote)
         or protected(item.label, category, terms)

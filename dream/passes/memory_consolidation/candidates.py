@@ -8,7 +8,8 @@ from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.signals import Feedback
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import Material, ReadView
+from agentcore.stores.storage import ReadView
+from agentcore.stores.values import EntryMaterial
 from dream.domain.batch import Batch, Packing
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
@@ -40,7 +41,7 @@ class Found:
         pairs: Which are alike.
     """
 
-    fresh: tuple[Material, ...]
+    fresh: tuple[EntryMaterial, ...]
     entries: dict[str, MemoryEntry]
     pairs: tuple[Pair, ...]
 

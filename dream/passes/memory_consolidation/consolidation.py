@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from agentcore.domain.capability import Capability
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import ChatRequest
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed

@@ -7,9 +7,8 @@ from dataclasses import replace
 from agentcore.domain.memory import MemoryEntry, Trust
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.coverage import Coverage, Superseded, coverage
-from dream.guards.specific import Kind, Specific
-from dream.guards.telling import untold
+from dream.guards.detail import Detail, DetailKind
+from dream.guards.merge_coverage import Coverage, Superseded, coverage, untold
 from dream.passes.conflicts import is_later
 from dream.passes.memory_consolidation.desk import Desk
 
@@ -38,7 +37,7 @@ def compare(
         ],
     )
     left_out = untold([source.content for source in sources], content, desk.vocabulary, desk.tokenizer)
-    return replace(found, lost=(*found.lost, *(Specific(Kind.SENTENCE, one[:200], one) for one in left_out)))
+    return replace(found, lost=(*found.lost, *(Detail(DetailKind.SENTENCE, one[:200], one) for one in left_out)))
 
 
 def unfaithful(found: Coverage, record_ids: Sequence[str]) -> Refusal | None:
@@ -49,5 +48,5 @@ def unfaithful(found: Coverage, record_ids: Sequence[str]) -> Refusal | None:
     return Refusal(code, f"{Refusal.of(code, record_ids).detail}: {_counted(details)}")
 
 
-def _counted(details: Sequence[Specific]) -> str:
+def _counted(details: Sequence[Detail]) -> str:
     return ", ".join(f"{count} x {kind.value}" for kind, count in Counter(item.kind for item in details).items())

@@ -8,13 +8,13 @@ from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
 from agentcore.domain.signals import Feedback, FeedbackKind
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Batch
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.coverage import Coverage, coverage
-from dream.guards.specific import Kind, Specific, distinct
+from dream.guards.detail import Detail, DetailKind, distinct
+from dream.guards.merge_coverage import Coverage, coverage
 from dream.passes.corrections import is_read, turned_round
 from dream.passes.faithfulness import Unfaithful
 from dream.passes.memory_consolidation.answer import SaveItem, is_clean
@@ -84,7 +84,7 @@ def judge_lesson(
     return _learned(item, content, category, sources, desk)
 
 
-def _made_up(rule: str, sources: Sequence[Feedback], desk: Desk) -> tuple[Specific, ...]:
+def _made_up(rule: str, sources: Sequence[Feedback], desk: Desk) -> tuple[Detail, ...]:
     """Return what a rule makes up; it may leave out what its occasions were about.
 
     What it forbids is its point, as long as that is not what was asked for. Where that cannot be read, a denial that no
@@ -94,10 +94,10 @@ def _made_up(rule: str, sources: Sequence[Feedback], desk: Desk) -> tuple[Specif
     invented = coverage(texts, rule, desk.vocabulary, document_frequency=desk.document_frequency).invented
     if not is_read("\n".join((rule, *texts))):
         return invented
-    kept = [detail for detail in invented if detail.kind is not Kind.NEGATION]
+    kept = [detail for detail in invented if detail.kind is not DetailKind.NEGATION]
     # Where there are details, the summary is a title: it names the mistake as often as the remedy.
     asked = [source.detail or source.summary for source in sources]
-    turned = [Specific(Kind.NEGATION, clause[:200], clause) for clause in turned_round(rule, asked, texts)]
+    turned = [Detail(DetailKind.NEGATION, clause[:200], clause) for clause in turned_round(rule, asked, texts)]
     return distinct((*kept, *turned))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.signals import Feedback
 from agentcore.domain.text import fold_key
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused

@@ -8,7 +8,7 @@ from agentcore.domain.records import Record
 from agentcore.domain.temporal import absorb, merged_fields
 from agentcore.domain.text import clean_tags
 from dream.domain.change import Change, ChangeSet, fingerprint
-from dream.guards.coverage import coverage
+from dream.guards.merge_coverage import coverage
 from dream.passes.memory_consolidation.desk import Desk
 
 MERGE = "merge"

@@ -4,7 +4,7 @@ from agentcore.domain.memory import MemoryEntry, Status
 from dream.domain.change import ChangeSet, fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.coverage import coverage
+from dream.guards.merge_coverage import coverage
 from dream.passes.memory_consolidation.desk import Desk
 from dream.passes.memory_consolidation.faithful import compare, unfaithful
 from dream.passes.memory_consolidation.giving_way import CloseCall, may_give_way

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from agentcore.domain.memory import MemoryEntry
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.change import fingerprint
 from dream.domain.cluster import SettledCluster
 from dream.options import ConsolidationOptions

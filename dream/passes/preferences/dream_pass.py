@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from agentcore.domain.capability import Capability
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reads import Reads

@@ -14,9 +14,9 @@ from agentcore.domain.temporal import marks_of
 from agentcore.domain.text import clean_tags, normalise
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.late import late
+from dream.guards.lazy_pattern import lazy_pattern
 from dream.options import PreferenceOptions
-from dream.passes.conversation.evidence import Claim, Evidence, cited_turns, holds_quote, partners_of, said_before
+from dream.passes.conversation.evidence import Claim, TurnEvidence, cited_turns, holds_quote, partners_of, said_before
 from dream.passes.conversation.lines import PromptTurn
 from dream.passes.conversation.neighbours import near_turns
 from dream.passes.conversation.statement import (
@@ -29,7 +29,7 @@ from dream.passes.conversation.statement import (
     statement,
     usable_tags,
 )
-from dream.passes.conversation.times import ToldTimes
+from dream.passes.conversation.times import EvidenceTimes
 from dream.passes.preferences.prompt import PreferenceItem, Sentiment
 from dream.passes.prompts import feedback_text
 
@@ -46,7 +46,7 @@ class Occasions:
         feedback: What people signalled, in the order in which it is cited.
     """
 
-    evidence: Evidence
+    evidence: TurnEvidence
     feedback: tuple[Feedback, ...] = ()
 
     @property
@@ -124,7 +124,7 @@ def occasions_of(
     quote = " ".join(item.quote.split()).strip(" \"'")
     turns = tuple(one.turn for one in valid)
     said = [*shown.values()]
-    evidence = Evidence(
+    evidence = TurnEvidence(
         turns,
         quoted,
         quote,
@@ -186,7 +186,7 @@ _STEMS: Final = r"""
     salary gehalt salaire salario salário tax(?:es|\b) steuer impôt impuesto imposto mortgage hypothek loan\b kredit
     euros?\b dollars?\b
 """
-_TOUCHY: Final = late(
+_TOUCHY: Final = lazy_pattern(
     rf"(?<![\p{{Latin}}\p{{Cyrillic}}])(?:{'|'.join(_STEMS.split()).replace('~', ' ')})|[€$£¥₹₩]", regex.IGNORECASE
 )
 
@@ -276,7 +276,7 @@ def preference_of(
             content,
             INFERRED,
             evidence=evidence,
-            told=ToldTimes.of(evidence),
+            told=EvidenceTimes.of(evidence),
             also=[feedback_text(one) for one in occasions.feedback],
             terms=terms,
         )

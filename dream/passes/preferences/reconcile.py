@@ -11,7 +11,7 @@ import orjson
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.records import Record
 from agentcore.domain.text import fold_key, normalise
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused

@@ -8,10 +8,10 @@ from agentcore.recall.tokenizer import Tokenizer
 from agentcore.workspace.document import Document
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.coverage import coverage
-from dream.guards.protection import is_under
+from dream.guards.change_guards import is_under
+from dream.guards.merge_coverage import coverage
 from dream.guards.secrets import secret_in
-from dream.guards.vocabulary import builtin
+from dream.guards.vocabulary import builtin_vocabulary
 from dream.options.promotion import PromotionOptions
 from dream.passes.promotion.blocks import said_by
 
@@ -61,4 +61,6 @@ class Said:
 
     def _is_same(self, text: str, terms: frozenset[str], other: str, theirs: frozenset[str]) -> bool:
         shared, either = len(terms & theirs), len(terms | theirs)
-        return bool(either) and shared / either >= self.likeness and coverage([text], other, builtin()).faithful
+        return (
+            bool(either) and shared / either >= self.likeness and coverage([text], other, builtin_vocabulary()).faithful
+        )

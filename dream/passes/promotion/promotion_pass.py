@@ -8,14 +8,14 @@ from typing import ClassVar
 from agentcore.domain.capability import Capability
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from dream.domain.change import Change, ChangeSet
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
-from dream.guards.protection import is_under
+from dream.guards.change_guards import is_under
 from dream.passes.document_changes import moment, rewritten
 from dream.passes.promotion.blocks import Line, with_block, with_diary
 from dream.passes.promotion.room import fitted

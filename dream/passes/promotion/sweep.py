@@ -12,7 +12,7 @@ from agentcore.domain.document import StoredDocument
 from agentcore.domain.instants import from_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.concepts import concepts
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, MEMORY
 from dream.domain.change import fingerprint

@@ -10,7 +10,7 @@ from agentcore.recall.tokenizer import Tokenizer
 from agentcore.workspace.document import Document
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.coverage import coverage
+from dream.guards.merge_coverage import coverage
 from dream.passes.answers import cited, read_listed
 from dream.passes.conversation.statement import StatementRules, secret_told, statement
 from dream.passes.rem.diary import Told

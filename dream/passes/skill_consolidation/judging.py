@@ -10,7 +10,7 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.guards import Knowledge
-from dream.guards.undone import respects_undo
+from dream.guards.change_guards import respects_undo
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.skill_answers import one_line, storable
 from dream.passes.skill_consolidation.operations import GUIDE, MERGE, REWRITE, Operation, Sheet

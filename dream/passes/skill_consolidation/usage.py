@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Final
 
 from agentcore.domain.skill import SkillUse
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.passes.protocol import ModelContext
 
 MOST_USES: Final = 10_000

@@ -9,7 +9,8 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.stores.protocols import ReadView, TurnMaterial
+from agentcore.stores.storage import ReadView
+from agentcore.stores.values import TurnMaterial
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed

@@ -10,7 +10,7 @@ from agentcore.domain.skill import Skill
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.specific import Kind
+from dream.guards.detail import DetailKind
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.skill_answers import SkillDraft, one_line, quoted_name, storable
 from dream.passes.skill_coverage import compare_skills
@@ -20,7 +20,7 @@ from dream.passes.skill_names import clean_skill_name, name_mark
 CREATE = "skill-gap"
 _FEWEST_SESSIONS = 2
 _PEOPLE = "user"
-_NEVER_INVENTED = frozenset({Kind.URL.value, Kind.EMAIL.value})
+_NEVER_INVENTED = frozenset({DetailKind.URL.value, DetailKind.EMAIL.value})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,16 +13,16 @@ from agentcore.domain.text import normalise
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.specific import Kind
+from dream.guards.detail import DetailKind
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.corrections import contradicted
 from dream.passes.skill_answers import SkillAnswer, SkillDraft, one_line, storable
-from dream.passes.skill_coverage import STEP, Detail, SkillCoverage, compare_skills
+from dream.passes.skill_coverage import STEP, SkillCoverage, SkillDetail, compare_skills
 from dream.passes.skill_optimization.candidates import REWRITE, Candidate
 from dream.passes.skill_optimization.question import failure_text
 from dream.passes.terms import terms_of
 
-_NEVER_INVENTED = frozenset({Kind.URL.value, Kind.EMAIL.value})
+_NEVER_INVENTED = frozenset({DetailKind.URL.value, DetailKind.EMAIL.value})
 _OF_PEOPLE = frozenset({FeedbackKind.CORRECTION, FeedbackKind.THUMBS_DOWN})
 _CODE = re.compile(r"`[^`]*`")
 _EMPHASIS = re.compile(r"\*\*|__")
@@ -141,7 +141,7 @@ def _coverage(candidate: Candidate, content: str, vocabulary: Vocabulary) -> Ski
     return SkillCoverage(lost=lost, invented=invented)
 
 
-def _left(lost: Sequence[Detail], candidate: Candidate) -> list[Detail]:
+def _left(lost: Sequence[SkillDetail], candidate: Candidate) -> list[SkillDetail]:
     """Return what is lost, without the steps that a person objected to and what stands in these alone."""
     said = [failure_text(one) for one in candidate.failures if one.kind in _OF_PEOPLE]
     gone = [one.text for one in lost if one.kind == STEP and contradicted(_CODE.sub(" ", one.text), said)]
@@ -159,7 +159,7 @@ def _stands_in(text: str, line: str) -> bool:
     return _EMPHASIS.sub("", text).casefold() in _EMPHASIS.sub("", line).casefold()
 
 
-def _is_wrong(detail: Detail, told: str, corrected: Counter[str]) -> bool:
+def _is_wrong(detail: SkillDetail, told: str, corrected: Counter[str]) -> bool:
     """Tell whether a failure says that a detail is wrong: it names it, or gives another in its place."""
     if detail.kind == STEP:
         words = set(terms_of(detail.text))

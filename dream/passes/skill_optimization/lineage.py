@@ -8,7 +8,7 @@ from typing import Final
 
 from agentcore.domain.memory import Status
 from agentcore.domain.skill import Skill
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.passes.protocol import PassView
 from dream.passes.skill_consolidation.operations import MERGE, REWRITE
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 from agentcore.domain.capability import Capability
 from agentcore.domain.skill import Skill
 from agentcore.llm.chat import ChatRequest
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed

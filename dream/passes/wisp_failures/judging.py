@@ -14,9 +14,9 @@ from dream.domain.batch import Answer
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.coverage import coverage
+from dream.guards.detail import DetailKind
+from dream.guards.merge_coverage import coverage
 from dream.guards.secrets import secret_in
-from dream.guards.specific import Kind
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.wisp_failures.scene import ANNOTATE, Case, annotation_mark
 from dream.passes.wisp_failures.section import holds_section, is_fence, section_text, with_section, without_section
@@ -25,7 +25,7 @@ LONGEST: Final = 1_000
 """Characters of an annotation."""
 _MOST_ITEMS: Final = 200
 _SHOWN: Final = 40
-_NEVER_INVENTED: Final = frozenset({Kind.URL, Kind.EMAIL})
+_NEVER_INVENTED: Final = frozenset({DetailKind.URL, DetailKind.EMAIL})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Final
 from agentcore.domain.signals import WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.recall.tokenizer import Tokenizer
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.change import fingerprint
 from dream.options import WispFailureOptions
 from dream.passes.protocol import ModelContext

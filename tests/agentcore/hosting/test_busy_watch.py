@@ -9,7 +9,7 @@ import pytest
 from serving import NOON, BusyStorage, pass_time, settle, until
 
 from agentcore.errors import StorageUnavailableError
-from agentcore.hosting import ROWS_EVERY, SOURCES_EVERY, BusyWatch, watching
+from agentcore.hosting import ROWS_EVERY, SOURCES_EVERY, BusyWatch
 from agentcore.llm import BusyGate
 from agentcore.testing import ManualClock
 
@@ -249,7 +249,7 @@ async def test_a_source_that_fails_counts_as_not_busy_and_is_reported_once_until
 async def test_a_source_that_hangs_counts_as_not_busy_and_holds_nothing_up(
     storage: BusyStorage, clock: ManualClock, gate: BusyGate, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(watching, "PATIENCE_SECONDS", 0.02)
+    monkeypatch.setattr("agentcore.hosting.busy.PATIENCE_SECONDS", 0.02)
     never = asyncio.Event()
     async with a_watch(storage, clock, gate, never.wait).watching():
         assert not gate.is_busy
@@ -261,7 +261,7 @@ async def test_a_source_that_hangs_counts_as_not_busy_and_holds_nothing_up(
 async def test_a_function_that_hangs_is_not_called_a_second_time_beside_itself(
     storage: BusyStorage, clock: ManualClock, gate: BusyGate, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(watching, "PATIENCE_SECONDS", 0.02)
+    monkeypatch.setattr("agentcore.hosting.busy.PATIENCE_SECONDS", 0.02)
     let_go, calls = threading.Event(), []
 
     def hang() -> bool:

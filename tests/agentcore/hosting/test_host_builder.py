@@ -271,7 +271,10 @@ async def test_a_busy_source_keeps_the_dreams_of_its_host_waiting():
             )
         assert asked == []
         dreaming = asyncio.create_task(host.dreams.run())
-        await asyncio.wait([dreaming], timeout=0.2)
+        async with asyncio.timeout(30):
+            while len(asked) < 2:
+                await asyncio.sleep(0.01)
+        await asyncio.wait([dreaming], timeout=0.05)
         assert not dreaming.done()
         assert sorted(asked) == ["lamp", "phone"]
         is_busy = False

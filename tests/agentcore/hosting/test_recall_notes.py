@@ -11,7 +11,7 @@ import pytest
 from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.domain import MemoryEntry, Purpose
 from agentcore.errors import StorageUnavailableError
-from agentcore.hosting import INTERVAL, RecallNotes, recall_notes
+from agentcore.hosting import INTERVAL, RecallNotes
 from agentcore.recall import Hit
 from agentcore.testing import ManualClock, SequentialIds
 
@@ -130,7 +130,7 @@ async def test_a_batch_that_the_database_refuses_is_written_with_the_next(
     note(notes, host, entry, 1)
     await notes.flush()
     assert [use.hits for use in await host.memory.uses()] == [2]
-    monkeypatch.setattr(recall_notes, "MOST_WAITING", 3)
+    monkeypatch.setattr("agentcore.hosting.write_behind.MOST_WAITING", 3)
     note(notes, host, entry, 9)
     await notes.flush()
     assert [use.hits for use in await host.memory.uses()] == [5]

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from agentcore.stores.sql import SqlStorage, busy_holders, change_feed, machine
+from agentcore.stores.sql import SqlStorage, machine
+from agentcore.stores.sql.schema import busy_holders, change_feed
 from agentcore.testing.contracts.samples import SCOPE
 
 _HOUR = timedelta(hours=1)
@@ -19,7 +20,7 @@ _SERVE = """
 import asyncio, os, sys
 from datetime import timedelta
 from pathlib import Path
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores.sql.sql_storage import SqlStorage
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts.samples import SCOPE, START
 

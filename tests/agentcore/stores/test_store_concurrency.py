@@ -32,7 +32,7 @@ other.execute("COMMIT")
 _WRITE_UNTIL_KILLED = """
 import asyncio, sys
 from pathlib import Path
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores.sql.sql_storage import SqlStorage
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts.samples import SCOPE, START, a_turn, an_entry
 

@@ -18,7 +18,8 @@ from agentcore.errors import (
     StorageTooNewError,
     StorageUnavailableError,
 )
-from agentcore.stores.sql import REVISION, SqlStorage
+from agentcore.stores.sql import SqlStorage
+from agentcore.stores.sql.schema import REVISION
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts.samples import SCOPE, START, an_entry
 

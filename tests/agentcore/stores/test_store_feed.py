@@ -7,7 +7,8 @@ import pytest
 from sqlalchemy import delete, func, select
 
 from agentcore.stores import FeedPage, FeedPosition, Origin, ReadView, UnitOfWork
-from agentcore.stores.sql import SqlStorage, change_feed
+from agentcore.stores.sql import SqlStorage
+from agentcore.stores.sql.schema import change_feed
 from agentcore.testing.contracts.feed import Follower
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 

@@ -12,19 +12,8 @@ from sqlalchemy import Table, insert, select
 
 from agentcore.domain import Level, SourceKind, SourceRef, Status, to_image
 from agentcore.stores import ReadView, UnitOfWork
-from agentcore.stores.sql import (
-    REASON,
-    REMOVED_TEXT,
-    SqlStorage,
-    decisions,
-    entry_sources,
-    journal,
-    model_calls,
-    plans,
-    reopened,
-    runs,
-    steps,
-)
+from agentcore.stores.sql import REASON, REMOVED_TEXT, SqlStorage
+from agentcore.stores.sql.schema import decisions, entry_sources, journal, model_calls, plans, reopened, runs, steps
 from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, an_entry
 
 SECRET = 'Ana\'s PIN is "4711", says Zoë.'

@@ -23,7 +23,7 @@ _HOLD = """
 import asyncio, sys
 from datetime import timedelta
 from pathlib import Path
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores.sql.sql_storage import SqlStorage
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts.samples import SCOPE, START
 

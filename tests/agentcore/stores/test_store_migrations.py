@@ -15,7 +15,8 @@ from sqlalchemy import Engine, inspect
 from sqlalchemy.exc import OperationalError
 
 from agentcore.domain import Scope
-from agentcore.stores.sql import KNOWN_REVISIONS, REVISION, metadata, migrate, sqlite_engine
+from agentcore.stores.sql import migrate, sqlite_engine
+from agentcore.stores.sql.schema import KNOWN_REVISIONS, REVISION, metadata
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 
 _MIGRATIONS = Path(migrate.__file__).parent / "migrations"
@@ -128,7 +129,7 @@ def test_alembic_is_imported_only_for_a_migration(path: Path):
 import asyncio, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from agentcore.stores.sql.storage import SqlStorage
+from agentcore.stores.sql.sql_storage import SqlStorage
 from agentcore.testing.clock import ManualClock
 
 async def create_then_open():

@@ -13,7 +13,7 @@ from agentcore.stores.sql import SqlStorage
 from dream.cycle import REVIEWER
 from dream.directives import KNOWN
 from dream.directives.library import built_in
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 
 def _own(cli: CommandLine, content: str | bytes, name: str = "dream.md") -> Path:
@@ -154,8 +154,8 @@ def _review(cli: CommandLine, *, but: str) -> None:
     """Have the consolidation be done with everything but one entry."""
 
     def work(unit: UnitOfWork) -> None:
-        bookkeeping(unit).cursors.move(REVIEWER, unit.entries.last_position())
-        bookkeeping(unit).cursors.reopen(REVIEWER, [but])
+        dream_stores(unit).cursors.move(REVIEWER, unit.entries.last_position())
+        dream_stores(unit).cursors.reopen(REVIEWER, [but])
 
     async def write() -> None:
         storage = SqlStorage(cli.database, clock=SystemClock())

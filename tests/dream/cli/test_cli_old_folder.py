@@ -8,7 +8,7 @@ import pytest
 from commandline import ROOT, CommandLine
 
 from agentcore import AgentHostBuilder
-from agentcore.stores.sql import REVISION
+from agentcore.stores.sql.schema import REVISION
 from agentcore.testing import ManualClock
 from dream import DreamOptions
 

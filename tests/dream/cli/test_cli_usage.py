@@ -12,7 +12,7 @@ from agentcore.domain import Scope, to_micros
 from agentcore.llm import ChatMessage, ChatRequest, ChatRole, Completion, FailedTry, FinishReason, TryFailure, Usage
 from agentcore.stores import UnitOfWork
 from agentcore.stores.sql import SqlStorage
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.calls import CallKey
 
 REQUEST = ChatRequest(messages=(ChatMessage(ChatRole.USER, "Hi"),), max_output_tokens=9, purpose="x")
@@ -22,7 +22,7 @@ def _paid(cli: CommandLine) -> None:
     """Leave three calls of two passes behind, of which one failed and one is two days old."""
 
     def pay(unit: UnitOfWork) -> None:
-        calls = bookkeeping(unit).calls
+        calls = dream_stores(unit).calls
         for place, (name, given) in enumerate([("mining", 1_000), ("mining", 70), ("merging", 5)]):
             tries = (FailedTry(failure=TryFailure.TIMED_OUT, usage=Usage(input_tokens=30, output_tokens=2)),)
             completion = Completion(

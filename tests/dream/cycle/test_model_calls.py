@@ -27,7 +27,7 @@ from agentcore.testing import ScriptedChatClient
 from dream.domain import Change, ChangeSet, Outcome, PassOutcome, PassReport, Proposal, Skip, fingerprint
 from dream.options import ModelOptions
 from dream.passes import ModelContext
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 EIGHT = tuple(f"question {number}" for number in range(8))
 
@@ -366,7 +366,7 @@ async def test_the_calls_of_a_plan_are_paid_for_though_nothing_changes(world: Wo
     one = with_model(world, saying("yes"), tokens_per_day=0)
     await world.add("Ana likes tea")
     await one.dreams.plan()
-    spent = await world.storage.read(world.scope, lambda view: bookkeeping(view).calls.spent())
+    spent = await world.storage.read(world.scope, lambda view: dream_stores(view).calls.spent())
     assert spent.calls == len(one.chat.requests)
 
 

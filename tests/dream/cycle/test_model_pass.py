@@ -11,7 +11,7 @@ from wishing import Curious, Wishful, nothing
 from agentcore.llm import Completion, FinishReason, Usage
 from agentcore.testing import ScriptedChatClient
 from dream.domain import Outcome, PassOutcome, PassReport
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 QUESTIONS = ("who is Ana", "who is Ben", "who is Cem")
 ANSWERS = ("a painter", "a baker", "a sailor")
@@ -29,7 +29,7 @@ def talking(world: World, *answers: object) -> World:
 
 async def stored_answers(world: World) -> int:
     """How many answers are on record."""
-    return (await world.storage.read(world.scope, lambda view: bookkeeping(view).calls.spent())).calls
+    return (await world.storage.read(world.scope, lambda view: dream_stores(view).calls.spent())).calls
 
 
 async def asked(world: World, questions: tuple[str, ...] = QUESTIONS) -> PassReport:

@@ -12,7 +12,8 @@ from sqlalchemy import select
 from talking import answering, talk
 
 from agentcore.stores import Origin
-from agentcore.stores.sql import Transaction, metadata
+from agentcore.stores.sql import Transaction
+from agentcore.stores.sql.schema import metadata
 from dream.domain import RefusedText
 from dream.options import DreamOptions, RetentionOptions
 from dream.passes.fact_mining import FactMining

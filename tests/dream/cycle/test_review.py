@@ -15,7 +15,7 @@ from wishing import Curious, Wishful
 
 from agentcore.domain import EntryFilter, MemoryEntry, Status, to_image
 from agentcore.errors import InvalidOptionsError
-from agentcore.stores.sql import decisions, proposals
+from agentcore.stores.sql.schema import decisions, proposals
 from agentcore.testing import ScriptedChatClient
 from dream.domain import Change, ChangeSet, Outcome, PassOutcome, Proposal, RunKind, RunReport, fingerprint
 from dream.errors import UnknownPassError, UnknownProposalError

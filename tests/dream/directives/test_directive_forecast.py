@@ -11,15 +11,15 @@ from dream.cycle import REVIEWER, Forecast, forecast, read_forecast
 from dream.directives import KNOWN, DirectiveLibrary
 from dream.domain import Outcome, RunReport
 from dream.options import ConsolidationOptions, DreamOptions
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 TEXTS = DirectiveLibrary(None, {}).read(KNOWN)
 
 
 async def reviewed(world: World, *, reopened: tuple[str, ...] = ()) -> None:
     def work(unit: UnitOfWork) -> None:
-        bookkeeping(unit).cursors.move(REVIEWER, unit.entries.last_position())
-        bookkeeping(unit).cursors.reopen(REVIEWER, reopened)
+        dream_stores(unit).cursors.move(REVIEWER, unit.entries.last_position())
+        dream_stores(unit).cursors.reopen(REVIEWER, reopened)
 
     await world.storage.write(world.scope, work)
 
@@ -38,8 +38,8 @@ async def sent(world: World, **hashes: str) -> None:
     )
 
     def work(unit: UnitOfWork) -> None:
-        bookkeeping(unit).runs.open(report, {})
-        bookkeeping(unit).runs.close(report)
+        dream_stores(unit).runs.open(report, {})
+        dream_stores(unit).runs.close(report)
 
     await world.storage.write(world.scope, work)
 

@@ -16,8 +16,7 @@ import pytest
 from agentcore.llm import estimate_tokens
 from dream.directives import KNOWN
 from dream.directives.library import built_in
-from dream.guards.coverage import coverage
-from dream.guards.vocabulary import builtin
+from dream.guards import builtin_vocabulary, coverage
 from dream.passes import ORDER
 from dream.passes.episodes import EventType
 from dream.passes.preferences import Sentiment
@@ -87,7 +86,7 @@ def test_the_example_of_a_merge_passes_the_guard_of_merges():
     (saved,) = answer["toSave"]
     assert set(saved) == _SAVED
     sources = [records[handle] for handle in saved["sourceIds"]]
-    found = coverage(sources, saved["content"], builtin())
+    found = coverage(sources, saved["content"], builtin_vocabulary())
     assert len(sources) == 2
     assert (found.lost, found.invented) == ((), ())
 
@@ -97,7 +96,7 @@ def test_the_example_of_a_theme_says_nothing_that_its_entries_do_not_say():
     (theme,) = answer["themes"]
     sources = [records[handle] for handle in theme["sourceIds"]]
     assert len(sources) == 3
-    assert coverage(sources, theme["text"], builtin()).invented == ()
+    assert coverage(sources, theme["text"], builtin_vocabulary()).invented == ()
 
 
 def test_the_example_of_a_supersession_names_records_it_was_shown():
@@ -127,7 +126,7 @@ def test_the_example_of_an_episode_holds_what_its_turns_say():
     for item in (met, told):
         assert any(item["quote"] in records[handle] for handle in item["sourceTurns"])
     said = [f"Ines: {records[handle]}" for handle in told["sourceTurns"]]
-    assert coverage(said, told["content"], builtin()).invented == ()
+    assert coverage(said, told["content"], builtin_vocabulary()).invented == ()
 
 
 def test_the_example_of_a_preference_cites_as_often_as_its_sentiment_takes():
@@ -138,7 +137,7 @@ def test_the_example_of_a_preference_cites_as_often_as_its_sentiment_takes():
     assert (Sentiment(item["sentiment"]), len(set(item["sourceIds"]))) == (Sentiment.FRUSTRATED, 2)
     assert any(item["quote"] in records[handle] for handle in item["sourceIds"])
     said = [f"Marta: {records[handle]}" for handle in item["sourceIds"]]
-    assert coverage(said, item["content"], builtin()).invented == ()
+    assert coverage(said, item["content"], builtin_vocabulary()).invented == ()
 
 
 @pytest.mark.parametrize("name", ["episode-dream", "pref-dream"])

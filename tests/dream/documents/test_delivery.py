@@ -12,7 +12,7 @@ from scribe import Scribe, saying
 from agentcore.workspace import Document, GitUse, Remove, Workspaces
 from dream.cycle import Documents
 from dream.domain import PassOutcome, RunReport
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 PERSON = "\ufeff# Notes\r\n\r\n* Bo likes tea\r\n* Cy moved"
 
@@ -22,7 +22,7 @@ async def write(world: World, scribe: Scribe | None = None) -> RunReport:
 
 
 async def waiting(world: World) -> int:
-    return len(await world.storage.read(world.scope, lambda view: bookkeeping(view).outbox.waiting()))
+    return len(await world.storage.read(world.scope, lambda view: dream_stores(view).outbox.waiting()))
 
 
 async def test_a_run_writes_the_file_says_so_and_is_undone_byte_for_byte(shared: World, folder: Path):

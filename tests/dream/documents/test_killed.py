@@ -13,7 +13,7 @@ from scribe import Scribe, saying
 
 from agentcore.workspace import GitUse, Workspaces
 from dream.cycle import Leftovers
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 PERSON = "- Bo wrote this himself\r\n"
 _TOUCHES = {"open", "os.rename", "os.remove", "os.mkdir"}
@@ -87,7 +87,7 @@ async def test_killed_at_any_touch_of_a_file_it_is_all_written_and_committed_onc
             lock.unlink()  # as git asks a person to
         await live(one, folder, 0)
         assert (folder / "MEMORY.md").read_bytes() == expected, at
-        waiting = await one.storage.read(one.scope, lambda view: bookkeeping(view).outbox.waiting())
+        waiting = await one.storage.read(one.scope, lambda view: dream_stores(view).outbox.waiting())
         assert waiting == [], at
         assert _commits(folder) == _commits(whole), at
 

@@ -37,7 +37,7 @@ from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock, SequentialIds
 from dream.errors import InvalidFileError, UnwritableFileError
 from dream.interfaces.exchange import ImportReport, export_file, export_scope, import_file, importer
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 NOW = datetime(2025, 10, 12, tzinfo=UTC)
 EMPTY_SCOPE = 2
@@ -208,7 +208,7 @@ class Bench:
             unit.tool_calls.append(mine("tool_calls"))
             for reader, places in store["cursors"].items():
                 pending = [entry.id for place, entry in enumerate(store["entries"]) if place in places]
-                bookkeeping(unit).cursors.restore(reader, pending)
+                dream_stores(unit).cursors.restore(reader, pending)
 
         self._runner.run(self._storage.write(scope, work))
 
@@ -277,9 +277,9 @@ async def moved(desk: Desk, path: Path) -> None:
     await desk.bring(EXAMPLES / "feedback.jsonl")
 
     def look(unit: Any) -> None:
-        bookkeeping(unit).cursors.move("exact-fold", 50)
-        bookkeeping(unit).cursors.reopen("exact-fold", ["id-000007"])
-        bookkeeping(unit).cursors.move("near-duplicates", 54)
+        dream_stores(unit).cursors.move("exact-fold", 50)
+        dream_stores(unit).cursors.reopen("exact-fold", ["id-000007"])
+        dream_stores(unit).cursors.move("near-duplicates", 54)
 
     await desk.storage.write(desk.scope, look)
     desk.file(path.name, await desk.dump())
@@ -333,7 +333,7 @@ async def test_what_a_reader_has_still_to_look_at_stays_so_beside_an_export(desk
     await other_desk.bring(desk.file("MEMORY.md", "- here before\n"))
     await other_desk.bring(path)
     pending = await other_desk.storage.read(
-        other_desk.scope, lambda view: bookkeeping(view).cursors.pending("near-duplicates")
+        other_desk.scope, lambda view: dream_stores(view).cursors.pending("near-duplicates")
     )
     assert pending == ["other-000001"]
 
@@ -342,10 +342,10 @@ async def test_a_second_import_does_not_reopen_what_was_looked_at_since(desk: De
     path = desk.folder / "backup.jsonl"
     await moved(desk, path)
     await other_desk.bring(path)
-    await other_desk.storage.write(other_desk.scope, lambda unit: bookkeeping(unit).cursors.restore("exact-fold", []))
+    await other_desk.storage.write(other_desk.scope, lambda unit: dream_stores(unit).cursors.restore("exact-fold", []))
     await other_desk.bring(path)
     pending = await other_desk.storage.read(
-        other_desk.scope, lambda view: bookkeeping(view).cursors.pending("exact-fold")
+        other_desk.scope, lambda view: dream_stores(view).cursors.pending("exact-fold")
     )
     assert pending == []
 

@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from agentcore.domain import Scope, Trust, Turn
-from dream.guards.coverage import coverage
-from dream.guards.vocabulary import builtin
-from dream.passes.conversation import Evidence, PromptTurn, StatementRules, evidence_of
+from dream.guards import builtin_vocabulary, coverage
+from dream.passes.conversation import PromptTurn, StatementRules, TurnEvidence, evidence_of
 from dream.passes.fact_mining import Fact, FactItem, fact_of
 
 FILE = Path(__file__).parent / "data" / "readings.txt"
@@ -28,7 +27,7 @@ class Reading:
     def why_refused(self) -> str:
         """Return what the guards say against it; empty if it is accepted."""
         if self.said_on == "-":
-            found = coverage([self.said], self.text, builtin())
+            found = coverage([self.said], self.text, builtin_vocabulary())
             return "; ".join(map(str, (*found.lost, *found.invented)))
         said, _, cited = self.said.partition(" @")
         shown = list(_shown(said.split(" // "), datetime.fromisoformat(self.said_on).replace(hour=9, tzinfo=UTC)))
@@ -37,8 +36,8 @@ class Reading:
         item = FactItem(number=1, content=self.text, handles=handles, quote=chosen[0].turn.content)
         by_handle = {one.handle: one for one in shown}
         found = evidence_of(item, by_handle, frozenset(by_handle))
-        terms = StatementRules(builtin(), lambda _: 9, (), 0.8)
-        judged = fact_of(item, found, terms) if isinstance(found, Evidence) else found
+        terms = StatementRules(builtin_vocabulary(), lambda _: 9, (), 0.8)
+        judged = fact_of(item, found, terms) if isinstance(found, TurnEvidence) else found
         return "" if isinstance(judged, Fact) else str(judged.detail)
 
 

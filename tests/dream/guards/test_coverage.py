@@ -5,21 +5,19 @@ from typing import Any
 
 import pytest
 
-from dream.guards.coverage import Superseded, coverage
-from dream.guards.specific import Kind
-from dream.guards.vocabulary import Vocabulary, builtin
+from dream.guards import DetailKind, Superseded, Vocabulary, builtin_vocabulary, coverage
 
 _EARLY, _LATE = datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def _found(sources: list[str], merged: str, **more: Any) -> tuple[list[str], list[str]]:
-    told = coverage(sources, merged, builtin(), **more)
+    told = coverage(sources, merged, builtin_vocabulary(), **more)
     return [item.text for item in told.lost], [item.text for item in told.invented]
 
 
 def test_a_full_merge_is_accepted():
     sources = ["Ana Silva lives in Porto.", "Ana is a dentist and has two cats."]
-    assert coverage(sources, "Ana Silva is a dentist in Porto with two cats.", builtin()).faithful
+    assert coverage(sources, "Ana Silva is a dentist in Porto with two cats.", builtin_vocabulary()).faithful
 
 
 def test_a_dropped_town_and_person_are_lost():
@@ -101,9 +99,11 @@ def test_a_name_a_number_and_an_address_that_no_source_has_are_invented():
     ],
 )
 def test_a_negation_is_conserved_both_ways(source: str, merged: str):
-    lost, invented = (coverage([one], other, builtin()) for one, other in ((source, merged), (merged, source)))
-    assert Kind.NEGATION in {item.kind for item in lost.lost}
-    assert Kind.NEGATION in {item.kind for item in invented.invented}
+    lost, invented = (
+        coverage([one], other, builtin_vocabulary()) for one, other in ((source, merged), (merged, source))
+    )
+    assert DetailKind.NEGATION in {item.kind for item in lost.lost}
+    assert DetailKind.NEGATION in {item.kind for item in invented.invented}
 
 
 def test_a_negation_may_move_to_another_word_for_it():
@@ -112,7 +112,9 @@ def test_a_negation_may_move_to_another_word_for_it():
 
 
 def test_a_negation_that_changes_its_object_is_lost():
-    assert coverage(["Ana does not eat meat. Ana eats fish."], "Ana eats meat and does not eat fish.", builtin()).lost
+    assert coverage(
+        ["Ana does not eat meat. Ana eats fish."], "Ana eats meat and does not eat fish.", builtin_vocabulary()
+    ).lost
 
 
 def test_names_and_numbers_are_not_dealt_anew():
@@ -124,8 +126,8 @@ def test_names_and_numbers_are_not_dealt_anew():
 
 def test_numbers_of_an_exempt_category_may_change():
     sources, merged = ["use route Kestrel after 12 failures"], "use route Kestrel after many failures"
-    assert coverage(sources, merged, builtin(), category="anti-patterns/routing/x").faithful
-    assert not coverage(sources, merged, builtin(), category="general").faithful
+    assert coverage(sources, merged, builtin_vocabulary(), category="anti-patterns/routing/x").faithful
+    assert not coverage(sources, merged, builtin_vocabulary(), category="general").faithful
 
 
 def test_an_always_specific_word_beats_a_common_one():
@@ -179,5 +181,5 @@ def test_a_rare_name_in_a_script_without_capitals_is_conserved():
     def frequency(term: str) -> int:
         return 1 if term in {"王敏", "刘洋"} else 500
 
-    told = coverage(["王敏住在杭州"], "刘洋住在杭州", builtin(), document_frequency=frequency)
+    told = coverage(["王敏住在杭州"], "刘洋住在杭州", builtin_vocabulary(), document_frequency=frequency)
     assert ([item.text for item in told.lost], [item.text for item in told.invented]) == (["王敏"], ["刘洋"])

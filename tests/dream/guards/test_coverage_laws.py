@@ -4,8 +4,7 @@ from random import Random
 
 from hypothesis import given, settings, strategies as st
 
-from dream.guards.coverage import coverage
-from dream.guards.vocabulary import builtin
+from dream.guards import builtin_vocabulary, coverage
 
 _NAMES = ["Ana", "Rui", "Miso", "Kestrel", "Porto", "Malmö", "Halden", "Nadia"]
 _DETAILS = [
@@ -39,7 +38,7 @@ _sentences = st.lists(
 @given(_sentences, st.randoms(use_true_random=False))
 def test_the_sources_in_any_order_are_a_faithful_merge(sentences: list[str], random: Random):
     shuffled = random.sample(sentences, len(sentences))
-    assert coverage(sentences, " ".join(shuffled), builtin()).faithful
+    assert coverage(sentences, " ".join(shuffled), builtin_vocabulary()).faithful
 
 
 @settings(deadline=None)
@@ -47,7 +46,7 @@ def test_the_sources_in_any_order_are_a_faithful_merge(sentences: list[str], ran
 def test_any_single_detail_that_is_dropped_is_lost(sentences: list[str], detail: str, place: int):
     at = place % len(sentences)
     sources = [*sentences[:at], f"{sentences[at][:-1]} and {detail}.", *sentences[at + 1 :]]
-    found = coverage(sources, " ".join(sentences), builtin())
+    found = coverage(sources, " ".join(sentences), builtin_vocabulary())
     assert (len(found.lost), len(found.invented)) == (1, 0)
 
 
@@ -56,7 +55,7 @@ def test_any_single_detail_that_is_dropped_is_lost(sentences: list[str], detail:
 def test_any_single_detail_that_is_added_is_invented(sentences: list[str], detail: str, place: int):
     at = place % len(sentences)
     merged = [*sentences[:at], f"{sentences[at][:-1]} and {detail}.", *sentences[at + 1 :]]
-    found = coverage(sentences, " ".join(merged), builtin())
+    found = coverage(sentences, " ".join(merged), builtin_vocabulary())
     assert (len(found.lost), len(found.invented)) == (0, 1)
 
 
@@ -64,19 +63,19 @@ def test_any_single_detail_that_is_added_is_invented(sentences: list[str], detai
 @given(_sentences, _sentences)
 def test_asking_twice_or_repeating_a_source_changes_nothing(sources: list[str], merged: list[str]):
     text = " ".join(merged)
-    once = coverage(sources, text, builtin())
-    assert once == coverage(sources, text, builtin())
-    assert once == coverage([*sources, *sources], text, builtin())
+    once = coverage(sources, text, builtin_vocabulary())
+    assert once == coverage(sources, text, builtin_vocabulary())
+    assert once == coverage([*sources, *sources], text, builtin_vocabulary())
 
 
 @settings(deadline=None)
 @given(st.text(max_size=200))
 def test_every_text_is_a_faithful_merge_of_itself(text: str):
-    assert coverage([text], text, builtin()).faithful
+    assert coverage([text], text, builtin_vocabulary()).faithful
 
 
 @settings(deadline=None)
 @given(st.text(max_size=120), st.text(max_size=120))
 def test_what_one_text_loses_of_another_the_other_invents(one: str, other: str):
-    there, back = coverage([one], other, builtin()), coverage([other], one, builtin())
+    there, back = coverage([one], other, builtin_vocabulary()), coverage([other], one, builtin_vocabulary())
     assert {item.key for item in there.lost} == {item.key for item in back.invented}

@@ -8,8 +8,7 @@ import orjson
 import pytest
 from hypothesis import given, strategies as st
 
-from dream.guards.denial import Said, contradiction
-from dream.guards.replies import taken_up
+from dream.guards import EvidenceText, contradiction, taken_up
 
 CASES: list[dict[str, Any]] = [
     orjson.loads(line) for line in (Path(__file__).parent / "data" / "denials.jsonl").read_bytes().splitlines()
@@ -23,7 +22,7 @@ A case with `refuted_by` is refuted by who said it, not by a denial.
 def refuted(case: dict[str, Any]) -> bool:
     turns = [("", ""), *case["turns"]]
     said = [
-        Said(text, speaker, before if whose != speaker else "")
+        EvidenceText(text, speaker, before if whose != speaker else "")
         for (whose, before), (speaker, text) in pairwise(turns)
         if speaker != "assistant"
     ]
@@ -80,25 +79,25 @@ def test_the_cases_are_many_and_of_many_languages():
     ],
 )
 def test_a_clause_denies_what_it_speaks_of_and_nothing_else(statement: str, asked: str, said: str, holds: bool):
-    assert (contradiction(statement, [Said(said, "Ana", asked)]) is None) == holds
+    assert (contradiction(statement, [EvidenceText(said, "Ana", asked)]) is None) == holds
 
 
 @pytest.mark.parametrize("statement", ["Ana eats meat.", "Ana does not eat meat."])
 def test_of_two_that_contradict_each_other_the_later_one_holds(statement: str):
-    eats, denies = Said("I eat meat.", "Ana"), Said("I don't eat meat.", "Ana")
+    eats, denies = EvidenceText("I eat meat.", "Ana"), EvidenceText("I don't eat meat.", "Ana")
     affirmed = statement == "Ana eats meat."
     assert (contradiction(statement, [denies, eats]) is None) == affirmed
     assert (contradiction(statement, [eats, denies]) is None) != affirmed
 
 
 def test_what_another_person_denies_of_themselves_does_not_count():
-    said = [Said("I eat meat.", "Ana"), Said("I don't eat meat.", "Rui")]
+    said = [EvidenceText("I eat meat.", "Ana"), EvidenceText("I don't eat meat.", "Rui")]
     assert contradiction("Ana eats meat.", said) is None
     assert contradiction("Rui eats meat.", said) is not None
 
 
 def test_a_denial_that_was_taken_back_in_other_words_refutes_nothing():
-    said = [Said("I don't have a dog.", "Ana"), Said("Actually, we got one, a beagle!", "Ana")]
+    said = [EvidenceText("I don't have a dog.", "Ana"), EvidenceText("Actually, we got one, a beagle!", "Ana")]
     assert contradiction("Ana has a dog, a beagle.", said) is None
     assert contradiction("Ana has a dog, a beagle.", said[:1]) is not None
 
@@ -108,18 +107,24 @@ LOUD, QUIET, LATEST = "No jingles please.", "Leave out the jingles, no jingles a
 
 @pytest.mark.parametrize(("statement", "holds"), [("Ana wants jingles.", False), ("Ana wants no jingles.", True)])
 def test_what_texts_deny_again_and_again_is_not_wanted(statement: str, holds: bool):
-    said = [Said(text, "Ana") for text in (LOUD, QUIET, LATEST)]
+    said = [EvidenceText(text, "Ana") for text in (LOUD, QUIET, LATEST)]
     assert (contradiction(statement, said) is None) == holds
 
 
 def test_what_many_texts_ask_for_is_not_refused_by_a_statement():
-    said = [Said(text, "Ana") for text in ("window seat please", "A window seat as always, no aisle", "Window, thanks")]
+    said = [
+        EvidenceText(text, "Ana")
+        for text in ("window seat please", "A window seat as always, no aisle", "Window, thanks")
+    ]
     assert contradiction("Ana does not want window seats.", said) is not None
     assert contradiction("Ana wants window seats.", said) is None
 
 
 def test_a_statement_that_tells_of_nothing_but_what_was_taken_back_is_refused():
-    said = [Said("The party is in Ghent.", "Ana"), Said("Scratch that, it's in Bruges.", "Ana", "Noted, Ghent.")]
+    said = [
+        EvidenceText("The party is in Ghent.", "Ana"),
+        EvidenceText("Scratch that, it's in Bruges.", "Ana", "Noted, Ghent."),
+    ]
     assert contradiction("Ana's party is in Ghent.", said) is not None
     assert contradiction("Ana's party is in Bruges.", said) is None
     assert contradiction("Ana's party is in Ghent.", said[:1]) is None
@@ -127,7 +132,7 @@ def test_a_statement_that_tells_of_nothing_but_what_was_taken_back_is_refused():
 
 @given(one=st.text(max_size=60), other=st.text(max_size=60), asked=st.text(max_size=60))
 def test_any_texts_can_be_compared(one: str, other: str, asked: str):
-    found = contradiction(one, [Said(other, "Ana", asked)])
+    found = contradiction(one, [EvidenceText(other, "Ana", asked)])
     assert found is None or found
 
 

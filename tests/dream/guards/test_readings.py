@@ -5,10 +5,7 @@ from functools import cache
 import pytest
 from readings import Reading, readings
 
-from dream.guards.coverage import coverage
-from dream.guards.folding import one_form
-from dream.guards.spoken_numbers import spoken_numbers
-from dream.guards.vocabulary import builtin
+from dream.guards import builtin_vocabulary, coverage, one_form, spoken_numbers
 
 KINDS = tuple(dict.fromkeys(one.kind for one in readings()))
 
@@ -44,13 +41,13 @@ def test_the_set_holds_every_kind_in_both_ways_and_seven_languages():
 
 @pytest.mark.parametrize("written", ["\uff13", "³", "③", "₃", "٣"])
 def test_a_digit_of_any_shape_is_read_as_that_digit(written: str):
-    assert coverage(["Ana has 3 cats."], f"Ana has {written} cats.", builtin()).faithful
-    assert not coverage(["Ana has 5 cats."], f"Ana has {written} cats.", builtin()).faithful
+    assert coverage(["Ana has 3 cats."], f"Ana has {written} cats.", builtin_vocabulary()).faithful
+    assert not coverage(["Ana has 5 cats."], f"Ana has {written} cats.", builtin_vocabulary()).faithful
 
 
 @pytest.mark.parametrize("written", ["⑫", "½", "10²", "Ⅷ"])
 def test_a_numeral_that_no_source_holds_is_refused_and_never_unread(written: str):
-    assert not coverage(["Ana has 5 cats."], f"Ana has 5 cats and {written} dogs.", builtin()).faithful
+    assert not coverage(["Ana has 5 cats."], f"Ana has 5 cats and {written} dogs.", builtin_vocabulary()).faithful
 
 
 def test_places_stay_the_same_whatever_shape_the_digits_have():
@@ -82,7 +79,7 @@ def test_numbers_in_words_are_read_whole(language: str, text: str, values: list[
     "text", ["She will wait a second.", "Second, run the tests.", "A second-hand car", "one by one"]
 )
 def test_little_words_that_look_like_numbers_are_none(text: str):
-    assert coverage(["x"], text, builtin()).invented == ()
+    assert coverage(["x"], text, builtin_vocabulary()).invented == ()
 
 
 @pytest.mark.parametrize(
@@ -98,4 +95,4 @@ def test_little_words_that_look_like_numbers_are_none(text: str):
     ],
 )
 def test_another_unit_or_amount_is_not_the_same(source: str, merged: str):
-    assert not coverage([source], merged, builtin()).faithful
+    assert not coverage([source], merged, builtin_vocabulary()).faithful

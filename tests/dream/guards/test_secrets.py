@@ -5,7 +5,7 @@ from time import process_time
 import pytest
 from hypothesis import given, strategies as st
 
-from dream.guards.secrets import secret_in
+from dream.guards import secret_in
 
 SECRETS = [
     ("Ana's password is hunter2.", "password"),

@@ -5,26 +5,26 @@ from pathlib import Path
 import pytest
 
 from dream.errors import InvalidVocabularyError
-from dream.guards.vocabulary import builtin, load_or_builtin, parse
+from dream.guards import builtin_vocabulary, load_vocabulary, parse_vocabulary
 
 
 def test_the_built_in_vocabulary_reads_back_from_its_own_json():
-    assert parse(builtin().to_json(), path="copy.json") == builtin()
+    assert parse_vocabulary(builtin_vocabulary().to_json(), path="copy.json") == builtin_vocabulary()
 
 
 def test_an_absent_override_is_no_problem(tmp_path: Path):
     for path in (None, tmp_path / "absent.json"):
-        loaded = load_or_builtin(path)
-        assert (loaded.vocabulary, loaded.problem) == (builtin(), None)
+        loaded = load_vocabulary(path)
+        assert (loaded.vocabulary, loaded.problem) == (builtin_vocabulary(), None)
 
 
 def test_an_override_replaces_the_fields_it_names_and_no_other(tmp_path: Path):
     path = tmp_path / "mine.json"
     path.write_text('{"always_specific": ["Sterling Mill"], "number_exempt_categories": ["routing/"]}', "utf-8")
-    vocabulary = load_or_builtin(path).vocabulary
+    vocabulary = load_vocabulary(path).vocabulary
     assert vocabulary.always_specific == {"sterling", "mill"}
     assert vocabulary.number_exempt_categories == ("routing",)
-    assert vocabulary.sentence_openers == builtin().sentence_openers
+    assert vocabulary.sentence_openers == builtin_vocabulary().sentence_openers
 
 
 @pytest.mark.parametrize(
@@ -42,15 +42,15 @@ def test_an_override_replaces_the_fields_it_names_and_no_other(tmp_path: Path):
 def test_a_malformed_override_is_told_and_the_built_in_kept(tmp_path: Path, data: bytes, part: str):
     path = tmp_path / "mine.json"
     path.write_bytes(data)
-    loaded = load_or_builtin(path)
-    assert loaded.vocabulary == builtin()
+    loaded = load_vocabulary(path)
+    assert loaded.vocabulary == builtin_vocabulary()
     assert isinstance(loaded.problem, InvalidVocabularyError)
     assert part in str(loaded.problem)
     assert "built-in one is" in str(loaded.problem)
 
 
 def test_an_override_that_cannot_be_read_is_told(tmp_path: Path):
-    assert "cannot be read" in str(load_or_builtin(tmp_path).problem)
+    assert "cannot be read" in str(load_vocabulary(tmp_path).problem)
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_an_override_that_cannot_be_read_is_told(tmp_path: Path):
     ],
 )
 def test_numbers_of_an_exempt_category_do_not_matter(category: str | None, matter: bool):
-    assert builtin().numbers_matter(category) is matter
+    assert builtin_vocabulary().numbers_matter(category) is matter

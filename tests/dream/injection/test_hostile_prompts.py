@@ -12,7 +12,7 @@ from agentcore.domain import Feedback, FeedbackKind, MemoryEntry, Turn, clean_ca
 from agentcore.llm import ChatRequest, ChatRole
 from dream.cycle import ContextFactory, fence_marker
 from dream.directives import DirectiveLibrary
-from dream.guards.vocabulary import builtin
+from dream.guards import builtin_vocabulary
 from dream.passes import ModelContext, ModelPass
 from dream.passes.fact_mining import FactMining
 from dream.passes.memory_consolidation import MemoryConsolidation
@@ -38,7 +38,7 @@ async def context_of(world: World, model_pass: ModelPass) -> ModelContext:
     )
     read = DirectiveLibrary(None, {}).read(model_pass.directives)
     texts = {name: directive.text for name, directive in read.items()}
-    return await contexts.with_model(0, directives=texts, vocabulary=builtin())
+    return await contexts.with_model(0, directives=texts, vocabulary=builtin_vocabulary())
 
 
 async def requests_of(world: World, model_pass: ModelPass) -> list[ChatRequest]:

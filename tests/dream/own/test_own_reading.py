@@ -12,7 +12,7 @@ from talking import answering, talk
 from agentcore import AgentHostBuilder
 from agentcore.domain.capability import Capability
 from agentcore.errors import InvalidInputError
-from agentcore.stores.protocols import ReadView
+from agentcore.stores.storage import ReadView
 from dream.domain.proposal import Notes, Proposal, Work
 from dream.domain.reads import Reads
 from dream.interfaces.exchange.importer import import_file
@@ -20,7 +20,7 @@ from dream.options import OwnPasses
 from dream.passes import DreamContext
 from dream.passes.fact_mining import FactMining
 from dream.passes.log_consumption import LogConsumption
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 NO_FACTS = orjson.dumps({"facts": []}).decode()
 
@@ -122,6 +122,6 @@ def test_a_pass_that_reads_what_nobody_knows_fails_the_build():
 
 async def pending(world: World) -> list[str]:
     def look(view: ReadView) -> list[str]:
-        return bookkeeping(view).cursors.pending("deduction")
+        return dream_stores(view).cursors.pending("deduction")
 
     return await world.storage.read(world.scope, look)

@@ -9,8 +9,7 @@ from hypothesis import event, given, settings, strategies as st
 
 from agentcore.domain import Feedback, FeedbackKind, Level, MemoryEntry, Scope, Trust, Turn
 from dream.domain import ChangeSet
-from dream.guards import Knowledge, first_refusal
-from dream.guards.vocabulary import builtin
+from dream.guards import Knowledge, builtin_vocabulary, first_refusal
 from dream.options import PreferenceOptions
 from dream.passes import episodes, preferences
 from dream.passes.conversation import PromptTurn, StatementRules
@@ -23,7 +22,7 @@ SAID = (
     ("user", "s3", "I never want emoji."),
 )
 OLD = "Ana wants longer answers about the roof."
-TERMS = StatementRules(builtin(), lambda _: 0, ("active-plans",), 0.8)
+TERMS = StatementRules(builtin_vocabulary(), lambda _: 0, ("active-plans",), 0.8)
 
 
 def turn(place: int, role: str, session: str, text: str) -> Turn:
@@ -118,7 +117,9 @@ def test_no_answer_breaks_or_doubles_episodes(answer: dict[str, Any]):
 
     def met(*entries: MemoryEntry) -> tuple[ChangeSet, ...]:
         stored = episodes.EpisodeCandidates(entries)
-        return episodes.reconcile(told, stored, frozenset(), new_id=ids(), as_of=NOW, vocabulary=builtin()).change_sets
+        return episodes.reconcile(
+            told, stored, frozenset(), new_id=ids(), as_of=NOW, vocabulary=builtin_vocabulary()
+        ).change_sets
 
     changed = holds(met(old))
     assert met(*after(old, changed)) == ()
@@ -142,7 +143,7 @@ def test_no_answer_breaks_or_doubles_preferences(answer: dict[str, Any]):
             declined=frozenset(),
             new_id=ids(),
             as_of=NOW,
-            vocabulary=builtin(),
+            vocabulary=builtin_vocabulary(),
         )
         for one in shown:
             meeting.add(one)

@@ -43,7 +43,7 @@ from dream.options import (
     SchedulingOptions,
     Threshold,
 )
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 Task = dict[str, Any]
 Answer = dict[str, Any]
@@ -262,7 +262,7 @@ async def essence(world: World, _task: Task) -> Answer:
     )  # fmt: skip
 
     def waiting(view: Any) -> dict[str, list[str]]:
-        cursors = bookkeeping(view).cursors
+        cursors = dream_stores(view).cursors
         return {reader: sorted(names.get(one, one) for one in cursors.pending(reader)) for reader in cursors.readers()}
 
     return {"known": known, "waiting": await world.storage.read(world.scope, waiting)}
@@ -298,7 +298,7 @@ async def promote(world: World, task: Task) -> Answer:
         await world.dreams.run(passes=["promotion"])
 
     def look(view: Any) -> tuple[int, int]:
-        books = bookkeeping(view)
+        books = dream_stores(view)
         return books.promotions.count(), len(books.outbox.waiting())
 
     promoted, waiting = await world.storage.read(world.scope, look)

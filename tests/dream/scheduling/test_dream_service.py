@@ -21,7 +21,7 @@ from dream.domain import Outcome, Proposal, RunKind, Work
 from dream.options import CatchUp, DailyAt, Heartbeat, Interval, Threshold
 from dream.passes import Place
 from dream.passes.memory_consolidation import MemoryConsolidation
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.schedules import ANYTHING_NEW
 from dream.triggers import GateName, Reason
 
@@ -435,4 +435,4 @@ async def test_what_cannot_be_reached_is_said(stage: Stage):
 
 async def the_state(stage: Stage) -> Any:
     terms = Planner(stage.world.options, stage.world.ids).terms
-    return await stage.world.storage.read(ANA, lambda view: bookkeeping(view).schedules.mine(terms).state)
+    return await stage.world.storage.read(ANA, lambda view: dream_stores(view).schedules.mine(terms).state)

@@ -6,9 +6,6 @@ on both databases. Structured columns are JSON text written by orjson. A change 
 `agentcore.stores.sql.migrations.versions`, which spells its tables out.
 """
 
-from agentcore.stores.sql.schema.activity import peers, switches
-from agentcore.stores.sql.schema.base import WHERE, metadata
-from agentcore.stores.sql.schema.busy import busy_holders
 from agentcore.stores.sql.schema.dreams import (
     cursors,
     decisions,
@@ -27,25 +24,33 @@ from agentcore.stores.sql.schema.dreams import (
     steps,
 )
 from agentcore.stores.sql.schema.records import (
+    WHERE,
+    busy_holders,
     change_feed,
+    documents,
     entries,
     entry_sources,
     feedback,
     forgotten,
     imports,
     leases,
+    metadata,
+    outbox,
+    peers,
+    phase_hits,
+    promotions,
     recall_hits,
     scopes,
     settings,
     skill_uses,
     skills,
+    switches,
     tool_calls,
     turns,
     vectors,
     wisp_runs,
     withheld,
 )
-from agentcore.stores.sql.schema.workspace import documents, outbox, phase_hits, promotions
 
 REVISION = "0013"
 """The Alembic revision this code reads and writes."""

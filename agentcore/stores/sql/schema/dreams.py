@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, UniqueConstraint, false, text
 
-from agentcore.stores.sql.schema.base import WHERE, instant, metadata, record_id, row_key, scope_key
+from agentcore.stores.sql.schema.records import WHERE, instant, metadata, record_id, row_key, scope_key
 
 _PLANNED = text("due_at IS NOT NULL")
 _REQUESTED = text("reason = 'manual'")

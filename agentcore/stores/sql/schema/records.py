@@ -1,13 +1,18 @@
-"""Tables of records: what the agent knows, said and did."""
+"""Defines the tables of records and of the workspace, and the column shapes that recur.
+
+What the agent knows, said and did, its documents, who is active, and what is switched off.
+"""
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
     Float,
+    ForeignKey,
     Index,
     Integer,
     LargeBinary,
+    MetaData,
     String,
     Table,
     Text,
@@ -15,7 +20,47 @@ from sqlalchemy import (
     text,
 )
 
-from agentcore.stores.sql.schema.base import WHERE, Key, Name, instant, metadata, record_id, row_key, scope_key
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    },
+)
+
+WHERE = "where"
+"""In an index's info, the rows it covers: told to a dialect when tables are made, for naming one imports it whole."""
+
+Key = BigInteger().with_variant(Integer, "sqlite")
+"""SQLite makes only an INTEGER primary key the row id."""
+
+RecordId = String(64).with_variant(String(64, collation="C"), "postgresql")
+"""Ids sort by their bytes on every database."""
+
+Name = Text().with_variant(Text(collation="C"), "postgresql")
+"""A text that sorts by its bytes on every database."""
+
+
+def row_key() -> Column[int]:
+    """Return the surrogate key that indexes in memory refer to."""
+    return Column("pk", Key, primary_key=True, autoincrement=True)
+
+
+def scope_key(*, primary_key: bool = False) -> Column[int]:
+    """Return the reference to the owning scope."""
+    return Column("scope_id", Key, ForeignKey("scopes.pk"), nullable=False, primary_key=primary_key)
+
+
+def record_id() -> Column[str]:
+    """Return the public id."""
+    return Column("id", RecordId, nullable=False)
+
+
+def instant(name: str, *, nullable: bool = False) -> Column[int]:
+    """Return an instant in microseconds since 1970, UTC."""
+    return Column(name, BigInteger, nullable=nullable)
+
 
 _ACTIVE = text("status = 'active'")
 _PINNED = text("pinned IS TRUE")
@@ -303,5 +348,96 @@ leases = Table(
     Column("process_started", Text, nullable=False),
     Column("token", BigInteger, nullable=False),
     instant("acquired_at"),
+    instant("expires_at"),
+)
+
+
+documents = Table(
+    "documents",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("content", Text, nullable=False),
+    instant("updated_at"),
+    Column("own", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    UniqueConstraint("scope_id", "id"),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    row_key(),
+    scope_key(),
+    Column("run_id", String(64), nullable=False),
+    Column("pass_name", String(64), nullable=False),
+    Column("document", Text, nullable=False),
+    Column("before", Text, nullable=True),
+    Column("after", Text, nullable=True),
+    instant("recorded_at"),
+    Index("ix_outbox_scope", "scope_id", "document"),
+)
+
+promotions = Table(
+    "memory_promotions",
+    metadata,
+    scope_key(primary_key=True),
+    Column("entry_id", String(64), primary_key=True),
+    Column("score", Float, nullable=False),
+    Column("hits", BigInteger, nullable=False),
+    Column("run_id", String(64), nullable=False),
+    instant("promoted_at"),
+)
+
+phase_hits = Table(
+    "phase_hits",
+    metadata,
+    scope_key(primary_key=True),
+    Column("entry_id", String(64), primary_key=True),
+    Column("phase", String(16), primary_key=True),
+    Column("times", Integer, nullable=False),
+    instant("last_at"),
+)
+
+
+_CHANGED = text("changed_since IS NOT NULL")
+
+peers = Table(
+    "peers",
+    metadata,
+    row_key(),
+    Column("workspace", String(128), nullable=False),
+    Column("observed", String(128), nullable=False),
+    instant("active_at", nullable=True),
+    instant("changed_since", nullable=True),
+    UniqueConstraint("workspace", "observed"),
+    Index("ix_peers_changed", "changed_since", info={WHERE: _CHANGED}),
+)
+
+switches = Table(
+    "switches",
+    metadata,
+    Column("workspace", String(128), primary_key=True),
+    Column("observer", String(128), primary_key=True),
+    Column("observed", String(128), primary_key=True),
+    Column("session_id", Text, primary_key=True),
+    Column("dream", Boolean, nullable=True),
+    Column("learning", Boolean, nullable=True),
+    instant("learning_since", nullable=True),
+)
+
+
+busy_holders = Table(
+    "busy_holders",
+    metadata,
+    Column("workspace", String(128), primary_key=True),
+    Column("observer", String(128), primary_key=True),
+    Column("observed", String(128), primary_key=True),
+    Column("holder", String(64), primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("process_started", Text, nullable=False),
+    instant("since"),
     instant("expires_at"),
 )

@@ -12,7 +12,7 @@ from dream.directives.library import FOLDER
 from dream.directives.table import FILE_SUFFIX
 from dream.domain.finding import Finding, Verdict
 from dream.errors import UnwritableFileError
-from dream.guards.vocabulary import FILE_NAME, load_or_builtin
+from dream.guards.vocabulary import VOCABULARY_FILE, load_vocabulary
 from dream.interfaces.cli.errors import OccupiedFileError
 from dream.interfaces.cli.faults import Exit
 from dream.interfaces.cli.render.directives import (
@@ -94,7 +94,7 @@ async def check(*, session: CliSession) -> Exit:
         session: Whose data directory and memory.
     """
     library = _library(session)
-    findings = [*library.check(beside=(FILE_NAME,)), _vocabulary(session)]
+    findings = [*library.check(beside=(VOCABULARY_FILE,)), _vocabulary(session)]
     usable = all(finding.verdict is not Verdict.WRONG for finding in findings)
     forecast = await _forecast(session, library) if usable else None
     session.screen.show(
@@ -116,8 +116,8 @@ def _library(session: Session) -> DirectiveLibrary:
 
 
 def _vocabulary(session: Session) -> Finding:
-    path = session.data_dir / FOLDER / FILE_NAME
-    problem = load_or_builtin(path).problem
+    path = session.data_dir / FOLDER / VOCABULARY_FILE
+    problem = load_vocabulary(path).problem
     if problem is not None:
         return Finding("vocabulary", Verdict.WRONG, str(problem).rstrip("."))
     return Finding("vocabulary", Verdict.FINE, str(path) if path.exists() else "built in")

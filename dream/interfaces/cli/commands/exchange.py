@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from agentcore.domain.scope import Scope
-from agentcore.stores.protocols import Storage
+from agentcore.stores.storage import Storage
 from dream.errors import UnwritableFileError
 from dream.interfaces.cli.render.exchange import exported_lines, import_lines
 from dream.interfaces.cli.render.text import encodable

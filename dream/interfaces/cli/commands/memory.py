@@ -8,8 +8,8 @@ from cyclopts import Parameter
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Status
 from agentcore.domain.text import clean_category, clean_content, clean_tags
-from agentcore.hosting.conditions import Conditions, recall_filter
-from agentcore.hosting.observation import Observation, Particulars
+from agentcore.hosting.filters import RecallFilters, recall_filter
+from agentcore.hosting.remember import MemoryFields, Observation
 from agentcore.recall.results import Explanation, Hit
 from dream.cycle.history import entry_json
 from dream.interfaces.cli.errors import MissingSettingError
@@ -48,7 +48,7 @@ async def remember(
         pinned: Keep it whatever happens.
         session: Whose memory.
     """
-    said = Particulars(
+    said = MemoryFields(
         category=category,
         tags=tags or (),
         importance=importance,
@@ -102,7 +102,7 @@ async def recall(
     """
     if not query.strip():
         raise MissingSettingError(what="question", remedy="say in words what you want to know")
-    conditions = Conditions(
+    conditions = RecallFilters(
         category=category,
         tags=tags or (),
         any_tags=any_tags or (),

@@ -2,7 +2,7 @@
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.protocols import Storage
+from agentcore.stores.storage import Storage
 from dream.cycle.dreams import Dreams
 from dream.cycle.history import History
 from dream.cycle.skill_history import SkillHistory

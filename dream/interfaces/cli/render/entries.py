@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.results import DenseScore, Explanation, Hit
-from agentcore.stores.protocols import Forgotten
+from agentcore.stores.values import Forgotten
 from dream.domain.report import Outcome, RunReport
 from dream.interfaces.cli.render.line import Line, Lines, Tone, clipped, paragraph
 from dream.interfaces.cli.render.reasons import explained

@@ -10,7 +10,7 @@ from agentcore.domain import MemoryEntry, Scope, StoredDocument, fold_key
 from agentcore.stores import ReadView
 from agentcore.workspace import Document
 from dream.domain import Refusal
-from dream.guards.vocabulary import builtin
+from dream.guards import builtin_vocabulary
 from dream.options import DreamOptions
 from dream.passes.document_consolidation import (
     Broken,
@@ -113,7 +113,7 @@ def edited(
     if excess is not None:
         return Outcome(memory.document.text, "", [excess], Judged(), desk)
     found = sort_out(given, sheet)
-    judged = judge(found.edits, sheet, options, builtin())
+    judged = judge(found.edits, sheet, options, builtin_vocabulary())
     for one in judged.approved:
         desk.make(one)
     archived = [one.after for made in desk.change_sets for one in made.changes if one.record_id == "memory-archive.md"]

@@ -18,7 +18,7 @@ from dream.interfaces.cli.render.changes import change_set_lines
 from dream.passes import Place
 from dream.passes.document_consolidation import OVERHEAD, DocumentConsolidation
 from dream.passes.promotion import PromotionPass
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 from dream.stores.calls import CallKey
 
 PATTERN = "Twice the release was late because the nightly build failed: on 6 March and on 9 April"
@@ -266,7 +266,7 @@ async def test_a_forgotten_memory_leaves_the_page_the_stored_question_and_the_no
     key = CallKey(run_id=run.run_id, pass_name=NAME, batch_key="1", attempt=1)
 
     def traces(view: ReadView) -> list[object]:
-        books = bookkeeping(view)
+        books = dream_stores(view)
         return [one for one in (books.calls.find(key), *books.clusters.all(NAME)) if one is not None]
 
     assert len(await world.storage.read(world.scope, traces)) == 2

@@ -12,7 +12,7 @@ from agentcore.llm import ChatRequest
 from dream.domain import PassOutcome
 from dream.options import EpisodeOptions
 from dream.passes.episodes import EpisodeExtraction, counted
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 ROOF = an_episode("Ana decided to tile the roof.", "t1", quote="we will tile the roof")
 SAID = "It is settled: we will tile the roof."
@@ -187,7 +187,7 @@ async def test_the_same_answer_about_the_same_turns_changes_nothing(world: World
     reworded = ROOF | {"content": "Ana decided the roof will tile."}
     for told in (ROOF, reworded):
         # As after a lost cursor: the pass reads the turns again.
-        await world.write(lambda unit: bookkeeping(unit).cursors.move("episodes", None))
+        await world.write(lambda unit: dream_stores(unit).cursors.move("episodes", None))
         assert (await tell(world, told)).notes["known"] == 1
     assert await diary(world) == before
 

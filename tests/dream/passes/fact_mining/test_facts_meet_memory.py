@@ -10,8 +10,8 @@ from mining import a_fact, a_turn, mine, talk
 
 from agentcore.domain import MemoryEntry, Status, Trust
 from agentcore.recall import Tokenizer
-from dream.guards.vocabulary import builtin
-from dream.passes.conversation import Evidence, StatementRules, says_the_same
+from dream.guards import builtin_vocabulary
+from dream.passes.conversation import StatementRules, TurnEvidence, says_the_same
 from dream.passes.fact_mining import Fact, FactCandidates, FactItem, fact_of, reconcile
 
 TEA = a_fact("Ana likes tea.", "t1", quote="I like tea", category="people/ana")
@@ -112,8 +112,8 @@ REWORDINGS = [
 
 @pytest.mark.parametrize(("other", "same"), REWORDINGS)
 def test_two_wordings_say_the_same_if_they_differ_in_little_words_alone(other: str, same: bool):
-    assert says_the_same("Ana likes tea.", other, builtin(), Tokenizer()) is same
-    assert says_the_same(other, "Ana likes tea.", builtin(), Tokenizer()) is same
+    assert says_the_same("Ana likes tea.", other, builtin_vocabulary(), Tokenizer()) is same
+    assert says_the_same(other, "Ana likes tea.", builtin_vocabulary(), Tokenizer()) is same
 
 
 async def test_another_wording_of_the_same_turn_is_known(world: World):
@@ -159,7 +159,7 @@ async def test_an_undone_reinforcement_is_not_made_again(world: World):
 
 def facts_of(world: World, drawn: list[tuple[str, list[int]]]) -> list[Fact]:
     """Facts of made-up turns `0` to `5`, the even ones of a less trusted speaker."""
-    terms = StatementRules(builtin(), lambda _: 0, (), 0.8)
+    terms = StatementRules(builtin_vocabulary(), lambda _: 0, (), 0.8)
     facts: list[Fact] = []
     for number, (text, places) in enumerate(drawn, 1):
         turns = [
@@ -171,7 +171,7 @@ def facts_of(world: World, drawn: list[tuple[str, list[int]]]) -> list[Fact]:
             for place in sorted(set(places))
         ]
         item = FactItem(number=number, content=text, handles=(), quote="I like")
-        fact = fact_of(item, Evidence(tuple(turns), turns[0], "I like"), terms, ())
+        fact = fact_of(item, TurnEvidence(tuple(turns), turns[0], "I like"), terms, ())
         assert isinstance(fact, Fact)
         facts.append(fact)
     return facts
@@ -195,7 +195,12 @@ def test_the_same_answer_twice_is_the_same_as_once(drawn: list[tuple[str, list[i
 
     def met(entries: tuple[MemoryEntry, ...]) -> tuple[MemoryEntry, ...]:
         meeting = reconcile(
-            facts, FactCandidates(entries), frozenset(), new_id=world.ids.new, as_of=NOW, vocabulary=builtin()
+            facts,
+            FactCandidates(entries),
+            frozenset(),
+            new_id=world.ids.new,
+            as_of=NOW,
+            vocabulary=builtin_vocabulary(),
         )
         after = {change.record_id: change.after for one in meeting.change_sets for change in one.changes}
         kept = {entry.id: entry for entry in entries} | after
@@ -215,7 +220,7 @@ def test_no_entry_is_trusted_or_counted_beyond_its_turns(first: Any, second: Any
     for drawn in (first, second):
         known = FactCandidates(tuple(entries.values()))
         met = reconcile(
-            facts_of(world, drawn), known, frozenset(), new_id=world.ids.new, as_of=NOW, vocabulary=builtin()
+            facts_of(world, drawn), known, frozenset(), new_id=world.ids.new, as_of=NOW, vocabulary=builtin_vocabulary()
         )
         for change in (change for one in met.change_sets for change in one.changes):
             assert isinstance(change.after, MemoryEntry)

@@ -20,7 +20,7 @@ from dream.passes import ORDER, DreamContext, DreamPass, ModelContext
 from dream.passes.declared import readers_of
 from dream.passes.fact_mining import FactMining
 from dream.passes.log_consumption import LogConsumption
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 NOTHING = orjson.dumps({"facts": []}).decode()
 
@@ -291,7 +291,7 @@ async def test_many_turns_go_in_steps_and_held_ones_wait_their_time(world: World
     held = {turn.id for turn in turns[::4]}
     heard = hearing(world, *(NOTHING,) * 9, step_size=5)
     await heard.run_passes(FactMining())
-    await world.write(lambda unit: bookkeeping(unit).cursors.reopen("fact-mining", held))
+    await world.write(lambda unit: dream_stores(unit).cursors.reopen("fact-mining", held))
     silent = replace(heard, options=heard.options.replace(step_size=5))
 
     class Standing(FactMining):
@@ -303,7 +303,7 @@ async def test_many_turns_go_in_steps_and_held_ones_wait_their_time(world: World
     assert len(await unread(world)) == 6
     report = await silent.run_passes(Standing(), LogConsumption())
     assert of_pass(report, "log-consumption").reason == "no_work"
-    await world.write(lambda unit: bookkeeping(unit).cursors.settle("fact-mining", held))
+    await world.write(lambda unit: dream_stores(unit).cursors.settle("fact-mining", held))
     report = await silent.run_passes(Standing(), LogConsumption())
     assert of_pass(report, "log-consumption").notes == {"consumed": 6, "waiting": 0}
     assert await unread(world) == set()

@@ -10,9 +10,7 @@ from hypothesis import event, given, settings, strategies as st
 from agentcore.domain import Feedback, FeedbackKind, MemoryEntry, Scope, Status, SubjectTime, Trust, fold_key
 from agentcore.recall import Tokenizer
 from dream.domain import Batch
-from dream.guards import Knowledge, first_refusal
-from dream.guards.coverage import coverage
-from dream.guards.vocabulary import builtin
+from dream.guards import Knowledge, builtin_vocabulary, coverage, first_refusal
 from dream.options import DreamOptions
 from dream.passes.memory_consolidation import Desk, Judged, Parsed, Sheet, judge_entries, judge_feedback, parse
 from dream.passes.memory_consolidation.feedback import feedback_text
@@ -128,7 +126,7 @@ def desk(found: list[MemoryEntry], *, merge_only: bool = False) -> Desk:
     return Desk(
         as_of=NOW,
         options=OPTIONS,
-        vocabulary=builtin(),
+        vocabulary=builtin_vocabulary(),
         document_frequency=lambda _: 1,
         new_id=lambda: f"new{next(ids)}",
         twins=twins,
@@ -180,7 +178,7 @@ def test_no_answer_changes_what_the_sources_do_not_bear_out(data: st.DataObject)
                 assert change.before.version == 1
                 assert _ends_well(change_set.operation, change.before, after, final, merge_only=merge_only)
             elif change.before is None or after.content != change.before.content:
-                assert not coverage(list(backing.values()), after.content, builtin()).invented
+                assert not coverage(list(backing.values()), after.content, builtin_vocabulary()).invented
                 assert after.trust <= min(entry.trust for entry in before)
                 assert min(entry.base for entry in before) <= after.base <= max(entry.base for entry in before)
 
@@ -221,6 +219,6 @@ def test_no_answer_about_feedback_invents_or_retires_anything(data: st.DataObjec
         assert change.before is None
         assert isinstance(change.after, MemoryEntry)
         assert change.after.category.startswith("anti-patterns/")
-        assert not coverage(texts, change.after.content, builtin()).invented
+        assert not coverage(texts, change.after.content, builtin_vocabulary()).invented
         assert change.after.trust <= Trust.STATED
         assert first_refusal(change_set, Knowledge(protected=OPTIONS.protected_categories)) is None

@@ -10,13 +10,13 @@ from agentcore.domain import Status
 from dream.domain import Refused, SettledCluster, Skip
 from dream.options import ConsolidationOptions
 from dream.passes.memory_consolidation import reopens_at
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 TEA, GREEN, BOTH = "Ana likes tea.", "Ana likes green tea.", "Ana likes tea and green tea."
 
 
 async def settled(world: World) -> list[SettledCluster]:
-    return await world.storage.read(world.scope, lambda view: bookkeeping(view).clusters.all("memory-consolidation"))
+    return await world.storage.read(world.scope, lambda view: dream_stores(view).clusters.all("memory-consolidation"))
 
 
 async def declined(world: World, times: int = 1) -> None:
@@ -77,7 +77,7 @@ async def test_it_is_merge_only_in_the_run_after_one_that_did_not_get_to_it_too(
     await declined(world)
     world.clock.advance(7 * DAY)
     ids = [entry.id for entry in await world.active()]
-    await world.write(lambda unit: bookkeeping(unit).cursors.reopen("memory-consolidation", ids))
+    await world.write(lambda unit: dream_stores(unit).cursors.reopen("memory-consolidation", ids))
     report, _ = await dream(world, drop(TEA))
     assert (codes(report), report.backlog) == ([Refused.MERGE_ONLY], 0)
     assert (await dream(world))[0].reason == Skip.NO_WORK

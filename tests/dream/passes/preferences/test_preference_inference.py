@@ -12,7 +12,7 @@ from agentcore.llm import ChatRequest
 from dream.domain import PassOutcome
 from dream.options import PreferenceOptions
 from dream.passes.preferences import PreferenceInference, needs_permission
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 SAID = ("Please, shorter answers!", "I said shorter answers.", "shorter answers would be nice")
 
@@ -327,7 +327,7 @@ async def test_the_same_answer_about_the_same_turns_changes_nothing(world: World
     before = await wanted(world)
     for told in (shorter(), shorter() | {"content": "Ana prefers answers shorter."}):
         # As after a lost cursor: the pass reads the turns again.
-        await world.write(lambda unit: bookkeeping(unit).cursors.move("preferences", None))
+        await world.write(lambda unit: dream_stores(unit).cursors.move("preferences", None))
         assert (await infer(world, told)).notes["known"] == 1
     assert await wanted(world) == before
 

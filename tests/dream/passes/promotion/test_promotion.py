@@ -25,7 +25,7 @@ from dream.interfaces.cli.render.reports import passes_lines
 from dream.options import DocumentOptions, DreamOptions, PassMode, PromotionOptions
 from dream.options.promotion import ScorerName
 from dream.passes.promotion import PromotionPass
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 DIARY = """\
 # DREAMS.md — Dream Diary
@@ -87,7 +87,7 @@ async def sweep(world: World) -> tuple[RunReport, PassReport]:
 
 
 async def promoted(world: World) -> set[str]:
-    return set(await world.storage.read(world.scope, lambda view: bookkeeping(view).promotions.known()))
+    return set(await world.storage.read(world.scope, lambda view: dream_stores(view).promotions.known()))
 
 
 async def test_what_meets_every_gate_is_promoted_in_the_documented_formats_and_nothing_twice(
@@ -328,7 +328,7 @@ async def test_days_are_those_of_the_zone(shared: World):
 
     async def days(zone: str) -> tuple[int, int]:
         found = await shared.storage.read(
-            shared.scope, lambda view: bookkeeping(view).recalls.columns(ZoneInfo(zone), until=NOW)
+            shared.scope, lambda view: dream_stores(view).recalls.columns(ZoneInfo(zone), until=NOW)
         )
         return int(found.days[0]), int(found.span[0])
 
@@ -344,7 +344,7 @@ async def test_days_are_right_on_both_sides_of_a_change_of_the_clock(shared: Wor
     instants = [datetime(2025, 3, 1, tzinfo=zone) + timedelta(hours=11) * n for n in range(120)]
     for at in instants:
         await recalled(shared, ana, queries=("a",), at=at.astimezone(ZoneInfo("UTC")))
-    found = await shared.storage.read(shared.scope, lambda view: bookkeeping(view).recalls.columns(zone, until=NOW))
+    found = await shared.storage.read(shared.scope, lambda view: dream_stores(view).recalls.columns(zone, until=NOW))
     dates = {at.date() for at in instants}
     assert (int(found.days[0]), int(found.span[0])) == (len(dates), (max(dates) - min(dates)).days)
 
@@ -483,14 +483,14 @@ async def test_sweeps_that_an_entry_came_newly_to_raise_its_score_once_a_day_and
     await sweep(shared)
     assert await boost() == pytest.approx(0.06 * np.log(3) / np.log(7))
     await shared.memory.forget(ana.id)
-    assert await shared.storage.read(shared.scope, lambda view: bookkeeping(view).phases.standing()) == {}
+    assert await shared.storage.read(shared.scope, lambda view: dream_stores(view).phases.standing()) == {}
 
 
 async def test_the_scorer_without_boosts_keeps_no_account_of_sweeps(shared: World):
     (ana,) = await shared.add("Ana keeps bees")
     await recalled(shared, ana)
     await sweep(shared)
-    assert await shared.storage.read(shared.scope, lambda view: bookkeeping(view).phases.standing()) == {}
+    assert await shared.storage.read(shared.scope, lambda view: dream_stores(view).phases.standing()) == {}
 
 
 def test_a_weight_for_concepts_is_refused_where_none_are_counted():

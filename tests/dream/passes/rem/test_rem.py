@@ -17,11 +17,11 @@ from agentcore.recall import Tokenizer
 from agentcore.testing import ChatServer, ScriptedChatClient
 from agentcore.workspace import Document, Workspaces
 from dream.domain import PassOutcome, PassReport, Refusal, RunReport
-from dream.guards.vocabulary import builtin
+from dream.guards import builtin_vocabulary
 from dream.options import DreamOptions, Narrator, PassMode, PromotionOptions, RemOptions
 from dream.passes.conversation import StatementRules
 from dream.passes.rem import Told, judged, read_items
-from dream.stores import bookkeeping
+from dream.stores import dream_stores
 
 BEES = ("Ana keeps bees in Porto", "The bees gave honey in May", "Bo looks after the bees")
 DIARY = """\
@@ -111,7 +111,7 @@ async def test_a_later_day_tells_only_what_brings_something_new(shared: World, t
     assert new.startswith("\n## REM 2025-06-15 09:00 UTC\n")
     assert "bees — strength 1.00, 4 of 4 entries" in new
     assert done.notes["truths"] == [more.id]
-    standing = await shared.storage.read(shared.scope, lambda view: bookkeeping(view).phases.standing())
+    standing = await shared.storage.read(shared.scope, lambda view: dream_stores(view).phases.standing())
     assert {standing[one.id].rem for one in bees} == {2}
     assert standing[more.id].rem == 1
 
@@ -248,7 +248,9 @@ async def test_a_plan_tells_nothing_and_applied_it_tells_the_same(shared: World,
     assert diary(tmp_path) == ""
     await shared.dreams.run(plan=plan.plan_id)
     assert "bees — strength 1.00" in diary(tmp_path)
-    standing: dict[str, Any] = await shared.storage.read(shared.scope, lambda view: bookkeeping(view).phases.standing())
+    standing: dict[str, Any] = await shared.storage.read(
+        shared.scope, lambda view: dream_stores(view).phases.standing()
+    )
     assert set(standing) == {one.id for one in bees}
 
 
@@ -331,7 +333,9 @@ def test_whatever_is_answered_what_is_told_is_one_line_about_two_entries_that_we
         )
         for place, text in enumerate(BEES, 1)
     }
-    terms = StatementRules(vocabulary=builtin(), document_frequency=lambda _: 0, protected=(), protect_importance=0.8)
+    terms = StatementRules(
+        vocabulary=builtin_vocabulary(), document_frequency=lambda _: 0, protected=(), protect_importance=0.8
+    )
     items, refused = read_items(answer)
     outcomes = [judged(item, world_entries, {"id-1"}, terms, Tokenizer()) for item in items]
     assert all(isinstance(one, Refusal) for one in refused)

@@ -10,7 +10,7 @@ from skilled import LONG, NOTHING, Library, Reply
 from sqlalchemy import delete
 
 from agentcore.llm import ChatRequestRefusedError, Completion, FinishReason, Usage
-from agentcore.stores.sql import pass_ledger, settled_clusters
+from agentcore.stores.sql.schema import pass_ledger, settled_clusters
 from dream.domain import PassReport, Skip
 from dream.passes.skill_consolidation import SkillConsolidation
 from dream.passes.skill_optimization import SkillOptimization

@@ -9,7 +9,7 @@ from skilled import LONG, Library
 
 from agentcore.domain import Skill, Status
 from dream.domain import PassOutcome
-from dream.guards.vocabulary import builtin
+from dream.guards import builtin_vocabulary
 from dream.passes.skill_consolidation import SkillConsolidation
 from dream.passes.skill_coverage import compare_skills
 from dream.passes.skill_gaps import SkillGaps
@@ -89,7 +89,7 @@ async def test_no_answer_makes_a_pass_fail_or_delete_without_a_replacement(
         if old.status is Status.ACTIVE and new.status is not Status.ACTIVE:
             assert new.content == old.content
             assert new.successor in live
-            assert not compare_skills([old.content], live[new.successor].content, builtin()).lost
+            assert not compare_skills([old.content], live[new.successor].content, builtin_vocabulary()).lost
         assert new.created_at <= old.created_at
     for skill in live.values():
         assert set(skill.see_also) <= live.keys() - {skill.name}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dream.guards.vocabulary import builtin
+from dream.guards import builtin_vocabulary
 from dream.passes.skill_coverage import compare_skills
 
 SOURCE = """# Release
@@ -26,16 +26,18 @@ git   push --tags
 
 
 def lost(result: str, *sources: str) -> list[str]:
-    found = compare_skills(sources or [SOURCE], result, builtin())
+    found = compare_skills(sources or [SOURCE], result, builtin_vocabulary())
     return sorted({detail.kind for detail in found.lost})
 
 
 def invented(result: str, *backing: str) -> list[str]:
-    return sorted({detail.kind for detail in compare_skills([SOURCE], result, builtin(), backing=backing).invented})
+    return sorted(
+        {detail.kind for detail in compare_skills([SOURCE], result, builtin_vocabulary(), backing=backing).invented}
+    )
 
 
 def test_other_headings_numbering_fences_and_order_lose_nothing():
-    found = compare_skills([SOURCE], SAME, builtin())
+    found = compare_skills([SOURCE], SAME, builtin_vocabulary())
     assert (found.lost, found.invented) == ((), ())
     assert found.faithful
 
@@ -86,4 +88,4 @@ def test_a_procedure_that_says_nothing_asks_for_nothing():
 
 
 def test_a_report_counts_kinds_without_telling_the_texts():
-    assert compare_skills(["Use `a` and `b`."], "Use it.", builtin()).counted() == "2 x code"
+    assert compare_skills(["Use `a` and `b`."], "Use it.", builtin_vocabulary()).counted() == "2 x code"

@@ -1,0 +1,336 @@
+"""Puts a host together from its checked configuration: the one place that wires the services."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dependency_injector import containers, providers
+
+from agentcore.clock import Clock
+from agentcore.domain.capability import Capability
+from agentcore.domain.scope import Scope
+from agentcore.hosting.busy import BusyAnnouncer, BusySource, BusyWatch
+from agentcore.hosting.context import Context, ContextParts, ContextWindows
+from agentcore.hosting.conversation import Conversation
+from agentcore.hosting.corrections import CorrectionDetector, is_correction
+from agentcore.hosting.feedback import FeedbackLog
+from agentcore.hosting.host import Host, ServiceFactories
+from agentcore.hosting.memory import Memory
+from agentcore.hosting.options import (
+    ContextOptions,
+    ConversationOptions,
+    EmbeddingOptions,
+    FeedbackOptions,
+    MemoryOptions,
+    SkillOptions,
+    ToolCallOptions,
+    WispOptions,
+    WorkspaceOptions,
+)
+from agentcore.hosting.parts import ForgetHooks, HostParts
+from agentcore.hosting.service import HostedService
+from agentcore.hosting.skills import Skills
+from agentcore.hosting.switches import Switchboard
+from agentcore.hosting.tool_calls import ToolCallLog
+from agentcore.hosting.wisps import WispLog
+from agentcore.hosting.workspace import AgentWorkspace
+from agentcore.hosting.write_behind import ActivityRecorder, EmbeddingFiller, RecallNotes
+from agentcore.ids import IdFactory, RandomIds
+from agentcore.llm.chat import ChatClient
+from agentcore.llm.embedding import Embedder
+from agentcore.llm.gate import BusyGate
+from agentcore.recall.recall import INDEX_FOLDER, Recall
+from agentcore.stores.sql.sql_storage import FILE_NAME, SqlStorage
+from agentcore.stores.storage import Storage
+from agentcore.workspace.workspaces import Whereabouts, Workspaces
+
+if TYPE_CHECKING:
+    from dream.cycle.dreams import Dreams
+    from dream.interfaces.plugin import DreamFactory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostConfig:
+    """What a host is made of; None stands for a service it was built without.
+
+    Args:
+        data_dir: Where it keeps its files; None keeps everything in memory.
+        clock: Where instants come from.
+        ids: Where ids come from.
+        shutdown_timeout: The time all services together may take to stop.
+        storage: A storage of the host's own.
+        chat: The model.
+        embedder: Makes vectors for recall; None for words alone.
+        embeddings: How they take part; None for the defaults.
+        fills_embeddings: Whether the host has vectors made of its entries.
+        memory: How memory fades and is recalled.
+        conversation: How the conversation log is kept.
+        skills: How skills are kept.
+        feedback: How feedback is kept.
+        wisps: How wisp runs are kept.
+        workspace: What is done with documents.
+        where: Where the workspaces are.
+        corrections: What finds users' turns that correct the assistant; None is the rules there are.
+        context: What a turn is given; None for the defaults.
+        services: The host's own services, in the order to start them.
+        busy_sources: What tells of people served where the host does not see it.
+        dreaming: Makes the dreams.
+    """
+
+    data_dir: Path | None
+    clock: Clock
+    ids: IdFactory
+    shutdown_timeout: timedelta
+    storage: Storage | None = None
+    chat: ChatClient | None = None
+    embedder: Embedder | None = None
+    embeddings: EmbeddingOptions | None = None
+    fills_embeddings: bool = True
+    memory: MemoryOptions | None = None
+    conversation: ConversationOptions | None = None
+    skills: SkillOptions | None = None
+    feedback: FeedbackOptions | None = None
+    wisps: WispOptions | None = None
+    tool_calls: ToolCallOptions | None = None
+    workspace: WorkspaceOptions | None = None
+    where: Whereabouts | None = None
+    corrections: CorrectionDetector | None = None
+    context: ContextOptions | None = None
+    services: Sequence[HostedService] = ()
+    busy_sources: Sequence[BusySource] = ()
+    dreaming: "DreamFactory | None" = None
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What the host is built with."""
+        present = {
+            Capability.MEMORY: self.memory,
+            Capability.CONVERSATION: self.conversation,
+            Capability.SKILLS: self.skills,
+            Capability.FEEDBACK: self.feedback,
+            Capability.WISPS: self.wisps,
+            Capability.TOOL_CALLS: self.tool_calls,
+            Capability.WORKSPACE: self.workspace,
+            Capability.LLM: self.chat,
+        }
+        return frozenset(capability for capability, part in present.items() if part is not None)
+
+    @property
+    def workspaces(self) -> Workspaces | None:
+        """Which folder is whose workspace; None without any."""
+        if self.workspace is None or self.where is None:
+            return None
+        return Workspaces(self.where, self.workspace.git)
+
+    @property
+    def shares_endpoint(self) -> bool:
+        """Whether the model's server is said to work for people too; a client of the host's own is not asked."""
+        if self.chat is None:
+            return False
+        from agentcore.llm.openai_client import OpenAIChatClient  # noqa: PLC0415 - as below
+
+        if not isinstance(self.chat, OpenAIChatClient):
+            return False
+        # Deferred: without such a client, the settings have not been imported.
+        from agentcore.llm.settings import EndpointUse  # noqa: PLC0415
+
+        return self.chat.options.endpoint is EndpointUse.SHARED
+
+
+def _dreams(make: "DreamFactory | None", parts: HostParts) -> "Dreams | None":
+    return None if make is None else make(parts)
+
+
+def _dreams_of(dreams: "Dreams | None", scope: Scope) -> "Dreams | None":
+    return dreams if dreams is None or dreams.scope == scope else dreams.for_scope(scope)
+
+
+def _holder() -> str:
+    """Return this host's name among all that share the database: no host's own ids are unique beyond it."""
+    return RandomIds().new()
+
+
+class _HostContainer(containers.DeclarativeContainer):
+    """How each part is made of the others; `assemble` supplies the dependencies and empties what is absent."""
+
+    path: providers.Dependency[Any] = providers.Dependency()
+    data_dir: providers.Dependency[Any] = providers.Dependency()
+    clock: providers.Dependency[Any] = providers.Dependency()
+    ids: providers.Dependency[Any] = providers.Dependency()
+    chat: providers.Dependency[Any] = providers.Dependency()
+    dreaming: providers.Dependency[Any] = providers.Dependency()
+    capabilities: providers.Dependency[Any] = providers.Dependency()
+    shares_endpoint: providers.Dependency[Any] = providers.Dependency()
+    busy_sources: providers.Dependency[Any] = providers.Dependency()
+    shutdown_timeout: providers.Dependency[Any] = providers.Dependency()
+    decay: providers.Dependency[Any] = providers.Dependency()
+    recall_kept: providers.Dependency[Any] = providers.Dependency()
+    recall_options: providers.Dependency[Any] = providers.Dependency()
+    embedder: providers.Dependency[Any] = providers.Dependency()
+    dense_options: providers.Dependency[Any] = providers.Dependency()
+    recall_folder: providers.Dependency[Any] = providers.Dependency()
+    conversation_options: providers.Dependency[Any] = providers.Dependency()
+    context_options: providers.Dependency[Any] = providers.Dependency()
+    skill_options: providers.Dependency[Any] = providers.Dependency()
+    workspaces: providers.Dependency[Any] = providers.Dependency()
+    corrections: providers.Dependency[Any] = providers.Dependency()
+    feedback_options: providers.Dependency[Any] = providers.Dependency()
+    wisp_options: providers.Dependency[Any] = providers.Dependency()
+    tool_call_options: providers.Dependency[Any] = providers.Dependency()
+
+    gate = providers.Singleton(BusyGate)
+    storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
+    recall = providers.Singleton(
+        Recall, storage, options=recall_options, folder=recall_folder, embedder=embedder, dense=dense_options
+    )
+    holder = providers.Singleton(_holder)
+    activity = providers.Singleton(ActivityRecorder, storage=storage, clock=clock)
+    switchboard = providers.Singleton(Switchboard, storage)
+    announcer = providers.Singleton(BusyAnnouncer, storage=storage, clock=clock, gate=gate, holder=holder)
+    watch = providers.Singleton(BusyWatch, storage=storage, clock=clock, gate=gate, holder=holder, sources=busy_sources)
+
+    aftermath = providers.Singleton(ForgetHooks)
+
+    notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_kept)
+    memory = providers.Factory(Memory, storage=storage, recall=recall, notes=notes, ids=ids, aftermath=aftermath)
+    conversation = providers.Factory(
+        Conversation,
+        storage=storage,
+        recall=recall,
+        ids=ids,
+        options=conversation_options,
+        corrections=corrections,
+        feedback=feedback_options,
+    )
+    skills = providers.Factory(Skills, storage=storage, recall=recall, ids=ids, options=skill_options)
+    feedback = providers.Factory(FeedbackLog, storage=storage, ids=ids, options=feedback_options)
+    windows = providers.Singleton(ContextWindows)
+    context_parts = providers.Singleton(
+        ContextParts, storage=storage, recall=recall, notes=notes, windows=windows, options=context_options
+    )
+    context = providers.Factory(Context, parts=context_parts)
+    wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
+    tool_calls = providers.Factory(ToolCallLog, storage=storage, ids=ids, options=tool_call_options)
+
+    workspace = providers.Factory(AgentWorkspace, storage=storage, workspaces=workspaces)
+
+    parts = providers.Singleton(
+        HostParts,
+        storage=storage,
+        clock=clock,
+        ids=ids,
+        gate=gate,
+        activity=activity,
+        watch=watch,
+        chat=chat,
+        recall=recall,
+        capabilities=capabilities,
+        data_dir=data_dir,
+        shares_endpoint=shares_endpoint,
+        workspaces=workspaces,
+        aftermath=aftermath,
+    )
+    dreams = providers.Singleton(_dreams, dreaming, parts)
+    dreams_of = providers.Factory(_dreams_of, dreams)
+
+    factories = providers.Singleton(
+        ServiceFactories,
+        memory=memory.provider,
+        conversation=conversation.provider,
+        skills=skills.provider,
+        feedback=feedback.provider,
+        wisps=wisps.provider,
+        tool_calls=tool_calls.provider,
+        workspace=workspace.provider,
+        context=context.provider,
+        dreams=dreams_of.provider,
+        switchboard=switchboard,
+    )
+    services = providers.List(storage, recall, notes, activity, announcer)
+    host = providers.Factory(
+        Host, parts=parts, factories=factories, services=services, shutdown_timeout=shutdown_timeout
+    )
+
+
+def assemble(config: HostConfig) -> Host:
+    """Put a host together; nothing of it is started."""
+    container = _HostContainer(**_dependencies(config), **_substitutes(config))
+    container.services.add_args(*_embedding_services(config, container.recall()))
+    container.services.add_args(*_extra_services(config, container.dreams()))
+    return container.host()
+
+
+def _dependencies(config: HostConfig) -> dict[str, providers.Object[Any]]:
+    memory, conversation = config.memory or MemoryOptions(), config.conversation or ConversationOptions()
+    values: dict[str, object] = {
+        "path": None if config.data_dir is None else config.data_dir / FILE_NAME,
+        "data_dir": config.data_dir,
+        "clock": config.clock,
+        "ids": config.ids,
+        "chat": config.chat,
+        "dreaming": config.dreaming,
+        "capabilities": config.capabilities,
+        "shares_endpoint": config.shares_endpoint,
+        "busy_sources": config.busy_sources,
+        "shutdown_timeout": config.shutdown_timeout,
+        "decay": memory.decay(),
+        "recall_kept": memory.recall_kept,
+        "recall_options": replace(memory.recall(), turns=conversation.recall()),
+        "embedder": config.embedder,
+        "dense_options": (config.embeddings or EmbeddingOptions()).dense(),
+        "recall_folder": None if config.data_dir is None else config.data_dir / INDEX_FOLDER,
+        "conversation_options": config.conversation,
+        "corrections": config.feedback and (config.corrections or is_correction),
+        "workspaces": config.workspaces,
+        "context_options": config.context or ContextOptions(),
+        "skill_options": config.skills,
+        "feedback_options": config.feedback,
+        "wisp_options": config.wisps,
+        "tool_call_options": config.tool_calls,
+    }
+    return {name: providers.Object(value) for name, value in values.items()}
+
+
+def _substitutes(config: HostConfig) -> dict[str, providers.Object[Any]]:
+    """Return the host's own storage, and nothing in the place of each absent service: called, it gives None."""
+    services = {
+        "memory": config.memory,
+        "context": config.memory,
+        "conversation": config.conversation,
+        "skills": config.skills,
+        "feedback": config.feedback,
+        "wisps": config.wisps,
+        "tool_calls": config.tool_calls,
+        "workspace": config.workspace,
+    }
+    substitutes: dict[str, providers.Object[Any]] = {
+        name: providers.Object(None) for name, options in services.items() if options is None
+    }
+    if config.storage is not None:
+        substitutes["storage"] = providers.Object(config.storage)
+    return substitutes
+
+
+def _embedding_services(config: HostConfig, recall: Recall) -> Sequence[Any]:
+    """Return the embedding model and what has it make vectors, if there is one."""
+    embedder: object = config.embedder
+    own: list[object] = list(config.services)
+    first = [embedder] if _lives(embedder) and not any(one is embedder for one in own) else []
+    if recall.dense is None or not config.fills_embeddings:
+        return first
+    return [*first, EmbeddingFiller(recall.dense, clock=config.clock)]
+
+
+def _extra_services(config: HostConfig, dreams: "Dreams | None") -> Sequence[Any]:
+    """Return the model, the host's own services and then, last to start and first to stop, what dreams bring."""
+    own: list[object] = list(config.services)
+    chat: object = config.chat
+    # A client that is one of the host's own services has its place among them.
+    first = [chat] if _lives(chat) and not any(one is chat for one in own) else []
+    return [*first, *own, *(dreams.services if dreams is not None else ())]
+
+
+def _lives(part: object) -> bool:
+    return callable(getattr(part, "start", None)) and callable(getattr(part, "stop", None))

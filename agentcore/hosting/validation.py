@@ -1,0 +1,198 @@
+"""Checks and completes what a builder was told, and collects every mistake."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from agentcore.clock import Clock
+from agentcore.domain.decay import Decay
+from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidInputError, InvalidOptionsError
+from agentcore.hosting.options import MemoryOptions, Options, together
+from agentcore.llm.chat import ChatClient
+from agentcore.llm.embedding import Embedder
+from agentcore.llm.errors import ChatNotConfiguredError
+from agentcore.workspace.folder import WorkspaceFolder
+from agentcore.workspace.workspaces import Whereabouts
+
+OptionsT = TypeVar("OptionsT", bound=Options)
+T = TypeVar("T")
+
+IN_MEMORY = ":memory:"
+"""The data directory that means none."""
+
+
+class BuildValidation:
+    """One examination of what a builder was told; lives as long as `build`.
+
+    Example:
+        >>> validation = Settling()
+        >>> validation.folder(" ")
+        >>> validation.conclude()
+        Traceback (most recent call last):
+        ...
+        agentcore.errors.InvalidOptionsError: Option data_dir = ' ' is not possible: name a folder, or give None to \
+keep everything in memory.
+    """
+
+    def __init__(self) -> None:
+        self._refusals: list[InvalidInputError] = []
+
+    def conclude(self) -> None:
+        """Raise what was refused: the one refusal itself, or a group of several."""
+        if self._refusals:
+            raise together(self._refusals)
+
+    def refuse(self, field: str, value: object, allowed: str) -> None:
+        """Note that an option cannot have its value."""
+        self._refusals.append(InvalidOptionsError(field=field, value=value, allowed=allowed))
+
+    def folder(self, data_dir: object) -> Path | None:
+        """Return the folder that *data_dir* names; None for everything in memory."""
+        if data_dir is None or data_dir == IN_MEMORY:
+            return None
+        if not isinstance(data_dir, (str, Path)) or not str(data_dir).strip():
+            self.refuse("data_dir", data_dir, "name a folder, or give None to keep everything in memory")
+            return None
+        folder = Path(data_dir).expanduser()
+        if folder.exists() and not folder.is_dir():
+            self.refuse("data_dir", str(data_dir), "it is a file; name a folder, which need not exist yet")
+        return folder
+
+    def workspace(self, where: object) -> Whereabouts | None:
+        """Return where workspaces are; None if it is refused, which is noted."""
+        if callable(where):
+            return cast("Callable[[Scope], Path | None]", where)
+        if not isinstance(where, (str, Path)) or not str(where).strip():
+            self.refuse("with_workspace", where, "name a folder, or give a function that names that of a scope")
+            return None
+        path = Path(where).expanduser()
+        return path if self.attempt(lambda: WorkspaceFolder(path)) else None
+
+    def part(self, field: str, value: T, *methods: str) -> T:
+        """Return *value*, which must have all *methods*."""
+        missing = [name for name in methods if not callable(getattr(value, name, None))]
+        if missing:
+            self.refuse(field, value, f"give an object with the methods {', '.join(methods)}")
+        return value
+
+    def function(self, field: str, value: T) -> T:
+        """Return *value*, which must be callable."""
+        if not callable(value):
+            self.refuse(field, value, "give a function without parameters")
+        return value
+
+    def duration(self, field: str, value: timedelta) -> timedelta:
+        """Return *value*, which must be longer than zero."""
+        if value <= timedelta():
+            self.refuse(field, value, "give a duration longer than zero")
+        return value
+
+    def chat(self, given: object, folder: Path | None, clock: Clock) -> ChatClient | None:
+        """Return the model that *given* is or describes; None if it is refused, which is noted.
+
+        Args:
+            given: A client, options of one, or None for what the environment and the settings file say.
+            folder: Where the settings file is.
+            clock: What the client waits by.
+        """
+        if callable(getattr(given, "complete", None)):
+            return cast("ChatClient", given)
+        # Deferred, because whoever brings a client of their own needs no settings.
+        from agentcore.llm.settings import ChatOptions, from_environment  # noqa: PLC0415
+        from agentcore.llm.settings_file import FILE_NAME  # noqa: PLC0415
+
+        if given is not None and not isinstance(given, ChatOptions):
+            self.refuse("with_llm", given, "give a ChatClient, ChatOptions, or nothing for what is configured")
+            return None
+        refused = len(self._refusals)
+        options = given or self.attempt(lambda: from_environment(folder))
+        if options is not None:
+            from agentcore.llm.openai_client import OpenAIChatClient  # noqa: PLC0415 - as above
+
+            return OpenAIChatClient(options, clock=clock)
+        if len(self._refusals) == refused:
+            self._refusals.append(ChatNotConfiguredError(settings_file=str(folder / FILE_NAME) if folder else None))
+        return None
+
+    def embedder(self, given: object, folder: Path | None, clock: Clock) -> Embedder | None:
+        """Return the embedding model that *given* is or describes; None if it is refused, which is noted.
+
+        Args:
+            given: An embedder, options of one, or None for what the environment and the settings file say.
+            folder: Where the settings file is.
+            clock: What it waits by.
+        """
+        if callable(getattr(given, "embed", None)) and isinstance(getattr(given, "model", None), str):
+            return cast("Embedder", given)
+        from agentcore.llm.settings import ChatOptions, embedder_from_environment  # noqa: PLC0415 - as in chat
+
+        if given is not None and not isinstance(given, ChatOptions):
+            self.refuse(
+                "with_embeddings", given, "give an Embedder, EmbedderOptions, or nothing for what is configured"
+            )
+            return None
+        refused = len(self._refusals)
+        options = given or self.attempt(lambda: embedder_from_environment(folder))
+        if options is not None:
+            from agentcore.llm.openai_embedder import OpenAIEmbedder  # noqa: PLC0415 - as above
+
+            return OpenAIEmbedder(options, clock=clock)
+        if len(self._refusals) == refused:
+            allowed = "set AGENTCORE_EMBEDDINGS_MODEL, write model under [embeddings] in agentcore.toml, or give it one"
+            self.refuse("with_embeddings", None, allowed)
+        return None
+
+    def options(
+        self, kind: type[OptionsT], told: Sequence[Any] | None, first: OptionsT | None = None
+    ) -> OptionsT | None:
+        """Return what a service's options have become; None where the service is not wanted.
+
+        Args:
+            kind: The options' class.
+            told: Options, which replace what stood, or functions from what stood to what shall stand, in turn.
+            first: What stands first; the defaults if None.
+        """
+        if told is None:
+            return None
+        settled: OptionsT | None = first or self.attempt(kind)
+        for say in told:
+            if settled is None:
+                break
+            settled = self._told(kind, settled, say)
+        return settled
+
+    def plugin(self, install: Callable[[Callable[[OptionsT], OptionsT]], T], told: Sequence[Any]) -> T | None:
+        """Return what *install* makes of options that *told* settles; None if it refuses them, which is noted."""
+        return self.attempt(lambda: install(lambda options: self.options(type(options), told, options) or options))
+
+    def check_decay(self, storage: object | None, memory: MemoryOptions | None) -> None:
+        """Refuse options of fading beside a storage of the host's own, which reads importance itself."""
+        if storage is not None and memory is not None and memory.decay() != Decay():
+            allowed = "a storage of your own decides how importance fades; give them to that storage"
+            self.refuse("memory.grace, half_life or floor", memory.decay(), allowed)
+
+    def attempt(self, call: Callable[[], T]) -> T | None:
+        """Return what *call* returns; None if it refuses its input, which is noted."""
+        try:
+            return call()
+        except InvalidInputError as refusal:
+            self._refusals.append(refusal)
+        except ExceptionGroup as group:
+            refusals, others = group.split(InvalidInputError)
+            if refusals is None or others is not None:
+                raise
+            self._refusals += [error for error in refusals.exceptions if isinstance(error, InvalidInputError)]
+        return None
+
+    def _told(self, kind: type[OptionsT], settled: OptionsT, say: Any) -> OptionsT | None:
+        refused_so_far = len(self._refusals)
+        given: object = self.attempt(lambda: say(settled)) if callable(say) else say
+        if len(self._refusals) > refused_so_far:
+            return None
+        if not isinstance(given, kind):
+            way = "the function must return them, as in `lambda options: options.replace(...)`"
+            self.refuse(kind.section, given, f"give {kind.__name__}, or a function of them; {way}")
+            return None
+        return given

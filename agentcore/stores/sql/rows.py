@@ -1,0 +1,301 @@
+"""Builds records of rows, and rows of records: entries by hand, all others by the names of their columns.
+
+It also words the conditions that filters and protections set on rows of entries.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import MISSING, fields
+from datetime import datetime
+from enum import Enum, IntEnum, StrEnum
+from typing import Any, Generic, TypeVar, cast
+
+import orjson
+from sqlalchemy import ColumnElement, Table, and_, exists, false, or_, select
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.document import StoredDocument
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
+from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
+from agentcore.domain.skill import Skill, SkillUse
+from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain.text import fold_key
+from agentcore.stores.sql.schema import entries, entry_sources
+from agentcore.stores.sql.transaction import (
+    Transaction,
+    encode,
+    has_element,
+    is_active,
+    is_retired,
+    micros,
+    of_my_scope,
+    starts_with,
+)
+from agentcore.stores.values import FILING_MARK
+
+Built = TypeVar("Built")
+
+
+def builder(record_type: type[Built]) -> Callable[[Iterable[Any]], Built]:
+    """Return what builds a record of the values of all its fields, in their order.
+
+    A frozen dataclass sets its fields by name through `object.__setattr__`, which is most of what a turn's thirty
+    records cost. Here each slot is set by its own descriptor. Nothing is checked: values come from a row, and were
+    checked before they were written.
+
+    Args:
+        record_type: A frozen dataclass with slots.
+
+    Example:
+        >>> from agentcore.domain.memory import SourceKind, SourceRef
+        >>> builder(SourceRef)([SourceKind.TURN, "t1"]) == SourceRef(SourceKind.TURN, "t1")
+        True
+    """
+    fields: dict[str, object] = getattr(record_type, "__dataclass_fields__")  # noqa: B009 - no type knows it
+    setters = [getattr(record_type, name).__set__ for name in fields]
+    new = object.__new__
+
+    def build(values: Iterable[Any]) -> Built:
+        record = new(record_type)
+        for put, value in zip(setters, values, strict=True):
+            put(record, value)
+        return record
+
+    return build
+
+
+R = TypeVar("R", Turn, Skill, SkillUse, Feedback, WispRun, ToolCall, StoredDocument)
+
+
+def _all_texts(column: str) -> tuple[str, ...]:
+    return tuple(orjson.loads(column))
+
+
+def _members(kind: type[Enum]) -> Callable[[Any], Any]:
+    # A table is asked in a tenth of the time in which an enumeration is.
+    return {member.value: member for member in kind}.__getitem__
+
+
+_READERS: dict[str, Any] = {
+    "trust": _members(Trust),
+    "status": _members(Status),
+    "kind": _members(FeedbackKind),
+    "rating": _members(Rating),
+    "failure_category": _members(FailureCategory),
+    "see_also": _all_texts,
+    "own": _all_texts,
+    "generated": bool,
+    "succeeded": bool,
+}
+
+
+class RecordRows(Generic[R]):
+    """The mapping between one record type and one table."""
+
+    def __init__(self, record_type: type[R], table: Table) -> None:
+        self.table = table
+        self._build = builder(record_type)
+        every = fields(record_type)
+        self._fields = tuple(one.name for one in every if one.name != "scope")
+        self._defaults = tuple(None if one.default is MISSING else one.default for one in every if one.name != "scope")
+        self._place_of_scope = [one.name for one in every].index("scope")
+        self.columns = tuple(table.c[name] for name in self._fields)
+        self.mine = select(*self.columns).where(of_my_scope(table))
+        self.by_id = self.mine.order_by(table.c.id)
+        self._readers = tuple(_reader(name) for name in self._fields)
+
+    def read(self, transaction: Transaction, row: Sequence[Any]) -> R:
+        """Build the record of a row of `columns`."""
+        values = [
+            default if value is None else value if read is None else read(value)
+            for read, default, value in zip(self._readers, self._defaults, row, strict=False)
+        ]
+        values.insert(self._place_of_scope, transaction.scope)
+        return self._build(values)
+
+    def write(self, transaction: Transaction, record: R) -> dict[str, Any]:
+        """Return the columns of *record*, the scope's key included; InvalidContentError if it is of another scope."""
+        transaction.require_mine(record.scope)
+        values = {name: _to_column(getattr(record, name)) for name in self._fields}
+        return values | {"scope_id": transaction.scope_id}
+
+
+def _reader(name: str) -> Callable[[Any], Any] | None:
+    """Return what makes the field of a column's value; None if it is the value."""
+    return from_micros if name.endswith("_at") else _READERS.get(name)
+
+
+def _to_column(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return to_micros(value)
+    if isinstance(value, tuple):
+        return encode(cast("tuple[str, ...]", value))
+    if isinstance(value, StrEnum):
+        return value.value
+    return int(value) if isinstance(value, IntEnum) else value
+
+
+RECORD_COLUMNS = (
+    entries.c.id,
+    entries.c.content,
+    entries.c.category,
+    entries.c.tags,
+    entries.c.base,
+    entries.c.created_at,
+    entries.c.recorded_at,
+    entries.c.updated_at,
+    entries.c.last_seen_at,
+    entries.c.own_count,
+    entries.c.absorbed,
+    entries.c.subject_time,
+    entries.c.metadata,
+    entries.c.level,
+    entries.c.sources,
+    entries.c.trust,
+    entries.c.pinned,
+    entries.c.status,
+    entries.c.status_reason,
+    entries.c.successor,
+    entries.c.status_at,
+    entries.c.version,
+)
+
+# A table is asked in a tenth of the time in which an enumeration is.
+_LEVELS = {level.value: level for level in Level}
+_TRUSTS = {trust.value: trust for trust in Trust}
+_STATES = {status.value: status for status in Status}
+
+_entry = builder(MemoryEntry)
+
+
+def to_entries(transaction: Transaction, rows: Iterable[Sequence[Any]]) -> list[MemoryEntry]:
+    """Build entries whose importance is as of the transaction's instant."""
+    return [to_entry(transaction, row) for row in rows]
+
+
+def to_entry(transaction: Transaction, row: Sequence[Any]) -> MemoryEntry:
+    """Build one entry from the columns of `RECORD_COLUMNS`."""
+    base: float = row[4]
+    created, recorded, seen = row[5], row[6], row[8]
+    created_at = from_micros(created)
+    last_seen_at = created_at if seen == created else from_micros(seen)
+    return _entry(
+        (
+            row[0],
+            transaction.scope,
+            row[1],
+            row[2],
+            _texts(row[3]),
+            base,
+            transaction.decay.value(base, last_seen_at, transaction.now),
+            created_at,
+            created_at if recorded == created else from_micros(recorded),
+            _instant(row[7]),
+            last_seen_at,
+            row[9],
+            _counts(row[10]),
+            SubjectTime.parse(row[11]) if row[11] else None,
+            orjson.loads(row[12]) if row[12] != "{}" else {},
+            _LEVELS[row[13]],
+            _sources(row[14]),
+            _TRUSTS[row[15]],
+            bool(row[16]),
+            _STATES[row[17]],
+            row[18],
+            row[19],
+            _instant(row[20]),
+            row[21],
+        )
+    )
+
+
+def to_values(entry: MemoryEntry) -> dict[str, Any]:
+    """Return the columns that hold *entry*, without the store's own keys."""
+    return {
+        "id": entry.id,
+        "content": entry.content,
+        "category": entry.category,
+        "tags": encode(entry.tags) if entry.tags else "[]",
+        "base": entry.base,
+        "created_at": to_micros(entry.created_at),
+        "recorded_at": to_micros(entry.recorded_at),
+        "updated_at": micros(entry.updated_at),
+        "last_seen_at": to_micros(entry.last_seen_at),
+        "own_count": entry.own_count,
+        "absorbed": encode(entry.absorbed) if entry.absorbed else "[]",
+        "reinforcement_count": entry.reinforcement_count,
+        "subject_time": None if entry.subject_time is None else str(entry.subject_time),
+        "metadata": encode(dict(entry.metadata)) if entry.metadata else "{}",
+        "level": entry.level.value,
+        "sources": encode([str(source) for source in entry.sources]) if entry.sources else "[]",
+        "trust": int(entry.trust),
+        "pinned": entry.pinned,
+        "status": entry.status.value,
+        "status_reason": entry.status_reason,
+        "successor": entry.successor,
+        "status_at": micros(entry.status_at),
+        "fold_key": fold_key(entry.content),
+    }
+
+
+def index_text(content: str, category: str, tags: str) -> str:
+    """Return the text the recall index tokenises: content, then filing (see `IndexRow`)."""
+    filing = category.replace("/", " ").replace("-", " ")
+    filed = f"{content}{FILING_MARK}{filing}"
+    return filed if tags == "[]" else f"{filed} {' '.join(_texts(tags))}"
+
+
+def _texts(column: str) -> tuple[str, ...]:
+    return () if column == "[]" else tuple(orjson.loads(column))
+
+
+def _sources(column: str) -> tuple[SourceRef, ...]:
+    return () if column == "[]" else tuple(map(SourceRef.parse, orjson.loads(column)))
+
+
+def _counts(column: str) -> tuple[tuple[str, int], ...]:
+    return () if column == "[]" else tuple((entry, count) for entry, count in orjson.loads(column))
+
+
+def _instant(column: int | None) -> datetime | None:
+    return None if column is None else from_micros(column)
+
+
+def matching(where: EntryFilter) -> list[ColumnElement[bool]]:
+    """Return what has to hold of an entry that *where* admits."""
+    conditions: list[ColumnElement[bool]] = []
+    if where.statuses == frozenset({Status.ACTIVE}):
+        conditions.append(is_active(entries.c.status))
+    elif where.statuses:
+        conditions.append(entries.c.status.in_(sorted(where.statuses)))
+    if where.category is not None:
+        below = starts_with(entries.c.category, f"{where.category}/")
+        conditions.append(or_(entries.c.category == where.category, below))
+    conditions += [has_element(entries.c.tags, tag) for tag in where.tags]
+    if where.level is not None:
+        conditions.append(entries.c.level == where.level.value)
+    if where.created_after is not None:
+        conditions.append(entries.c.created_at >= to_micros(where.created_after))
+    if where.created_before is not None:
+        conditions.append(entries.c.created_at < to_micros(where.created_before))
+    return conditions
+
+
+def unprotected(floor: float, reinforced: int) -> ColumnElement[bool]:
+    """Retired, below both protection thresholds, not pinned, and no source of a live merge."""
+    merged = entries.alias("merged")
+    live_merge = exists().where(
+        entry_sources.c.scope_id == entries.c.scope_id,
+        entry_sources.c.kind == SourceKind.ENTRY.value,
+        entry_sources.c.source_id == entries.c.id,
+        entry_sources.c.entry_pk == merged.c.pk,
+        is_active(merged.c.status),
+    )
+    return and_(
+        is_retired(entries.c.status),
+        entries.c.base < floor,
+        entries.c.reinforcement_count < reinforced,
+        entries.c.pinned == false(),
+        ~live_merge,
+    )

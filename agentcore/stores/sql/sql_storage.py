@@ -1,0 +1,295 @@
+"""Runs transactions on threads of their own, so that the event loop never waits for the disk."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncGenerator, Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine, bindparam, exists, insert, or_, select
+
+from agentcore.clock import Clock
+from agentcore.domain.decay import Decay
+from agentcore.domain.scope import Scope
+from agentcore.errors import HostNotStartedError, StorageUnavailableError
+from agentcore.stores.sql.activity import record_activity
+from agentcore.stores.sql.migrate import migrate
+from agentcore.stores.sql.schema import scopes, settings
+from agentcore.stores.sql.sqlite import (
+    BUSY_TIMEOUT,
+    Readers,
+    barred_from_writing,
+    copy_database,
+    snapshot_folder,
+    sqlite_engine,
+    storage_faults,
+    sweep_snapshots,
+    truncate_write_ahead_log,
+)
+from agentcore.stores.sql.transaction import UNKNOWN_SCOPE, Transaction
+from agentcore.stores.sql.unit import SqlUnit
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+
+T = TypeVar("T")
+
+_READERS = 2
+_SCRUB_PATIENCE_MS = 200
+_SCOPES_KNOWN = 10_000
+FILE_NAME = "agentcore.db"
+
+
+class SqlStorage:
+    """Records in SQLite; opened and closed by the host.
+
+    One thread writes; two read beside it on the last committed state. Objects are built on those threads, or on that of
+    whoever calls `read_here`. What was committed survives the death of the process; a power cut can cost the last
+    transactions, never their wholeness.
+
+    Args:
+        path: The database file, created with its folder when missing; None keeps everything in memory.
+        clock: Gives each transaction its instant.
+        decay: How importance is read.
+        busy_timeout: How long to wait for another process that holds the file.
+
+    Raises:
+        StorageError: at `start` and in every transaction, when the file cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        clock: Clock,
+        decay: Decay | None = None,
+        busy_timeout: timedelta = BUSY_TIMEOUT,
+    ) -> None:
+        self._path = path
+        self._clock = clock
+        self._decay = decay or Decay()
+        self._busy_timeout = busy_timeout
+        self._writer: Engine | None = None
+        self._reader: Engine | None = None
+        self._readers: Readers | None = None
+        self._write_thread: ThreadPoolExecutor | None = None
+        self._read_threads: ThreadPoolExecutor | None = None
+        self._log_holds_forgotten = False
+        self._scope_keys: dict[Scope, int] = {}
+
+    @property
+    def decay(self) -> Decay:
+        """How importance is read."""
+        return self._decay
+
+    async def start(self) -> None:
+        """Open, creating or migrating the schema."""
+        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="agentcore-write")
+        self._read_threads = (
+            self._write_thread
+            if self._path is None
+            else ThreadPoolExecutor(_READERS, thread_name_prefix="agentcore-read")
+        )
+        try:
+            await _on(self._write_thread, self._open)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Finish what is under way and close."""
+        pools = (self._read_threads, self._write_thread)
+        self._read_threads = self._write_thread = None
+        for threads in pools:
+            if threads is not None:
+                await asyncio.to_thread(threads.shutdown)
+        await asyncio.to_thread(self._close)
+
+    async def read(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
+        """Run *work* on a consistent view of *scope*."""
+        return await _on(self._read_threads, lambda: self._read(scope, work))
+
+    def read_here(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
+        """Do what `read` does on the calling thread, which waits: a worker's, never the one of an event loop."""
+        if self._read_threads is None:
+            raise HostNotStartedError(service="storage")
+        if self._path is None:
+            # All transactions share the one connection of a database in memory.
+            return self._read_threads.submit(self._read, scope, work).result()
+        return self._read(scope, work)
+
+    async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
+        """Run *work* in one transaction; what it raises rolls everything back."""
+        return await _on(self._write_thread, lambda: self._write(scope, work, origin))
+
+    async def scopes(self) -> list[Scope]:
+        """Return every scope that holds anything, sorted."""
+        return await _on(self._read_threads, self._scopes)
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncGenerator["SqlStorage"]:
+        """Copy everything as it is now to a storage of its own, deleted at the end of the context."""
+        made: list[Path] = []
+        try:
+            await _on(self._read_threads, lambda: self._copy(made))
+            copy = SqlStorage(made[0] / FILE_NAME, clock=self._clock, decay=self._decay)
+            await copy.start()
+            try:
+                yield copy
+            finally:
+                await copy.stop()
+        finally:
+            for folder in made:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    def _open(self) -> None:
+        with storage_faults(self._name):
+            if self._path is not None:
+                self._make_folder(self._path.parent)
+                sweep_snapshots(self._path.parent)
+            self._writer = self._engine(writes=True)
+            migrate(self._writer, path=self._name)
+            self._reader = self._writer if self._path is None else self._engine(writes=False)
+            self._readers = None if self._path is None else Readers(self._reader)
+
+    def _engine(self, *, writes: bool) -> Engine:
+        return sqlite_engine(self._path, writes=writes, busy_timeout=self._busy_timeout)
+
+    def _make_folder(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            remedy = "make that folder writable, or choose another data directory"
+            raise StorageUnavailableError(path=self._name, problem="cannot be created", remedy=remedy) from error
+
+    def _close(self) -> None:
+        if self._readers is not None:
+            self._readers.close()
+        if self._reader is not None and self._reader is not self._writer:
+            self._reader.dispose()
+        if self._writer is not None:
+            self._clear_log(self._writer)
+            self._writer.dispose()
+        self._writer = self._reader = self._readers = None
+
+    def _read(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
+        with storage_faults(self._name), self._reading() as connection:
+            scope_id = self._known_scope(connection, scope) or UNKNOWN_SCOPE
+            return work(SqlUnit(self._transaction(connection, scope, scope_id)))
+
+    def _reading(self) -> AbstractContextManager[Connection]:
+        """Begin a transaction that cannot write."""
+        return _reading_in_memory(_open_engine(self._writer)) if self._readers is None else self._readers.reading()
+
+    def _write(self, scope: Scope, work: Callable[[UnitOfWork], T], origin: Origin) -> T:
+        writer = _open_engine(self._writer)
+        with storage_faults(self._name), writer.begin() as connection:
+            scope_id = self._known_scope(connection, scope) or _new_scope(connection, scope)
+            transaction = self._transaction(connection, scope, scope_id, origin)
+            result = work(SqlUnit(transaction))
+            transaction.finish()
+            if transaction.was_active:
+                record_activity(transaction)
+        self._log_holds_forgotten |= transaction.forgot
+        self._clear_log(writer)
+        return result
+
+    def _known_scope(self, connection: Connection, scope: Scope) -> int | None:
+        """Return the key of a scope that exists; once committed it is never taken away, so it is asked for once."""
+        known = self._scope_keys.get(scope)
+        if known is None:
+            known = _scope_key(connection, scope)
+            if known is not None:
+                if len(self._scope_keys) >= _SCOPES_KNOWN:
+                    self._scope_keys.clear()
+                self._scope_keys[scope] = known
+        return known
+
+    def _clear_log(self, writer: Engine) -> None:
+        """Empty the write-ahead log of forgotten texts, at the next write if a reader still holds it."""
+        if self._log_holds_forgotten and self._path is not None:
+            self._log_holds_forgotten = not truncate_write_ahead_log(writer, patience_ms=_SCRUB_PATIENCE_MS)
+
+    def _scopes(self) -> list[Scope]:
+        any_setting = exists().where(settings.c.scope_id == scopes.c.pk)
+        statement = select(scopes.c.workspace, scopes.c.observer, scopes.c.observed)
+        with storage_faults(self._name), _open_engine(self._reader).begin() as connection:
+            rows = connection.execute(statement.where(or_(scopes.c.revision > 0, any_setting)))
+            return sorted(Scope(*row) for row in rows)
+
+    def _copy(self, made: list[Path]) -> None:
+        """Copy the database to a new folder, told to the caller at once so that it is removed whatever happens."""
+        try:
+            made.append(snapshot_folder(None if self._path is None else self._path.parent))
+        except OSError as error:
+            remedy = "make its folder writable and free some space"
+            raise StorageUnavailableError(path=self._name, problem="cannot be copied", remedy=remedy) from error
+        with storage_faults(self._name):
+            copy_database(_open_engine(self._reader), made[0] / FILE_NAME)
+
+    def _transaction(
+        self,
+        connection: Connection,
+        scope: Scope,
+        scope_id: int,
+        origin: Origin = Origin.HOST,
+    ) -> Transaction:
+        return Transaction(connection, scope, scope_id, self._clock.now(), self._decay, origin)
+
+    @property
+    def _name(self) -> str:
+        return "in memory" if self._path is None else str(self._path)
+
+
+async def _on(threads: ThreadPoolExecutor | None, call: Callable[[], T]) -> T:
+    """Run *call* on *threads*; one cancelled before its turn never runs, after that it is waited for.
+
+    So a cancelled caller never leaves a write that it knows nothing of.
+    """
+    if threads is None:
+        raise HostNotStartedError(service="storage")
+    job = threads.submit(call)
+    try:
+        return await asyncio.wrap_future(job)
+    except asyncio.CancelledError:
+        if not job.cancel():
+            under_way = asyncio.wrap_future(job)
+            while not under_way.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([under_way])
+            under_way.exception()
+        raise
+
+
+def _open_engine(engine: Engine | None) -> Engine:
+    if engine is None:
+        raise HostNotStartedError(service="storage")
+    return engine
+
+
+@contextmanager
+def _reading_in_memory(engine: Engine) -> Generator[Connection]:
+    """Read on the one connection of a database in memory, which can otherwise write."""
+    with engine.begin() as connection, barred_from_writing(connection):
+        yield connection
+
+
+_SCOPE_KEY = select(scopes.c.pk).where(
+    scopes.c.workspace == bindparam("workspace"),
+    scopes.c.observer == bindparam("observer"),
+    scopes.c.observed == bindparam("observed"),
+)
+_NEW_SCOPE = insert(scopes).returning(scopes.c.pk)
+
+
+def _scope_key(connection: Connection, scope: Scope) -> int | None:
+    return connection.execute(_SCOPE_KEY, _columns(scope)).scalar()
+
+
+def _new_scope(connection: Connection, scope: Scope) -> int:
+    return connection.execute(_NEW_SCOPE, _columns(scope)).scalar_one()
+
+
+def _columns(scope: Scope) -> dict[str, str]:
+    return {"workspace": scope.workspace, "observer": scope.observer, "observed": scope.observed}

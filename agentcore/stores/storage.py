@@ -1,0 +1,307 @@
+"""Defines the contracts of storage: transactions on one scope at a time.
+
+A `Storage` runs synchronous functions of a `ReadView` or a `UnitOfWork` on its own threads, each in one transaction
+and bound to one scope. So a store method cannot be called without a scope, cannot reach two, and never stalls the event
+loop; async exists only at this boundary. A write transaction that changed records bumps the scope's `revision` and
+leaves a row in the change feed, which the recall index and the triggers follow.
+
+What a view or a unit of work reads and writes with are classes of `agentcore.stores.sql`; a reader has no method that
+writes. `agentcore.testing.contracts` is the suite they have to pass on each database.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from agentcore.domain.decay import Decay
+from agentcore.domain.records import Record
+from agentcore.domain.scope import Scope
+from agentcore.domain.signals import Feedback, ToolCall, WispRun
+from agentcore.domain.skill import SkillUse
+from agentcore.stores.values import Forgotten
+
+if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy costs a third of a second
+    from agentcore.stores.sql.activity import SqlActivityReader, SqlActivityStore
+    from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
+    from agentcore.stores.sql.entries import SqlEntryReader, SqlEntryStore
+    from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger, SqlSettingsReader, SqlSettingsStore
+    from agentcore.stores.sql.leases import SqlBusyReader, SqlBusyStore, SqlLeaseReader, SqlLeaseStore
+    from agentcore.stores.sql.recall_hits import SqlRecallHitReader, SqlRecallHitStore
+    from agentcore.stores.sql.signals import SqlSignalReader, SqlSignalStore
+    from agentcore.stores.sql.skills import SqlSkillReader, SqlSkillStore
+    from agentcore.stores.sql.switches import SqlSwitchReader, SqlSwitchStore
+    from agentcore.stores.sql.turns import SqlTurnReader, SqlTurnStore
+    from agentcore.stores.sql.vectors import SqlVectorReader, SqlVectorStore
+    from agentcore.stores.sql.withheld import SqlWithheldReader, SqlWithheldStore
+
+
+T = TypeVar("T")
+
+
+class Origin(StrEnum):
+    """Who a write transaction belongs to; only what hosts and imports write counts as new material."""
+
+    HOST = "host"
+    IMPORT = "import"
+    DREAM = "dream"
+    UNDO = "undo"
+
+
+class ReadView(Protocol):
+    """A consistent, read-only look at one scope; valid only inside `Storage.read` or `write`."""
+
+    @property
+    def scope(self) -> Scope:
+        """The scope it is bound to."""
+        ...
+
+    @property
+    def now(self) -> datetime:
+        """The instant everything in it happens."""
+        ...
+
+    @property
+    def decay(self) -> Decay:
+        """How importance is read."""
+        ...
+
+    @property
+    def revision(self) -> int:
+        """The scope's last committed revision."""
+        ...
+
+    @property
+    def entries(self) -> "SqlEntryReader":
+        """Entries."""
+        ...
+
+    @property
+    def turns(self) -> "SqlTurnReader":
+        """The conversation log."""
+        ...
+
+    @property
+    def skills(self) -> "SqlSkillReader":
+        """Skills."""
+        ...
+
+    @property
+    def skill_uses(self) -> "SqlSignalReader[SkillUse]":
+        """Invocations of skills."""
+        ...
+
+    @property
+    def feedback(self) -> "SqlSignalReader[Feedback]":
+        """Feedback."""
+        ...
+
+    @property
+    def wisp_runs(self) -> "SqlSignalReader[WispRun]":
+        """Wisp runs."""
+        ...
+
+    @property
+    def tool_calls(self) -> "SqlSignalReader[ToolCall]":
+        """Calls of tools."""
+        ...
+
+    @property
+    def documents(self) -> "SqlDocumentReader":
+        """Documents of the workspace."""
+        ...
+
+    @property
+    def recall_hits(self) -> "SqlRecallHitReader":
+        """What needs recalled."""
+        ...
+
+    @property
+    def vectors(self) -> "SqlVectorReader":
+        """What embedding models made of the texts of entries."""
+        ...
+
+    @property
+    def settings(self) -> "SqlSettingsReader":
+        """Settings."""
+        ...
+
+    @property
+    def leases(self) -> "SqlLeaseReader":
+        """Who holds leases."""
+        ...
+
+    @property
+    def busy(self) -> "SqlBusyReader":
+        """Who serves people, in whatever scope."""
+        ...
+
+    @property
+    def activity(self) -> "SqlActivityReader":
+        """When the scope's peer was active."""
+        ...
+
+    @property
+    def switches(self) -> "SqlSwitchReader":
+        """What is switched off."""
+        ...
+
+    @property
+    def forgotten(self) -> "SqlForgottenReader":
+        """Texts a person asked to forget."""
+        ...
+
+    @property
+    def withheld(self) -> "SqlWithheldReader":
+        """What is told to nobody since."""
+        ...
+
+    @property
+    def learnable(self) -> "ReadView":
+        """The same view without turns and signals that nothing is to be learnt from; they still count as stored.
+
+        Those are what learning was switched off for, and turns that are withheld.
+        """
+        ...
+
+    def records(self) -> Iterable[Record]:
+        """Stream every record of the scope, by kind and id."""
+        ...
+
+
+class UnitOfWork(ReadView, Protocol):
+    """One write transaction on one scope: everything in it commits together or not at all."""
+
+    @property
+    def entries(self) -> "SqlEntryStore":
+        """Entries."""
+        ...
+
+    @property
+    def turns(self) -> "SqlTurnStore":
+        """The conversation log."""
+        ...
+
+    @property
+    def skills(self) -> "SqlSkillStore":
+        """Skills."""
+        ...
+
+    @property
+    def skill_uses(self) -> "SqlSignalStore[SkillUse]":
+        """Invocations of skills."""
+        ...
+
+    @property
+    def feedback(self) -> "SqlSignalStore[Feedback]":
+        """Feedback."""
+        ...
+
+    @property
+    def wisp_runs(self) -> "SqlSignalStore[WispRun]":
+        """Wisp runs."""
+        ...
+
+    @property
+    def tool_calls(self) -> "SqlSignalStore[ToolCall]":
+        """Calls of tools."""
+        ...
+
+    @property
+    def documents(self) -> "SqlDocumentStore":
+        """Documents of the workspace."""
+        ...
+
+    @property
+    def recall_hits(self) -> "SqlRecallHitStore":
+        """What needs recalled."""
+        ...
+
+    @property
+    def vectors(self) -> "SqlVectorStore":
+        """What embedding models made of the texts of entries."""
+        ...
+
+    @property
+    def settings(self) -> "SqlSettingsStore":
+        """Settings."""
+        ...
+
+    @property
+    def leases(self) -> "SqlLeaseStore":
+        """Leases."""
+        ...
+
+    @property
+    def busy(self) -> "SqlBusyStore":
+        """Who serves people, in whatever scope."""
+        ...
+
+    @property
+    def activity(self) -> "SqlActivityStore":
+        """When peers were active."""
+        ...
+
+    @property
+    def switches(self) -> "SqlSwitchStore":
+        """What is switched off."""
+        ...
+
+    @property
+    def imports(self) -> "SqlImportLedger":
+        """Items imported before."""
+        ...
+
+    @property
+    def withheld(self) -> "SqlWithheldStore":
+        """What is told to nobody since a person asked to forget what it says."""
+        ...
+
+    def withhold(self, entry_id: str) -> tuple[str, ...]:
+        """Withhold the turns that an entry cites and those of equal text; return their ids.
+
+        For an entry that is set aside and stays; `withheld.release` takes it back.
+        """
+        ...
+
+    def forget(self, entry_id: str) -> Forgotten:
+        """Remove an entry, its equal texts and what was derived from it alone, and scrub every copy of the text.
+
+        A merge with other sources goes too; the sources it took the place of are brought back first. Turns that the
+        removed entries cite, and those of equal text, are withheld. After the
+        commit no file of the storage holds the text any longer, or as soon as its readers have finished.
+        """
+        ...
+
+
+class Storage(Protocol):
+    """Where everything is kept; opened by the host, closed by the host."""
+
+    async def start(self) -> None:
+        """Open, creating or migrating the schema."""
+        ...
+
+    async def stop(self) -> None:
+        """Finish what is under way and close."""
+        ...
+
+    async def read(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
+        """Run *work* on a consistent view of *scope*."""
+        ...
+
+    def read_here(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
+        """Do what `read` does on the calling thread, which waits: a worker's, never the one of an event loop."""
+        ...
+
+    async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
+        """Run *work* in one transaction; what it raises rolls everything back."""
+        ...
+
+    async def scopes(self) -> list[Scope]:
+        """Return every scope that holds anything, sorted."""
+        ...
+
+    def snapshot(self) -> "AbstractAsyncContextManager[Storage]":
+        """Copy everything as it is now to a storage of its own, deleted at the end of the context."""
+        ...

@@ -1,0 +1,56 @@
+from .change_guards import (
+    GUARDS as GUARDS,
+    Guard as Guard,
+    Knowledge as Knowledge,
+    first_refusal as first_refusal,
+    is_purgeable as is_purgeable,
+    is_under as is_under,
+    respects_undo as respects_undo,
+)
+from .contradictions import (
+    EvidenceText as EvidenceText,
+    contradiction as contradiction,
+    denies as denies,
+    taken_up as taken_up,
+    unanswered as unanswered,
+)
+from .detail import (
+    Detail as Detail,
+    DetailKind as DetailKind,
+    distinct as distinct,
+)
+from .details import (
+    Details as Details,
+    details_of as details_of,
+    measures_of as measures_of,
+)
+from .folding import (
+    fold as fold,
+    one_form as one_form,
+)
+from .languages import (
+    language_of as language_of,
+)
+from .merge_coverage import (
+    Coverage as Coverage,
+    Superseded as Superseded,
+    coverage as coverage,
+    untold as untold,
+)
+from .numbers import (
+    spoken_numbers as spoken_numbers,
+)
+from .rare_terms import (
+    DocumentFrequency as DocumentFrequency,
+)
+from .secrets import (
+    secret_in as secret_in,
+)
+from .vocabulary import (
+    VOCABULARY_FILE as VOCABULARY_FILE,
+    LoadedVocabulary as LoadedVocabulary,
+    Vocabulary as Vocabulary,
+    builtin_vocabulary as builtin_vocabulary,
+    load_vocabulary as load_vocabulary,
+    parse_vocabulary as parse_vocabulary,
+)
