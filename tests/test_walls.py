@@ -22,14 +22,14 @@ CATCHES_EVERYTHING = [
     ("agentcore/recall/thread.py", "the thread's own work: queries go on, whatever becomes of tidying"),
     ("agentcore/recall/thread.py", "a job hands whatever is raised to the one who asked for it"),
     ("agentcore/workspace/workspaces.py", "a host's own function may raise anything, and must end no other's dream"),
-    ("dream/cycle/boundary.py", "the scope boundary: what one scope raises must end no other's dreams"),
+    ("dream/cycle/scope_boundary.py", "the scope boundary: what one scope raises must end no other's dreams"),
     (
         "dream/cycle/running/model_calls.py",
         "a client's failure is judged, recorded and reported by the pass that asked",
     ),
-    ("dream/cycle/passing.py", "the pass boundary: one pass's failure must not end the run"),
-    ("dream/cycle/scheduling/work.py", "what a pass cannot tell of its work, its run will; no service dies of it"),
-    ("dream/cycle/watching.py", "a listener: its failure must not look like the failure of the run it is told of"),
+    ("dream/cycle/running/pass_run.py", "the pass boundary: one pass's failure must not end the run"),
+    ("dream/cycle/scheduling/backlog.py", "what a pass cannot tell of its work, its run will; no service dies of it"),
+    ("dream/cycle/listeners.py", "a listener: its failure must not look like the failure of the run it is told of"),
     ("dream/interfaces/installed.py", "a stranger's package that cannot be loaded is told in one sentence"),
     ("dream/interfaces/cli/entry.py", "the edge of the program: a person gets a sentence instead of a traceback"),
 ]

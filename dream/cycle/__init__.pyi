@@ -1,55 +1,51 @@
-from .documents import (
+from .documents.delivery import (
     Documents as Documents,
-)
-from .draft import (
-    Draft as Draft,
+    OutboxFlush as OutboxFlush,
 )
 from .dreams import (
     Dreams as Dreams,
+    HostDreams as HostDreams,
 )
 from .forecast import (
     REVIEWER as REVIEWER,
-    Forecast as Forecast,
-    forecast as forecast,
-    read_forecast as read_forecast,
+    DirectiveForecast as DirectiveForecast,
+    directive_forecast as directive_forecast,
+    read_directive_forecast as read_directive_forecast,
 )
 from .history import (
-    History as History,
-    Status as Status,
+    EntryHistory as EntryHistory,
+    SkillHistory as SkillHistory,
 )
-from .leftovers import (
-    Leftovers as Leftovers,
+from .listeners import (
+    DreamListeners as DreamListeners,
 )
-from .runner import (
-    Runner as Runner,
+from .running.admission import (
+    StepDraft as StepDraft,
 )
 from .running.context import (
     ContextFactory as ContextFactory,
     fence_marker as fence_marker,
 )
-from .scheduling.planning import (
+from .running.runner import (
+    Runner as Runner,
+)
+from .running.step_writer import (
+    StepWriter as StepWriter,
+)
+from .scheduling.backlog import (
+    Backlog as Backlog,
+)
+from .scheduling.planner import (
     Planner as Planner,
 )
 from .scheduling.service import (
     LONGEST_WAIT as LONGEST_WAIT,
     DreamService as DreamService,
 )
-from .scheduling.work import (
-    Backlog as Backlog,
+from .scope_status import (
+    ScopeStatus as ScopeStatus,
 )
 from .session_evaluator import (
     SESSION_EVALUATOR as SESSION_EVALUATOR,
     SessionEvaluator as SessionEvaluator,
-)
-from .shared import (
-    Shared as Shared,
-)
-from .skill_history import (
-    SkillHistory as SkillHistory,
-)
-from .steps import (
-    StepWriter as StepWriter,
-)
-from .watching import (
-    Watch as Watch,
 )

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,13 @@ from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import HostedService
 from agentcore.stores.storage import UnitOfWork
-from dream.cycle.dream_records import DreamRecords
-from dream.cycle.history import Status, read_status
+from dream.cycle.forecast import Forecaster
+from dream.cycle.listeners import DreamListeners, Listener, Unsubscribe
 from dream.cycle.planning import make_plan
-from dream.cycle.run_forecast import Forecaster
-from dream.cycle.runner import Runner
-from dream.cycle.scheduling.asking import Desk
-from dream.cycle.scheduling.standing import Standing
-from dream.cycle.shared import Shared
-from dream.cycle.watching import Listener, Unsubscribe, Watch
+from dream.cycle.records import DreamRecords
+from dream.cycle.running.runner import Runner
+from dream.cycle.scheduling.status import ScheduleFacade, ScheduleStatus
+from dream.cycle.scope_status import ScopeStatus, read_scope_status
 from dream.domain.alarm import Alarm
 from dream.domain.forecast import PassForecast
 from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
@@ -27,12 +26,27 @@ from dream.domain.plan import Plan
 from dream.domain.report import PassReport, RunReport
 from dream.domain.request import Request
 from dream.options import DreamOptions
-from dream.options.sources import EffectiveOption
+from dream.options.sources import Configured, EffectiveOption
 
 if TYPE_CHECKING:
-    from dream.cycle.reviewing import Reviewer
-    from dream.cycle.revision import Reviser
+    from dream.cycle.review import ReviewService
+    from dream.cycle.revision import UndoService
     from dream.cycle.scheduling.service import DreamService
+
+
+@dataclass(frozen=True, slots=True)
+class HostDreams:
+    """Shared by the dreams of every scope; lives as long as the host.
+
+    Args:
+        watch: Who wants to know of the host's runs.
+        service: What starts dreams by themselves; None if nothing does.
+        configured: The options as they were before the host's code had its say.
+    """
+
+    watch: DreamListeners
+    service: "DreamService | None" = None
+    configured: Configured = field(default_factory=Configured)
 
 
 class Dreams(DreamRecords):
@@ -46,13 +60,13 @@ class Dreams(DreamRecords):
     """
 
     def __init__(
-        self, parts: HostParts, options: DreamOptions, scope: Scope | None = None, shared: Shared | None = None
+        self, parts: HostParts, options: DreamOptions, scope: Scope | None = None, shared: HostDreams | None = None
     ) -> None:
         self._runner = Runner(parts, options)
         super().__init__(parts, options, scope or Scope.default(), self._runner.pass_names)
-        self._shared = shared or Shared(Watch(parts, options))
+        self._shared = shared or HostDreams(DreamListeners(parts, options))
         self._watch = self._shared.watch
-        self._desk = Desk(parts, options, tuple(self._runner.order))
+        self._desk = ScheduleFacade(parts, options, tuple(self._runner.order))
 
     @property
     def services(self) -> tuple[HostedService, ...]:
@@ -67,9 +81,9 @@ class Dreams(DreamRecords):
         return (*leftovers, *self._evaluators(), self.service)
 
     def _leftovers(self) -> tuple[HostedService, ...]:
-        from dream.cycle.leftovers import Leftovers  # noqa: PLC0415 - most hosts have no workspace
+        from dream.cycle.documents.delivery import OutboxFlush  # noqa: PLC0415 - most hosts have no workspace
 
-        return (Leftovers(self._parts, self._options),)
+        return (OutboxFlush(self._parts, self._options),)
 
     def _evaluators(self) -> tuple[HostedService, ...]:
         if Capability.LLM not in self._parts.capabilities or not self._options.is_on(SESSION_EVALUATOR):
@@ -78,10 +92,10 @@ class Dreams(DreamRecords):
 
         return (SessionEvaluator(self._parts, self._options),) if self._parts.capabilities >= NEEDS else ()
 
-    async def _reviser(self) -> "Reviser":
+    async def _reviser(self) -> "UndoService":
         return await asyncio.to_thread(_make_reviser, self._parts, self._options)
 
-    async def _reviewer(self) -> "Reviewer":
+    async def _reviewer(self) -> "ReviewService":
         return await asyncio.to_thread(_make_reviewer, self._parts, self._options)
 
     def for_scope(self, scope: Scope) -> "Dreams":
@@ -107,7 +121,7 @@ class Dreams(DreamRecords):
             self.service.wake()
         return request
 
-    async def explain(self, scope: Scope | None = None) -> Standing:
+    async def explain(self, scope: Scope | None = None) -> ScheduleStatus:
         """Tell when the scope (this one by default) dreams next and why not earlier, asking the passes for work."""
         return await self._desk.explained(scope or self._scope)
 
@@ -264,10 +278,10 @@ class Dreams(DreamRecords):
         """
         return self._watch.alarms.add(listener)
 
-    async def status(self) -> Status:
+    async def status(self) -> ScopeStatus:
         """Return how the scope stands: counts, last run, pause, lease, and the next dream as `explain` tells it."""
         schedule, after = await self._desk.explained(self._scope), self._options.alarm_after
-        return await self._parts.storage.read(self._scope, lambda view: read_status(view, schedule, after))
+        return await self._parts.storage.read(self._scope, lambda view: read_scope_status(view, schedule, after))
 
     async def pause(self) -> None:
         """Stop dreams of the scope, in every process, until `resume`."""
@@ -283,13 +297,13 @@ def _pause(unit: UnitOfWork, value: str | None) -> None:
     unit.activity.notify()
 
 
-def _make_reviser(parts: HostParts, options: DreamOptions) -> "Reviser":
-    from dream.cycle.revision import Reviser  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
+def _make_reviser(parts: HostParts, options: DreamOptions) -> "UndoService":
+    from dream.cycle.revision import UndoService  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
 
-    return Reviser(parts, options)
+    return UndoService(parts, options)
 
 
-def _make_reviewer(parts: HostParts, options: DreamOptions) -> "Reviewer":
-    from dream.cycle.reviewing import Reviewer  # noqa: PLC0415 - as above
+def _make_reviewer(parts: HostParts, options: DreamOptions) -> "ReviewService":
+    from dream.cycle.review import ReviewService  # noqa: PLC0415 - as above
 
-    return Reviewer(parts, options)
+    return ReviewService(parts, options)

@@ -8,7 +8,7 @@ from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record, RecordKind
 from agentcore.stores.storage import UnitOfWork
 from agentcore.stores.values import Lease
-from dream.cycle.steps import apply_changes
+from dream.cycle.running.step_writer import apply_changes
 from dream.domain.change import Change, ChangeSet
 from dream.domain.cluster import ClusterChanges
 from dream.domain.journal import JournalRow, image_text

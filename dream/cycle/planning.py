@@ -8,7 +8,7 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.lease import DREAM_LEASE
-from dream.cycle.runner import PAUSED_SETTING, Runner
+from dream.cycle.running.runner import PAUSED_SETTING, Runner
 from dream.domain.cluster import ClusterChanges, SettledCluster
 from dream.domain.plan import Plan
 from dream.domain.reads import Reads

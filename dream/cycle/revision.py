@@ -13,10 +13,10 @@ from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.stores.values import Lease
 from agentcore.workspace.folder import MEMORY
-from dream.cycle.documents import NO_WORKSPACE, Delivery, Documents
+from dream.cycle.documents.delivery import NO_WORKSPACE, Delivery, Documents
 from dream.cycle.lease import dream_lease
 from dream.cycle.plan_steps import Applied, PlanWriter, as_applied
-from dream.cycle.runner import PAUSED
+from dream.cycle.running.runner import PAUSED
 from dream.cycle.undo import Undone, newest_first, restore_cursor, undo_batch
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.cluster import ClusterChanges
@@ -37,7 +37,7 @@ from dream.stores.runs import StepRow
 RESTORE = "restore"
 
 
-class Reviser:
+class UndoService:
     """Undoes runs, restores entries and applies plans; lives as long as the host.
 
     Args:

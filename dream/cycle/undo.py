@@ -1,25 +1,59 @@
-"""Undo: the inverse of what the journal holds, wherever nothing changed since."""
+"""Takes back what the journal holds, wherever nothing changed since."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.stores.storage import UnitOfWork
-from dream.cycle.steps import apply_changes
-from dream.cycle.undo_documents import Inverse, document_inverse
+from agentcore.workspace.differences import difference, own_left
+from agentcore.workspace.document import Document
+from dream.cycle.running.step_writer import apply_changes
 from dream.domain.change import Change, ChangeSet
 from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Refusal
 from dream.domain.reads import Reads
 from dream.domain.reasons import NotUndone
 from dream.stores import DreamStores, dream_stores
-from dream.stores.journal import PURGE
+from dream.stores.journal import DOCUMENT_CHANGED, PURGE
 from dream.stores.runs import StepRow
+
+Inverse = tuple[Change[Record] | None, Refusal | None]
+
+
+def document_inverse(row: JournalRow, present: Record | None) -> Inverse:
+    """Return the change that takes *row* back, if there is one, and what of it cannot be taken back."""
+    stored = present if isinstance(present, StoredDocument) else None
+    was, became = row.record_before, row.record_after
+    before = was if isinstance(was, StoredDocument) else None
+    after = became if isinstance(became, StoredDocument) else None
+    if row.operation == DOCUMENT_CHANGED or _text(stored) == _text(before):
+        return None, None  # nothing that a dream did, or taken back already
+    if _text(stored) == _text(after):
+        return Change[Record](before=stored, after=before, reason=f"undo: {row.reason}"), None
+    if stored is None:
+        return None, Refusal(NotUndone.CHANGED_SINCE, row.record_id)
+    inverse = difference(Document(_text(after) or ""), Document(_text(before) or ""))
+    redone = inverse.done_to(Document(stored.content))
+    refusal = None
+    if redone.refused:
+        detail = f"{row.record_id}: {len(redone.refused)} of {len(inverse.gone) + len(inverse.come)} edits"
+        refusal = Refusal(NotUndone.CHANGED_SINCE, detail)
+    if redone.document.text == stored.content:
+        return None, refusal
+    own = own_left((*stored.own, *(() if before is None else before.own)), redone.document)
+    restored = replace(stored, content=redone.document.text, own=own)
+    return Change[Record](before=stored, after=restored, reason=f"undo: {row.reason}"), refusal
+
+
+def _text(document: StoredDocument | None) -> str | None:
+    return None if document is None else document.content
+
 
 _APART = frozenset({RecordKind.TURN, RecordKind.DOCUMENT})
 """Records that may be gone without taking anything with them."""

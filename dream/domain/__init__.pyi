@@ -40,7 +40,7 @@ from .promotion import (
     Promotion as Promotion,
 )
 from .proposal import (
-    History as History,
+    HistoryKind as HistoryKind,
     Notes as Notes,
     Proposal as Proposal,
     PurgeHistory as PurgeHistory,

@@ -64,7 +64,7 @@ class PurgeSignals:
     reason: str
 
 
-class History(StrEnum):
+class HistoryKind(StrEnum):
     """Bookkeeping that retention bounds."""
 
     RUNS = "history_rows"
@@ -81,7 +81,7 @@ class History(StrEnum):
 class PurgeHistory:
     """Remove at most *limit* rows of bookkeeping that ended before an instant."""
 
-    what: History
+    what: HistoryKind
     before: datetime
     limit: int
     reason: str

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from agentcore.hosting.parts import HostParts
 from agentcore.llm.call_slots import CallSlots
-from dream.cycle.dreams import Dreams
-from dream.cycle.shared import Shared
-from dream.cycle.watching import Watch
+from dream.cycle.dreams import Dreams, HostDreams
+from dream.cycle.listeners import DreamListeners
 from dream.directives import KNOWN
 from dream.directives.library import require_known
 from dream.domain.names import SESSION_EVALUATOR
@@ -54,14 +53,14 @@ def install_dreaming(
 
 def _dreams(parts: HostParts, options: DreamOptions, found: Configured, *, in_background: bool) -> Dreams:
     parts = replace(parts, slots=CallSlots(options.model.calls_in_flight))
-    watch = Watch(parts, options)
+    watch = DreamListeners(parts, options)
     service = None
     if in_background:
         # Deferred, because a command starts no dream by itself.
-        from dream.cycle.runner import Runner  # noqa: PLC0415
-        from dream.cycle.scheduling.planning import Planner  # noqa: PLC0415
+        from dream.cycle.running.runner import Runner  # noqa: PLC0415
+        from dream.cycle.scheduling.planner import Planner  # noqa: PLC0415
         from dream.cycle.scheduling.service import DreamService  # noqa: PLC0415
 
         planner, runner = Planner(options, parts.ids, parts.capabilities), Runner(parts, options)
         service = DreamService(parts=parts, options=options, runner=runner, planner=planner, watch=watch)
-    return Dreams(parts, options, shared=Shared(watch, service, found))
+    return Dreams(parts, options, shared=HostDreams(watch, service, found))

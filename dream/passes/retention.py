@@ -10,7 +10,7 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind
 from agentcore.stores.storage import ReadView
-from dream.domain.proposal import History, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work, summed
+from dream.domain.proposal import HistoryKind, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work, summed
 from dream.options import RetentionOptions
 from dream.passes.protocol import DreamContext, PassView
 
@@ -144,7 +144,7 @@ def _signals(kind: RecordKind) -> _Find:
 def _history(view: PassView, context: DreamContext) -> _Due | None:
     """Return the bookkeeping whose window has passed."""
     terms = context.options.retention
-    for what in History:
+    for what in HistoryKind:
         length, reason = _HISTORY_TERMS[what](terms)
         before = context.as_of - length
         count = view.books.expiry.count(what, before)
@@ -155,12 +155,12 @@ def _history(view: PassView, context: DreamContext) -> _Due | None:
     return None
 
 
-_HISTORY_TERMS: Mapping[History, Callable[[RetentionOptions], tuple[timedelta, str]]] = {
-    History.RUNS: lambda terms: (terms.history, f"ended more than {terms.history.days} days ago"),
-    History.FEED: lambda terms: (terms.history, f"ended more than {terms.history.days} days ago"),
+_HISTORY_TERMS: Mapping[HistoryKind, Callable[[RetentionOptions], tuple[timedelta, str]]] = {
+    HistoryKind.RUNS: lambda terms: (terms.history, f"ended more than {terms.history.days} days ago"),
+    HistoryKind.FEED: lambda terms: (terms.history, f"ended more than {terms.history.days} days ago"),
     # A proposal carries the date of its end itself.
-    History.PROPOSALS: lambda _: (timedelta(0), "nobody decided"),
-    History.REFUSED: lambda terms: (terms.refused, f"refused more than {terms.refused.days} days ago"),
+    HistoryKind.PROPOSALS: lambda _: (timedelta(0), "nobody decided"),
+    HistoryKind.REFUSED: lambda terms: (terms.refused, f"refused more than {terms.refused.days} days ago"),
 }
 _FINDERS: tuple[_Find, ...] = (
     _retired_entries,

@@ -22,7 +22,7 @@ from agentcore.domain import Scope, spoken_line
 from agentcore.hosting import TurnContext
 from agentcore.testing import SequentialIds
 from dream.interfaces.benchmark import AFTERWARDS, StandingClock, read_locomo
-from dream.interfaces.exchange import Source, parse_locomo
+from dream.interfaces.exchange import SourceFile, parse_locomo
 from tests.bench.machine import described
 
 BUDGETS: Final = (250, 500, 1_000, 2_000, 4_000)
@@ -60,7 +60,7 @@ def locomo(path: Path) -> Iterator[Talk]:
     """Read the conversations of a LoCoMo file."""
     for sample in read_locomo(path, now=_NOW):
         names = (name for session in sample.sessions.values() for name in session)
-        records = (one.record for one in parse_locomo(Source(path, Scope.default(), _NOW), sample=sample.name))
+        records = (one.record for one in parse_locomo(SourceFile(path, Scope.default(), _NOW), sample=sample.name))
         turns = [record for record in records if hasattr(record, "session_id")]
         logged = {
             name: {key: getattr(turn, key) for key in ("session_id", "role", "speaker", "content", "occurred_at")}

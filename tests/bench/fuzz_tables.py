@@ -16,7 +16,7 @@ from agentcore.recall import Recall
 from agentcore.stores import Lease, Origin, UnitOfWork
 from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
-from dream.cycle import ContextFactory, Draft, StepWriter
+from dream.cycle import ContextFactory, StepDraft, StepWriter
 from dream.directives import DirectiveLibrary
 from dream.domain import Batch, Outcome, RunReport
 from dream.guards import builtin_vocabulary
@@ -140,7 +140,7 @@ class Table:
                 asks_model=True,
                 new_id=self.context.new_id,
             )
-            step = writer.commit(unit, 1, Draft(proposal=replace(proposal, refused=()), seconds=0.0))
+            step = writer.commit(unit, 1, StepDraft(proposal=replace(proposal, refused=()), seconds=0.0))
             refused.extend(code for code, _ in step.report["refused"])
             after.update(self.seen(unit))
             raise _TakenBackError

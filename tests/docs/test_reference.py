@@ -37,7 +37,7 @@ from agentcore.hosting import (
     WispOptions,
 )
 from agentcore.llm import BusyGate
-from dream.cycle import SESSION_EVALUATOR, Dreams, History, SkillHistory, Status
+from dream.cycle import SESSION_EVALUATOR, Dreams, EntryHistory, ScopeStatus, SkillHistory
 from dream.domain import (
     Alarm,
     AlarmKind,
@@ -232,9 +232,9 @@ def test_each_field_of_a_report_has_a_row(record: type, heading: str):
                 **dict.fromkeys(("report", "created_at", "cursors", "reads", "settled", "clusters"), ""),
             },
         ),
-        (History, "The history of an entry", {"entry_id": "id", "rows": "history"}),
+        (EntryHistory, "The history of an entry", {"entry_id": "id", "rows": "history"}),
         (SkillHistory, "The history of a skill", {"rows": "history"}),
-        (Status, "The status of a scope", {"lease": "dreaming"}),
+        (ScopeStatus, "The status of a scope", {"lease": "dreaming"}),
         (UsageRow, "Usage", {"pass_name": "pass"}),
         (PassForecast, "A forecast", {}),
         (ModelCall, "A model call", {"pass_name": "pass"}),

@@ -62,7 +62,15 @@ async def main():
         pass
 asyncio.run(main())
 """,
-            ("numpy", "alembic", "openai", "croniter", "dream.guards", "dream.cycle.steps", "dream.passes.fact_mining"),
+            (
+                "numpy",
+                "alembic",
+                "openai",
+                "croniter",
+                "dream.guards",
+                "dream.cycle.running.step_writer",
+                "dream.passes.fact_mining",
+            ),
         ),
     ],
 )

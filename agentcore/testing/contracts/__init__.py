@@ -28,25 +28,18 @@ A parameter of the fixture runs the whole suite once per database. A part such a
 same way. Each test says in its name what the storage owes; a failure shows what it gave and what was wanted.
 """
 
-from agentcore.testing.contracts.activity import ActivityContract
-from agentcore.testing.contracts.busy import BusyContract
-from agentcore.testing.contracts.documents import DocumentContract
-from agentcore.testing.contracts.entries import EntryContract
+from agentcore.testing.contracts.entries import EntryContract, LifetimeContract, SelectionContract
 from agentcore.testing.contracts.feed import FeedContract
 from agentcore.testing.contracts.forgetting import ForgetContract
-from agentcore.testing.contracts.leases import LeaseContract
-from agentcore.testing.contracts.ledgers import LedgerContract
-from agentcore.testing.contracts.lifetimes import LifetimeContract
+from agentcore.testing.contracts.leases import BusyContract, LeaseContract
 from agentcore.testing.contracts.material import MaterialContract
-from agentcore.testing.contracts.recalls import RecallHitContract
+from agentcore.testing.contracts.recalls import RecallHitContract, VectorContract
 from agentcore.testing.contracts.samples import START
-from agentcore.testing.contracts.selection import SelectionContract
 from agentcore.testing.contracts.signals import SignalContract
 from agentcore.testing.contracts.skills import SkillContract
-from agentcore.testing.contracts.switches import SwitchContract
-from agentcore.testing.contracts.transactions import TransactionContract
+from agentcore.testing.contracts.switches import ActivityContract, SwitchContract
+from agentcore.testing.contracts.transactions import DocumentContract, LedgerContract, TransactionContract
 from agentcore.testing.contracts.turns import TurnContract
-from agentcore.testing.contracts.vectors import VectorContract
 
 
 class StorageContract(

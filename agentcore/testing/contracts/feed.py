@@ -12,8 +12,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.stores.storage import Origin, ReadView, Storage
 from agentcore.stores.values import FacetRow, FeedPage, FeedPosition, IndexRow
-from agentcore.testing.contracts.expectations import expect_equal
-from agentcore.testing.contracts.samples import DAY, SCOPE, START, a_skill, a_turn, an_entry
+from agentcore.testing.contracts.samples import DAY, SCOPE, START, a_skill, a_turn, an_entry, expect_equal
 
 R = TypeVar("R")
 

@@ -10,8 +10,16 @@ from agentcore.domain.text import fold_key
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.storage import Origin, Storage
 from agentcore.stores.values import FeedPosition, Withheld
-from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
-from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, a_turn, an_entry
+from agentcore.testing.contracts.samples import (
+    OTHER_SCOPE,
+    SCOPE,
+    START,
+    a_turn,
+    an_entry,
+    expect_equal,
+    expect_error,
+    expect_some,
+)
 
 
 class ForgetContract:

@@ -6,8 +6,7 @@ from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, S
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import fold_key
 from agentcore.stores.storage import Origin, Storage
-from agentcore.testing.contracts.expectations import expect_equal
-from agentcore.testing.contracts.samples import DAY, SCOPE, START, an_entry
+from agentcore.testing.contracts.samples import DAY, SCOPE, START, an_entry, expect_equal
 
 
 class MaterialContract:

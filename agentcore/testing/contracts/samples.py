@@ -1,7 +1,8 @@
-"""Records for the contract tests: whole, valid, and alike but for what a test says."""
+"""Makes records for the contract tests, and words what is wrong when a test is not met."""
 
+from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
@@ -10,6 +11,57 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.subject_time import SubjectTime
+
+E = TypeVar("E", bound=BaseException)
+T = TypeVar("T")
+
+
+def expect_equal(found: T, wanted: T) -> None:
+    """Fail unless *found* equals *wanted*.
+
+    Raises:
+        AssertionError: it does not; the message shows both.
+
+    Example:
+        >>> expect_equal(len("tea"), 3)
+    """
+    if found != wanted:
+        raise AssertionError(f"The storage gave\n    {found!r}\nwhere the contract wants\n    {wanted!r}")
+
+
+def expect_within(part: str, text: str) -> None:
+    """Fail unless *part* stands somewhere in *text*.
+
+    Raises:
+        AssertionError: it does not.
+    """
+    if part not in text:
+        raise AssertionError(f"The storage said\n    {text!r}\nwhere the contract wants\n    {part!r}")
+
+
+def expect_some(found: T | None) -> T:
+    """Return *found*, which must not be None.
+
+    Raises:
+        AssertionError: it is.
+    """
+    if found is None:
+        raise AssertionError("The storage gave None where the contract wants a record")
+    return found
+
+
+async def expect_error(kind: type[E], call: Awaitable[object]) -> E:
+    """Return the error of that *kind* that *call* has to end in; any other passes unchanged.
+
+    Raises:
+        AssertionError: *call* ended well.
+    """
+    try:
+        result = await call
+    except kind as error:
+        return error
+    raise AssertionError(f"The storage gave\n    {result!r}\nwhere the contract wants {kind.__name__}")
+
 
 START = datetime(2025, 6, 14, 9, 30, tzinfo=UTC)
 """The instant at which the clock of a contract test stands."""
@@ -21,6 +73,7 @@ OTHER_SCOPE = Scope("acme", "agent", "ben")
 """A scope that differs from it in one part."""
 
 DAY = timedelta(days=1)
+MINUTE = timedelta(minutes=1)
 
 _ONCE = {"occurred_at": START, "recorded_at": START}
 

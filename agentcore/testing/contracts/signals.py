@@ -8,7 +8,6 @@ from agentcore.domain.signals import Feedback, FeedbackKind, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.errors import InvalidContentError, StaleVersionError
 from agentcore.stores.storage import ReadView, Storage, UnitOfWork
-from agentcore.testing.contracts.expectations import expect_equal, expect_error
 from agentcore.testing.contracts.samples import (
     DAY,
     OTHER_SCOPE,
@@ -18,6 +17,8 @@ from agentcore.testing.contracts.samples import (
     a_skill_use,
     a_tool_call,
     a_wisp_run,
+    expect_equal,
+    expect_error,
 )
 
 if TYPE_CHECKING:  # the suite can be imported where no database is

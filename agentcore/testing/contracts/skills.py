@@ -6,8 +6,16 @@ from agentcore.domain.memory import Status, Trust
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidContentError, StaleVersionError, UnknownRecordError
 from agentcore.stores.storage import Storage
-from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
-from agentcore.testing.contracts.samples import DAY, OTHER_SCOPE, SCOPE, START, a_skill
+from agentcore.testing.contracts.samples import (
+    DAY,
+    OTHER_SCOPE,
+    SCOPE,
+    START,
+    a_skill,
+    expect_equal,
+    expect_error,
+    expect_some,
+)
 
 
 class SkillContract:

@@ -1,14 +1,16 @@
-"""Transactions: whole or nothing, one scope, one instant; and the copy of everything."""
+"""Tests transactions as a whole, and the small stores: documents, settings, imported items."""
 
 import asyncio
+import dataclasses
 from typing import cast
 
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.records import Record, RecordKind, kind_of
 from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidContentError, StaleVersionError
 from agentcore.stores.storage import Origin, ReadView, Storage, UnitOfWork
 from agentcore.testing.clock import ManualClock
-from agentcore.testing.contracts.expectations import expect_equal, expect_error
 from agentcore.testing.contracts.samples import (
     DAY,
     OTHER_SCOPE,
@@ -23,6 +25,9 @@ from agentcore.testing.contracts.samples import (
     a_turn,
     a_wisp_run,
     an_entry,
+    expect_equal,
+    expect_error,
+    expect_some,
 )
 
 
@@ -168,3 +173,74 @@ def _write_one_of_each(unit: UnitOfWork) -> None:
 
 async def _records(storage: Storage, scope: Scope) -> list[Record]:
     return await storage.read(scope, lambda view: list(view.records()))
+
+
+_MEMORY = StoredDocument(
+    id="MEMORY.md", scope=SCOPE, content="\ufeff# Memory\r\n\r\n- Ana\n", updated_at=START, own=("a", "b")
+)
+_DREAMS = StoredDocument(id="DREAMS.md", scope=SCOPE, content="", updated_at=START)
+
+_GONE = True
+
+
+class DocumentContract:
+    """What a store of documents owes."""
+
+    async def test_a_document_comes_back_as_it_was_added(self, storage: Storage) -> None:
+        """Every character survives; documents are known by name."""
+        await storage.write(SCOPE, lambda unit: (unit.documents.add(_MEMORY), unit.documents.add(_DREAMS)))
+        expect_equal(await storage.read(SCOPE, lambda view: view.documents.get("MEMORY.md")), _MEMORY)
+        expect_equal(await storage.read(SCOPE, lambda view: view.documents.get("USER.md")), None)
+        expect_equal(await storage.read(SCOPE, lambda view: view.documents.all()), [_DREAMS, _MEMORY])
+        expect_equal(await storage.read(OTHER_SCOPE, lambda view: view.documents.all()), [])
+
+    async def test_a_document_is_replaced_by_who_read_it_last(self, storage: Storage) -> None:
+        """The version grows; who read an older one is refused."""
+        await storage.write(SCOPE, lambda unit: unit.documents.add(_MEMORY))
+        read = expect_some(await storage.read(SCOPE, lambda view: view.documents.get("MEMORY.md")))
+        changed = dataclasses.replace(read, content="- Bo", updated_at=START + DAY)
+        await storage.write(SCOPE, lambda unit: unit.documents.replace(read, changed))
+        stored = expect_some(await storage.read(SCOPE, lambda view: view.documents.get("MEMORY.md")))
+        expect_equal((stored, stored.version), (changed, read.version + 1))
+        await expect_error(StaleVersionError, storage.write(SCOPE, lambda unit: unit.documents.replace(read, changed)))
+        await expect_error(StaleVersionError, storage.write(SCOPE, lambda unit: unit.documents.add(_MEMORY)))
+
+    async def test_a_deleted_document_is_gone(self, storage: Storage) -> None:
+        """Deleting it twice says that there was none."""
+        await storage.write(SCOPE, lambda unit: unit.documents.add(_MEMORY))
+        expect_equal(await storage.write(SCOPE, lambda unit: unit.documents.delete("MEMORY.md")), _GONE)
+        expect_equal(await storage.write(SCOPE, lambda unit: unit.documents.delete("MEMORY.md")), not _GONE)
+        expect_equal(await storage.read(SCOPE, lambda view: view.documents.all()), [])
+
+    async def test_a_document_of_another_scope_is_refused(self, storage: Storage) -> None:
+        """Nothing is written."""
+        await expect_error(InvalidContentError, storage.write(OTHER_SCOPE, lambda unit: unit.documents.add(_MEMORY)))
+
+
+class LedgerContract:
+    """What a storage owes beside its records."""
+
+    async def test_a_setting_is_set_changed_and_removed(self, storage: Storage) -> None:
+        """None is absence, an empty text is a value."""
+        wanted: tuple[str | None, ...] = ("yes", "", 'no, "never"', None)
+        expect_equal(await storage.read(SCOPE, lambda view: view.settings.get("paused")), None)
+        for value in wanted:
+            await storage.write(SCOPE, lambda unit, value=value: unit.settings.put("paused", value))
+            expect_equal(await storage.read(SCOPE, lambda view: view.settings.get("paused")), value)
+            expect_equal(await storage.read(OTHER_SCOPE, lambda view: view.settings.get("paused")), None)
+
+    async def test_an_imported_item_is_known(self, storage: Storage) -> None:
+        """In its own scope."""
+        items = {"k1": (RecordKind.ENTRY, "a"), "k2": (RecordKind.TURN, "b")}
+        await storage.write(SCOPE, lambda unit: unit.imports.record(items))
+        keys = {"k1", "k2", "k3"}
+        expect_equal(await storage.write(SCOPE, lambda unit: unit.imports.known(keys)), {"k1", "k2"})
+        expect_equal(await storage.write(OTHER_SCOPE, lambda unit: unit.imports.known(keys)), set())
+
+    async def test_an_item_recorded_twice_is_no_error(self, storage: Storage) -> None:
+        """Importing again adds nothing."""
+        for record_id in ("a", "b"):
+            items = {"k1": (RecordKind.ENTRY, record_id), f"k{record_id}": (RecordKind.ENTRY, record_id)}
+            await storage.write(SCOPE, lambda unit, items=items: unit.imports.record(items))
+        known = await storage.write(SCOPE, lambda unit: unit.imports.known(["k1", "ka", "kb"]))
+        expect_equal(known, {"k1", "ka", "kb"})

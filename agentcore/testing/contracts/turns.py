@@ -4,8 +4,16 @@ from agentcore.domain.memory import Trust
 from agentcore.errors import InvalidContentError, StaleVersionError
 from agentcore.stores.storage import Origin, Storage
 from agentcore.stores.values import TurnMaterial
-from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some
-from agentcore.testing.contracts.samples import DAY, OTHER_SCOPE, SCOPE, START, a_turn
+from agentcore.testing.contracts.samples import (
+    DAY,
+    OTHER_SCOPE,
+    SCOPE,
+    START,
+    a_turn,
+    expect_equal,
+    expect_error,
+    expect_some,
+)
 
 
 class TurnContract:

@@ -7,11 +7,11 @@ from datetime import UTC
 from typing import Any, cast
 
 from agentcore.stores.storage import ReadView
-from dream.cycle.draft import Draft
-from dream.cycle.passing import PassRun, elapsed
+from dream.cycle.running.admission import StepDraft
+from dream.cycle.running.caps import ShareCap
 from dream.cycle.running.context import directives_mark
 from dream.cycle.running.model_calls import AnsweredBatch, Budget, ModelCalls, Questions
-from dream.cycle.share_cap import ShareCap
+from dream.cycle.running.pass_run import PassRun, elapsed
 from dream.domain.batch import Batch
 from dream.domain.proposal import Proposal, Work
 from dream.domain.reasons import Stop
@@ -104,7 +104,7 @@ class ModelPassRun(PassRun):
         if waiting:
             proposal = Proposal(change_sets=tuple(change_set for _, change_set in waiting), done=False)
             keys = tuple(key for key, _ in waiting)
-            await self.commit(Draft(proposal=proposal, seconds=0.0, waited=keys))
+            await self.commit(StepDraft(proposal=proposal, seconds=0.0, waited=keys))
 
     async def _packed(self) -> list[Batch]:
         """Return the batches that are still to be asked about, packing them first if no process of this run has."""
@@ -126,7 +126,7 @@ class ModelPassRun(PassRun):
             rows = [batch.to_json() for batch in packing.batches]
             seconds = elapsed(self.parts.clock, began)
             extra = {"packed": True, "looked_at": len(packing.looked_at)}
-            await self.commit(Draft(proposal=proposal, seconds=seconds, batch=rows, extra=extra))
+            await self.commit(StepDraft(proposal=proposal, seconds=seconds, batch=rows, extra=extra))
         return _unfinished(self.steps)
 
     async def _asking(self) -> ModelCalls:
@@ -171,7 +171,7 @@ class ModelPassRun(PassRun):
             settled = set(proposal.looked_at)
             reopen = tuple(one for one in part.batch.member_ids if one not in settled and not part.is_hopeless)
             moves = bool(part.batch.reader and settled)
-            draft = Draft(
+            draft = StepDraft(
                 proposal=replace(proposal, cursor=part.batch.cursor if moves else None, backlog=0, done=False),
                 seconds=elapsed(self.parts.clock, began),
                 batch=[list(member) for member in part.batch.members],
@@ -195,7 +195,7 @@ class ModelPassRun(PassRun):
         again = sum(len(step.reopened) for step in self.steps)
         extra = {"stopped": stopped.value} if isinstance(stopped, Stop) else {}
         proposal = Proposal(backlog=packed + len(members) + again + waiting)
-        await self.commit(Draft(proposal=proposal, seconds=0.0, reopen=members, extra=extra))
+        await self.commit(StepDraft(proposal=proposal, seconds=0.0, reopen=members, extra=extra))
 
 
 def reopen_unfinished(books: DreamStores, steps: Sequence[StepRow]) -> None:

@@ -13,13 +13,13 @@ from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.parts import HostParts
 from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.stores.storage import ReadView, UnitOfWork
-from dream.cycle.boundary import scope_boundary
-from dream.cycle.edits import EditWatch
-from dream.cycle.runner import Runner
-from dream.cycle.scheduling.booking import ScheduledBooking
-from dream.cycle.scheduling.planning import Planner, Surroundings, surroundings
-from dream.cycle.scheduling.work import Backlog
-from dream.cycle.watching import Watch
+from dream.cycle.documents.edit_watch import EditWatch
+from dream.cycle.listeners import DreamListeners
+from dream.cycle.running.runner import Runner
+from dream.cycle.scheduling.backlog import Backlog
+from dream.cycle.scheduling.bookings import ScheduledBooking
+from dream.cycle.scheduling.planner import ForegroundLoad, Planner, foreground_load
+from dream.cycle.scope_boundary import scope_boundary
 from dream.domain.report import RunReport
 from dream.errors import DreamBrokenOffError
 from dream.options import DreamOptions
@@ -60,7 +60,7 @@ class DreamService(BackgroundService):
     """
 
     def __init__(
-        self, *, parts: HostParts, options: DreamOptions, runner: Runner, planner: Planner, watch: Watch
+        self, *, parts: HostParts, options: DreamOptions, runner: Runner, planner: Planner, watch: DreamListeners
     ) -> None:
         super().__init__(name="dreams", on_failure=WorkerFailure.STOP_HOST)
         self._parts = parts
@@ -214,9 +214,9 @@ class DreamService(BackgroundService):
             del self._under_way[key]
             self._ended.set()
 
-    async def _decided(self, scope: Scope) -> Surroundings | None:
+    async def _decided(self, scope: Scope) -> ForegroundLoad | None:
         """Decide anew on what is stored now; return what the decision rests on if it is due with something to do."""
-        around = await surroundings(self._parts, self._options, scope)
+        around = await foreground_load(self._parts, self._options, scope)
         storage = self._parts.storage
         _, decision = await storage.write(scope, lambda unit: self._planner.attend(unit, around))
         if decision.is_due(self._parts.clock.now()) and decision.reason is not Reason.MANUAL:
@@ -224,7 +224,7 @@ class DreamService(BackgroundService):
             _, decision = await storage.write(scope, lambda unit: self._planner.attend(unit, around, work))
         return around if decision.is_due(self._parts.clock.now()) else None
 
-    async def _dream(self, scope: Scope, around: Surroundings) -> None:
+    async def _dream(self, scope: Scope, around: ForegroundLoad) -> None:
         booking = ScheduledBooking(planner=self._planner, lease=self._options.lease, around=around)
         gone_on: list[RunReport] = []
         report = await self._runner.run(scope, booking=booking, gone_on=gone_on)

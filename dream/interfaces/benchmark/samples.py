@@ -10,8 +10,8 @@ from typing import cast
 from agentcore.domain.conversation import Turn
 from agentcore.domain.scope import Scope
 from dream.errors import InvalidFileError, UnknownSampleError
+from dream.interfaces.exchange.files import SourceFile
 from dream.interfaces.exchange.locomo import dialogue_ids, parse_locomo, read_samples
-from dream.interfaces.exchange.source import Source
 
 ADVERSARIAL = 5
 """The category of questions that ask for what was never said of that person."""
@@ -96,7 +96,7 @@ def read_locomo(path: Path, *, now: datetime, wanted: Sequence[str] = ()) -> lis
         InvalidFileError: it is no LoCoMo file, or its questions cannot be read.
         UnknownSampleError: it holds no such sample.
     """
-    source = Source(path, Scope.default(), now)
+    source = SourceFile(path, Scope.default(), now)
     source.state()
     found = read_samples(source)
     for name in wanted:
@@ -105,7 +105,7 @@ def read_locomo(path: Path, *, now: datetime, wanted: Sequence[str] = ()) -> lis
     return [_sample(source, name, found[name]) for name in dict.fromkeys(wanted or found)]
 
 
-def _sample(source: Source, name: str, values: Mapping[str, object]) -> Sample:
+def _sample(source: SourceFile, name: str, values: Mapping[str, object]) -> Sample:
     turns = [one.record for one in parse_locomo(source, sample=name) if isinstance(one.record, Turn)]
     if not turns:
         raise _refusal(source, name, "it holds no turn")
@@ -134,7 +134,9 @@ def _sessions(name: str, conversation: Mapping[str, object]) -> dict[str, tuple[
     }
 
 
-def _questions(source: Source, name: str, raw: object, known: Collection[str]) -> tuple[tuple[Question, ...], Faults]:
+def _questions(
+    source: SourceFile, name: str, raw: object, known: Collection[str]
+) -> tuple[tuple[Question, ...], Faults]:
     questions: list[Question] = []
     faults = Faults()
     for values in _list(raw):
@@ -171,5 +173,5 @@ def _list(raw: object) -> list[object]:
     return [] if raw is None else [raw]
 
 
-def _refusal(source: Source, name: str, problem: str) -> InvalidFileError:
+def _refusal(source: SourceFile, name: str, problem: str) -> InvalidFileError:
     return source.refusal(f"sample {name}: {problem}", remedy="name another file")

@@ -18,8 +18,8 @@ from agentcore.stores.storage import ReadView
 from agentcore.stores.values import FeedPosition
 from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
 from agentcore.workspace.folder import WorkspaceFolder
-from dream.cycle.document_files import read_whole
-from dream.cycle.documents import KEPT
+from dream.cycle.documents.delivery import KEPT
+from dream.cycle.documents.files import read_whole
 from dream.domain.candidate import PromotionStanding
 from dream.domain.finding import Finding, Verdict
 from dream.errors import UnsupportedStorageError

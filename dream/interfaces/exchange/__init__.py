@@ -1,9 +1,9 @@
-"""Memory in and out of files.
+"""Moves memory in and out of files.
 
-One file per format, each a pure parser from a `Source` to `Item`s: `locomo`, `chat_jsonl`, `memory_md`,
-`memory_jsonl`, `records` (skills, their uses, feedback, wisp runs) and `export` (our own, with its writer). `formats`
-tells them apart, `importer` checks a whole file before it writes any of it, and `intake` decides what is new. Import
-the modules you need: this package stays empty, so that a command that only exports does not load the parsers.
+One file per format, each a pure parser from a `SourceFile` to `ImportItem`s: `locomo`, `chat_jsonl`, `memory_md`,
+`records` (memories, skills, signals) and `export` (our own, with its writer). `formats` tells them apart, and
+`importer` checks a whole file before it writes what is new of it. Import the modules you need: this package stays
+empty, so that a command that only exports does not load the parsers.
 """
 
 import lazy_loader

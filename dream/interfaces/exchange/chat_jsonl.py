@@ -1,4 +1,4 @@
-"""Chat JSONL: one OpenAI-style message per line, with an optional session and timestamp.
+"""Parses chat JSONL: one OpenAI-style message per line, with an optional session and timestamp.
 
     {"session": "s1", "timestamp": "2025-05-01T10:00:00Z", "role": "user", "content": "...", "name": "ana"}
 
@@ -17,12 +17,11 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Trust
 from agentcore.domain.records import RecordKind
 from agentcore.domain.text import MAX_CONTENT, clean_content
-from dream.interfaces.exchange.fields import Fields
-from dream.interfaces.exchange.items import UNNAMED, Item, Skip, SkipReason, SourceKeys
-from dream.interfaces.exchange.source import Source
+from dream.interfaces.exchange.files import Fields, SourceFile
+from dream.interfaces.exchange.items import UNNAMED, ImportItem, SkippedItem, SkipReason, SourceKeys
 
 
-class _Role(Enum):
+class _ChatRole(Enum):
     """Roles of a message: the name it is stored under, and how far its text is trusted."""
 
     USER = ("user", Trust.STATED)
@@ -32,16 +31,16 @@ class _Role(Enum):
 
 
 _ROLES = {
-    "user": _Role.USER,
-    "assistant": _Role.ASSISTANT,
-    "system": _Role.SYSTEM,
-    "developer": _Role.SYSTEM,
-    "tool": _Role.TOOL,
-    "function": _Role.TOOL,
+    "user": _ChatRole.USER,
+    "assistant": _ChatRole.ASSISTANT,
+    "system": _ChatRole.SYSTEM,
+    "developer": _ChatRole.SYSTEM,
+    "tool": _ChatRole.TOOL,
+    "function": _ChatRole.TOOL,
 }
 
 
-def parse_chat(source: Source) -> Iterator[Item | Skip]:
+def parse_chat(source: SourceFile) -> Iterator[ImportItem | SkippedItem]:
     """Yield the messages as turns.
 
     Raises:
@@ -58,7 +57,7 @@ def parse_chat(source: Source) -> Iterator[Item | Skip]:
         text = _text_of(fields, values.get("content"))
         if not text.strip() or len(text) > MAX_CONTENT:
             reason = SkipReason.TOO_LONG if text.strip() else SkipReason.NO_TEXT
-            yield Skip(RecordKind.TURN, reason, line)
+            yield SkippedItem(RecordKind.TURN, reason, line)
             continue
         with source.at(line):
             content = clean_content(text)
@@ -75,7 +74,7 @@ def parse_chat(source: Source) -> Iterator[Item | Skip]:
             trust=trust,
         )
         key = keys.new(session, "" if timestamp is None else timestamp.isoformat(), name, content)
-        yield Item(record=turn, source_key=key, line=line)
+        yield ImportItem(record=turn, source_key=key, line=line)
 
 
 def _text_of(fields: Fields, content: object) -> str:

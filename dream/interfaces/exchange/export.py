@@ -1,4 +1,4 @@
-"""Our own format: every record and cursor of a scope as JSON lines, to back up, compare and read back.
+"""Writes and parses our own format: all records and cursors of a scope as JSON lines, to back up, compare, read back.
 
     {"format":"agentcore-dream/1","scope":"default/agent/agent"}
     {"entry":"77c0de...","id":"0b5e1c...","kind":"withheld","record":"turn"}
@@ -35,10 +35,8 @@ from agentcore.stores.storage import ReadView, Storage
 from agentcore.stores.values import Withheld
 from dream.domain.reads import Reads
 from dream.errors import UnwritableFileError
-from dream.interfaces.exchange.fields import Fields
-from dream.interfaces.exchange.items import CursorMark, Item, SourceKeys
-from dream.interfaces.exchange.replacing import replacing
-from dream.interfaces.exchange.source import Source
+from dream.interfaces.exchange.files import Fields, SourceFile, replacing
+from dream.interfaces.exchange.items import CursorMark, ImportItem, SourceKeys
 from dream.passes import ORDER
 from dream.passes.declared import readers_of
 from dream.stores import dream_stores
@@ -128,7 +126,7 @@ def _document(record: Record) -> Mapping[str, object]:
     return {**image, **own_kind, "kind": kind.value}
 
 
-def parse_export(source: Source) -> Iterator[Item | CursorMark | Withheld]:
+def parse_export(source: SourceFile) -> Iterator[ImportItem | CursorMark | Withheld]:
     """Yield what is withheld, the records, with their ids, and the cursors.
 
     Raises:
@@ -165,7 +163,7 @@ def _shipped() -> Mapping[str, Reads]:
     return readers_of(place.dream_pass for place in ORDER)
 
 
-def _check_header(source: Source, fields: Fields) -> None:
+def _check_header(source: SourceFile, fields: Fields) -> None:
     found = fields.text("format")
     if found == FORMAT:
         return
@@ -175,8 +173,8 @@ def _check_header(source: Source, fields: Fields) -> None:
 
 
 def _parsed(
-    source: Source, fields: Fields, values: Mapping[str, object], keys: SourceKeys
-) -> Item | CursorMark | Withheld:
+    source: SourceFile, fields: Fields, values: Mapping[str, object], keys: SourceKeys
+) -> ImportItem | CursorMark | Withheld:
     kind = fields.text("kind")
     if kind == "cursor":
         reader = fields.text("reader")
@@ -188,10 +186,10 @@ def _parsed(
     if kind not in _KINDS:
         raise fields.refusal("kind", f"one of {', '.join((*_KINDS, 'withheld', 'cursor', 'pending', 'end'))}")
     record = _record(source, fields.line, _KINDS[kind], values)
-    return Item(record=record, source_key=keys.new(kind, record.id), line=fields.line)
+    return ImportItem(record=record, source_key=keys.new(kind, record.id), line=fields.line)
 
 
-def _record(source: Source, line: int, kind: RecordKind, values: Mapping[str, object]) -> Record:
+def _record(source: SourceFile, line: int, kind: RecordKind, values: Mapping[str, object]) -> Record:
     image = {**values, "kind": values.get(_FEEDBACK_KIND)} if kind is RecordKind.FEEDBACK else values
     what = f"it is no {kind.value.replace('_', ' ')} of an export"
     for name in _required_fields(_TYPES[kind]):

@@ -1,10 +1,10 @@
-"""The formats, and telling them apart by what a file holds."""
+"""Names the formats, and tells them apart by what a file holds."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 
 from dream.interfaces.exchange.export import FORMAT_PREFIX
-from dream.interfaces.exchange.source import Source
+from dream.interfaces.exchange.files import SourceFile
 
 
 class Format(StrEnum):
@@ -39,7 +39,7 @@ _UNKNOWN = "its format cannot be told from its content"
 _NAME_IT = f"name it with --format ({', '.join(one for one in Format if one is not Format.AUTO)})"
 
 
-def detect_format(source: Source) -> Format:
+def detect_format(source: SourceFile) -> Format:
     """Return what *source* is: a Markdown file by its name, everything else by the first line that is not blank.
 
     Raises:
@@ -57,7 +57,7 @@ def detect_format(source: Source) -> Format:
     raise source.refusal(_UNKNOWN, line=number, remedy=_NAME_IT)
 
 
-def _by_fields(source: Source, number: int, values: Mapping[str, object]) -> Format:
+def _by_fields(source: SourceFile, number: int, values: Mapping[str, object]) -> Format:
     if str(values.get("format")).startswith(FORMAT_PREFIX):
         return Format.EXPORT
     for found, signs in _SIGNS:

@@ -1,44 +1,294 @@
-"""Importing a file: all of it is read and checked before any of it is written."""
+"""Imports a file: reads and checks all of it before it writes any, decides what is new, counts what became of it."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
 from agentcore.clock import Clock
-from agentcore.domain.records import RecordKind
+from agentcore.domain.conversation import Turn
+from agentcore.domain.document import StoredDocument
+from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status
+from agentcore.domain.records import Record, RecordKind, kind_of
 from agentcore.domain.scope import Scope
+from agentcore.domain.signals import Feedback, ToolCall, WispRun
+from agentcore.domain.skill import Skill, SkillUse
+from agentcore.domain.text import fold_key
 from agentcore.ids import IdFactory
+from agentcore.stores.sql.signals import SqlSignalReader
 from agentcore.stores.storage import Origin, Storage, UnitOfWork
+from agentcore.stores.values import Withheld
+from dream.domain.change import Change
 from dream.domain.reads import Reads
 from dream.interfaces.exchange.chat_jsonl import parse_chat
 from dream.interfaces.exchange.export import parse_export
+from dream.interfaces.exchange.files import SourceFile
 from dream.interfaces.exchange.formats import Format, detect_format
-from dream.interfaces.exchange.intake import Intake
-from dream.interfaces.exchange.items import CursorMark, Item, Parsed, SourceKeys
+from dream.interfaces.exchange.items import CursorMark, ImportItem, Note, Parsed, SkippedItem, SkipReason, SourceKeys
 from dream.interfaces.exchange.locomo import parse_locomo
-from dream.interfaces.exchange.memory_jsonl import parse_memory_jsonl
 from dream.interfaces.exchange.memory_md import parse_memory_md
 from dream.interfaces.exchange.records import (
     parse_feedback,
+    parse_memory_jsonl,
     parse_skill_uses,
     parse_skills,
     parse_tool_calls,
     parse_wisp_runs,
 )
-from dream.interfaces.exchange.report import ImportReport, Tally
-from dream.interfaces.exchange.source import Source
 from dream.stores import dream_stores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What an import did, and why it left out what it did.
+
+    Args:
+        path: The file.
+        format: What it was.
+        added: New records, by kind.
+        known: Records that were here already, by kind.
+        skipped: What did not become a record, by kind and reason.
+        notes: What was repaired or left open in records that were taken.
+        sessions: Conversations in the file.
+    """
+
+    path: str
+    format: Format
+    added: Mapping[RecordKind, int]
+    known: Mapping[RecordKind, int]
+    skipped: Mapping[RecordKind, Mapping[SkipReason, int]]
+    notes: Mapping[Note, int]
+    sessions: int
+
+    def document(self) -> dict[str, object]:
+        """Return the report as plain JSON values."""
+        return {
+            "path": self.path,
+            "format": self.format.value,
+            "added": _numbers(self.added),
+            "known": _numbers(self.known),
+            "skipped": {kind.value: _numbers(reasons) for kind, reasons in self.skipped.items()},
+            "notes": _numbers(self.notes),
+            "sessions": self.sessions,
+        }
+
+
+def _numbers(counts: Mapping[RecordKind, int] | Mapping[SkipReason, int] | Mapping[Note, int]) -> dict[str, int]:
+    return {name.value: count for name, count in sorted(counts.items())}
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of one import while it runs."""
+
+    added: Counter[RecordKind] = field(default_factory=Counter[RecordKind])
+    known: Counter[RecordKind] = field(default_factory=Counter[RecordKind])
+    skipped: Counter[tuple[RecordKind, SkipReason]] = field(default_factory=Counter[tuple[RecordKind, SkipReason]])
+    notes: Counter[Note] = field(default_factory=Counter[Note])
+    sessions: set[str] = field(default_factory=set[str])
+
+    def update(self, other: "Tally") -> None:
+        """Add what *other* counted."""
+        self.added.update(other.added)
+        self.known.update(other.known)
+        self.skipped.update(other.skipped)
+        self.notes.update(other.notes)
+        self.sessions |= other.sessions
+
+    def report(self, *, path: str, found: Format) -> ImportReport:
+        """Return the report of the whole import."""
+        skipped: dict[RecordKind, dict[SkipReason, int]] = {}
+        for (kind, reason), count in sorted(self.skipped.items()):
+            skipped.setdefault(kind, {})[reason] = count
+        return ImportReport(
+            path=path,
+            format=found,
+            added=dict(self.added),
+            known=dict(self.known),
+            skipped=skipped,
+            notes=dict(self.notes),
+            sessions=len(self.sessions),
+        )
+
+
+_IS_READ = (MemoryEntry, Turn, Skill, Feedback)
+
+
+@dataclass(slots=True)
+class ImportWriter:
+    """What one import has written so far; lives as long as it.
+
+    Args:
+        ids: Names the new records.
+    """
+
+    ids: IdFactory
+    ours: set[str] = field(default_factory=set[str])
+    """Ids of what readers read and came by this file, now or in an import of it that was cut short."""
+    _turn_ids: dict[str, str] = field(default_factory=dict[str, str])
+    _known_turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
+    _signal_ids: dict[RecordKind, set[str]] = field(default_factory=dict[RecordKind, set[str]])
+
+    def write(self, unit: UnitOfWork, parsed: Sequence[Parsed]) -> Tally:
+        """Write what is new among *parsed*; return what became of each."""
+        tally = Tally()
+        tally.skipped.update((one.kind, one.reason) for one in parsed if isinstance(one, SkippedItem))
+        unit.withheld.add([one for one in parsed if isinstance(one, Withheld)])
+        items = [one for one in parsed if isinstance(one, ImportItem)]
+        tally.sessions.update(one.record.session_id for one in items if isinstance(one.record, Turn))
+        imported = unit.imports.known([item.source_key for item in items])
+        fresh = self._fresh(unit, items, imported, tally)
+        records = [self._named(unit, item, tally) for item in fresh]
+        _add(unit, records)
+        tally.added.update(kind_of(record) for record in records)
+        unit.imports.record(
+            {
+                item.source_key: (kind_of(record), record.id)
+                for item, record in zip(fresh, records, strict=True)
+                if item.source_key not in imported
+            },
+        )
+        return tally
+
+    def _fresh(
+        self, unit: UnitOfWork, items: Sequence[ImportItem], imported: set[str], tally: Tally
+    ) -> list[ImportItem]:
+        """Return the items to be written; count the others."""
+        keys = [_fold_key(item.record) for item in items]
+        forgotten = unit.forgotten.contains({key for key in keys if key is not None})
+        present = self._present(unit, [item.record for item in items if item.record.id])
+        names: set[str] = set()
+        fresh: list[ImportItem] = []
+        for item, key in zip(items, keys, strict=True):
+            record, kind = item.record, kind_of(item.record)
+            if key in forgotten:
+                tally.skipped[kind, SkipReason.FORGOTTEN] += 1
+            elif (kind, record.id) in present if record.id else item.source_key in imported:
+                tally.known[kind] += 1
+                self._recognise(item, imported)
+            elif isinstance(record, Skill) and _is_taken(unit, record, names):
+                tally.skipped[kind, SkipReason.NAME_TAKEN] += 1
+            else:
+                fresh.append(item)
+                present.add((kind, record.id))
+        return fresh
+
+    def _recognise(self, item: ImportItem, imported: set[str]) -> None:
+        """Keep what later items may need of one that is here already."""
+        if isinstance(item.record, Turn):
+            self._known_turns[item.source_key] = item.record
+        if isinstance(item.record, _IS_READ) and item.record.id and item.source_key in imported:
+            self.ours.add(item.record.id)
+
+    def _named(self, unit: UnitOfWork, item: ImportItem, tally: Tally) -> Record:
+        tally.notes.update(item.notes)
+        if item.record.id:
+            if isinstance(item.record, _IS_READ):
+                self.ours.add(item.record.id)
+            return item.record
+        record_id = self.ids.new()
+        if isinstance(item.record, Turn):
+            self._turn_ids[item.source_key] = record_id
+        if isinstance(item.record, MemoryEntry) and item.cites:
+            return replace(item.record, id=record_id, sources=self._sources(unit, item, tally))
+        return replace(item.record, id=record_id)
+
+    def _sources(self, unit: UnitOfWork, item: ImportItem, tally: Tally) -> tuple[SourceRef, ...]:
+        found = [self._turn_id(unit, key) for key in item.cites]
+        tally.notes.update([Note.UNKNOWN_SOURCE] * found.count(None))
+        return tuple(sorted({SourceRef(SourceKind.TURN, one) for one in found if one is not None}))
+
+    def _turn_id(self, unit: UnitOfWork, key: str) -> str | None:
+        """Return the id of a turn of this file, looking it up if an earlier import wrote it."""
+        if key not in self._turn_ids and key in self._known_turns:
+            wanted = self._known_turns[key]
+            for turn in unit.turns.session(wanted.session_id):
+                if (turn.occurred_at, turn.content) == (wanted.occurred_at, wanted.content):
+                    self._turn_ids[key] = turn.id
+        return self._turn_ids.get(key)
+
+    def _present(self, unit: UnitOfWork, records: Sequence[Record]) -> set[tuple[RecordKind, str]]:
+        """Return which of these records are stored already."""
+        by_kind: dict[RecordKind, set[str]] = {}
+        for record in records:
+            by_kind.setdefault(kind_of(record), set()).add(record.id)
+        return {(kind, one) for kind, ids in by_kind.items() for one in self._stored(unit, kind, ids)}
+
+    def _stored(self, unit: UnitOfWork, kind: RecordKind, ids: set[str]) -> Iterable[str]:
+        if kind is RecordKind.ENTRY:
+            return unit.entries.versions(ids)
+        if kind is RecordKind.TURN:
+            return [turn.id for turn in unit.turns.get_many(ids)]
+        if kind is RecordKind.SKILL:
+            return [one for one in ids if unit.skills.get(one) is not None]
+        if kind is RecordKind.DOCUMENT:
+            return [one for one in ids if unit.documents.get(one) is not None]
+        # Signals cannot be asked for by id, so those of before this import are listed once.
+        if kind not in self._signal_ids:
+            signals = _signals(unit, kind)
+            self._signal_ids[kind] = {signal.id for signal in signals.newest(limit=signals.count())}
+        found = self._signal_ids[kind] & ids
+        self._signal_ids[kind] |= ids
+        return found
+
+
+def _signals(
+    unit: UnitOfWork, kind: RecordKind
+) -> SqlSignalReader[SkillUse] | SqlSignalReader[Feedback] | SqlSignalReader[WispRun] | SqlSignalReader[ToolCall]:
+    match kind:
+        case RecordKind.SKILL_USE:
+            return unit.skill_uses
+        case RecordKind.FEEDBACK:
+            return unit.feedback
+        case RecordKind.WISP_RUN:
+            return unit.wisp_runs
+        case _:
+            return unit.tool_calls
+
+
+def _fold_key(record: Record) -> str | None:
+    """Return what a forgotten text is recognised by, or None for a record without a text of its own."""
+    if isinstance(record, Feedback):
+        return fold_key(record.summary)
+    return None if isinstance(record, SkillUse | WispRun | ToolCall | StoredDocument) else fold_key(record.content)
+
+
+def _is_taken(unit: UnitOfWork, skill: Skill, names: set[str]) -> bool:
+    """Tell whether another active skill has its name, in the store or earlier among *names*."""
+    if skill.status is not Status.ACTIVE:
+        return False
+    taken = skill.name in names or unit.skills.named(skill.name) is not None
+    names.add(skill.name)
+    return taken
+
+
+def _add(unit: UnitOfWork, records: Sequence[Record]) -> None:
+    unit.turns.add([record for record in records if isinstance(record, Turn)])
+    unit.entries.add([record for record in records if isinstance(record, MemoryEntry)])
+    for skill in (record for record in records if isinstance(record, Skill)):
+        unit.skills.add(skill)
+    unit.skill_uses.append([record for record in records if isinstance(record, SkillUse)])
+    unit.feedback.append([record for record in records if isinstance(record, Feedback)])
+    unit.wisp_runs.append([record for record in records if isinstance(record, WispRun)])
+    unit.tool_calls.append([record for record in records if isinstance(record, ToolCall)])
+    documents = [record for record in records if isinstance(record, StoredDocument)]
+    for document in documents:
+        unit.documents.add(document)
+    # Their files follow when a host with the workspace opens.
+    added = [Change[Record](before=None, after=document, reason="imported") for document in documents]
+    dream_stores(unit).outbox.post("", "import", added)
+
 
 CHUNK = 2_000
 """Records per transaction: about a tenth of a second of the write lock."""
 
 Progress = Callable[[int, int], None]
 
-_PARSERS: dict[Format, Callable[[Source], Iterator[Parsed]]] = {
+_PARSERS: dict[Format, Callable[[SourceFile], Iterator[Parsed]]] = {
     Format.CHAT_JSONL: parse_chat,
     Format.MEMORY_MD: parse_memory_md,
     Format.MEMORY_JSONL: parse_memory_jsonl,
@@ -81,11 +331,11 @@ async def import_file(
     Raises:
         InvalidFileError: the file cannot be imported; nothing was written.
     """
-    source = Source(path, scope, clock.now())
+    source = SourceFile(path, scope, clock.now())
     before = await asyncio.to_thread(source.state)
     found, parse = await asyncio.to_thread(_parser, source, file_format, sample)
     checked = await asyncio.to_thread(_check, parse)
-    intake = Intake(ids)
+    intake = ImportWriter(ids)
     tally = Tally()
     done = 0
     _tell(progress, done, checked.total)
@@ -110,7 +360,7 @@ class _Checked:
     digest: str = ""
 
 
-def _parser(source: Source, wanted: Format, sample: str | None) -> tuple[Format, Callable[[], Iterator[Parsed]]]:
+def _parser(source: SourceFile, wanted: Format, sample: str | None) -> tuple[Format, Callable[[], Iterator[Parsed]]]:
     found = detect_format(source) if wanted is Format.AUTO else wanted
     if found is Format.LOCOMO:
         return found, partial(parse_locomo, source, sample=sample)
@@ -129,13 +379,13 @@ def _check(parse: Callable[[], Iterator[Parsed]]) -> _Checked:
             pending.update(() if one.pending is None else (one.pending,))
             if one.reads is not None:
                 checked.reads[one.reader] = one.reads
-        elif isinstance(one, Item):
+        elif isinstance(one, ImportItem):
             digest.update(one.source_key.encode())
     checked.digest = digest.hexdigest()
     return checked
 
 
-def _next_chunk(items: Iterator[Parsed], source: Source, before: tuple[int, int, int]) -> list[Parsed]:
+def _next_chunk(items: Iterator[Parsed], source: SourceFile, before: tuple[int, int, int]) -> list[Parsed]:
     chunk = list(islice(items, CHUNK))
     if source.state() != before:
         raise source.refusal("it was changed while it was read", remedy="import it again")

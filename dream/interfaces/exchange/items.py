@@ -1,4 +1,4 @@
-"""What parsers yield: records without an id yet, remarks about what was left out, and cursor marks."""
+"""Defines what parsers yield: records without an id yet, remarks about what was left out, and cursor marks."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Note(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class ImportItem:
     """One record to be imported.
 
     Args:
@@ -65,7 +65,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Skip:
+class SkippedItem:
     """Something that will not become a record."""
 
     kind: RecordKind
@@ -82,7 +82,7 @@ class CursorMark:
     reads: Reads | None = None
 
 
-Parsed = Item | Skip | CursorMark | Withheld
+Parsed = ImportItem | SkippedItem | CursorMark | Withheld
 
 
 class SourceKeys:

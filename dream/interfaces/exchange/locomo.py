@@ -1,4 +1,4 @@
-"""LoCoMo: long conversations between two people, with observations drawn from them.
+"""Parses LoCoMo: long conversations between two people, with observations drawn from them.
 
 A JSON list of samples. Turns go to the conversation log in sessions `{sample}:{n}`. Both speakers are people, so both
 have the role `user` and are told apart by `speaker`. A photo that a turn shares stands behind its text as
@@ -20,8 +20,8 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.text import clean_category, clean_content
 from dream.errors import InvalidFileError, UnknownSampleError
-from dream.interfaces.exchange.items import UNNAMED, Item, Note, SourceKeys
-from dream.interfaces.exchange.source import Source
+from dream.interfaces.exchange.files import SourceFile
+from dream.interfaces.exchange.items import UNNAMED, ImportItem, Note, SourceKeys
 
 _SESSION = re.compile(r"session_(\d{1,6})")
 _OBSERVATION = re.compile(r"session_(\d{1,6})_observation")
@@ -32,16 +32,16 @@ _NOT_LOCOMO = "it is no LoCoMo file: expected a JSON list of objects with sample
 
 
 @dataclass(slots=True)
-class _Sample:
+class _LocomoSample:
     """One sample while it is read: its parts, and the keys of its turns by dialogue id."""
 
-    source: Source
+    source: SourceFile
     name: str
     values: Mapping[str, object]
     keys: SourceKeys
     turn_keys: dict[str, str]
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[ImportItem]:
         conversation = _mapping(self.values.get("conversation"))
         if conversation is None:
             raise self.refusal("its conversation is no object")
@@ -53,7 +53,7 @@ class _Sample:
                 yield self.turn(number, dates[number] + timedelta(seconds=ordinal), turn)
         yield from self.observations(dates)
 
-    def turn(self, session: int, said: datetime, raw: object) -> Item:
+    def turn(self, session: int, said: datetime, raw: object) -> ImportItem:
         fields = _mapping(raw) or {}
         speaker, dialogue_id, text = (fields.get(name) for name in ("speaker", "dia_id", "text"))
         if not (isinstance(speaker, str) and isinstance(dialogue_id, str) and isinstance(text, str)):
@@ -74,9 +74,9 @@ class _Sample:
             occurred_at=said,
             recorded_at=self.source.now,
         )
-        return Item(record=turn, source_key=key)
+        return ImportItem(record=turn, source_key=key)
 
-    def observations(self, dates: Mapping[int, datetime]) -> Iterator[Item]:
+    def observations(self, dates: Mapping[int, datetime]) -> Iterator[ImportItem]:
         by_session = _mapping(self.values.get("observation")) or {}
         for name, by_speaker in by_session.items():
             match = _OBSERVATION.fullmatch(name)
@@ -87,7 +87,7 @@ class _Sample:
                 for raw in self.list_of(observed, name):
                     yield self.observation(int(match[1]), dates[int(match[1])], speaker, raw)
 
-    def observation(self, session: int, seen: datetime, speaker: str, raw: object) -> Item:
+    def observation(self, session: int, seen: datetime, speaker: str, raw: object) -> ImportItem:
         parts = self.list_of(raw, f"session_{session}_observation")
         if len(parts) != 2 or not isinstance(parts[0], str):
             raise self.refusal(f"an observation of session {session} is not a text with its dialogue ids")
@@ -106,7 +106,7 @@ class _Sample:
             metadata={"subject": speaker},
         )
         key = self.keys.new("observation", self.name, str(session), content, *map(str, raw_ids))
-        return Item(record=entry, source_key=key, cites=cites, notes=notes)
+        return ImportItem(record=entry, source_key=key, cites=cites, notes=notes)
 
     def cited(self, raw_ids: Sequence[str]) -> tuple[tuple[str, ...], tuple[Note, ...]]:
         """Return the keys of the turns that are cited, and what was odd about the citations."""
@@ -139,7 +139,7 @@ class _Sample:
         return self.source.refusal(f"sample {self.name}: {problem}")
 
 
-def parse_locomo(source: Source, *, sample: str | None = None) -> Iterator[Item]:
+def parse_locomo(source: SourceFile, *, sample: str | None = None) -> Iterator[ImportItem]:
     """Yield the turns and observations of one sample, or of all.
 
     Args:
@@ -156,7 +156,7 @@ def parse_locomo(source: Source, *, sample: str | None = None) -> Iterator[Item]
     keys = SourceKeys("locomo")
     for name, values in samples.items():
         if sample in (None, name):
-            yield from _Sample(source, name, values, keys, {}).items()
+            yield from _LocomoSample(source, name, values, keys, {}).items()
 
 
 def dialogue_ids(raw: str) -> list[str]:
@@ -169,7 +169,7 @@ def dialogue_ids(raw: str) -> list[str]:
     return [f"D{session}:{number}" for session, number in _DIALOGUE_ID.findall(raw)]
 
 
-def read_samples(source: Source) -> dict[str, Mapping[str, object]]:
+def read_samples(source: SourceFile) -> dict[str, Mapping[str, object]]:
     """Return the samples of a file by name, as they stand there.
 
     Raises:

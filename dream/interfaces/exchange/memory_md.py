@@ -1,4 +1,4 @@
-"""MEMORY.md: sections become categories, bullets become entries.
+"""Parses MEMORY.md: sections become categories, bullets become entries.
 
 - Headings of several levels are joined by `/`. A single first-level heading above all others is the document's title
   and names no category. Bullets before any heading, or right below the title, go to `general`.
@@ -21,8 +21,8 @@ from markdown_it.tree import SyntaxTreeNode
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import RecordKind
 from agentcore.domain.text import DEFAULT_CATEGORY, clean_category, clean_content
-from dream.interfaces.exchange.items import UNNAMED, Item, Skip, SkipReason, SourceKeys
-from dream.interfaces.exchange.source import Source
+from dream.interfaces.exchange.files import SourceFile
+from dream.interfaces.exchange.items import UNNAMED, ImportItem, SkippedItem, SkipReason, SourceKeys
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _LISTS = ("bullet_list", "ordered_list")
@@ -37,7 +37,7 @@ _LEFT_OUT = {
 _MAX_NESTING = 100
 
 
-def parse_memory_md(source: Source) -> Iterator[Item | Skip]:
+def parse_memory_md(source: SourceFile) -> Iterator[ImportItem | SkippedItem]:
     """Yield the bullets as entries.
 
     Raises:
@@ -46,24 +46,24 @@ def parse_memory_md(source: Source) -> Iterator[Item | Skip]:
     text = source.text()
     front = _FRONT_MATTER.match(text)
     if front is not None:
-        yield Skip(RecordKind.ENTRY, SkipReason.FRONT_MATTER, 1)
+        yield SkippedItem(RecordKind.ENTRY, SkipReason.FRONT_MATTER, 1)
         text = text[front.end() :]
     parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable("table")
     root = SyntaxTreeNode(parser.parse(text))
-    yield from _Reading(source, first_line=1 if front is None else 1 + front[0].count("\n")).blocks(root)
+    yield from _BulletReader(source, first_line=1 if front is None else 1 + front[0].count("\n")).blocks(root)
 
 
 @dataclass(slots=True)
-class _Reading:
+class _BulletReader:
     """The state of one reading: where in the headings it is."""
 
-    source: Source
+    source: SourceFile
     first_line: int
     category: str = DEFAULT_CATEGORY
     path: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     keys: SourceKeys = field(default_factory=lambda: SourceKeys("memory-md"))
 
-    def blocks(self, root: SyntaxTreeNode) -> Iterator[Item | Skip]:
+    def blocks(self, root: SyntaxTreeNode) -> Iterator[ImportItem | SkippedItem]:
         title = _title(root)
         for node in root.children:
             if node.type == "heading":
@@ -81,7 +81,7 @@ class _Reading:
             self.path.append((level, clean_category(name)))
         self.category = clean_category("/".join(name for _, name in self.path))
 
-    def bullets(self, node: SyntaxTreeNode, *, context: str) -> Iterator[Item | Skip]:
+    def bullets(self, node: SyntaxTreeNode, *, context: str) -> Iterator[ImportItem | SkippedItem]:
         for bullet in node.children:
             own = [child for child in bullet.children if child.type == "paragraph"]
             nested = [child for child in bullet.children if child.type in _LISTS]
@@ -94,7 +94,7 @@ class _Reading:
             for child in nested:
                 yield from self.bullets(child, context=whole.rstrip(" :") or context)
 
-    def entry(self, bullet: SyntaxTreeNode, text: str, *, introduces: bool) -> Item | Skip:
+    def entry(self, bullet: SyntaxTreeNode, text: str, *, introduces: bool) -> ImportItem | SkippedItem:
         if not text.strip() or introduces:
             return self.skip(bullet, SkipReason.LEAD_IN if introduces else SkipReason.NO_TEXT)
         line = self.line(bullet)
@@ -109,10 +109,10 @@ class _Reading:
             recorded_at=self.source.now,
             last_seen_at=self.source.now,
         )
-        return Item(record=entry, source_key=self.keys.new(self.category, content), line=line)
+        return ImportItem(record=entry, source_key=self.keys.new(self.category, content), line=line)
 
-    def skip(self, node: SyntaxTreeNode, reason: SkipReason) -> Skip:
-        return Skip(RecordKind.ENTRY, reason, self.line(node))
+    def skip(self, node: SyntaxTreeNode, reason: SkipReason) -> SkippedItem:
+        return SkippedItem(RecordKind.ENTRY, reason, self.line(node))
 
     def line(self, node: SyntaxTreeNode) -> int | None:
         return None if node.map is None else self.first_line + node.map[0]

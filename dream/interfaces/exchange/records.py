@@ -1,7 +1,15 @@
-"""Skills, their uses, feedback, wisp runs and tool calls: one JSON object per line, as in `docs/examples`.
+"""Parses records that stand as one JSON object on each line.
 
-Fields are named as in the records, save that `session` stands for the session and `timestamp` for the instant. Signals
-say when they happened; a skill that does not say when it was written was written now.
+Memories, skills, their uses, feedback, wisp runs and tool calls, as in `docs/examples`. Fields are named as in the
+records, save that `session` stands for the session, `timestamp` for the instant of a signal and `importance` for the
+base as of `last_seen_at`. Signals say when they happened; a skill that does not say when it was written was written
+now. Of a memory all but `content` may be missing:
+
+    {"content": "...", "category": "people/ana", "tags": [], "importance": 0.5, "created_at": "2025-05-01T10:00:00Z",
+     "last_seen_at": "2025-06-01T10:00:00Z", "reinforcement_count": 2, "subject_time": "2014..2016", "trust": "stated",
+     "pinned": false, "metadata": {}}
+
+An open end of a subject time may be left blank (`2014..`).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -9,13 +17,14 @@ from datetime import datetime
 
 import orjson
 
-from agentcore.domain.memory import Trust
+from agentcore.domain.memory import Level, MemoryEntry, Trust
 from agentcore.domain.records import Record
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
-from dream.interfaces.exchange.fields import Fields
-from dream.interfaces.exchange.items import UNNAMED, Item, SourceKeys
-from dream.interfaces.exchange.source import Source
+from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain.text import clean_category, clean_tags
+from dream.interfaces.exchange.files import Fields, SourceFile
+from dream.interfaces.exchange.items import UNNAMED, ImportItem, SourceKeys
 
 _TRUST = {trust.name.lower(): trust for trust in Trust}
 _KINDS = {kind.value: kind for kind in FeedbackKind}
@@ -23,36 +32,36 @@ _RATINGS = {rating.value: rating for rating in Rating}
 _FAILURES = {category.value: category for category in FailureCategory}
 
 
-def parse_skills(source: Source) -> Iterator[Item]:
+def parse_skills(source: SourceFile) -> Iterator[ImportItem]:
     """Yield the lines as skills; InvalidFileError if one is none."""
     return _items(source, "skills", _skill)
 
 
-def parse_skill_uses(source: Source) -> Iterator[Item]:
+def parse_skill_uses(source: SourceFile) -> Iterator[ImportItem]:
     """Yield the lines as uses of skills; InvalidFileError if one is none."""
     return _items(source, "skill-uses", _skill_use)
 
 
-def parse_feedback(source: Source) -> Iterator[Item]:
+def parse_feedback(source: SourceFile) -> Iterator[ImportItem]:
     """Yield the lines as feedback; InvalidFileError if one is none."""
     return _items(source, "feedback", _feedback)
 
 
-def parse_wisp_runs(source: Source) -> Iterator[Item]:
+def parse_wisp_runs(source: SourceFile) -> Iterator[ImportItem]:
     """Yield the lines as wisp runs; InvalidFileError if one is none."""
     return _items(source, "wisp-runs", _wisp_run)
 
 
-def parse_tool_calls(source: Source) -> Iterator[Item]:
+def parse_tool_calls(source: SourceFile) -> Iterator[ImportItem]:
     """Yield the lines as tool calls; InvalidFileError if one is none."""
     return _items(source, "tool-calls", _tool_call)
 
 
-def _items(source: Source, name: str, build: Callable[[Source, Fields], Record]) -> Iterator[Item]:
+def _items(source: SourceFile, name: str, build: Callable[[SourceFile, Fields], Record]) -> Iterator[ImportItem]:
     keys = SourceKeys(name)
     for line, values in source.objects():
         record = build(source, Fields(source, line, values))
-        yield Item(record=record, source_key=keys.new(*_identity(record, values)), line=line)
+        yield ImportItem(record=record, source_key=keys.new(*_identity(record, values)), line=line)
 
 
 def _identity(record: Record, values: Mapping[str, object]) -> tuple[str, ...]:
@@ -61,7 +70,7 @@ def _identity(record: Record, values: Mapping[str, object]) -> tuple[str, ...]:
     return (orjson.dumps(values, option=orjson.OPT_SORT_KEYS).decode(),)
 
 
-def _skill(source: Source, fields: Fields) -> Skill:
+def _skill(source: SourceFile, fields: Fields) -> Skill:
     return Skill(
         id=UNNAMED,
         scope=source.scope,
@@ -76,7 +85,7 @@ def _skill(source: Source, fields: Fields) -> Skill:
     )
 
 
-def _skill_use(source: Source, fields: Fields) -> SkillUse:
+def _skill_use(source: SourceFile, fields: Fields) -> SkillUse:
     return SkillUse(
         id=UNNAMED,
         scope=source.scope,
@@ -87,7 +96,7 @@ def _skill_use(source: Source, fields: Fields) -> SkillUse:
     )
 
 
-def _feedback(source: Source, fields: Fields) -> Feedback:
+def _feedback(source: SourceFile, fields: Fields) -> Feedback:
     return Feedback(
         id=UNNAMED,
         scope=source.scope,
@@ -101,7 +110,7 @@ def _feedback(source: Source, fields: Fields) -> Feedback:
     )
 
 
-def _wisp_run(source: Source, fields: Fields) -> WispRun:
+def _wisp_run(source: SourceFile, fields: Fields) -> WispRun:
     return WispRun(
         id=UNNAMED,
         scope=source.scope,
@@ -126,7 +135,7 @@ def _wisp_run(source: Source, fields: Fields) -> WispRun:
     )
 
 
-def _tool_call(source: Source, fields: Fields) -> ToolCall:
+def _tool_call(source: SourceFile, fields: Fields) -> ToolCall:
     return ToolCall(
         id=UNNAMED,
         scope=source.scope,
@@ -143,3 +152,53 @@ def _tool_call(source: Source, fields: Fields) -> ToolCall:
 
 def _instant(fields: Fields) -> datetime:
     return fields.required_instant("timestamp")
+
+
+_LEVELS = {level.value: level for level in Level}
+
+
+def parse_memory_jsonl(source: SourceFile) -> Iterator[ImportItem]:
+    """Yield the lines as entries.
+
+    Raises:
+        InvalidFileError: a line is no entry.
+    """
+    keys = SourceKeys("memory-jsonl")
+    for line, values in source.objects():
+        entry = _memory(source, Fields(source, line, values))
+        created = values.get("created_at")
+        key = keys.new(entry.category, entry.content, str(created), str(entry.subject_time))
+        yield ImportItem(record=entry, source_key=key, line=line)
+
+
+def _memory(source: SourceFile, fields: Fields) -> MemoryEntry:
+    created = fields.instant("created_at") or source.now
+    last_seen = fields.instant("last_seen_at") or created
+    if last_seen < created:
+        raise fields.refusal("last_seen_at", "no earlier than created_at")
+    return MemoryEntry(
+        id=UNNAMED,
+        scope=source.scope,
+        content=fields.content("content"),
+        category=clean_category(fields.optional_text("category")),
+        tags=clean_tags(fields.strings("tags")),
+        base=fields.fraction("importance", 0.5),
+        created_at=created,
+        recorded_at=source.now,
+        last_seen_at=last_seen,
+        own_count=fields.count("reinforcement_count", 1, least=1),
+        subject_time=_subject_time(source, fields),
+        metadata=fields.pairs("metadata"),
+        level=fields.choice("level", _LEVELS) or Level.EXPLICIT,
+        trust=fields.choice("trust", _TRUST) or Trust.STATED,
+        pinned=fields.flag("pinned", default=False),
+    )
+
+
+def _subject_time(source: SourceFile, fields: Fields) -> SubjectTime | None:
+    text = fields.optional_text("subject_time")
+    if not text:
+        return None
+    start, dots, end = text.partition("..")
+    with source.at(fields.line):
+        return SubjectTime.parse(f"{start or '?'}..{end or '?'}" if dots else text)

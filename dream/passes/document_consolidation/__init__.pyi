@@ -1,26 +1,22 @@
-from .answer import (
-    Broken as Broken,
-    parse as parse,
-)
-from .consolidation import (
+from .dream_pass import (
     DocumentConsolidation as DocumentConsolidation,
 )
 from .editing import (
-    Desk as Desk,
+    DocumentEditor as DocumentEditor,
 )
-from .judging import (
-    Judged as Judged,
-    judge as judge,
-)
-from .memory import (
-    Memory as Memory,
+from .items import (
+    MemoryDocument as MemoryDocument,
     read_memory as read_memory,
 )
-from .operations import (
-    Sheet as Sheet,
+from .judging import (
+    DocumentHandles as DocumentHandles,
+    JudgedEdits as JudgedEdits,
+    judge as judge,
     over_eager as over_eager,
     sort_out as sort_out,
 )
-from .question import (
+from .prompt import (
     OVERHEAD as OVERHEAD,
+    BrokenEdits as BrokenEdits,
+    parse as parse,
 )

@@ -15,9 +15,9 @@ from agentcore.workspace.item import Item, SectionPath
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.document_consolidation.answer import Op
+from dream.passes.document_consolidation.items import PATTERNS, DocumentItem, MemoryDocument, read_document
 from dream.passes.document_consolidation.judging import Approved
-from dream.passes.document_consolidation.memory import PATTERNS, Memory, Piece, read_document
+from dream.passes.document_consolidation.prompt import Op
 
 _CODES: Final = {
     EditRefusal.NOT_FOUND: Refused.STALE_SOURCE,
@@ -29,7 +29,7 @@ _CODES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _EditedDocument:
     """A document between two edits.
 
     Args:
@@ -42,7 +42,7 @@ class _Page:
 
 
 @dataclass(slots=True)
-class Desk:
+class DocumentEditor:
     """Makes the edits of one answer, each on what those before it left; lives as long as it.
 
     Args:
@@ -51,21 +51,21 @@ class Desk:
         as_of: The instant the run judges by.
     """
 
-    memory: Memory
+    memory: MemoryDocument
     cap: int
     as_of: datetime
     change_sets: list[ChangeSet] = field(default_factory=list[ChangeSet])
     made: list[Approved] = field(default_factory=list[Approved])
     refused: list[Refusal] = field(default_factory=list[Refusal])
     _gone: set[str] = field(default_factory=set[str])
-    _page: _Page = field(init=False)
-    _archive: _Page = field(init=False)
+    _page: _EditedDocument = field(init=False)
+    _archive: _EditedDocument = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin with the documents as they are stored."""
         archive = self.memory.archive
-        self._page = _Page(self.memory.stored, self.memory.document)
-        self._archive = _Page(archive, read_document("" if archive is None else archive.content))
+        self._page = _EditedDocument(self.memory.stored, self.memory.document)
+        self._archive = _EditedDocument(archive, read_document("" if archive is None else archive.content))
 
     @property
     def document(self) -> Document:
@@ -87,11 +87,11 @@ class Desk:
     def _commit(self, edit: Approved, page: Document, kept: tuple[StoredDocument, Document] | None) -> None:
         before, after = self._page.stored, self._record(MEMORY, self._page, page, _own(edit, self._page, page))
         changes = [Change[Record](before=before, after=after, reason=edit.reason)]
-        self._page = _Page(_as_stored(after, before), page)
+        self._page = _EditedDocument(_as_stored(after, before), page)
         if kept is not None:
             record, document = kept
             changes.append(Change[Record](before=self._archive.stored, after=record, reason=edit.reason))
-            self._archive = _Page(_as_stored(record, self._archive.stored), document)
+            self._archive = _EditedDocument(_as_stored(record, self._archive.stored), document)
         marks = {change.record_id: edit.mark for change in changes}
         self.change_sets.append(ChangeSet(operation=f"document-{edit.op}", changes=tuple(changes), fingerprints=marks))
         self.made.append(edit)
@@ -125,7 +125,7 @@ class Desk:
                 return outcome
         return outcome
 
-    def _found(self, piece: Piece) -> Item | None:
+    def _found(self, piece: DocumentItem) -> Item | None:
         """Return where an item stands by now: of those that say the same, the one that was in its place."""
 
         def says(item: Item) -> bool:
@@ -136,7 +136,7 @@ class Desk:
         places = [place for place, item in enumerate(copies) if item.id == piece.item.id]
         return now[places[0]] if places and len(now) == len(copies) else None
 
-    def _kept(self, piece: Piece) -> tuple[StoredDocument, Document] | Refused:
+    def _kept(self, piece: DocumentItem) -> tuple[StoredDocument, Document] | Refused:
         """Return memory-archive.md with an item, told with what it stood below."""
         text = " > ".join((*piece.above, piece.item.text))
         document = _edited(self._archive.document, [Append(piece.item.section, (text,))])
@@ -146,7 +146,7 @@ class Desk:
         own |= {fold_key(text)} if piece.is_own else set()
         return self._record(ARCHIVE, self._archive, document, own), document
 
-    def _record(self, name: str, page: "_Page", after: Document, own: Collection[str]) -> StoredDocument:
+    def _record(self, name: str, page: "_EditedDocument", after: Document, own: Collection[str]) -> StoredDocument:
         known = page.stored or StoredDocument(
             id=name, scope=self.memory.stored.scope, content="", updated_at=self.as_of
         )
@@ -163,13 +163,13 @@ def _survivor(edit: Approved) -> int:
     return next((place for place, piece in enumerate(edit.pieces) if piece.said == edit.text), 0)
 
 
-def _rewritten(edit: Approved, piece: Piece) -> str:
+def _rewritten(edit: Approved, piece: DocumentItem) -> str:
     """Return the new text of an item; one that goes on by itself keeps the figures of its promotion."""
     figures = piece.item.text[len(piece.said) :] if len(edit.pieces) == 1 else ""
     return f"{edit.text}{figures}"
 
 
-def _own(edit: Approved, before: _Page, after: Document) -> set[str]:
+def _own(edit: Approved, before: _EditedDocument, after: Document) -> set[str]:
     """Return which items are the agent's own: what has a person's text in it is a person's."""
     own = set(() if before.stored is None else before.stored.own)
     there = {fold_key(item.text) for item in before.document.items}

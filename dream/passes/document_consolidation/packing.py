@@ -12,8 +12,8 @@ from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.options import ModelOptions
-from dream.passes.document_consolidation.memory import Memory, Piece
-from dream.passes.document_consolidation.question import DIRECTIVE, OVERHEAD, piece_line
+from dream.passes.document_consolidation.items import DocumentItem, MemoryDocument
+from dream.passes.document_consolidation.prompt import DIRECTIVE, OVERHEAD, item_line
 from dream.passes.protocol import ModelContext
 
 _ITEMS: Final = "items"
@@ -23,7 +23,7 @@ _WIDEST_HANDLE: Final = "i000"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ReviewPlan:
     """What a run asks about.
 
     Args:
@@ -33,8 +33,8 @@ class Plan:
         too_long: Ids of items that no prompt has room for.
     """
 
-    memory: Memory | None
-    calls: tuple[tuple[Piece, ...], ...] = ()
+    memory: MemoryDocument | None
+    calls: tuple[tuple[DocumentItem, ...], ...] = ()
     due: frozenset[str] = frozenset()
     too_long: tuple[str, ...] = ()
 
@@ -44,18 +44,18 @@ class Plan:
         return len(self.due.intersection(piece.item.id for call in self.calls for piece in call))
 
 
-def planned(memory: Memory | None, settled: Iterable[SettledCluster], context: ModelContext) -> Plan:
+def planned(memory: MemoryDocument | None, settled: Iterable[SettledCluster], context: ModelContext) -> ReviewPlan:
     """Return what is to be asked: the calls that hold an item which was not reviewed under these directives."""
     if memory is None or all(piece.is_fixed for piece in memory.pieces.values()):
-        return Plan(memory=None)
+        return ReviewPlan(memory=None)
     done = reviewed(settled, terms_mark(context)) - context.reopened
     due = frozenset(memory.pieces.keys() - done)
     calls, too_long = _calls(memory, context.options.model)
     asked = [call for call in calls if len(call) >= _FEWEST and any(piece.item.id in due for piece in call)]
-    return Plan(memory=memory, calls=tuple(asked), due=due, too_long=too_long)
+    return ReviewPlan(memory=memory, calls=tuple(asked), due=due, too_long=too_long)
 
 
-def packed(plan: Plan, context: ModelContext) -> Packing:
+def packed(plan: ReviewPlan, context: ModelContext) -> Packing:
     """Return the batches; the entries behind their items stand beside them, so that a `forget` finds the call."""
     batches = [_batch(number, call) for number, call in enumerate(plan.calls, 1)]
     long = [Refusal.of(Refused.PROMPT_TOO_LONG, plan.too_long)] if plan.too_long else []
@@ -102,12 +102,12 @@ def _print(mark: str, ids: Sequence[str]) -> str:
     return blake2b("\x1f".join([mark, *ids]).encode(), digest_size=16).hexdigest()
 
 
-def _calls(memory: Memory, options: ModelOptions) -> tuple[list[tuple[Piece, ...]], tuple[str, ...]]:
+def _calls(memory: MemoryDocument, options: ModelOptions) -> tuple[list[tuple[DocumentItem, ...]], tuple[str, ...]]:
     """Put whole sections into calls as they stand, and cut those that no call has room for."""
     room = max(1, options.prompt_tokens - OVERHEAD)
-    weights = {one: estimate_tokens(piece_line(_WIDEST_HANDLE, piece)) for one, piece in memory.pieces.items()}
+    weights = {one: estimate_tokens(item_line(_WIDEST_HANDLE, piece)) for one, piece in memory.pieces.items()}
     too_long = tuple(one for one, weight in weights.items() if weight > room)
-    calls: list[list[Piece]] = [[]]
+    calls: list[list[DocumentItem]] = [[]]
     left = room
     fitting = [piece for one, piece in memory.pieces.items() if one not in too_long]
     for part in _parts(fitting, weights, room):
@@ -120,10 +120,10 @@ def _calls(memory: Memory, options: ModelOptions) -> tuple[list[tuple[Piece, ...
     return [tuple(call) for call in calls if call], too_long
 
 
-def _parts(pieces: Iterable[Piece], weights: dict[str, int], room: int) -> Iterator[list[Piece]]:
+def _parts(pieces: Iterable[DocumentItem], weights: dict[str, int], room: int) -> Iterator[list[DocumentItem]]:
     """Yield the sections, those too long for one call in as few parts as it takes."""
     for _, group in groupby(pieces, key=lambda piece: piece.item.section):
-        part: list[Piece] = []
+        part: list[DocumentItem] = []
         left = room
         for piece in group:
             weight = weights[piece.item.id]
@@ -135,7 +135,7 @@ def _parts(pieces: Iterable[Piece], weights: dict[str, int], room: int) -> Itera
         yield part
 
 
-def _batch(number: int, call: Sequence[Piece]) -> Batch:
+def _batch(number: int, call: Sequence[DocumentItem]) -> Batch:
     entries = {piece.entry.id: piece.entry.version for piece in call if piece.entry is not None}
     return Batch(
         number=str(number),

@@ -1,4 +1,4 @@
-"""Memory consolidation: the model merges and retires entries, and learns from feedback; the host checks the details."""
+"""Memory consolidation: a model merges and retires entries and learns from feedback; the host checks the details."""
 
 import lazy_loader
 

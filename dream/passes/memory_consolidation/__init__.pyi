@@ -1,7 +1,3 @@
-from .answer import (
-    Parsed as Parsed,
-    parse as parse,
-)
 from .clusters import (
     Bounds as Bounds,
     Pair as Pair,
@@ -9,21 +5,21 @@ from .clusters import (
     fill as fill,
     gather as gather,
     linked as linked,
+    reopens_at as reopens_at,
 )
-from .consolidation import (
+from .dream_pass import (
     MemoryConsolidation as MemoryConsolidation,
 )
-from .desk import (
-    Desk as Desk,
-)
 from .judging import (
-    Judged as Judged,
+    JudgedConsolidation as JudgedConsolidation,
     judge_entries as judge_entries,
     judge_feedback as judge_feedback,
 )
-from .settling import (
-    reopens_at as reopens_at,
+from .operations import (
+    ConsolidationInput as ConsolidationInput,
 )
-from .sheet import (
-    Sheet as Sheet,
+from .prompt import (
+    ConsolidationAnswer as ConsolidationAnswer,
+    ConsolidationHandles as ConsolidationHandles,
+    parse as parse,
 )

@@ -1,13 +1,82 @@
-"""From items to operations: what each one uses, and which use the same record and so fall together."""
+"""Sorts the items of an answer into operations that use each entry once."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from agentcore.domain.memory import MemoryEntry
+from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.memory_consolidation.answer import DeleteItem, Parsed, SaveItem
-from dream.passes.memory_consolidation.sheet import Sheet
+from dream.guards.rare_terms import DocumentFrequency
+from dream.guards.vocabulary import Vocabulary
+from dream.options import DreamOptions
+from dream.passes.conflicts import SideEvidence
+from dream.passes.memory_consolidation.prompt import ConsolidationAnswer, ConsolidationHandles, DeleteItem, SaveItem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidationInput:
+    """Everything a judgement needs, so that it is a pure function; lives for one answer.
+
+    Args:
+        as_of: The instant the run judges by.
+        options: The host's options.
+        vocabulary: Which words are ordinary.
+        document_frequency: How common the terms of the answer and its sources are.
+        new_id: Returns a fresh record id.
+        twins: Live entries with the text of an item of the answer, by fold key, oldest first.
+        merge_only: Whether nothing may go without being merged.
+        tokenizer: Tells which words two texts share.
+        speakers: Who said each entry, by its id, as far as turns show it.
+    """
+
+    as_of: datetime
+    options: DreamOptions
+    vocabulary: Vocabulary
+    document_frequency: DocumentFrequency
+    new_id: Callable[[], str]
+    twins: Mapping[str, tuple[MemoryEntry, ...]]
+    merge_only: bool
+    tokenizer: Tokenizer
+    speakers: Mapping[str, frozenset[str]]
+
+    def evidence(self, entries: Sequence[MemoryEntry]) -> SideEvidence:
+        """Join what speaks for the entries."""
+        return SideEvidence.of(entries, (name for entry in entries for name in self.speakers.get(entry.id, ())))
+
+    def is_protected_category(self, category: str) -> bool:
+        """Tell whether no pass changes what stands there."""
+        return is_under(category, self.options.protected_categories)
+
+    def is_worth_keeping(self, entry: MemoryEntry) -> bool:
+        """Tell whether an entry may be merged, never dropped."""
+        terms = self.options.consolidation
+        return (
+            entry.pinned
+            or entry.base >= terms.protect_importance
+            or entry.reinforcement_count >= terms.protect_reinforced
+        )
+
+    def are_related(self, one: MemoryEntry, other: MemoryEntry) -> bool:
+        """Tell whether two entries can be about the same thing: a word of their texts, or a branch of categories."""
+        first, second = (set(self.tokenizer.tokens(entry.content)) for entry in (one, other))
+        branch = one.category.casefold().partition("/")
+        return not first.isdisjoint(second) or (
+            bool(branch[2]) and one.category.casefold() == other.category.casefold()
+        )
+
+
+def is_under(category: str, roots: tuple[str, ...]) -> bool:
+    """Tell whether a category is one of *roots* or below it, whatever the case.
+
+    Example:
+        >>> is_under("Active-Plans/june", ("active-plans",)), is_under("active-plans-old", ("active-plans",))
+        (True, False)
+    """
+    below = f"{category.casefold()}/"
+    return any(below.startswith(f"{root.casefold().rstrip('/')}/") for root in roots)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +128,10 @@ Operation = Saving | Superseding | Dropping
 
 
 @dataclass(slots=True)
-class _Sorting:
+class _OperationSorter:
     """The items of one answer while they are sorted out."""
 
-    sheet: Sheet
+    sheet: ConsolidationHandles
     saves: Sequence[SaveItem]
     makers: Mapping[str, list[int]]
     going: frozenset[str]
@@ -105,7 +174,7 @@ class _Sorting:
 
 
 @dataclass(slots=True)
-class SortedOut:
+class SortedOperations:
     """What an answer comes to before any of it is judged.
 
     Args:
@@ -119,7 +188,7 @@ class SortedOut:
     again: set[str] = field(default_factory=set[str])
 
 
-def sort_out(parsed: Parsed, sheet: Sheet) -> SortedOut:
+def sort_out(parsed: ConsolidationAnswer, sheet: ConsolidationHandles) -> SortedOperations:
     """Return the operations of an answer, and what of it was refused.
 
     A record that two operations use is used by neither, and an operation that was refused holds on to its records: no
@@ -130,7 +199,7 @@ def sort_out(parsed: Parsed, sheet: Sheet) -> SortedOut:
         for handle in save.sources:
             makers.setdefault(handle, []).append(save.place)
     going = frozenset(item.handle for item in parsed.deletes if item.handle not in makers)
-    sorting = _Sorting(sheet, parsed.saves, makers, going)
+    sorting = _OperationSorter(sheet, parsed.saves, makers, going)
     for item in _each_once(parsed.deletes):
         sorting.add_delete(item)
     for save in parsed.saves:
@@ -140,7 +209,7 @@ def sort_out(parsed: Parsed, sheet: Sheet) -> SortedOut:
         for uses in (*(one.uses for one in sorting.operations), *(uses for uses, _ in sorting.refused))
         for handle in uses
     )
-    result = SortedOut(refused=[refusal for _, refusal in sorting.refused])
+    result = SortedOperations(refused=[refusal for _, refusal in sorting.refused])
     for operation in sorting.operations:
         shared = [handle for handle in operation.uses if used[handle] > 1]
         fault = Refusal.of(Refused.HANDLE_REUSED, sheet.named(shared)) if shared else sheet.fault(operation.uses)

@@ -1,4 +1,4 @@
-"""Promotion: what recall proved useful goes to MEMORY.md, by arithmetic alone."""
+"""Promotion: writes what recall proved useful into MEMORY.md, by arithmetic alone."""
 
 import lazy_loader
 

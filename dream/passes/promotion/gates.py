@@ -12,8 +12,7 @@ from agentcore.domain.instants import to_micros
 from dream.domain.phases import PhaseStanding
 from dream.domain.recalls import RecallColumns
 from dream.options.promotion import PromotionOptions
-from dream.passes.promotion.scoring import CONCEPTS, MOST_TAGS, SCORERS, Scorer
-from dream.passes.promotion.signals import MICROS_PER_DAY, Floats, RecallSignals
+from dream.passes.promotion.scoring import CONCEPTS, MICROS_PER_DAY, MOST_TAGS, SCORERS, Floats, RecallSignals, Scorer
 
 GATES: Final = ("min_recall_count", "min_unique_queries", "min_unique_days", "min_score")
 """The options that an entry has to meet, in the order in which they are told."""

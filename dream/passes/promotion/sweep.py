@@ -1,29 +1,54 @@
-"""One sweep: who is promoted, who stands in MEMORY.md already, and who must not stand there."""
+"""Looks for the entries that are promoted: scored, gated, not said in a document yet."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.instants import from_micros
+from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.concepts import concepts
 from agentcore.stores.storage import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, MEMORY
 from dream.domain.change import fingerprint
-from dream.domain.phases import PhaseHit
+from dream.domain.phases import Phase, PhaseHit, PhaseStanding
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.promotion.blocks import Line
-from dream.passes.promotion.fitness import Said, one_line, unfit
+from dream.passes.promotion.blocks import DocumentTexts, PromotedLine, one_line, unfit
 from dream.passes.promotion.gates import Scored, scored
-from dream.passes.promotion.staging import staged
 from dream.passes.protocol import DreamContext
+
+_LOOKBACK: Final = timedelta(days=2)
+_MOST: Final = 100
+
+
+def staged(found: Scored, phases: Mapping[str, PhaseStanding], context: DreamContext) -> tuple[PhaseHit, ...]:
+    """Return the entries recalled in the last two days and since they were staged last, each once a day of the zone.
+
+    At most a hundred, those recalled last first. Scorers that give no boost have no use for them.
+    """
+    if found.scorer.boost is None:
+        return ()
+    zone, recalls = ZoneInfo(context.options.promotion.zone), found.recalls
+    today = context.as_of.astimezone(zone).date()
+    rows = np.flatnonzero(recalls.last > to_micros(context.as_of - _LOOKBACK))
+
+    def is_new(entry_id: str, last: int) -> bool:
+        before = phases.get(entry_id)
+        if before is None or before.light == 0:
+            return True
+        return before.light_last < last and from_micros(before.light_last).astimezone(zone).date() < today
+
+    order: list[int] = rows[np.argsort(-recalls.last[rows], kind="stable")].tolist()
+    ids = [recalls.ids[row] for row in order if is_new(recalls.ids[row], int(recalls.last[row]))]
+    return tuple(PhaseHit(entry_id, Phase.LIGHT, context.as_of) for entry_id in ids[:_MOST])
+
 
 PROMOTE: Final = "promote"
 """An entry is written to MEMORY.md."""
@@ -52,9 +77,9 @@ class Sweep:
     """
 
     scored: Scored
-    chosen: tuple[Line, ...] = ()
-    covered: tuple[Line, ...] = ()
-    joined: tuple[Line, ...] = ()
+    chosen: tuple[PromotedLine, ...] = ()
+    covered: tuple[PromotedLine, ...] = ()
+    joined: tuple[PromotedLine, ...] = ()
     known: int = 0
     refused: tuple[Refusal, ...] = ()
     withheld: Mapping[str, Refused] = field(default_factory=dict[str, Refused])
@@ -63,7 +88,7 @@ class Sweep:
     read: Mapping[str, Document] = field(default_factory=dict[str, Document])
 
     @property
-    def already_said(self) -> tuple[Line, ...]:
+    def already_said(self) -> tuple[PromotedLine, ...]:
         """Those that are not written, since a line says them."""
         return (*self.covered, *self.joined)
 
@@ -112,9 +137,9 @@ class _Choice:
     def __init__(self, context: DreamContext, found: Scored, items: Sequence[str], room: int) -> None:
         likeness = context.options.promotion.likeness
         self._context, self._found, self._room = context, found, room
-        self._said, self._added = Said(likeness), Said(likeness)
+        self._said, self._added = DocumentTexts(likeness), DocumentTexts(likeness)
         self._said.add(*items)
-        self.chosen, self.covered, self.joined = list[Line](), list[Line](), list[Line]()
+        self.chosen, self.covered, self.joined = list[PromotedLine](), list[PromotedLine](), list[PromotedLine]()
         self.refused, self.withheld, self.seen = list[Refusal](), dict[str, Refused](), 0
         self.is_held = False
         """Whether promotions wait for a person: nothing is promoted beside them."""
@@ -144,7 +169,7 @@ class _Choice:
             if entry is not None:
                 self._judge(_line(self._found, row, entry), withheld)
 
-    def _judge(self, line: Line, withheld: Mapping[str, Refused]) -> None:
+    def _judge(self, line: PromotedLine, withheld: Mapping[str, Refused]) -> None:
         refusal = unfit(line.entry, self._context.options.promotion)
         if refusal is not None:
             self.refused.append(refusal)
@@ -199,8 +224,8 @@ def _active(view: ReadView, ids: Sequence[str]) -> dict[str, MemoryEntry]:
     return {entry.id: entry for entry in view.entries.get_many(ids) if entry.is_active}
 
 
-def _line(found: Scored, row: int, entry: MemoryEntry) -> Line:
-    return Line(
+def _line(found: Scored, row: int, entry: MemoryEntry) -> PromotedLine:
+    return PromotedLine(
         entry=entry,
         text=one_line(entry),
         score=float(found.score[row]),

@@ -1,4 +1,4 @@
-"""REM: the diary tells which themes recall keeps coming back to."""
+"""REM: tells in the diary which themes recall keeps coming back to."""
 
 import lazy_loader
 

@@ -1,12 +1,12 @@
-from .answer import (
+from .diary import (
+    DiaryItem as DiaryItem,
+)
+from .dream_pass import (
+    Rem as Rem,
+)
+from .prompt import (
     judged as judged,
     read_items as read_items,
-)
-from .diary import (
-    Told as Told,
-)
-from .rem_pass import (
-    Rem as Rem,
 )
 from .themes import (
     Recollection as Recollection,

@@ -15,7 +15,7 @@ _NAMED: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DiaryItem:
     """A theme in words.
 
     Args:
@@ -27,7 +27,7 @@ class Told:
     entry_ids: tuple[str, ...]
 
 
-def in_figures(theme: Theme, looked_at: int) -> Told:
+def in_figures(theme: Theme, looked_at: int) -> DiaryItem:
     """Return a theme that arithmetic found.
 
     Example:
@@ -35,11 +35,11 @@ def in_figures(theme: Theme, looked_at: int) -> Told:
         'bees, honey — strength 1.00, 2 of 3 entries'
     """
     share = f"{len(theme.entry_ids)} of {looked_at} entries"
-    return Told(f"{', '.join(theme.concepts)} — strength {theme.strength:.2f}, {share}", theme.entry_ids)
+    return DiaryItem(f"{', '.join(theme.concepts)} — strength {theme.strength:.2f}, {share}", theme.entry_ids)
 
 
 def with_summary(
-    text: str, heading: str, looked_at: int, themes: Sequence[Told], truths: Sequence[Recollection] = ()
+    text: str, heading: str, looked_at: int, themes: Sequence[DiaryItem], truths: Sequence[Recollection] = ()
 ) -> str:
     """Return DREAMS.md with the summary at its end.
 

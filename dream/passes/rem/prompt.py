@@ -1,15 +1,118 @@
-"""The question, and the shape of the answer that the host relies on."""
+"""Asks the model for the themes of a diary entry, and reads and judges its answer."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.text import without_hidden
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
+from agentcore.recall.tokenizer import Tokenizer
+from agentcore.workspace.document import Document
 from dream.domain.phases import Phase
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused
+from dream.guards.merge_coverage import coverage
+from dream.passes.answers import cited, read_listed
+from dream.passes.conversation.statement import StatementRules, secret_told, statement
 from dream.passes.prompts import build_request, entry_line, fenced, importance_at
 from dream.passes.protocol import ModelContext
-from dream.passes.rem.answer import LONGEST
+from dream.passes.rem.diary import DiaryItem
+
+MOST_ITEMS: Final = 50
+"""More than this are no answer but a flood."""
+LONGEST: Final = 300
+"""Characters of a theme; a longer one is a retelling."""
+LEAST_CITED: Final = 2
+"""Entries behind a theme at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectionItem:
+    """One theme as the model gave it.
+
+    Args:
+        number: Its place in the answer, from 1.
+        text: What it says.
+        handles: The entries it cites, each once.
+    """
+
+    number: int
+    text: str
+    handles: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """What refusals call it."""
+        return f"theme {self.number}"
+
+
+def read_items(answer: Mapping[str, Any]) -> tuple[list[ReflectionItem], list[Refusal]]:
+    """Return the themes that can be read, and why others cannot; an answer in another shape is used in no part."""
+    return read_listed(answer, "themes", what="themes", most=MOST_ITEMS, read=_item)
+
+
+def _item(number: int, value: object) -> ReflectionItem | Refusal:
+    label = f"theme {number}"
+    if not isinstance(value, dict):
+        return Refusal(Refused.INVALID_CONTENT, f"{label} is no object")
+    fields = cast("dict[str, object]", value)
+    text, handles = fields.get("text"), cited(fields.get("sourceIds"))
+    if not isinstance(text, str):
+        return Refusal(Refused.INVALID_CONTENT, f"{label} has no text")
+    if not handles:
+        return Refusal(Refused.NO_SOURCES if handles == () else Refused.UNKNOWN_HANDLE, f"{label} cites nothing")
+    return ReflectionItem(number, text, handles)
+
+
+def judged(
+    item: ReflectionItem,
+    shown: Mapping[str, MemoryEntry],
+    told: Collection[str],
+    terms: StatementRules,
+    tokenizer: Tokenizer,
+) -> DiaryItem | Refusal:
+    """Return a theme that the entries it cites bear out, or why it is not told.
+
+    Args:
+        item: It.
+        shown: The entries by handle.
+        told: Ids of those that earlier summaries rest on.
+        terms: What it is judged by.
+        tokenizer: Tells which words two texts share.
+    """
+    unknown = [handle for handle in item.handles if handle not in shown]
+    if unknown:
+        return Refusal(Refused.UNKNOWN_HANDLE, f"{item.label} names {unknown[0][:20]!r}, which it was not shown")
+    sources = [shown[handle] for handle in item.handles]
+    if len(sources) < LEAST_CITED:
+        return Refusal(Refused.TOO_FEW_CITATIONS, f"{item.label} cites one entry")
+    if all(source.id in told for source in sources):
+        return Refusal(Refused.TOO_FEW_CITATIONS, f"{item.label} cites nothing that was not told before")
+    text = statement(without_hidden(item.text), item.label)
+    if isinstance(text, Refusal):
+        return text
+    if len(text) > LONGEST or "<!--" in text or [one.text for one in Document(f"- {text}\n").items] != [text]:
+        return Refusal(Refused.INVALID_CONTENT, f"{item.label} is not one line of {LONGEST} characters at most")
+    return _borne_out(item, text, sources, terms, tokenizer) or DiaryItem(text, tuple(source.id for source in sources))
+
+
+def _borne_out(
+    item: ReflectionItem, text: str, sources: list[MemoryEntry], terms: StatementRules, tokenizer: Tokenizer
+) -> Refusal | None:
+    """Return why the sources do not say so: each must share a word with the text, and all its details be theirs."""
+    said = set(tokenizer.tokens(text))
+    apart = [source.id for source in sources if said.isdisjoint(tokenizer.tokens(source.content))]
+    if apart:
+        return Refusal(Refused.UNRELATED, f"{item.label} and {Refusal.of(Refused.UNRELATED, apart).detail}")
+    found = coverage(
+        [source.content for source in sources], text, terms.vocabulary, document_frequency=terms.document_frequency
+    )
+    if found.invented:
+        return Refusal(Refused.INVENTED_DETAIL, f"{item.label}: {', '.join(map(str, found.invented))}")
+    return secret_told(item.label, f"entry {sources[0].id}", text)
+
 
 TOLD_BEFORE: Final = "told-before"
 """Marks entries that earlier summaries rest on."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dream.passes.promotion.fitness import Said
+from dream.passes.promotion.blocks import DocumentTexts
 from dream.passes.promotion.scoring import MOST_TAGS
 
 _LEAST_CONFIDENCE: Final = 0.45
@@ -98,7 +98,7 @@ def themes_of(recalled: Sequence[Recollection], *, least: float, limit: int) -> 
 
 def truths_of(recalled: Sequence[Recollection], *, limit: int) -> tuple[Recollection, ...]:
     """Return what likely lasts and no earlier summary told, the most likely first, nothing twice in other words."""
-    said, found = Said(_SAME), list[Recollection]()
+    said, found = DocumentTexts(_SAME), list[Recollection]()
     likely = [one for one in recalled if not one.is_told and one.confidence >= _LEAST_CONFIDENCE]
     for one in sorted(likely, key=lambda one: (-one.confidence, -one.hits, one.entry_id)):
         if len(found) < min(_MOST_TRUTHS, limit) and not said.holds(one.text):

@@ -1,4 +1,4 @@
-"""Wisp failures: what keeps failing is written into the skill that produced it."""
+"""Wisp failures: writes what keeps failing into the skill that produced it."""
 
 import lazy_loader
 

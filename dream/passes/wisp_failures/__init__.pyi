@@ -1,3 +1,3 @@
-from .failures import (
+from .dream_pass import (
     WispFailures as WispFailures,
 )

@@ -18,8 +18,16 @@ from dream.guards.detail import DetailKind
 from dream.guards.merge_coverage import coverage
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import Vocabulary
-from dream.passes.wisp_failures.scene import ANNOTATE, Case, annotation_mark
-from dream.passes.wisp_failures.section import holds_section, is_fence, section_text, with_section, without_section
+from dream.passes.wisp_failures.patterns import (
+    ANNOTATE,
+    FailureCase,
+    annotation_mark,
+    holds_section,
+    is_fence,
+    section_text,
+    with_section,
+    without_section,
+)
 
 LONGEST: Final = 1_000
 """Characters of an annotation."""
@@ -29,7 +37,7 @@ _NEVER_INVENTED: Final = frozenset({DetailKind.URL, DetailKind.EMAIL})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class FailureJudgeInput:
     """What an answer is judged by.
 
     Args:
@@ -41,7 +49,7 @@ class Desk:
         as_of: The instant the run judges by.
     """
 
-    cases: Mapping[str, Case]
+    cases: Mapping[str, FailureCase]
     skills: Mapping[str, Skill]
     handles: frozenset[str]
     catalogue: Sequence[Skill]
@@ -50,7 +58,7 @@ class Desk:
 
 
 @dataclass(slots=True)
-class Judged:
+class JudgedFailures:
     """What becomes of an answer: classes by the patterns' handles, changes, refusals."""
 
     classes: dict[str, FailureCategory] = field(default_factory=dict[str, FailureCategory])
@@ -59,12 +67,12 @@ class Judged:
     refused: list[Refusal] = field(default_factory=list[Refusal])
 
 
-def judge(answer: Answer, desk: Desk) -> Judged | Refusal:
+def judge(answer: Answer, desk: FailureJudgeInput) -> JudgedFailures | Refusal:
     """Judge an answer item by item; nothing of one in another shape is used."""
     patterns, updates = _items(answer, "patterns"), _items(answer, "skillUpdates")
     if patterns is None or updates is None:
         return Refusal(Refused.BROKEN_ANSWER, 'it has no lists "patterns" and "skillUpdates"')
-    judged = Judged()
+    judged = JudgedFailures()
     for item in patterns:
         refusal = _classify(item, desk, judged)
         if refusal is not None:
@@ -95,7 +103,7 @@ def _handle(item: Mapping[str, Any], name: str) -> str:
     return value.strip().strip("[]") if isinstance(value, str) else ""
 
 
-def _classify(item: Mapping[str, Any], desk: Desk, judged: Judged) -> Refusal | None:
+def _classify(item: Mapping[str, Any], desk: FailureJudgeInput, judged: JudgedFailures) -> Refusal | None:
     handle, said = _handle(item, "pattern"), item.get("classification")
     if handle not in desk.cases:
         return Refusal(Refused.UNKNOWN_HANDLE, handle[:_SHOWN])
@@ -107,7 +115,9 @@ def _classify(item: Mapping[str, Any], desk: Desk, judged: Judged) -> Refusal | 
     return None
 
 
-def _annotate(item: Mapping[str, Any], desk: Desk, judged: Judged, touched: set[str]) -> ChangeSet | Refusal | None:
+def _annotate(
+    item: Mapping[str, Any], desk: FailureJudgeInput, judged: JudgedFailures, touched: set[str]
+) -> ChangeSet | Refusal | None:
     found = _meant(item, desk, judged, touched)
     if isinstance(found, Refusal):
         return found
@@ -128,7 +138,9 @@ def _annotate(item: Mapping[str, Any], desk: Desk, judged: Judged, touched: set[
     return change_set
 
 
-def _meant(item: Mapping[str, Any], desk: Desk, judged: Judged, touched: set[str]) -> tuple[str, Case, Skill] | Refusal:
+def _meant(
+    item: Mapping[str, Any], desk: FailureJudgeInput, judged: JudgedFailures, touched: set[str]
+) -> tuple[str, FailureCase, Skill] | Refusal:
     """Return the pattern and the skill that an item is about."""
     handle, name = _handle(item, "pattern"), _handle(item, "skill")
     unknown = [one[:_SHOWN] for one in (handle, name) if one not in desk.cases.keys() | desk.handles]
@@ -146,7 +158,7 @@ def _meant(item: Mapping[str, Any], desk: Desk, judged: Judged, touched: set[str
     return handle, case, skill
 
 
-def _fault(annotation: str, case: Case, skill: Skill, vocabulary: Vocabulary) -> Refusal | None:
+def _fault(annotation: str, case: FailureCase, skill: Skill, vocabulary: Vocabulary) -> Refusal | None:
     """Return why an annotation must not stand in a skill, or None."""
     if not annotation or len(annotation) > LONGEST or is_fence(annotation):
         return Refusal(Refused.INVALID_CONTENT, f"the annotation of {skill.name}")
@@ -172,7 +184,7 @@ def _storable(content: str) -> str | None:
         return None
 
 
-def _change_set(case: Case, skill: Skill, content: str, desk: Desk) -> ChangeSet:
+def _change_set(case: FailureCase, skill: Skill, content: str, desk: FailureJudgeInput) -> ChangeSet:
     """Write the section into its skill, and take the former one on the same pattern out of any other."""
     pattern = case.pattern
     why = f"{len(pattern.failures)} of {pattern.runs} wisp runs failed in the same way"

@@ -13,7 +13,7 @@ from agentcore.errors import InvalidContentError, StaleVersionError
 from agentcore.stores import Storage
 from agentcore.testing import contracts
 from agentcore.testing.contracts import StorageContract
-from agentcore.testing.contracts.expectations import expect_equal, expect_error, expect_some, expect_within
+from agentcore.testing.contracts.samples import expect_equal, expect_error, expect_some, expect_within
 
 
 class TestSqlStorage(StorageContract):

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from agentcore.llm import estimate_tokens
 from agentcore.stores import UnitOfWork
-from dream.cycle import REVIEWER, Forecast, forecast, read_forecast
+from dream.cycle import REVIEWER, DirectiveForecast, directive_forecast, read_directive_forecast
 from dream.directives import KNOWN, DirectiveLibrary
 from dream.domain import Outcome, RunReport
 from dream.options import ConsolidationOptions, DreamOptions
@@ -44,14 +44,14 @@ async def sent(world: World, **hashes: str) -> None:
     await world.storage.write(world.scope, work)
 
 
-async def read(world: World, **changed: str) -> Forecast:
+async def read(world: World, **changed: str) -> DirectiveForecast:
     texts = {name: replace(one, text=changed.get(name, one.text)) for name, one in TEXTS.items()}
-    return await world.storage.read(world.scope, lambda view: read_forecast(view, texts, world.options))
+    return await world.storage.read(world.scope, lambda view: read_directive_forecast(view, texts, world.options))
 
 
 async def test_what_no_run_has_reviewed_costs_nothing_more(world: World):
     await world.add("Ana likes tea", "Ben likes cake")
-    assert await read(world) == Forecast(entries=0)
+    assert await read(world) == DirectiveForecast(entries=0)
 
 
 async def test_only_what_was_reviewed_and_still_is_active_counts(world: World):
@@ -89,11 +89,11 @@ def test_it_is_enough_for_every_entry_once_and_grows_with_each_figure(
     entries: int, text: int, share: int, batch: int, neighbours: int
 ):
     options = DreamOptions(consolidation=ConsolidationOptions(batch_entries=batch, neighbours=neighbours))
-    found = forecast(entries=entries, text=text, share=share, options=options)
+    found = directive_forecast(entries=entries, text=text, share=share, options=options)
     assert found.calls * batch >= entries
     assert found.runs * options.consolidation.max_entries >= entries
     assert found.tokens >= found.calls * share + 2 * entries * text
-    more = forecast(entries=entries + 1, text=text + 1, share=share + 1, options=options)
+    more = directive_forecast(entries=entries + 1, text=text + 1, share=share + 1, options=options)
     assert more.tokens > found.tokens
 
 

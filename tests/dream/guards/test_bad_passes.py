@@ -13,7 +13,7 @@ from agentcore.domain import MemoryEntry, RecordKind, Skill, SkillUse, Status, T
 from dream.domain import (
     Change,
     ChangeSet,
-    History,
+    HistoryKind,
     Outcome,
     PassOutcome,
     PassReport,
@@ -117,7 +117,7 @@ async def test_no_pass_but_retention_may_purge(world: World):
                 PurgeRecords(RecordKind.ENTRY, tuple(found), "tidy"),
                 PurgeRecords(RecordKind.TURN, (turn,), "tidy"),
                 PurgeSignals(RecordKind.FEEDBACK, NOW, 0, 99, "tidy"),
-                PurgeHistory(History.RUNS, NOW + DAY, 99, "tidy"),
+                PurgeHistory(HistoryKind.RUNS, NOW + DAY, 99, "tidy"),
             )
         ),
     )

@@ -32,7 +32,7 @@ from agentcore.recall import Recall
 from agentcore.stores.sql import FILE_NAME, SqlStorage
 from agentcore.testing import ChatServer, ManualClock
 from agentcore.workspace import GitUse, Workspaces
-from dream.cycle import DreamService, Leftovers, Planner, Runner, Watch
+from dream.cycle import DreamListeners, DreamService, OutboxFlush, Planner, Runner
 from dream.domain import RunKind, RunReport
 from dream.interfaces.benchmark import scripted_answer
 from dream.options import (
@@ -95,7 +95,7 @@ async def watch(world: World, task: Task) -> Answer:
     pause = float(task.get("slowly", 0))
     storage = WatchedStorage(world.storage, before=lambda _: time.sleep(pause))
     parts = replace(world, storage=storage, options=options).parts
-    told, ended = Watch(parts, options), asyncio.Event()
+    told, ended = DreamListeners(parts, options), asyncio.Event()
     reports: list[RunReport] = []
 
     def keep(report: RunReport) -> None:
@@ -290,7 +290,7 @@ async def promote(world: World, task: Task) -> Answer:
     """Open a host with a workspace and promote; a store that has done so is left as it is."""
     folder = Path(task["folder"], "workspace")
     world.workspaces = Workspaces(lambda _: folder, GitUse.INIT)
-    await Leftovers(world.parts, world.options).start()
+    await OutboxFlush(world.parts, world.options).start()
     if "undone" in task:
         runs = [run for run in await world.dreams.runs() if run.changes and run.kind is RunKind.DREAM]
         await world.dreams.undo(runs[0].run_id)

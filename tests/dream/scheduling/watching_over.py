@@ -13,7 +13,7 @@ from agentcore.domain import Scope, Turn
 from agentcore.recall import Recall
 from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
-from dream.cycle import Dreams, DreamService, Planner, Runner, Shared, Watch
+from dream.cycle import DreamListeners, Dreams, DreamService, HostDreams, Planner, Runner
 from dream.domain import RunKind, RunReport
 from dream.options import DreamOptions, SchedulingOptions
 from dream.passes import ORDER, Place
@@ -81,7 +81,7 @@ class Stage:
     @property
     def dreams(self) -> Dreams:
         parts, options = self.world.parts, self.world.options
-        return Dreams(parts, options, self.world.scope, Shared(Watch(parts, options), self.service))
+        return Dreams(parts, options, self.world.scope, HostDreams(DreamListeners(parts, options), self.service))
 
     @asynccontextmanager
     async def watched(self, **options: Any) -> AsyncIterator["Stage"]:
@@ -89,7 +89,7 @@ class Stage:
         told = self.world.options.replace(schedule=SchedulingOptions(**options)) if options else self.world.options
         world = replace(self.world, options=told)
         parts = world.parts
-        watch = Watch(parts, told)
+        watch = DreamListeners(parts, told)
         runner, planner = Runner(parts, told, self.order), Planner(told, world.ids, parts.capabilities)
         service = WatchedService(parts=parts, options=told, runner=runner, planner=planner, watch=watch)
         stage = Stage(world, self.order, self.reports, service)

@@ -25,8 +25,7 @@ from dream.interfaces.cli.render.demonstration import (
     demonstration_lines,
 )
 from dream.interfaces.cli.session import Access, CliSession, Session
-from dream.interfaces.exchange.importer import import_file
-from dream.interfaces.exchange.report import ImportReport
+from dream.interfaces.exchange.importer import ImportReport, import_file
 
 AS_OF = datetime(2025, 10, 12, 20, tzinfo=UTC)
 """Sunday, 12 October 2025, 21:00 in Lisbon: two minutes after the last turn of the demo's conversation."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dream.cycle.forecast import Forecast, read_forecast
+from dream.cycle.forecast import DirectiveForecast, read_directive_forecast
 from dream.directives import KNOWN, Directive, DirectiveLibrary
 from dream.directives.library import FOLDER
 from dream.directives.table import FILE_SUFFIX
@@ -25,7 +25,7 @@ from dream.interfaces.cli.render.directives import (
 )
 from dream.interfaces.cli.render.text import encodable
 from dream.interfaces.cli.session import Access, CliSession, Session
-from dream.interfaces.exchange.replacing import replacing
+from dream.interfaces.exchange.files import replacing
 from dream.interfaces.installed import installed_passes
 from dream.options import DreamOptions
 from dream.passes.arrangement import brought
@@ -123,7 +123,9 @@ def _vocabulary(session: Session) -> Finding:
     return Finding("vocabulary", Verdict.FINE, str(path) if path.exists() else "built in")
 
 
-async def _forecast(session: Session, library: DirectiveLibrary) -> Forecast:
+async def _forecast(session: Session, library: DirectiveLibrary) -> DirectiveForecast:
     directives = library.read(KNOWN)
     async with session.host(Access.LOOK) as host:
-        return await host.storage.read(session.scope, lambda view: read_forecast(view, directives, DreamOptions()))
+        return await host.storage.read(
+            session.scope, lambda view: read_directive_forecast(view, directives, DreamOptions())
+        )

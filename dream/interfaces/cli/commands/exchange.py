@@ -13,9 +13,9 @@ from dream.interfaces.cli.render.exchange import exported_lines, import_lines
 from dream.interfaces.cli.render.text import encodable
 from dream.interfaces.cli.session import Access, CliSession, Session
 from dream.interfaces.exchange.export import export_file, export_scope
+from dream.interfaces.exchange.files import SourceFile
 from dream.interfaces.exchange.formats import Format
 from dream.interfaces.exchange.importer import import_file
-from dream.interfaces.exchange.source import Source
 
 
 async def import_(
@@ -35,7 +35,7 @@ async def import_(
         session: Whose memory.
     """
     # Looked at before the memory is opened, so that a mistyped path makes no data directory.
-    Source(path, session.scope, session.clock.now()).state()
+    SourceFile(path, session.scope, session.clock.now()).state()
     async with session.host(Access.CREATE) as host:
         with session.screen.progress(f"Importing {path.name}") as progress:
             report = await import_file(

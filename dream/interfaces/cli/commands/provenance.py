@@ -4,8 +4,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.storage import Storage
 from dream.cycle.dreams import Dreams
-from dream.cycle.history import History
-from dream.cycle.skill_history import SkillHistory
+from dream.cycle.history import EntryHistory, SkillHistory
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.render.entries import restored_lines
 from dream.interfaces.cli.render.history import history_lines, skill_history_lines
@@ -28,7 +27,7 @@ async def why(record: str, /, *, session: CliSession) -> None:
         session.screen.show(found.to_json, lambda: history_lines(found, width))
 
 
-async def _history(dreams: Dreams, storage: Storage, scope: Scope, record: str) -> History | SkillHistory:
+async def _history(dreams: Dreams, storage: Storage, scope: Scope, record: str) -> EntryHistory | SkillHistory:
     """Return the history of what is meant: a skill by its name, an entry, a skill by its id, or what is gone."""
     if await storage.read(scope, lambda view: view.skills.ever_named(record)):
         return await dreams.why_skill(record)
@@ -41,7 +40,7 @@ async def _history(dreams: Dreams, storage: Storage, scope: Scope, record: str) 
             return await _history_of_the_gone(dreams, record, unknown)
 
 
-async def _history_of_the_gone(dreams: Dreams, record_id: str, unknown: UnknownRecordError) -> History:
+async def _history_of_the_gone(dreams: Dreams, record_id: str, unknown: UnknownRecordError) -> EntryHistory:
     """Return what the journal still holds of a record that was purged or forgotten; its whole id is needed."""
     history = await dreams.why(record_id)
     if not (history.rows or history.descendants):

@@ -10,7 +10,8 @@ from typing import Any
 
 from agentcore.domain.instants import to_text
 from agentcore.domain.memory import MemoryEntry
-from dream.cycle.history import Status, entry_json
+from dream.cycle.history import entry_json
+from dream.cycle.scope_status import ScopeStatus
 from dream.domain.forecast import PassForecast
 from dream.domain.journal import JournalRow
 from dream.domain.report import RunReport
@@ -25,7 +26,7 @@ from dream.interfaces.cli.render.reports import passes_lines
 from dream.interfaces.cli.render.text import counted, encodable, when
 from dream.interfaces.cli.render.usage import usage_lines
 from dream.interfaces.cli.session import Session
-from dream.interfaces.exchange.report import ImportReport
+from dream.interfaces.exchange.importer import ImportReport
 
 _SHOWN_CLUSTERS = 3
 
@@ -40,7 +41,7 @@ _WAITING = (
 class Look:
     """The memory at one instant: how it stands, and what it answers."""
 
-    status: Status
+    status: ScopeStatus
     answers: Sequence[MemoryEntry]
 
     def to_json(self) -> dict[str, Any]:

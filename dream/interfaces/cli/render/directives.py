@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentcore.llm.tokens import estimate_tokens
-from dream.cycle.forecast import Forecast
+from dream.cycle.forecast import DirectiveForecast
 from dream.directives import Directive, DirectiveLibrary, Known
 from dream.domain.finding import Finding
 from dream.errors import InvalidDirectiveError
@@ -89,14 +89,14 @@ def ejected_lines(session: Session, directive: Directive, path: Path) -> Lines:
     yield Line(f"Edit it, then: {session.command('directives', 'check')}")
 
 
-def check_lines(session: Session, findings: Sequence[Finding], forecast: Forecast | None) -> Lines:
+def check_lines(session: Session, findings: Sequence[Finding], forecast: DirectiveForecast | None) -> Lines:
     """Yield what was found, and what a change costs."""
     yield from finding_lines(findings, session.screen.width)
     if forecast is not None and forecast.entries:
         yield from paragraph(_cost(forecast), session.screen.width)
 
 
-def _cost(forecast: Forecast) -> str:
+def _cost(forecast: DirectiveForecast) -> str:
     changed = " and ".join(forecast.changed)
     occasion = f"{changed} changed since the last run" if changed else "Should memory-rules or dream change"
     entries = counted(forecast.entries, "reviewed entry is", "reviewed entries are")

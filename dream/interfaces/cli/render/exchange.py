@@ -8,7 +8,7 @@ from agentcore.domain.records import RecordKind
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
 from dream.interfaces.cli.render.text import counted, one_line
 from dream.interfaces.cli.session import Session
-from dream.interfaces.exchange.report import ImportReport
+from dream.interfaces.exchange.importer import ImportReport
 
 _NOUNS = {
     RecordKind.ENTRY: ("entry", "entries"),

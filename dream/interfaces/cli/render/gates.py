@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from dream.cycle.scheduling.standing import Standing
+from dream.cycle.scheduling.status import ScheduleStatus
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph, table
 from dream.interfaces.cli.render.text import counted, when
 from dream.interfaces.cli.session import Session
@@ -32,18 +32,18 @@ _WORDS = {
 }
 
 
-def to_do(standing: Standing) -> str:
+def to_do(standing: ScheduleStatus) -> str:
     """Return which passes have work now, and how much of it; empty if none has."""
     return ", ".join(f"{name} {items:,}" if items else name for name, items in standing.backlog.items())
 
 
-def next_rows(standing: Standing) -> list[tuple[str, str]]:
+def next_rows(standing: ScheduleStatus) -> list[tuple[str, str]]:
     """Return what `dream status` says of the next dream."""
     shut = ", ".join(_waited_for(gate) for gate in standing.waits_for) or "nothing"
     return [("next dream", _next(standing)), ("waits for", shut), *(("warning", one) for one in standing.warnings)]
 
 
-def standing_lines(session: Session, standing: Standing) -> Lines:
+def standing_lines(session: Session, standing: ScheduleStatus) -> Lines:
     """Yield when a scope dreams next, and every gate with what it measured and what it needs."""
     width = session.screen.width
     yield Line(f"{standing.scope}: {_next(standing)}", Tone.TITLE)
@@ -61,7 +61,7 @@ def standing_lines(session: Session, standing: Standing) -> Lines:
         yield from paragraph(f"{counted(standing.failures, 'run')} in a row failed.", width, tone=Tone.WARNING)
 
 
-def _next(standing: Standing) -> str:
+def _next(standing: ScheduleStatus) -> str:
     if standing.due_at is None:
         return "not before something changes"
     what = "as a person asked" if standing.reason is Reason.MANUAL else standing.reason.value

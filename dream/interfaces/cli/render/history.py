@@ -6,8 +6,7 @@ from itertools import groupby
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.skill import Skill
-from dream.cycle.history import History
-from dream.cycle.skill_history import SkillHistory
+from dream.cycle.history import EntryHistory, SkillHistory
 from dream.domain.journal import JournalRow
 from dream.interfaces.cli.render.changes import change_set_lines
 from dream.interfaces.cli.render.contents import content_lines
@@ -16,7 +15,7 @@ from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
 from dream.interfaces.cli.render.text import one_line, when
 
 
-def history_lines(history: History, width: int) -> Lines:
+def history_lines(history: EntryHistory, width: int) -> Lines:
     """Yield an entry as it is, what happened to it, where it came from, and what came of it."""
     if history.entry is None:
         text = f"The record {history.entry_id} is gone (purged or forgotten); the journal still knows of it."
@@ -82,7 +81,7 @@ def _events(rows: Sequence[JournalRow], width: int) -> Lines:
             yield Line(f"  {line.text}", line.tone)
 
 
-def _origins(history: History, width: int) -> Lines:
+def _origins(history: EntryHistory, width: int) -> Lines:
     for ancestor in sorted(history.ancestors, key=lambda entry: (entry.created_at, entry.id)):
         yield from entry_lines(ancestor, width, prefix="  ")
         if ancestor.status_reason:
@@ -108,7 +107,7 @@ def _turn(turn: Turn, width: int) -> Lines:
     yield from paragraph(f'"{turn.content}"', width, first="    ")
 
 
-def _missing(history: History) -> list[str]:
+def _missing(history: EntryHistory) -> list[str]:
     """Return the sources of the entry and its ancestors that no longer exist."""
     family = [entry for entry in (history.entry, *history.ancestors) if entry is not None]
     here = {(SourceKind.TURN, turn.id) for turn in history.turns}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dream.cycle.history import Status
+from dream.cycle.scope_status import ScopeStatus
 from dream.domain.finding import Finding, Verdict
 from dream.interfaces.cli.render.gates import next_rows, to_do
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph, table
@@ -12,7 +12,7 @@ from dream.interfaces.cli.session import Session
 _TONES = {Verdict.FINE: Tone.PLAIN, Verdict.NOTE: Tone.WARNING, Verdict.WRONG: Tone.REMOVED}
 
 
-def status_lines(session: Session, status: Status) -> Lines:
+def status_lines(session: Session, status: ScopeStatus) -> Lines:
     """Yield how the scope stands."""
     yield Line(one_line(f"{session.scope} in {session.data_dir}"), Tone.TITLE)
     yield from table(_rows(session, status), session.screen.width)
@@ -26,7 +26,7 @@ def status_lines(session: Session, status: Status) -> Lines:
         )
 
 
-def _rows(session: Session, status: Status) -> list[tuple[str, str]]:
+def _rows(session: Session, status: ScopeStatus) -> list[tuple[str, str]]:
     entries = ", ".join(f"{count:,} {state}" for state, count in status.entries.items())
     run = status.last_run
     last = (
@@ -53,7 +53,7 @@ def _rows(session: Session, status: Status) -> list[tuple[str, str]]:
     ]
 
 
-def _waiting(session: Session, status: Status) -> str:
+def _waiting(session: Session, status: ScopeStatus) -> str:
     if not status.proposals:
         return "none"
     waiting = ", ".join(f"{name} {count:,}" for name, count in status.proposals.items())

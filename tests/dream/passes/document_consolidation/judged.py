@@ -13,11 +13,11 @@ from dream.domain import Refusal
 from dream.guards import builtin_vocabulary
 from dream.options import DreamOptions
 from dream.passes.document_consolidation import (
-    Broken,
-    Desk,
-    Judged,
-    Memory,
-    Sheet,
+    BrokenEdits,
+    DocumentEditor,
+    DocumentHandles,
+    JudgedEdits,
+    MemoryDocument,
     judge,
     over_eager,
     parse,
@@ -55,7 +55,7 @@ def page(
     entries: Sequence[MemoryEntry] = (),
     options: DreamOptions | None = None,
     archive: str | None = None,
-) -> Memory:
+) -> MemoryDocument:
     """A MEMORY.md of which the agent wrote *own*, all of it by default."""
     items = [item.text for item in Document(text).items] if own is None else own
     keys = tuple(sorted({fold_key(one) for one in items}))
@@ -71,10 +71,10 @@ def page(
     return memory
 
 
-def sheet_of(memory: Memory) -> Sheet:
+def sheet_of(memory: MemoryDocument) -> DocumentHandles:
     """Every item that may be shown, as one batch."""
     ids = {f"i{place}": one for place, one in enumerate(memory.pieces, 1)}
-    return Sheet(ids=ids, pieces={handle: memory.pieces[one] for handle, one in ids.items()})
+    return DocumentHandles(ids=ids, pieces={handle: memory.pieces[one] for handle, one in ids.items()})
 
 
 @dataclass
@@ -84,8 +84,8 @@ class Outcome:
     memory: str
     archive: str
     refused: list[Refusal]
-    judged: Judged
-    desk: Desk
+    judged: JudgedEdits
+    desk: DocumentEditor
 
     @property
     def codes(self) -> list[str]:
@@ -93,7 +93,7 @@ class Outcome:
 
 
 def edited(
-    memory: Memory, *edits: Mapping[str, Any], options: DreamOptions | None = None, is_whole: bool = True
+    memory: MemoryDocument, *edits: Mapping[str, Any], options: DreamOptions | None = None, is_whole: bool = True
 ) -> Outcome:
     """Judge and make the edits of an answer; texts stand for handles."""
     options = options or DreamOptions()
@@ -106,12 +106,12 @@ def edited(
     told = [
         {**one, "items": [named(item) for item in one["items"]], "target": named(one.get("target"))} for one in edits
     ]
-    desk = Desk(memory=memory, cap=options.documents.size_cap, as_of=NOW)
+    desk = DocumentEditor(memory=memory, cap=options.documents.size_cap, as_of=NOW)
     given = parse({"edits": told}, 2 * len(sheet.ids) + 1)
-    assert not isinstance(given, Broken)
+    assert not isinstance(given, BrokenEdits)
     excess = over_eager(given, sheet, options.documents, is_whole=is_whole)
     if excess is not None:
-        return Outcome(memory.document.text, "", [excess], Judged(), desk)
+        return Outcome(memory.document.text, "", [excess], JudgedEdits(), desk)
     found = sort_out(given, sheet)
     judged = judge(found.edits, sheet, options, builtin_vocabulary())
     for one in judged.approved:

@@ -10,7 +10,7 @@ from tidying import LATE, NEW, OLD, PAGE, SAME
 
 from agentcore.domain import MemoryEntry, Scope, SubjectTime, fold_key
 from dream.options import DocumentOptions, DreamOptions, PassMode
-from dream.passes.document_consolidation import Broken, parse
+from dream.passes.document_consolidation import BrokenEdits, parse
 
 MEDICINE = (
     "# Care\n\n- Give Ana [10mg] of the syrup at night\n- Give Ana [100mg] of the syrup at night\n"
@@ -289,5 +289,5 @@ def test_an_edit_of_the_same_items_has_the_same_mark_in_whatever_words():
 )
 def test_an_answer_of_another_form_is_refused_whole(given: dict[str, Any], problem: str):
     broken = parse(given, 3)
-    assert isinstance(broken, Broken)
+    assert isinstance(broken, BrokenEdits)
     assert problem in broken.problem

@@ -20,7 +20,7 @@ from dream.domain import PassOutcome, PassReport, Refusal, RunReport
 from dream.guards import builtin_vocabulary
 from dream.options import DreamOptions, Narrator, PassMode, PromotionOptions, RemOptions
 from dream.passes.conversation import StatementRules
-from dream.passes.rem import Told, judged, read_items
+from dream.passes.rem import DiaryItem, judged, read_items
 from dream.stores import dream_stores
 
 BEES = ("Ana keeps bees in Porto", "The bees gave honey in May", "Bo looks after the bees")
@@ -340,7 +340,7 @@ def test_whatever_is_answered_what_is_told_is_one_line_about_two_entries_that_we
     outcomes = [judged(item, world_entries, {"id-1"}, terms, Tokenizer()) for item in items]
     assert all(isinstance(one, Refusal) for one in refused)
     for one in outcomes:
-        if isinstance(one, Told):
+        if isinstance(one, DiaryItem):
             assert len(set(one.entry_ids)) >= 2
             assert set(one.entry_ids) <= {"id-1", "id-2", "id-3"}
             (item,) = Document(f"- {one.text}\n").items

@@ -1,0 +1,241 @@
+"""Collects what decides whether a change set may happen, and which refused texts are kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.document import StoredDocument
+from agentcore.domain.memory import MemoryEntry, SourceKind, Status
+from agentcore.domain.records import Record, RecordKind
+from agentcore.domain.skill import Skill
+from agentcore.domain.text import fold_key
+from agentcore.stores.storage import ReadView, UnitOfWork
+from agentcore.workspace.differences import difference, own_left
+from agentcore.workspace.document import Document
+from dream.domain.change import Change, ChangeSet
+from dream.domain.promotion import Promotion
+from dream.domain.proposal import Proposal, Refusal
+from dream.domain.reasons import Refused
+from dream.domain.refused import RefusedText
+from dream.guards import Knowledge
+from dream.guards.secrets import secret_in
+from dream.stores import DreamStores
+
+
+@dataclass(slots=True)
+class Admission:
+    """What of a proposal may happen, what may not and why, and the ids to look at again."""
+
+    accepted: list[ChangeSet] = field(default_factory=list[ChangeSet])
+    refused: list[Refusal] = field(default_factory=list[Refusal])
+    stale: list[str] = field(default_factory=list[str])
+    deferred: list[ChangeSet] = field(default_factory=list[ChangeSet])
+    retired: int = 0
+    written: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepDraft:
+    """A step that is about to be committed.
+
+    Args:
+        proposal: What to do.
+        seconds: How long it took so far.
+        batch: What its row keeps: for a packing the batches, else ids and versions; those of its changes if None.
+        reader: The cursor it moves, if it is not the pass's own: the name after the pass's.
+        reopen: Ids that the next run has to look at again.
+        waited: Keys of deferred change sets it settles one way or the other.
+        extra: More for its report.
+    """
+
+    proposal: Proposal
+    seconds: float
+    batch: list[list[Any]] | None = None
+    reader: str = ""
+    reopen: tuple[str, ...] = ()
+    waited: tuple[int, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Ids of what the question was about, if it is an answered batch."""
+        return tuple(str(record_id) for record_id, _ in self.batch or ()) if "batch" in self.extra else ()
+
+
+Key = tuple[RecordKind, str]
+
+
+def sources_of(change_sets: Sequence[ChangeSet]) -> list[MemoryEntry | Skill | Turn | StoredDocument]:
+    """Return the records that they change, as their pass read them."""
+    return [
+        change.before
+        for change_set in change_sets
+        for change in change_set.changes
+        if isinstance(change.before, (MemoryEntry, Skill, Turn, StoredDocument))
+    ]
+
+
+def cited_turns(change_sets: Sequence[ChangeSet]) -> set[str]:
+    """Return the ids of turns that entries cite after the change and did not before."""
+    cited: set[str] = set()
+    for change in (change for change_set in change_sets for change in change_set.changes):
+        if isinstance(change.after, MemoryEntry):
+            known = change.before.sources if isinstance(change.before, MemoryEntry) else ()
+            new = set(change.after.sources) - set(known)
+            cited.update(source.id for source in new if source.kind is SourceKind.TURN)
+    return cited
+
+
+def stored_records(unit: UnitOfWork, change_sets: Sequence[ChangeSet]) -> dict[Key, Record | None]:
+    """Return the records that *change_sets* would change, as they are stored; None where an id is free."""
+    present: dict[Key, Record | None] = {
+        (change.kind, change.record_id): None for change_set in change_sets for change in change_set.changes
+    }
+    ids = [record_id for kind, record_id in present if kind is RecordKind.ENTRY]
+    present.update({(RecordKind.ENTRY, entry.id): entry for entry in unit.entries.get_many(ids)})
+    for kind, record_id in [key for key in present if key[0] is RecordKind.SKILL]:
+        present[kind, record_id] = unit.skills.get(record_id)
+    turns = unit.turns.get_many([record_id for kind, record_id in present if kind is RecordKind.TURN])
+    present.update({(RecordKind.TURN, turn.id): turn for turn in turns})
+    for kind, record_id in [key for key in present if key[0] is RecordKind.DOCUMENT]:
+        present[kind, record_id] = unit.documents.get(record_id)
+    return present
+
+
+def moved_since(change_set: ChangeSet, present: Mapping[Key, Record | None]) -> list[str]:
+    """Return the ids of records that are not what the pass took them for."""
+    return [
+        change.record_id
+        for change in change_set.changes
+        if (change.kind, change.record_id) not in present
+        or not is_as_read(present[change.kind, change.record_id], change.before)
+    ]
+
+
+def is_as_read(stored: Record | None, before: Record | None) -> bool:
+    """Tell whether a stored record is the one that a pass read."""
+    # The journal's image is what an undo brings back, so the pass's word for it is not enough.
+    kept = (MemoryEntry, Skill, Turn, StoredDocument)
+    if isinstance(stored, kept) and isinstance(before, kept):
+        return stored.version == before.version and stored == before
+    return stored is None and before is None
+
+
+def rebased(change_set: ChangeSet, present: Mapping[Key, Record | None]) -> ChangeSet:
+    """Return the change set on documents as they are now, if all that it is about still stands in them; else as it is.
+
+    Whoever wrote elsewhere in a document, a person or another change, takes nothing away from an edit of an item.
+
+    Args:
+        change_set: What a pass proposed, on documents as it read them.
+        present: The records that it would change, as they are.
+    """
+    if all(is_as_read(present.get((one.kind, one.record_id)), one.before) for one in change_set.changes):
+        return change_set
+    changes = [_rebased(change, present.get((change.kind, change.record_id))) for change in change_set.changes]
+    made = [change for change in changes if change is not None]
+    return replace(change_set, changes=tuple(made)) if len(made) == len(changes) else change_set
+
+
+def as_stored(change: Change[Record]) -> Record | None:
+    """Return the record of a document as the store will have it after *change*."""
+    before, after = change.before, change.after
+    if not isinstance(after, StoredDocument):
+        return None
+    return replace(after, version=before.version + 1 if isinstance(before, StoredDocument) else 1)
+
+
+def _rebased(change: Change[Record], stored: Record | None) -> Change[Record] | None:
+    """Return the change on the record as it is, None if it cannot be made there."""
+    before, after = change.before, change.after
+    if is_as_read(stored, before):
+        return change
+    if not isinstance(after, StoredDocument):
+        return None
+    if not isinstance(stored, StoredDocument) or not (before is None or isinstance(before, StoredDocument)):
+        return None
+    edits = difference(Document("" if before is None else before.content), Document(after.content))
+    redone = edits.done_to(Document(stored.content))
+    if redone.refused:
+        return None
+    new = set(after.own) - set(() if before is None else before.own)
+    own = own_left((*stored.own, *new), redone.document)
+    record = replace(stored, content=redone.document.text, own=own, updated_at=after.updated_at)
+    return Change[Record](before=stored, after=record, reason=change.reason)
+
+
+def with_skill_names(view: ReadView, change_sets: Sequence[ChangeSet], knowledge: Knowledge) -> Knowledge:
+    """Return *knowledge* with what guards ask of the names that *change_sets* mention."""
+    pairs = [(change.before, change.after) for one in change_sets for change in one.changes]
+    new = {after.name for before, after in pairs if before is None and isinstance(after, Skill)}
+    successors = {after.successor for _, after in pairs if isinstance(after, Skill) and after.successor}
+    if not new and not successors:
+        return knowledge
+    live = frozenset(name for name in successors if view.skills.named(name) is not None)
+    return replace(knowledge, live_skills=live, taken_names=frozenset(view.skills.taken(new)))
+
+
+def after_change(change_set: ChangeSet, knowledge: Knowledge) -> Knowledge:
+    """Return what guards have to know once *change_set* is accepted."""
+    pairs = [(change.before, change.after) for change in change_set.changes]
+    skills = [after for _, after in pairs if isinstance(after, Skill)]
+    if not skills:
+        return knowledge
+    new = {after.name for before, after in pairs if before is None and isinstance(after, Skill)}
+    retired = {before.name for before, _ in pairs if isinstance(before, Skill)}
+    active = {skill.name for skill in skills if skill.status is Status.ACTIVE}
+    return replace(
+        knowledge,
+        live_skills=(knowledge.live_skills - retired) | active,
+        taken_names=knowledge.taken_names | new,
+    )
+
+
+def promotions_of(change_sets: Sequence[ChangeSet]) -> list[Promotion]:
+    """Return what counts as promoted once *change_sets* are made."""
+    return [promotion for change_set in change_sets for promotion in change_set.promotions]
+
+
+def newly_needed(books: DreamStores, change_sets: Sequence[ChangeSet]) -> dict[str, datetime]:
+    """Return when those that *change_sets* promote for the first time were recalled last, by id."""
+    ids = {promotion.entry_id for promotion in promotions_of(change_sets)}
+    if not ids:
+        return {}
+    return books.recalls.last(ids - books.promotions.known().keys())
+
+
+_NEVER = frozenset({Refused.SECRET, Refused.FORGOTTEN})
+
+
+def kept_texts(unit: UnitOfWork, pass_name: str, refused: Sequence[Refusal]) -> list[RefusedText]:
+    """Return the texts among refusals that may be kept: of the others the report has the code.
+
+    No secret is kept, nothing that a person asked to forget, and nothing that cites what is gone, or may not be learnt
+    from any more.
+    """
+    told = [one for one in refused if one.text and one.code not in _NEVER and secret_in(one.text) is None]
+    if not told:
+        return []
+    forgotten = unit.forgotten.contains({fold_key(one.text) for one in told})
+    there = _present(unit, sorted({record_id for one in told for record_id in one.cites}))
+    return [
+        RefusedText(
+            pass_name=pass_name,
+            code=one.code,
+            detail=one.detail,
+            # What databases cannot store.
+            text=one.text.encode("utf-8", "replace").decode().replace("\0", "\ufffd"),
+            cites=one.cites,
+            refused_at=unit.now,
+        )
+        for one in told
+        if fold_key(one.text) not in forgotten and there.issuperset(one.cites)
+    ]
+
+
+def _present(unit: UnitOfWork, record_ids: Sequence[str]) -> set[str]:
+    view = unit.learnable
+    stores = (view.turns, view.entries, view.feedback, view.skills)
+    return {record.id for store in stores for record in store.get_many(record_ids)}

@@ -1,0 +1,250 @@
+"""Runs one pass: its steps, and the report that sums them up."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from agentcore.clock import Clock
+from agentcore.domain.capability import Capability
+from agentcore.domain.scope import Scope
+from agentcore.errors import StaleVersionError, StorageError
+from agentcore.hosting.busy import BusyWatch
+from agentcore.hosting.parts import HostParts
+from agentcore.stores.storage import Origin, ReadView
+from agentcore.stores.values import Lease
+from dream.cycle.foreground import people_before
+from dream.cycle.review_queue import ReviewQueue
+from dream.cycle.running.admission import StepDraft
+from dream.cycle.running.caps import waiting_for_room
+from dream.cycle.running.context import ContextFactory
+from dream.cycle.running.step_writer import StepWriter
+from dream.domain.proposal import Notes, Refusal, Work
+from dream.domain.reasons import Skip
+from dream.domain.report import PassOutcome, PassReport
+from dream.errors import StalledPassError
+from dream.options import DreamOptions, PassMode
+from dream.passes import DreamPass, ModelPass
+from dream.passes.declared import reads_of
+from dream.stores import dream_stores
+from dream.stores.calls import Spent
+from dream.stores.runs import StepRow
+
+_PATIENCE = 10
+"""Steps in a row without any progress, as a busy writer can cause; beyond them the pass turns in circles."""
+
+_COUNTS = ("accepted", "proposed", "purged", "looked_at")
+
+
+@dataclass(slots=True, kw_only=True)
+class PassRun:
+    """One pass of one run; lives as long as it.
+
+    Args:
+        parts: What the host offers.
+        scope: Whose memory.
+        options: The host's options.
+        dream_pass: The pass.
+        run_id: The run.
+        as_of: The instant it judges by.
+        lease: The right to dream.
+        steps: The steps of the pass committed so far, by an interrupted process or by this one.
+        next_number: The number of the run's next step.
+        log_readers: Enabled passes that read the conversation log.
+        log_end: Position of the newest turn when the run began.
+        obstacle: Why documents must be left alone; None if they need not.
+        worked: How long its steps took so far, their commits included, in seconds.
+        spent: What its calls cost, however far it came.
+        waiting: What of its changes waits for room under the share cap, for its notes.
+    """
+
+    parts: HostParts
+    scope: Scope
+    options: DreamOptions
+    dream_pass: DreamPass | ModelPass
+    run_id: str
+    as_of: datetime
+    lease: Lease
+    steps: list[StepRow]
+    next_number: int
+    log_readers: tuple[str, ...] = ()
+    log_end: int = 0
+    obstacle: str | None = None
+    worked: float = field(init=False)
+    spent: Spent = field(default=Spent(), init=False)
+    waiting: Notes = field(default_factory=dict[str, Any], init=False)
+
+    def __post_init__(self) -> None:
+        """Take up where the committed steps end."""
+        self.worked = sum(step.report["seconds"] for step in self.steps)
+
+    @property
+    def name(self) -> str:
+        """The pass's name."""
+        return self.dream_pass.name
+
+    @property
+    def contexts(self) -> ContextFactory:
+        """What makes its contexts."""
+        return ContextFactory(
+            parts=self.parts,
+            scope=self.scope,
+            options=self.options,
+            pass_name=self.name,
+            run_id=self.run_id,
+            as_of=self.as_of,
+            reads=reads_of(self.dream_pass),
+            log_readers=self.log_readers,
+            log_end=self.log_end,
+        )
+
+    @property
+    def people(self) -> BusyWatch:
+        """What tells who is served first."""
+        return people_before(self.parts, self.options, self.scope)
+
+    @property
+    def looked_at(self) -> int:
+        """Items it dealt with so far in this run."""
+        return sum(step.report["looked_at"] for step in self.steps)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its last step has been committed."""
+        return bool(self.steps) and self.steps[-1].closing
+
+    async def run(self) -> PassReport:
+        """Take steps until the pass is done; what it raises is the caller's to report."""
+        missing = sorted(item.value for item in self.dream_pass.requires - self.parts.capabilities)
+        if missing:
+            return self._report(PassOutcome.SKIPPED, f"{Skip.MISSING}: {', '.join(missing)}")
+        if self.obstacle is not None and Capability.WORKSPACE in self.dream_pass.requires:
+            return self._report(PassOutcome.SKIPPED, f"{Skip.WORKSPACE}: {self.obstacle}")
+        if not self.steps:
+            full = await self.parts.storage.read(self.scope, self._full)
+            if full is not None:
+                return self._report(PassOutcome.SKIPPED, full)
+            work = await self._has_work()
+            if not work.pending and not work.reports:
+                return self._report(PassOutcome.UNCHANGED, Skip.NO_WORK)
+        await self._take_steps()
+        return await self.closing_report()
+
+    async def failed(self, error: Exception) -> PassReport:
+        """Return the report of a pass that raised *error*; the next run looks again at what it did not finish."""
+        await self.abandon()
+        await self._count_calls()
+        return self._summed(PassOutcome.FAILED, f"{type(error).__name__}: {error}")
+
+    async def abandon(self) -> None:
+        """Leave what it did not finish to the next run: each step of a plain pass is whole, so there is nothing."""
+
+    async def closing_report(self) -> PassReport:
+        """Return the report of a pass that came to its end."""
+        await self._count_calls()
+        reports = [step.report for step in self.steps]
+        stopped = next((report["stopped"] for report in reports if report.get("stopped")), None)
+        if any(report.get("accepted") or report.get("purged") for report in reports):
+            return self._summed(PassOutcome.APPLIED, stopped)
+        if any(report.get("proposed") for report in reports):
+            return self._summed(PassOutcome.PROPOSED, stopped)
+        return self._summed(PassOutcome.UNCHANGED, stopped or Skip.NOTHING_TO_CHANGE)
+
+    def _full(self, view: ReadView) -> Skip | None:
+        """Return why there is no use in looking: what it found could not even be proposed."""
+        if self.options.mode(self.name) is not PassMode.PROPOSE:
+            return None
+        full = ReviewQueue.as_it_stands(view, dream_stores(view), self.options.review).full
+        return None if full is None else Skip(full.value)
+
+    async def commit(self, draft: StepDraft) -> None:
+        """Write a step."""
+        began = self.parts.clock.now()
+        writer = StepWriter(
+            run_id=self.run_id,
+            pass_name=self.name,
+            as_of=self.as_of,
+            lease=self.lease,
+            options=self.options,
+            asks_model=isinstance(self.dream_pass, ModelPass),
+            new_id=self.parts.ids.new,
+            dream_pass=self.dream_pass,
+        )
+        number = self.next_number
+        step = await self.parts.storage.write(
+            self.scope,
+            lambda unit: writer.commit(unit, number, draft),
+            origin=Origin.DREAM,
+        )
+        self.steps.append(step)
+        self.next_number += 1
+        self.worked += draft.seconds + elapsed(self.parts.clock, began)
+
+    async def _has_work(self) -> Work:
+        return await self._plain_pass().has_work(await self.contexts.plain(0))
+
+    async def _take_steps(self) -> None:
+        idle = 0
+        while not self.is_closed:
+            await self.people.wait_until_idle()
+            began = self.parts.clock.now()
+            proposal = await self._plain_pass().propose(await self.contexts.plain(self.looked_at))
+            await self.commit(StepDraft(proposal=proposal, seconds=elapsed(self.parts.clock, began)))
+            idle = 0 if _got_on(self.steps[-1]) else idle + 1
+            if idle == _PATIENCE:
+                raise StalledPassError(name=self.name, steps=idle)
+
+    def _plain_pass(self) -> DreamPass:
+        if isinstance(self.dream_pass, ModelPass):
+            raise TypeError(f"The pass {self.name} asks a model: it is run by ModelPassRun.")
+        return self.dream_pass
+
+    async def _count_calls(self) -> None:
+        def count(view: ReadView) -> tuple[Spent, Notes]:
+            spent = dream_stores(view).calls.spent(run_id=self.run_id, pass_name=self.name)
+            return spent, waiting_for_room(view, self.options, self.name)
+
+        self.spent, self.waiting = await self.parts.storage.read(self.scope, count)
+
+    def _summed(self, outcome: PassOutcome, reason: str | None) -> PassReport:
+        reports = [step.report for step in self.steps]
+        refused = [Refusal(code, detail) for report in reports for code, detail in report["refused"]]
+        return self._report(
+            outcome,
+            reason,
+            **{name: sum(int(report.get(name, 0)) for report in reports) for name in _COUNTS},
+            refused=tuple(refused),
+            notes={**self.dream_pass.conclude([report["notes"] for report in reports]), **self.waiting}
+            if reports
+            else {},
+            backlog=reports[-1]["backlog"] if reports else 0,
+            calls=self.spent.calls,
+            input_tokens=self.spent.input_tokens,
+            output_tokens=self.spent.output_tokens,
+            seconds=round(self.worked, 6),
+        )
+
+    def _report(self, outcome: PassOutcome, reason: str | None, **values: Any) -> PassReport:
+        return PassReport(name=self.name, outcome=outcome, reason=reason, **values)
+
+
+def _got_on(step: StepRow) -> bool:
+    """Tell whether a step brought its pass nearer to its end."""
+    moved = step.moved_cursor and step.cursor_before != step.cursor_after
+    return moved or any(step.report.get(name, 0) for name in _COUNTS)
+
+
+def elapsed(clock: Clock, began: datetime) -> float:
+    """Return the seconds since *began*; a clock set back counts as none."""
+    return max(0.0, (clock.now() - began).total_seconds())
+
+
+async def isolated(run: PassRun) -> PassReport:
+    """Run a pass so that its failure ends neither the run nor what the others do."""
+    try:
+        return await run.run()
+    except StaleVersionError as error:
+        return await run.failed(error)  # it proposed what the stores refuse, such as a name that is taken
+    except StorageError:
+        raise  # the database failed, not the pass: nothing can be written, the run stays open to be resumed
+    except Exception as error:  # noqa: BLE001 - the pass boundary: one pass's failure must not end the run
+        return await run.failed(error)

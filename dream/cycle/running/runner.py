@@ -1,0 +1,383 @@
+"""Runs cycles: opens a run or resumes one, runs its passes in order, and closes it."""
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from agentcore.domain.capability import Capability
+from agentcore.domain.scope import Scope
+from agentcore.hosting.parts import HostParts
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Lease
+from dream.cycle.foreground import people_before
+from dream.cycle.lease import dream_lease
+from dream.cycle.running.context import directives_mark
+from dream.cycle.scheduling.bookings import Booking
+from dream.cycle.scope_boundary import scope_boundary
+from dream.directives import Directive, DirectiveLibrary
+from dream.domain.frozen import FrozenDirectives
+from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
+from dream.domain.reads import Reads
+from dream.domain.reasons import Deferral, Skip
+from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
+from dream.options import DreamOptions
+from dream.passes import DreamPass, ModelPass, Place
+from dream.passes.arrangement import arranged, brought
+from dream.passes.declared import reads_of
+from dream.stores import dream_stores
+from dream.stores.runs import OpenRun, StepRow
+
+if TYPE_CHECKING:
+    from dream.cycle.running.pass_run import PassRun
+
+
+def frozen(library: DirectiveLibrary, passes: Iterable[ModelPass]) -> FrozenDirectives:
+    """Read the directives that these passes send, as they are now."""
+    found: dict[str, Directive] = {}
+    problems: dict[str, tuple[str, str]] = {}
+    for name in sorted({name for one in passes for name in one.directives}):
+        try:
+            found |= library.read([name])
+        except InvalidDirectiveError as error:
+            problems[name] = (str(library.path_of(name)), error.problem)
+    return FrozenDirectives(
+        texts={name: directive.text for name, directive in found.items()},
+        hashes={name: directive.hash for name, directive in found.items()},
+        problems=problems,
+    )
+
+
+def opening(scope: Scope, run: OpenRun, *, resumed: bool) -> RunReport:
+    """Return the report of a run that begins, or goes on."""
+    return RunReport(
+        run_id=run.run_id,
+        scope=scope,
+        outcome=Outcome.UNCHANGED,
+        as_of=run.as_of,
+        started_at=run.started_at,
+        resumed=resumed,
+        directives=run.directives.hashes,
+    )
+
+
+def deferred(scope: Scope, reason: str, now: datetime) -> RunReport:
+    """Return the report of a run that did not start."""
+    return RunReport(
+        run_id="",
+        scope=scope,
+        outcome=Outcome.DEFERRED,
+        reason=reason,
+        as_of=now,
+        started_at=now,
+        finished_at=now,
+    )
+
+
+def abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: datetime) -> RunReport:
+    """Return the report of an interrupted run that is too old to go on with."""
+    passes = tuple(
+        PassReport(
+            name=name,
+            outcome=PassOutcome.APPLIED if any(_changed(step) for step in mine) else PassOutcome.UNCHANGED,
+            reason="interrupted" if not mine or not mine[-1].closing else None,
+            accepted=sum(step.report["accepted"] for step in mine),
+            purged=sum(step.report["purged"] for step in mine),
+            looked_at=sum(step.report["looked_at"] for step in mine),
+        )
+        for name in run.passes
+        for mine in [[step for step in steps if step.pass_name == name]]
+    )
+    report = opening(scope, run, resumed=False).with_passes(passes, now)
+    return dataclasses.replace(report, outcome=Outcome.PARTIAL, reason="interrupted, and too old to resume")
+
+
+def _changed(step: StepRow) -> bool:
+    return bool(step.report["accepted"] or step.report["purged"])
+
+
+PAUSED = f"{Deferral.PAUSED}: `dream resume` lifts it"
+
+
+@dataclass(frozen=True, slots=True)
+class _RunState:
+    """How a run begins: afresh, or where an interrupted one stopped."""
+
+    report: RunReport
+    names: tuple[str, ...]
+    steps: tuple[StepRow, ...]
+    directives: FrozenDirectives
+    log_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _RunRequest:
+    """What a run was asked for; see `Runner.run`."""
+
+    names: tuple[str, ...]
+    now: datetime | None
+    gone_on: list[RunReport] | None
+    booking: Booking | None
+    on_pass: Callable[[PassReport], None] | None
+
+
+class Runner:
+    """Runs cycles; lives as long as the host.
+
+    Args:
+        parts: What the host offers.
+        options: The host's options.
+        order: The passes in their order; by default the built-in table with those of the options.
+    """
+
+    def __init__(self, parts: HostParts, options: DreamOptions, order: Sequence[Place] | None = None) -> None:
+        self._parts = parts
+        self._options = options
+        self._order = arranged(options.passes) if order is None else order
+        self._library = DirectiveLibrary(parts.data_dir, options.directives, brought(options.passes))
+
+    @property
+    def pass_names(self) -> tuple[str, ...]:
+        """The passes of a run, in order."""
+        return tuple(place.name for place in self._order)
+
+    @property
+    def order(self) -> Sequence[Place]:
+        """The passes of a run, in order, and why each has its place."""
+        return self._order
+
+    def directives_mark(self) -> str:
+        """Return what tells the directives that a run would send now from any others; it reads their files."""
+        now = self._frozen(self.pass_names)
+        return directives_mark({**now.hashes, **{name: str(why) for name, why in now.problems.items()}})
+
+    def model_passes(self, passes: Collection[str] | None = None) -> list[ModelPass]:
+        """Return the enabled passes that ask a model, in order; the first time it imports them, so call it on a thread.
+
+        Args:
+            passes: Only these; all by default.
+
+        Raises:
+            UnknownPassError: a pass was named that does not exist.
+        """
+        on = {name for name in self._selected(passes) if self._options.is_on(name)}
+        found = (place.dream_pass for place in self._order if place.name in on)
+        return [one for one in found if isinstance(one, ModelPass)]
+
+    async def run(
+        self,
+        scope: Scope,
+        *,
+        passes: Collection[str] | None = None,
+        now: datetime | None = None,
+        gone_on: list[RunReport] | None = None,
+        booking: Booking | None = None,
+        on_pass: Callable[[PassReport], None] | None = None,
+    ) -> RunReport:
+        """Run one cycle, going on with an interrupted one first.
+
+        Args:
+            scope: Whose memory.
+            passes: Only these; all enabled ones by default.
+            now: The instant to judge by, to simulate a later day; the clock's by default.
+            gone_on: Takes the report of an interrupted run that was finished first, where it is not the one returned.
+            booking: Its place in the schedule of the scope; None for a run that has none, as on a copy.
+            on_pass: Told of each pass as it ends.
+
+        Raises:
+            UnknownPassError: a pass was named that does not exist.
+            StorageError: the database failed; what was committed stands, and the next run goes on from there.
+            DreamBrokenOffError: something else failed outside the passes; the same holds.
+        """
+        names = self._selected(passes)
+        await asyncio.to_thread(self._import_passes, names)
+        admit = None if booking is None else booking.begin
+        try:
+            with scope_boundary(scope):
+                async with dream_lease(self._parts, scope, self._options.lease, admit=admit) as lease:
+                    if lease is None:
+                        return await self._held(scope)
+                    return await self._led(scope, lease, _RunRequest(names, now, gone_on, booking, on_pass))
+        except NotAdmittedError as error:
+            return deferred(scope, error.reason, self._parts.clock.now())
+
+    async def _led(self, scope: Scope, lease: Lease, wish: _RunRequest) -> RunReport:
+        """Run under the lease; a run that is broken off leaves the schedule as if it had not begun."""
+        try:
+            if await self._paused(scope):
+                await self._give_up(scope, wish.booking)
+                return deferred(scope, PAUSED, self._parts.clock.now())
+            resumed = await self._interrupted(scope)
+            async with people_before(self._parts, self._options, scope).watching():
+                if resumed is not None:
+                    is_all = resumed.names == wish.names and wish.now is None
+                    held = wish if is_all else dataclasses.replace(wish, booking=None)
+                    report = await self._dream(scope, lease, resumed, held)
+                    if is_all:
+                        return report
+                    if wish.gone_on is not None:
+                        wish.gone_on.append(report)
+                return await self._dream(scope, lease, await self._open(scope, wish.names, wish.now), wish)
+        except asyncio.CancelledError:
+            await self._give_up(scope, wish.booking)
+            raise
+
+    async def _give_up(self, scope: Scope, booking: Booking | None) -> None:
+        if booking is not None:
+            await self._parts.storage.write(scope, booking.give_up)
+
+    def _selected(self, passes: Collection[str] | None) -> tuple[str, ...]:
+        unknown = sorted(set(passes or ()) - set(self.pass_names))
+        if unknown:
+            raise UnknownPassError(name=unknown[0], known=self.pass_names)
+        return tuple(name for name in self.pass_names if passes is None or name in passes)
+
+    async def _paused(self, scope: Scope) -> bool:
+        return bool(await self._parts.storage.read(scope, lambda view: view.settings.get(PAUSED_SETTING)))
+
+    async def _interrupted(self, scope: Scope) -> _RunState | None:
+        """Return the run to go on with; those too old are closed as partial."""
+        oldest = self._parts.clock.now() - self._options.resume_within
+
+        def look(unit: UnitOfWork) -> _RunState | None:
+            from dream.cycle.running.model_pass_run import reopen_unfinished  # noqa: PLC0415 - `run` has imported it
+
+            runs = dream_stores(unit).runs
+            runs.abandon(RunKind.PLAN, RunKind.UNDO, RunKind.RESTORE, RunKind.REVIEW)
+            found = runs.unfinished()
+            young = [run for run in found if run.started_at >= oldest]
+            for run in found:
+                if run not in young[-1:]:
+                    steps = runs.steps(run.run_id)
+                    reopen_unfinished(dream_stores(unit), steps)
+                    runs.close(abandoned(scope, run, steps, unit.now))
+            if not young:
+                return None
+            run = young[-1]
+            report = opening(scope, run, resumed=True)
+            return _RunState(report, run.passes, tuple(runs.steps(run.run_id)), run.directives, run.log_end)
+
+        return await self._parts.storage.write(scope, look)
+
+    async def _open(self, scope: Scope, names: tuple[str, ...], now: datetime | None) -> _RunState:
+        started_at = self._parts.clock.now()
+        directives = await asyncio.to_thread(self._frozen, names)
+        run = OpenRun(
+            run_id=self._parts.ids.new(),
+            as_of=now or started_at,
+            started_at=started_at,
+            passes=names,
+            directives=directives,
+        )
+        report = opening(scope, run, resumed=False)
+        options = self._options.model_dump(mode="json")
+        begun = {"passes": list(names), "options": options, "directives": directives.to_json()}
+
+        def begin(unit: UnitOfWork) -> int:
+            end = unit.turns.last_position()
+            dream_stores(unit).runs.open(report, {**begun, "log_end": end})
+            return end
+
+        return _RunState(report, names, (), directives, await self._parts.storage.write(scope, begin))
+
+    def _frozen(self, names: Sequence[str]) -> FrozenDirectives:
+        """Read the directives that the run's model passes will send, as they are now."""
+        able = {place.name for place in self._order if place.requires <= self._parts.capabilities}
+        return frozen(self._library, self.model_passes(able.intersection(names)))
+
+    async def _dream(self, scope: Scope, lease: Lease, start: _RunState, wish: _RunRequest) -> RunReport:
+        from dream.cycle.documents.delivery import Delivery, Documents  # noqa: PLC0415 - `run` has imported them
+        from dream.cycle.running.pass_run import isolated  # noqa: PLC0415
+
+        await asyncio.to_thread(self._import_passes, start.names)
+        booking = wish.booking
+        reports: list[PassReport] = []
+        number = max((step.number for step in start.steps), default=0) + 1
+        documents = Documents(self._parts, scope)
+        obstacle = None if self._parts.workspaces is None else await documents.prepare()
+        for place in self._order:
+            name = place.name
+            if name not in start.names or not self._options.is_on(name):
+                why = Skip.NOT_REQUESTED if self._options.is_on(name) else Skip.DISABLED
+                reports.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
+                continue
+            steps = [step for step in start.steps if step.pass_name.partition("/")[0] == name]
+            run = self._pass_run(lease, start, place.dream_pass, steps=steps, number=number, obstacle=obstacle)
+            reports.append(await isolated(run))
+            if wish.on_pass is not None:
+                wish.on_pass(reports[-1])
+            number = run.next_number
+        delivery = await documents.deliver() if obstacle is None else Delivery()
+        passes = tuple(delivery.told_in(report) for report in reports)
+        report = start.report.with_passes(passes, self._parts.clock.now())
+        if booking is not None:
+            report = dataclasses.replace(report, trigger=booking.trigger.value, missed=booking.missed)
+
+        def close(unit: UnitOfWork) -> None:
+            dream_stores(unit).runs.close(report)
+            if booking is not None:
+                booking.end(unit, report)
+
+        await self._parts.storage.write(scope, close)
+        return report
+
+    def _import_passes(self, names: Sequence[str]) -> None:
+        """Import these passes and what runs them, for the first dream of the process.
+
+        That takes some tenths of a second: the event loop must not stand still for so long, nor the database be locked.
+        """
+        from dream.cycle.documents.delivery import Documents  # noqa: PLC0415 - as above
+        from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415
+
+        _ = Documents, ModelPassRun
+        for place in self._order:
+            if place.name in names and self._options.is_on(place.name):
+                _ = place.dream_pass
+
+    def _pass_run(
+        self,
+        lease: Lease,
+        start: _RunState,
+        dream_pass: DreamPass | ModelPass,
+        *,
+        steps: list[StepRow],
+        number: int,
+        obstacle: str | None,
+    ) -> "PassRun":
+        from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415 - as in `_dream`
+        from dream.cycle.running.pass_run import PassRun  # noqa: PLC0415
+
+        shared: dict[str, Any] = {
+            "parts": self._parts,
+            "scope": start.report.scope,
+            "options": self._options,
+            "dream_pass": dream_pass,
+            "run_id": start.report.run_id,
+            "as_of": start.report.as_of,
+            "lease": lease,
+            "steps": steps,
+            "next_number": number,
+            "obstacle": obstacle,
+            "log_readers": _log_readers(self._order, self._options, self._parts.capabilities),
+            "log_end": start.log_end,
+        }
+        if isinstance(dream_pass, ModelPass):
+            sent = start.directives
+            return ModelPassRun(**shared, directives=sent.texts, problems=sent.problems)
+        return PassRun(**shared)
+
+    async def _held(self, scope: Scope) -> RunReport:
+        holder = await self._parts.storage.read(scope, lambda view: view.leases.holder(DREAM_LEASE))
+        who = f" by process {holder.pid} on {holder.host}" if holder else ""
+        return deferred(scope, f"{Deferral.LEASE_HELD}{who}", self._parts.clock.now())
+
+
+def _log_readers(
+    order: Sequence[Place], options: DreamOptions, capabilities: Collection[Capability]
+) -> tuple[str, ...]:
+    """Return the passes that read turns to learn from them, are enabled and have what they require."""
+    able = [place for place in order if options.is_on(place.name) and place.requires.issubset(capabilities)]
+    return tuple(place.name for place in able if reads_of(place.dream_pass) is Reads.TURNS)

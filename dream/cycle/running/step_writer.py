@@ -1,0 +1,301 @@
+"""Writes one step: guards, changes, purges, journal, cursor and report in one transaction."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agentcore.domain.conversation import Turn
+from agentcore.domain.document import StoredDocument
+from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.records import Record, RecordKind
+from agentcore.domain.skill import Skill
+from agentcore.errors import InvalidContentError
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Lease
+from dream.cycle.review_queue import ReviewQueue
+from dream.cycle.running.admission import (
+    Admission,
+    StepDraft,
+    after_change,
+    as_stored,
+    cited_turns,
+    kept_texts,
+    moved_since,
+    newly_needed,
+    promotions_of,
+    rebased,
+    sources_of,
+    stored_records,
+    with_skill_names,
+)
+from dream.cycle.running.caps import Caps
+from dream.cycle.running.purge import Purger
+from dream.domain.change import Change, ChangeSet
+from dream.domain.proposal import Notes, Proposal, Refusal
+from dream.domain.reasons import Refused
+from dream.domain.waiting import WaitingProposal
+from dream.guards import Knowledge, first_refusal
+from dream.options import DreamOptions, PassMode
+from dream.passes.declared import purges, reads_of
+from dream.passes.protocol import CountsChanges
+from dream.stores import DreamStores, dream_stores
+from dream.stores.runs import StepRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepWriter:
+    """Commits the steps of one pass of one run; lives as long as that pass runs.
+
+    Args:
+        run_id: The run.
+        pass_name: The pass.
+        as_of: The instant the run judges by.
+        lease: The right to dream, checked in every transaction.
+        options: The host's options.
+        asks_model: Whether what the pass proposes was paid for.
+        new_id: Returns a fresh id.
+        dream_pass: The pass, which may count what becomes of its changes, and declares what it reads; None if it is
+            not asked.
+    """
+
+    run_id: str
+    pass_name: str
+    as_of: datetime
+    lease: Lease
+    options: DreamOptions
+    asks_model: bool
+    new_id: Callable[[], str]
+    dream_pass: object = None
+
+    def commit(self, unit: UnitOfWork, number: int, draft: StepDraft) -> StepRow:
+        """Write what the guards let pass; LeaseLostError if another process took over."""
+        unit.leases.assert_held(self.lease)
+        books, proposal = dream_stores(unit), draft.proposal
+        judged = self.judge(unit, books, proposal.change_sets)
+        proposed = self._propose(unit, books, judged, draft) if self._only_proposes else 0
+        apply_changes(unit, _changes_of(judged.accepted))
+        books.journal.write(self.run_id, number, self.pass_name, judged.accepted)
+        books.outbox.post(self.run_id, self.pass_name, _changes_of(judged.accepted))
+        books.promotions.record([*promotions_of(judged.accepted), *proposal.promotions])
+        if len(judged.accepted) + proposed == len(proposal.change_sets):
+            books.phases.record(proposal.phases)
+        books.deferred.remove(draft.waited)
+        again = self._defer(books, judged)
+        books.clusters.remove(proposal.unsettled, pass_name=self.pass_name)
+        books.clusters.put(proposal.settled, pass_name=self.pass_name, run_id=self.run_id)
+        purging = self._purging(unit, number)
+        purged = purging.carry_out(proposal.purges)
+        refused = [*proposal.refused, *judged.refused, *purging.refused]
+        books.refused_texts.record(self.run_id, kept_texts(unit, self.pass_name, refused))
+        report: dict[str, Any] = {
+            "accepted": sum(len(change_set.changes) for change_set in judged.accepted),
+            "proposed": proposed,
+            "retired": judged.retired,
+            "outputs": judged.written,
+            "purged": purged,
+            "looked_at": max(len(proposal.looked_at), int(proposal.notes.get("compared", 0))),
+            "refused": [[item.code, item.detail] for item in refused],
+            "notes": {**proposal.notes, **self._made(proposal, judged)},
+            "backlog": proposal.backlog + len(again),
+            "seconds": draft.seconds,
+            **draft.extra,
+        }
+        reopen = [*_to_look_at_again(judged.stale, draft), *again, *draft.reopen, *proposal.reopen]
+        # A plain pass would find the same again at once: what has no room now has to wait for another run.
+        step = self._row(books, number, draft, reopen, report, closing=proposal.done or bool(again))
+        books.runs.add_step(self.run_id, step)
+        books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
+        return step
+
+    def _made(self, proposal: Proposal, judged: Admission) -> Notes:
+        """Return what the pass counts of its changes, of those alone that are made or proposed."""
+        if not isinstance(self.dream_pass, CountsChanges) or not proposal.change_sets:
+            return {}
+        return self.dream_pass.made(judged.accepted)
+
+    def _defer(self, books: DreamStores, judged: Admission) -> list[str]:
+        """Keep what has no room yet if it was paid for; else return the ids to look at again, which costs nothing."""
+        if self.asks_model:
+            books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
+            return []
+        return [record.id for record in sources_of(judged.deferred)]
+
+    def _row(
+        self,
+        books: DreamStores,
+        number: int,
+        draft: StepDraft,
+        reopen: Sequence[str],
+        report: dict[str, Any],
+        *,
+        closing: bool,
+    ) -> StepRow:
+        """Move the cursor, settle and reopen what the step dealt with, and return its row."""
+        proposal = draft.proposal
+        reader = f"{self.pass_name}/{draft.reader}" if draft.reader else self.pass_name
+        before = books.cursors.position(reader)
+        if proposal.cursor is not None:
+            books.cursors.move(reader, proposal.cursor, reads_of(self.dream_pass, draft.reader))
+        consumed = books.cursors.settle(reader, proposal.looked_at)
+        changed = [[record.id, record.version] for record in sources_of(proposal.change_sets)]
+        return StepRow(
+            number=number,
+            pass_name=reader,
+            batch=changed if draft.batch is None else draft.batch,
+            cursor_before=None if proposal.cursor is None else before,
+            cursor_after=proposal.cursor,
+            reopened_consumed=consumed,
+            closing=closing,
+            report=report | {"reopened": books.cursors.reopen(reader, reopen)},
+        )
+
+    @property
+    def _only_proposes(self) -> bool:
+        return self.options.mode(self.pass_name) is PassMode.PROPOSE
+
+    def _propose(self, unit: UnitOfWork, books: DreamStores, judged: Admission, draft: StepDraft) -> int:
+        """Have what was accepted wait for a person, as far as there is room; return how many."""
+        queue = ReviewQueue.as_it_stands(unit, books, self.options.review)
+        admitted = queue.admitted(judged)
+        for change_set in admitted:
+            books.proposals.add(
+                WaitingProposal(
+                    proposal_id=self.new_id(),
+                    scope=unit.scope,
+                    run_id=self.run_id,
+                    pass_name=self.pass_name,
+                    proposed_at=unit.now,
+                    expires_at=unit.now + self.options.review.expire_after,
+                    change_set=change_set,
+                    reader=draft.reader,
+                    members=draft.members,
+                )
+            )
+        return len(admitted)
+
+    def judge(
+        self, unit: UnitOfWork, books: DreamStores, change_sets: Sequence[ChangeSet], *, is_approved: bool = False
+    ) -> Admission:
+        """Hold change sets against the guards, the stored records and the cap on what one day may retire.
+
+        What only waits for a person retires nothing yet; the cap is asked once that person *is_approved* it.
+        """
+        marks = {mark for change_set in change_sets for mark in change_set.fingerprints.values()}
+        declined = frozenset(books.decisions.declined(marks))
+        cited = cited_turns(change_sets)
+        knowledge = Knowledge(
+            declined=declined,
+            protected=self.options.protected_categories,
+            turns={turn.id: turn for turn in unit.turns.get_many(cited)},
+            withheld=frozenset(unit.withheld.turns(cited)),
+            needed=newly_needed(books, change_sets),
+            protect_importance=self.options.consolidation.protect_importance,
+        )
+        knowledge = with_skill_names(unit, change_sets, knowledge)
+        present = stored_records(unit, change_sets)
+        judged = Admission()
+        waits = self._only_proposes and not is_approved
+        caps = Caps.of(unit, books, self.options, self.run_id, change_sets, only_proposes=waits)
+        for proposed in change_sets:
+            change_set = rebased(proposed, present)
+            refusal = first_refusal(change_set, knowledge)
+            moved = [] if refusal else moved_since(change_set, present)
+            if moved:
+                refusal = Refusal.of(Refused.STALE_SOURCE, moved)
+                judged.stale += [change.record_id for change in change_set.changes if change.before is not None]
+            if refusal is None and (refusal := caps.refusal(change_set)) is not None:
+                judged.deferred.append(proposed)
+            if refusal is not None:
+                judged.refused.append(refusal)
+                continue
+            judged.accepted.append(change_set)
+            knowledge = after_change(change_set, knowledge)
+            for change in change_set.changes:
+                # A later operation on the same record was proposed on a state that is no more; a document goes on.
+                present.pop((change.kind, change.record_id), None)
+                if change.kind is RecordKind.DOCUMENT:
+                    present[change.kind, change.record_id] = as_stored(change)
+        judged.retired, judged.written = caps.retired, caps.written
+        return judged
+
+    def _purging(self, unit: UnitOfWork, number: int) -> Purger:
+        return Purger(
+            unit=unit,
+            run_id=self.run_id,
+            step=number,
+            pass_name=self.pass_name,
+            is_allowed=purges(self.dream_pass),
+            terms=self.options.retention,
+            as_of=self.as_of,
+        )
+
+
+def _to_look_at_again(stale: Sequence[str], draft: StepDraft) -> list[str]:
+    """Return what to reopen for records that moved: of a batch the members, if what moved is none of them."""
+    if "batch" not in draft.extra or not stale:
+        return list(stale)
+    return list(stale) if set(stale) <= set(draft.members) else list(draft.members)
+
+
+def _changes_of(change_sets: Sequence[ChangeSet]) -> list[Change[Record]]:
+    return [change for change_set in change_sets for change in change_set.changes]
+
+
+def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:
+    """Write records as *changes* say; StaleVersionError if one moved."""
+    replaced: list[tuple[MemoryEntry, MemoryEntry]] = []
+    added: list[MemoryEntry] = []
+    read: list[Turn] = []
+    for change in changes:
+        before, after = change.before, change.after
+        if isinstance(before, MemoryEntry) and isinstance(after, MemoryEntry):
+            replaced.append((before, after))
+        elif isinstance(after, MemoryEntry):
+            added.append(after)
+        elif isinstance(before, MemoryEntry):
+            unit.entries.delete([before.id])
+        elif isinstance(before, Turn) and isinstance(after, Turn):
+            read.append(after)
+        elif change.kind is RecordKind.DOCUMENT:
+            _apply_document(unit, before, after)
+        else:
+            _apply_skill(unit, change)
+    unit.entries.replace(replaced)
+    unit.entries.add(added)
+    _mark_turns(unit, read)
+
+
+def _apply_document(unit: UnitOfWork, before: Record | None, after: Record | None) -> None:
+    """Keep a document's new text; its file follows from the outbox."""
+    if isinstance(before, StoredDocument) and isinstance(after, StoredDocument):
+        unit.documents.replace(before, after)
+    elif isinstance(after, StoredDocument):
+        unit.documents.add(after)
+    elif isinstance(before, StoredDocument):
+        unit.documents.delete(before.id)
+
+
+def _apply_skill(unit: UnitOfWork, change: Change[Record]) -> None:
+    before, after = change.before, change.after
+    if isinstance(before, Skill) and isinstance(after, Skill):
+        unit.skills.replace(before, after)
+    elif isinstance(after, Skill):
+        unit.skills.add(after)
+    elif isinstance(before, Skill):
+        unit.skills.delete([before.id])
+    else:
+        raise InvalidContentError(field="change", problem=f"a {change.kind} cannot be changed by a dream")
+
+
+def _mark_turns(unit: UnitOfWork, turns: Sequence[Turn]) -> None:
+    """Write when each of *turns* was consumed, or that it was not."""
+    ids: defaultdict[datetime | None, list[str]] = defaultdict(list)
+    for turn in turns:
+        ids[turn.consumed_at].append(turn.id)
+    for instant, turn_ids in ids.items():
+        if instant is None:
+            unit.turns.mark_unread(turn_ids)
+        else:
+            unit.turns.mark_consumed(turn_ids, instant)
