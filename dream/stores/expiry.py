@@ -18,7 +18,7 @@ from agentcore.stores.sql.schema import (
     steps,
 )
 from agentcore.stores.sql.transaction import Transaction
-from dream.domain.proposal import History
+from dream.domain.proposal import HistoryKind
 from dream.stores.proposals import ProposalStore, RefusedTextStore
 
 
@@ -30,13 +30,13 @@ class ExpiryReader:
         self._connection = transaction.connection
         self._mine = runs.c.scope_id == transaction.scope_id
 
-    def count(self, what: History, before: datetime) -> int:
+    def count(self, what: HistoryKind, before: datetime) -> int:
         """Count the rows of a kind that ended before that instant."""
-        if what is History.REFUSED:
+        if what is HistoryKind.REFUSED:
             return RefusedTextStore(self._transaction).count_expired(before)
-        if what is History.PROPOSALS:
+        if what is HistoryKind.PROPOSALS:
             return ProposalStore(self._transaction).count_expired(before)
-        return self.count_expired(before) if what is History.RUNS else self.count_feed(before)
+        return self.count_expired(before) if what is HistoryKind.RUNS else self.count_feed(before)
 
     def count_expired(self, before: datetime) -> int:
         """Count the rows of runs that ended before that instant, and plans as old."""
