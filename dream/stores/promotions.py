@@ -90,7 +90,7 @@ class PhaseReader:
 
     def met(self, phase: Phase) -> set[str]:
         """Return the ids of the entries that a phase met."""
-        mine = select(_HITS.entry_id).where(self._mine, _HITS.phase == phase.value)
+        mine = select(_MET.entry_id).where(self._mine, _MET.phase == phase.value)
         return set(self._connection.execute(mine).scalars())
 
     def standing(self) -> dict[str, PhaseStanding]:
