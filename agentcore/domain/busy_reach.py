@@ -1,4 +1,4 @@
-"""BusyReach: whose turns hold a scope's dreams back."""
+"""Defines whose turns hold a scope's dreams back."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""Capability: what a host can do, and so what a dream pass may ask for."""
+"""Defines what a host can do, and so what a dream pass may ask for."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""Turn: one message of a conversation; and conversations as a whole."""
+"""Defines a turn, one message of a conversation; and conversations as a whole."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

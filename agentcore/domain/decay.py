@@ -1,4 +1,4 @@
-"""Decay: importance is a function of calendar time since the last reinforcement, and of nothing else."""
+"""Computes importance from calendar time since the last reinforcement, and from nothing else."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A document that an agent and its people share, as the store holds it."""
+"""Defines a document that an agent and its people share, as the store holds it."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What a reader of entries asks for."""
+"""Defines what a reader of entries asks for."""
 
 from dataclasses import dataclass
 from datetime import datetime

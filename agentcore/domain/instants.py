@@ -1,4 +1,4 @@
-"""Instants at rest: integer microseconds since the epoch in columns, RFC 3339 in text."""
+"""Converts instants: integer microseconds since the epoch in columns, RFC 3339 in text."""
 
 import re
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""MemoryEntry: one thing the agent knows."""
+"""Defines a memory entry: one thing the agent knows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

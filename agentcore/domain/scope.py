@@ -1,4 +1,4 @@
-"""Scope: whose knowledge a record is."""
+"""Defines whose knowledge a record is."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Signals that hosts feed: feedback, wisp runs and tool calls."""
+"""Defines the signals that hosts feed: feedback, wisp runs and tool calls."""
 
 from dataclasses import dataclass
 from datetime import datetime

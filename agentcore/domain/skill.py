@@ -1,4 +1,4 @@
-"""Skill: a procedure the agent can look up, and the record of its uses."""
+"""Defines a skill, a procedure the agent can look up, and the record of its uses."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

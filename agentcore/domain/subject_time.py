@@ -1,4 +1,4 @@
-"""Subject time: the time a text is about, as exactly as it was given and no more exactly."""
+"""Reads the time a text is about, as exactly as it was given and no more exactly."""
 
 import re
 from collections.abc import Iterable

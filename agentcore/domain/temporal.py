@@ -1,4 +1,4 @@
-"""Temporal merge: what becomes of dates, counts, importance and marks when entries become one."""
+"""Merges dates, counts, importance and marks when entries become one."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

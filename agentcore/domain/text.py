@@ -1,4 +1,4 @@
-"""Text at the door: what may be stored, and when two texts are the same."""
+"""Cleans text at the door: what may be stored, and when two texts are the same."""
 
 import re
 from collections.abc import Iterable

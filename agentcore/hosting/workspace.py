@@ -12,8 +12,7 @@ from agentcore.errors import InvalidContentError
 from agentcore.hosting.checks import clean_text
 from agentcore.stores.storage import Storage, UnitOfWork
 from agentcore.stores.values import Peer
-from agentcore.workspace.document import Document
-from agentcore.workspace.edit import Append, Edit, EditRefusal, Replace
+from agentcore.workspace.document import Append, Document, Edit, EditRefusal, Replace
 from agentcore.workspace.errors import DocumentChangedError, InvalidWorkspaceError
 from agentcore.workspace.folder import MEMORY, WorkspaceFolder
 from agentcore.workspace.workspaces import Workspaces

@@ -1,4 +1,4 @@
-"""CallSlots: how many calls of a model are in flight at once, over all the background work of a host."""
+"""Bounds how many calls of a model are in flight at once, over all the background work of a host."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The chat contract: one request, one completion."""
+"""Defines the chat contract: one request, one completion."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

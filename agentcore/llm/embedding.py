@@ -1,4 +1,4 @@
-"""What recall needs of a model that turns texts into vectors: the seam, and its error."""
+"""Defines what recall needs of a model that turns texts into vectors, and its error."""
 
 from collections.abc import Sequence
 from typing import Protocol

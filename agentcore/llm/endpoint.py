@@ -1,4 +1,4 @@
-"""Endpoint: one request to an OpenAI-compatible server through the `openai` package, bounded in time and size.
+"""Makes one request to an OpenAI-compatible server through the `openai` package, bounded in time and size.
 
 Importing this costs what `openai` costs, so only a client that starts does it.
 """
@@ -14,7 +14,7 @@ import httpx2
 import openai
 
 from agentcore.llm.chat import TryFailure
-from agentcore.llm.reply import Break, Reply
+from agentcore.llm.hosted_client import ConnectionFailure, Reply
 from agentcore.llm.settings import ChatOptions
 
 _MOST_OF_AN_ERROR = 1 << 16
@@ -47,15 +47,15 @@ class Endpoint:
             ),
         )
 
-    async def post(self, body: Mapping[str, object]) -> Reply | Break:
+    async def post(self, body: Mapping[str, object]) -> Reply | ConnectionFailure:
         """Ask for a completion, and return what came of it."""
         return await self._bounded(self._openai.chat.completions.with_streaming_response, body)
 
-    async def embed(self, body: Mapping[str, object]) -> Reply | Break:
+    async def embed(self, body: Mapping[str, object]) -> Reply | ConnectionFailure:
         """Ask for vectors, and return what came of it."""
         return await self._bounded(self._openai.embeddings.with_streaming_response, body)
 
-    async def _bounded(self, resource: object, body: Mapping[str, object]) -> Reply | Break:
+    async def _bounded(self, resource: object, body: Mapping[str, object]) -> Reply | ConnectionFailure:
         progress = _Progress()
         _UNDER_WAY.set(progress)
         try:
@@ -64,28 +64,30 @@ class Endpoint:
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException):
             # As where a handshake hangs: what never left cannot have been answered, or be paid for.
             failure = TryFailure.TIMED_OUT if progress.was_sent else TryFailure.UNREACHABLE
-            return Break(failure=failure, received=progress.received)
+            return ConnectionFailure(failure=failure, received=progress.received)
         except openai.APIStatusError as error:
             headers = cast("Mapping[str, str]", error.response.headers)
             return Reply(status=error.status_code, headers=headers, body=error.response.content)
         except (openai.APIConnectionError, httpx2.ConnectError) as error:
             sent = isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError)
-            return Break(failure=TryFailure.CLOSED if sent else TryFailure.UNREACHABLE)
+            return ConnectionFailure(failure=TryFailure.CLOSED if sent else TryFailure.UNREACHABLE)
         except (httpx2.RequestError, httpx2.StreamError):
-            return Break(failure=TryFailure.CLOSED, received=progress.received)
+            return ConnectionFailure(failure=TryFailure.CLOSED, received=progress.received)
 
     async def close(self) -> None:
         """Close all connections; calls in flight break."""
         await self._openai.close()
 
-    async def _post(self, resource: object, body: Mapping[str, object], progress: "_Progress") -> Reply | Break:
+    async def _post(
+        self, resource: object, body: Mapping[str, object], progress: "_Progress"
+    ) -> Reply | ConnectionFailure:
         call = cast("Any", resource).create(**body, extra_headers=self._headers)
         async with call as response:
             parts: list[bytes] = []
             async for part in response.iter_bytes():
                 progress.received += len(part)
                 if progress.received > self._options.max_answer_bytes:
-                    return Break(failure=TryFailure.TOO_LARGE, received=progress.received)
+                    return ConnectionFailure(failure=TryFailure.TOO_LARGE, received=progress.received)
                 parts.append(part)
             return Reply(status=response.status_code, headers=response.headers, body=b"".join(parts))
 

@@ -1,4 +1,4 @@
-"""The errors of calling a model.
+"""Defines the errors of calling a model.
 
 AgentcoreError
 ├── ChatError                       the model gave no completion

@@ -1,4 +1,4 @@
-"""Extraction: the one JSON object in a model's answer, or the reason why there is none.
+"""Extracts the one JSON object from a model's answer, or says why there is none.
 
 Around the object, models write thoughts, prose and code fences. What is taken is exactly one object that stands
 literally in the text; the rules, in one linear walk:

@@ -1,4 +1,4 @@
-"""BusyGate: a person's turn goes first."""
+"""Lets a person's turn go before background work."""
 
 import asyncio
 from collections import Counter

@@ -1,25 +1,194 @@
-"""OpenAIChatClient: the model behind an OpenAI-compatible server."""
+"""Asks the chat model behind an OpenAI-compatible server, and believes nothing it answers."""
 
 import logging
 from collections import defaultdict
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from enum import IntEnum
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+import orjson
 
 from agentcore.clock import Clock, SystemClock
 from agentcore.errors import HostNotStartedError
-from agentcore.llm.chat import ChatRequest, Completion, FailedTry, TryFailure
-from agentcore.llm.connected import Connected
-from agentcore.llm.dialect import Dialect
-from agentcore.llm.reading import Unusable, read_completion
-from agentcore.llm.refusal import read_refusal, read_retry_after
-from agentcore.llm.reply import Break, Reply
+from agentcore.llm.call_failure import Asked, CallFailure, judge
+from agentcore.llm.chat import ChatRequest, Completion, FailedTry, FinishReason, ResponseFormat, TryFailure, Usage
+from agentcore.llm.hosted_client import ConnectionFailure, HostedClient, Reply
+from agentcore.llm.server_error import ServerError, read_retry_after, read_server_error, refusal_in
 from agentcore.llm.tokens import estimate_tokens
-from agentcore.llm.verdict import Asked, Verdict, judge
 
 if TYPE_CHECKING:
     from agentcore.llm.settings import ChatOptions
+
+
+_STATUSES = frozenset({400, 404, 422})
+_FORMAT_WORDS = ("response_format", "response format", "json_schema", "json_object", "guided_json", "structured output")
+
+
+class FormatLevel(IntEnum):
+    """How an answer's JSON is asked for, the strictest first."""
+
+    SCHEMA = 0
+    OBJECT = 1
+    PLAIN = 2
+
+
+class Dialect:
+    """What is known of one model at one server; lives as long as the client, and only ever asks for less.
+
+    Example:
+        >>> dialect = Dialect()
+        >>> dialect.level.name
+        'SCHEMA'
+    """
+
+    def __init__(self) -> None:
+        self.level = FormatLevel.SCHEMA
+        self._limit_name = "max_tokens"
+        self._sends_temperature = True
+
+    def body(self, request: ChatRequest, *, model: str, max_output_tokens: int) -> dict[str, Any]:
+        """Return the request's JSON as this server understands it."""
+        body: dict[str, Any] = {
+            "model": model,
+            "messages": [{"role": one.role.value, "content": one.content} for one in request.messages],
+            self._limit_name: max_output_tokens,
+        }
+        if request.temperature is not None and self._sends_temperature:
+            body["temperature"] = request.temperature
+        if request.response_format is not None and self.level is not FormatLevel.PLAIN:
+            body["response_format"] = self._format(request.response_format)
+        return body
+
+    def learn(self, refusal: ServerError, body: dict[str, Any]) -> bool:
+        """Ask for less from now on, if *refusal* of *body* is about a parameter; return whether to ask again."""
+        if refusal.status not in _STATUSES:
+            return False
+        if "response_format" in body and refusal.is_about("response_format", _FORMAT_WORDS):
+            # Calls in flight at once are refused together; each level is left once.
+            asked = FormatLevel.SCHEMA if body["response_format"]["type"] == "json_schema" else FormatLevel.OBJECT
+            self.level = max(self.level, FormatLevel(asked + 1))
+            return True
+        if "max_tokens" in body and refusal.is_about("max_tokens", ("max_completion_tokens",)):
+            self._limit_name = "max_completion_tokens"
+            return True
+        if "temperature" in body and refusal.is_about("temperature", ()):
+            self._sends_temperature = False
+            return True
+        return False
+
+    def _format(self, wanted: ResponseFormat) -> dict[str, Any]:
+        if self.level is FormatLevel.OBJECT:
+            return {"type": "json_object"}
+        return {"type": "json_schema", "json_schema": {"name": wanted.name, "schema": dict(wanted.schema)}}
+
+
+_REASONS = {
+    "stop": FinishReason.STOP,
+    "eos": FinishReason.STOP,
+    "eos_token": FinishReason.STOP,
+    "end_turn": FinishReason.STOP,
+    "stop_sequence": FinishReason.STOP,
+    "length": FinishReason.LENGTH,
+    "max_tokens": FinishReason.LENGTH,
+    "content_filter": FinishReason.CONTENT_FILTER,
+    "refusal": FinishReason.CONTENT_FILTER,
+    "tool_calls": FinishReason.TOOL_CALLS,
+    "tool_use": FinishReason.TOOL_CALLS,
+    "function_call": FinishReason.TOOL_CALLS,
+}
+_LONGEST_MODEL = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A body that is no completion.
+
+    Args:
+        problem: What is wrong with it.
+    """
+
+    problem: str
+
+
+def read_completion(body: bytes, *, model: str, input_estimate: int) -> Completion | ServerError | Unusable:
+    """Return the completion in the body of a reply of status 200; never raises.
+
+    Some gateways send an error with that status; it is returned as the refusal it is.
+
+    Args:
+        body: JSON, if the server is what it should be.
+        model: Who was asked, for a server that names nobody.
+        input_estimate: The prompt's tokens as we count them, for a server that does not.
+    """
+    try:
+        parsed: object = orjson.loads(body)
+    except ValueError:
+        return Unusable("an empty body" if not body.strip() else "not JSON")
+    document = _mapping(parsed)
+    error = document.get("error")
+    if error and not document.get("choices"):
+        code = _mapping(error).get("code")
+        return refusal_in(code if isinstance(code, int) and 400 <= code <= 599 else 502, document)
+    choice = _mapping(next(iter(_sequence(document.get("choices"))), None))
+    message = _mapping(choice.get("message"))
+    if not message:
+        return Unusable("no choices" if "choices" in document else "JSON of another kind")
+    text = _text(message.get("content"))
+    if text is None:
+        return Unusable("content that is no text")
+    named = document.get("model")
+    return Completion(
+        text=text,
+        finish_reason=_finish_reason(choice.get("finish_reason"), message, text),
+        usage=_usage(document.get("usage"), input_estimate, text),
+        model=named[:_LONGEST_MODEL] if isinstance(named, str) and named.strip() else model,
+    )
+
+
+def _finish_reason(told: object, message: Mapping[str, object], text: str) -> FinishReason:
+    reason = _REASONS.get(told.casefold(), FinishReason.ERROR) if isinstance(told, str) else FinishReason.ERROR
+    if reason is FinishReason.STOP and not text:
+        if message.get("refusal"):
+            return FinishReason.CONTENT_FILTER
+        if message.get("tool_calls") or message.get("function_call"):
+            return FinishReason.TOOL_CALLS
+    return reason
+
+
+def _text(content: object) -> str | None:
+    """Return a message's text, which may come in parts; None if it is none."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    parts = _sequence(content)
+    texts = [_mapping(part).get("text", "") for part in parts]
+    return "".join(text for text in texts if isinstance(text, str)) if parts else None
+
+
+def _usage(told: object, input_estimate: int, text: str) -> Usage:
+    usage = _mapping(told)
+    asked, answered = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    return Usage(
+        # A prompt of no tokens does not exist: such a server does not count.
+        input_tokens=asked or input_estimate,
+        output_tokens=estimate_tokens(text) if answered is None else answered,
+        is_estimated=not asked or answered is None,
+    )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53 else None
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _sequence(value: object) -> Sequence[object]:
+    return cast("Sequence[object]", value) if isinstance(value, list) else ()
+
 
 _MESSAGE_OVERHEAD = 4
 _LONGEST_QUOTE = 1_000
@@ -27,7 +196,7 @@ _LONGEST_QUOTE = 1_000
 _log = logging.getLogger(__name__)
 
 
-class OpenAIChatClient(Connected):
+class OpenAIChatClient(HostedClient):
     """A `ChatClient` that asks an OpenAI-compatible server; a hosted service, open from `start` to `stop`.
 
     The same client serves any number of calls at once, and may be started again after it stopped.
@@ -102,14 +271,14 @@ class OpenAIChatClient(Connected):
             repeated += 1
             await self._clock.sleep(wait)
 
-    async def _try(self, request: ChatRequest, asked: Asked) -> Completion | Verdict:
+    async def _try(self, request: ChatRequest, asked: Asked) -> Completion | CallFailure:
         if self._endpoint is None:
             raise HostNotStartedError(service="model client")
         dialect = self._dialects[asked.model]
         body = dialect.body(request, model=asked.model, max_output_tokens=asked.output_tokens)
         outcome = self._understood(await self._endpoint.post(body), asked)
         if (
-            isinstance(outcome, Verdict)
+            isinstance(outcome, CallFailure)
             and outcome.refusal is not None
             and outcome.failure is not TryFailure.CONTEXT_TOO_LONG
             and dialect.learn(outcome.refusal, body)
@@ -117,17 +286,17 @@ class OpenAIChatClient(Connected):
             return replace(outcome, failure=TryFailure.PARAMETER_REFUSED)
         return outcome
 
-    def _understood(self, reply: Reply | Break, asked: Asked) -> Completion | Verdict:
-        if isinstance(reply, Break):
-            return Verdict(failure=reply.failure, received=reply.received)
+    def _understood(self, reply: Reply | ConnectionFailure, asked: Asked) -> Completion | CallFailure:
+        if isinstance(reply, ConnectionFailure):
+            return CallFailure(failure=reply.failure, received=reply.received)
         retry_after = read_retry_after(reply.headers, self._clock.now())
         if not 200 <= reply.status < 300:
-            return judge(read_refusal(reply.status, reply.body), retry_after)
+            return judge(read_server_error(reply.status, reply.body), retry_after)
         read = read_completion(reply.body, model=asked.model, input_estimate=asked.input_tokens)
         if isinstance(read, Completion):
             return read
         if isinstance(read, Unusable):
-            return Verdict(
+            return CallFailure(
                 failure=TryFailure.UNREADABLE,
                 status=reply.status,
                 received=len(reply.body),
@@ -144,7 +313,7 @@ class OpenAIChatClient(Connected):
             tries=0,
         )
 
-    def _wait_before(self, repeated: int, verdict: Verdict) -> timedelta | None:
+    def _wait_before(self, repeated: int, verdict: CallFailure) -> timedelta | None:
         """Return how long to wait before the next try; None to give up."""
         longest = self._options.max_retry_wait
         if not verdict.may_do_better or repeated >= self._options.retries:
@@ -157,7 +326,7 @@ class OpenAIChatClient(Connected):
         share = 0.5 + int.from_bytes(spread) / 0x1FFFE
         return min(longest, self._options.retry_wait * 2**repeated) * share
 
-    def _log_failure(self, verdict: Verdict, request: ChatRequest, asked: Asked) -> None:
+    def _log_failure(self, verdict: CallFailure, request: ChatRequest, asked: Asked) -> None:
         fields: dict[str, Any] = {
             "failure": verdict.failure.value,
             "status": verdict.status,

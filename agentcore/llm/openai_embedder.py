@@ -1,4 +1,4 @@
-"""OpenAIEmbedder: the embedding model behind an OpenAI-compatible server."""
+"""Asks the embedding model behind an OpenAI-compatible server."""
 
 import logging
 from collections.abc import Sequence
@@ -11,12 +11,11 @@ import orjson
 
 from agentcore.clock import Clock, SystemClock
 from agentcore.errors import HostNotStartedError
+from agentcore.llm.call_failure import CallFailure, judge
 from agentcore.llm.chat import TryFailure
-from agentcore.llm.connected import Connected
 from agentcore.llm.embedding import EmbeddingError
-from agentcore.llm.refusal import read_refusal, read_retry_after
-from agentcore.llm.reply import Break, Reply
-from agentcore.llm.verdict import Verdict, judge
+from agentcore.llm.hosted_client import ConnectionFailure, HostedClient, Reply
+from agentcore.llm.server_error import read_retry_after, read_server_error
 
 if TYPE_CHECKING:
     from agentcore.llm.settings import ChatOptions
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class OpenAIEmbedder(Connected):
+class OpenAIEmbedder(HostedClient):
     """An `Embedder` that asks `/v1/embeddings`; a hosted service, open from `start` to `stop`.
 
     Tries, bounds and secrets are those of `OpenAIChatClient`: what may do better is tried again, no key, text or
@@ -69,7 +68,7 @@ class OpenAIEmbedder(Connected):
         while True:
             outcome = await self._try(texts)
             tries += 1
-            if not isinstance(outcome, Verdict):
+            if not isinstance(outcome, CallFailure):
                 return outcome
             fields = {"failure": outcome.failure.value, "status": outcome.status, "tries": tries}
             _log.info("embedding_try_failed", extra=fields)
@@ -84,19 +83,21 @@ class OpenAIEmbedder(Connected):
                 )
             await self._clock.sleep(wait)
 
-    async def _try(self, texts: Sequence[str]) -> list[list[float]] | Verdict:
+    async def _try(self, texts: Sequence[str]) -> list[list[float]] | CallFailure:
         if self._endpoint is None:
             raise HostNotStartedError(service="embedding model client")
         body = {"model": self.model, "input": list(texts), "encoding_format": "float"}
         reply = await self._endpoint.embed(body)
-        if isinstance(reply, Break):
-            return Verdict(failure=reply.failure, received=reply.received)
+        if isinstance(reply, ConnectionFailure):
+            return CallFailure(failure=reply.failure, received=reply.received)
         if not 200 <= reply.status < 300:
-            return judge(read_refusal(reply.status, reply.body), read_retry_after(reply.headers, self._clock.now()))
+            return judge(
+                read_server_error(reply.status, reply.body), read_retry_after(reply.headers, self._clock.now())
+            )
         vectors = read_vectors(reply, len(texts))
-        return Verdict(failure=TryFailure.UNREADABLE, status=reply.status) if vectors is None else vectors
+        return CallFailure(failure=TryFailure.UNREADABLE, status=reply.status) if vectors is None else vectors
 
-    def _wait_before(self, tries: int, verdict: Verdict) -> timedelta | None:
+    def _wait_before(self, tries: int, verdict: CallFailure) -> timedelta | None:
         """Return how long to wait before the next try; None to give up."""
         longest = self._options.max_retry_wait
         if not verdict.may_do_better or tries > self._options.retries:

@@ -1,4 +1,4 @@
-"""ChatOptions: which model to ask and how, given outright or read from the environment and `agentcore.toml`."""
+"""Reads which model to ask and how: given outright, from the environment or from `agentcore.toml`."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -142,7 +142,7 @@ class EmbedderOptions(ChatOptions):
     section: ClassVar[str] = EMBEDDINGS_SECTION
 
 
-class _Environment(BaseSettings):
+class _ChatEnvironment(BaseSettings):
     """The variables as they stand; `ChatOptions` reads their values."""
 
     model_config = SettingsConfigDict(env_prefix="AGENTCORE_", env_ignore_empty=True, extra="ignore")
@@ -173,7 +173,7 @@ class _Environment(BaseSettings):
         return (env_settings,)
 
 
-class _EmbedderEnvironment(_Environment):
+class _EmbedderEnvironment(_ChatEnvironment):
     """The same of the embedding model, which has an address and a key of its own."""
 
     model_config = SettingsConfigDict(env_prefix="AGENTCORE_EMBEDDINGS_", env_ignore_empty=True, extra="ignore")
@@ -197,7 +197,7 @@ def from_environment(data_dir: str | Path | None = None, **explicit: object) -> 
         ExceptionGroup: several are.
     """
     written = {} if data_dir is None else read_section(Path(data_dir).expanduser() / FILE_NAME, SECTION)
-    values = written | _Environment().model_dump(exclude_unset=True) | explicit
+    values = written | _ChatEnvironment().model_dump(exclude_unset=True) | explicit
     values.setdefault("model", values.get("dream_model"))
     if values["model"] is None:
         return None
@@ -224,7 +224,7 @@ def embedder_from_environment(data_dir: str | Path | None = None, **explicit: ob
     if values.get("model") is None:
         return None
     if values.get("base_url") is None:
-        chat = ({} if path is None else read_section(path, SECTION)) | _Environment().model_dump(exclude_unset=True)
+        chat = ({} if path is None else read_section(path, SECTION)) | _ChatEnvironment().model_dump(exclude_unset=True)
         values = {name: chat[name] for name in ("base_url", "api_key") if name in chat} | values
     return EmbedderOptions(**values)
 

@@ -1,4 +1,4 @@
-"""The settings file of a data directory: one table for each part that is configured without code."""
+"""Reads the settings file of a data directory: one table for each part that is configured without code."""
 
 import tomllib
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Tokens, counted where no server counts them."""
+"""Estimates tokens where no server counts them."""
 
 
 def estimate_tokens(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Types of the `openai` package for tools, named here so that hosting need not import it; nothing runs."""
+"""Names types of the `openai` package for tools, so that hosting need not import it; nothing runs."""
 
 from typing import TYPE_CHECKING
 

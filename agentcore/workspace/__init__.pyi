@@ -2,10 +2,8 @@ from .differences import (
     own_after as own_after,
 )
 from .document import (
-    Document as Document,
-)
-from .edit import (
     Append as Append,
+    Document as Document,
     Edit as Edit,
     EditRefusal as EditRefusal,
     Remove as Remove,
@@ -29,10 +27,8 @@ from .git import (
     NoCommit as NoCommit,
     WorkspaceGit as WorkspaceGit,
 )
-from .item import (
+from .markdown import (
     ItemKind as ItemKind,
-)
-from .reading import (
     lines_of as lines_of,
     read as read,
 )

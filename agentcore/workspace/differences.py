@@ -1,13 +1,12 @@
-"""What two texts of a document differ in, item by item, and the same done to a third."""
+"""Finds what two texts of a document differ in, item by item, and does the same to a third."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from agentcore.domain.text import fold_key
-from agentcore.workspace.document import Document, Said
-from agentcore.workspace.edit import Append, Edit, EditRefusal, Refused, Remove, Replace
-from agentcore.workspace.item import Item, ItemKind, SectionPath
+from agentcore.workspace.document import Append, Document, Edit, EditRefusal, RefusedEdit, Remove, Replace, Said
+from agentcore.workspace.markdown import ItemKind, MarkdownItem, SectionPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +19,9 @@ class Difference:
         heirs: Those of the new ones that stand where one stood that is no more, by its id.
     """
 
-    gone: tuple[Item, ...]
-    come: tuple[Item, ...]
-    heirs: Mapping[str, Item] = field(default_factory=dict[str, Item])
+    gone: tuple[MarkdownItem, ...]
+    come: tuple[MarkdownItem, ...]
+    heirs: Mapping[str, MarkdownItem] = field(default_factory=dict[str, MarkdownItem])
 
     def done_to(self, document: Document) -> "Redone":
         """Take out of *document* what is gone and add what is new; whatever else it says stays.
@@ -31,12 +30,12 @@ class Difference:
         What stands between marks to be kept, and did not before, is not taken out.
         """
         there = {(item.section, item.text) for item in document.items}
-        edits, refused, placed = list[Edit](), list[Refused](), set[str]()
+        edits, refused, placed = list[Edit](), list[RefusedEdit](), set[str]()
         for item in self.gone:
             now, heir = document.item(item.id), self.heirs.get(item.id)
             if now is None or (now.is_kept and not item.is_kept):
                 reason = EditRefusal.NOT_FOUND if now is None else EditRefusal.NOT_EDITABLE
-                refused.append(Refused(Remove(item.id), reason))
+                refused.append(RefusedEdit(Remove(item.id), reason))
             elif heir is not None and heir.kind is not ItemKind.BLOCK and (heir.section, heir.text) not in there:
                 edits.append(Replace(item.id, heir.text))
                 placed.add(heir.id)
@@ -45,7 +44,7 @@ class Difference:
         new: dict[SectionPath, list[str]] = {}
         for item in self.come:
             if item.kind is ItemKind.BLOCK:
-                refused.append(Refused(Append(item.section, (item.text,)), EditRefusal.NOT_EDITABLE))
+                refused.append(RefusedEdit(Append(item.section, (item.text,)), EditRefusal.NOT_EDITABLE))
             elif item.id not in placed and (item.section, item.text) not in there:
                 new.setdefault(item.section, []).append(item.text)
         edits += [Append(section, tuple(texts)) for section, texts in new.items()]
@@ -63,7 +62,7 @@ class Redone:
     """
 
     document: Document
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedEdit, ...]
 
 
 def difference(before: Document, after: Document) -> Difference:
@@ -97,9 +96,9 @@ _Run = tuple[SectionPath, Said | None]
 """Where items stand that only one of two texts has: the section, and the last item before them that both have."""
 
 
-def _runs(document: Document, changed: Iterable[Item]) -> dict[_Run, list[Item]]:
+def _runs(document: Document, changed: Iterable[MarkdownItem]) -> dict[_Run, list[MarkdownItem]]:
     """Return the changed items of a document by where they stand."""
-    ids, runs, last = {item.id for item in changed}, dict[_Run, list[Item]](), dict[SectionPath, Said]()
+    ids, runs, last = {item.id for item in changed}, dict[_Run, list[MarkdownItem]](), dict[SectionPath, Said]()
     for item in document.items:
         if item.id in ids:
             runs.setdefault((item.section, last.get(item.section)), []).append(item)
@@ -108,16 +107,16 @@ def _runs(document: Document, changed: Iterable[Item]) -> dict[_Run, list[Item]]
     return runs
 
 
-def _heirs(gone: Mapping[_Run, list[Item]], come: Mapping[_Run, list[Item]]) -> dict[str, Item]:
+def _heirs(gone: Mapping[_Run, list[MarkdownItem]], come: Mapping[_Run, list[MarkdownItem]]) -> dict[str, MarkdownItem]:
     """Return which item took the place of which, by the id of the one that is no more."""
     pairs = (zip(items, come.get(run, ()), strict=False) for run, items in gone.items())
     return {one.id: other for run in pairs for one, other in run if one.kind is other.kind}
 
 
-def _beyond(one: Document, other: Document) -> tuple[Item, ...]:
+def _beyond(one: Document, other: Document) -> tuple[MarkdownItem, ...]:
     """Return the items of *one* that *other* has not, or not as often."""
     there = Counter((item.section, item.text) for item in other.items)
-    beyond = list[Item]()
+    beyond = list[MarkdownItem]()
     for item in one.items:
         said: Said = (item.section, item.text)
         there[said] -= 1

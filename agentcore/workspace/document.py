@@ -1,13 +1,62 @@
-"""A Markdown document whose items can be edited one by one."""
+"""Edits a Markdown document item by item."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from hashlib import sha256
 
-from agentcore.workspace.edit import Append, Edit, EditRefusal, Refused, Remove, Replace
-from agentcore.workspace.item import Item, ItemKind, Section, SectionPath
-from agentcore.workspace.reading import Reading, read
+from agentcore.workspace.markdown import ItemKind, MarkdownItem, MarkdownText, Section, SectionPath, read
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Let an item say something else; its mark and place stay."""
+
+    item_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Take an item out."""
+
+    item_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Add bullets at the end of a section; a section that is not there is added at the end of the document."""
+
+    section: SectionPath
+    texts: tuple[str, ...]
+
+
+Edit = Replace | Remove | Append
+
+
+class EditRefusal(StrEnum):
+    """Why an edit was not made."""
+
+    NOT_FOUND = "item_not_found"
+    """The document has no such item, or no longer."""
+    NOT_EDITABLE = "item_not_editable"
+    """It is a block, or its text cannot be told from its mark."""
+    HAS_NESTED = "item_has_nested"
+    """Others stand below it that would lose what they belong to."""
+    NOT_ONE_ITEM = "text_not_one_item"
+    """Written there, the text would not be one item that says just that: it opens a heading, a list, a comment."""
+    TWICE = "edited_twice"
+    """Two edits are about one item."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedEdit:
+    """An edit that was not made."""
+
+    edit: Edit
+    reason: EditRefusal
+
 
 _BOM = "\ufeff"
 Said = tuple[SectionPath, str]
@@ -24,7 +73,7 @@ class Edited:
     """
 
     document: "Document"
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedEdit, ...]
 
 
 class Document:
@@ -49,7 +98,7 @@ class Document:
     def __init__(self, text: str) -> None:
         self._text = text
         self._bom = _BOM if text.startswith(_BOM) else ""
-        self._reading: Reading = read(text[len(self._bom) :])
+        self._reading: MarkdownText = read(text[len(self._bom) :])
 
     @property
     def text(self) -> str:
@@ -62,7 +111,7 @@ class Document:
         return sha256(self._text.encode()).hexdigest()
 
     @property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[MarkdownItem, ...]:
         """What it says, in order."""
         return self._reading.items
 
@@ -71,7 +120,7 @@ class Document:
         """Its sections in order; the first is what stands before any heading."""
         return self._reading.sections
 
-    def item(self, item_id: str) -> Item | None:
+    def item(self, item_id: str) -> MarkdownItem | None:
         """Return an item, None if there is none of that id."""
         return next((item for item in self.items if item.id == item_id), None)
 
@@ -83,19 +132,19 @@ class Document:
         together = self._at_once(edits)
         if together is not None:
             return Edited(together, ())
-        document, refused = self, list[Refused]()
+        document, refused = self, list[RefusedEdit]()
         named = Counter(edit.item_id for edit in edits if not isinstance(edit, Append))
         place = {item.id: number for number, item in enumerate(self.items)}
         # From the end to the beginning: of items that say the same, the later are numbered after the earlier.
         for edit in sorted(edits, key=lambda one: 1 if isinstance(one, Append) else -place.get(one.item_id, 0)):
             if not isinstance(edit, Append) and named[edit.item_id] > 1:
-                refused.append(Refused(edit, EditRefusal.TWICE))
+                refused.append(RefusedEdit(edit, EditRefusal.TWICE))
                 continue
             outcome = document._after(edit)
             if isinstance(outcome, Document):
                 document = outcome
             else:
-                refused.append(Refused(edit, outcome))
+                refused.append(RefusedEdit(edit, outcome))
         return Edited(document, tuple(refused))
 
     def _at_once(self, edits: Sequence[Edit]) -> "Document | None":
@@ -130,13 +179,13 @@ class Document:
             return EditRefusal.NOT_EDITABLE
         return self._removed(item) if isinstance(edit, Remove) else self._replaced(item, edit)
 
-    def _replaced(self, item: Item, edit: Replace) -> "Document | EditRefusal":
+    def _replaced(self, item: MarkdownItem, edit: Replace) -> "Document | EditRefusal":
         text = " ".join(edit.text.split())
         last = self._reading.lines[item.end_line - 1]
         line = f"{item.prefix}{text}{_end_of(last)}"
         return self._with(item.first_line, item.end_line, [line], gone=item, come=[(item.section, text)])
 
-    def _removed(self, item: Item) -> "Document | EditRefusal":
+    def _removed(self, item: MarkdownItem) -> "Document | EditRefusal":
         if item.nested:
             return EditRefusal.HAS_NESTED
         return self._with(item.first_line, item.end_line, [], gone=item, come=[])
@@ -182,7 +231,7 @@ class Document:
         return ended
 
     def _with(
-        self, first: int, end: int, new: list[str], *, gone: Item | None, come: list[tuple[SectionPath, str]]
+        self, first: int, end: int, new: list[str], *, gone: MarkdownItem | None, come: list[tuple[SectionPath, str]]
     ) -> "Document | EditRefusal":
         """Put *new* in the place of lines, and read again whether that did what was meant and nothing else."""
         lines = self._reading.lines

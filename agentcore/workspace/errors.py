@@ -1,4 +1,4 @@
-"""What can be wrong with a workspace.
+"""Defines what can be wrong with a workspace.
 
 AgentcoreError
 ├── InvalidWorkspaceError       the folder cannot be a workspace

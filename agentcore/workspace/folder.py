@@ -1,4 +1,4 @@
-"""The folder of a workspace: its documents read whole, written whole, and never somebody else's work overwritten."""
+"""Reads and writes whole documents of a workspace, and never overwrites somebody else's work."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""The repository of a workspace: a commit of the files that were written, and of nothing else."""
+"""Commits the files that were written to the repository of a workspace, and nothing else."""
 
 import os
 import shutil

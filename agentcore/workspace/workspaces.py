@@ -1,4 +1,4 @@
-"""Which folder is whose workspace."""
+"""Finds which folder is whose workspace."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

@@ -11,11 +11,11 @@ from agentcore.stores.values import Lease
 from dream.cycle.running.step_writer import apply_changes
 from dream.domain.change import Change, ChangeSet
 from dream.domain.cluster import ClusterChanges
+from dream.domain.declaration import Reads
 from dream.domain.journal import JournalRow, image_text
 from dream.domain.phases import Phase, PhaseHit
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Refusal
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused, Skip
 from dream.domain.report import PassOutcome, PassReport
 from dream.stores import dream_stores

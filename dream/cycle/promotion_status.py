@@ -7,7 +7,7 @@ from agentcore.errors import UnknownRecordError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import ReadView
 from dream.cycle.running.context import ContextFactory
-from dream.domain.candidate import Candidate, Gate, PromotionStanding
+from dream.domain.candidate import Candidate, PromotionGate, PromotionStanding
 from dream.options import DreamOptions
 from dream.options.promotion import PromotionOptions
 from dream.passes.promotion import PromotionPass
@@ -57,7 +57,7 @@ class _Teller:
     def standing(self, view: ReadView, ids: list[str]) -> PromotionStanding:
         recalls = self._sweep.scored.recalls
         most = dict(zip(GATES, (recalls.count, recalls.queries, recalls.days, self._sweep.scored.score), strict=True))
-        best = [Gate(name, float(has.max()), self._needs[name]) for name, has in most.items() if len(recalls)]
+        best = [PromotionGate(name, float(has.max()), self._needs[name]) for name, has in most.items() if len(recalls)]
         return PromotionStanding(
             recalled=len(recalls),
             promoted=dream_stores(view).promotions.count(),
@@ -86,7 +86,7 @@ class _Teller:
             components={}
             if row is None
             else {name: (float(part[row]), self._weights.get(name, 1.0)) for name, part in found.parts.items()},
-            gates=tuple(Gate(name, one, self._needs[name]) for name, one in zip(GATES, has, strict=True)),
+            gates=tuple(PromotionGate(name, one, self._needs[name]) for name, one in zip(GATES, has, strict=True)),
             barred=barred,
             promotion=dream_stores(view).promotions.of(entry_id),
             is_chosen=entry_id in {line.entry_id for line in self._sweep.chosen},

@@ -15,9 +15,9 @@ from agentcore.workspace.differences import difference, own_left
 from agentcore.workspace.document import Document
 from dream.cycle.running.step_writer import apply_changes
 from dream.domain.change import Change, ChangeSet
+from dream.domain.declaration import Reads
 from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Refusal
-from dream.domain.reads import Reads
 from dream.domain.reasons import NotUndone
 from dream.stores import DreamStores, dream_stores
 from dream.stores.journal import DOCUMENT_CHANGED, PURGE

@@ -1,4 +1,4 @@
-"""Alarms: dreams that fail, or do nothing although there is work, again and again."""
+"""Detects dreams that fail, or do nothing although there is work, again and again."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

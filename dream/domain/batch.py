@@ -1,4 +1,4 @@
-"""What a model pass asks about: batches, frozen when they are packed."""
+"""Defines what a model pass asks about: batches, frozen when they are packed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

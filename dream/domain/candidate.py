@@ -1,4 +1,4 @@
-"""Why an entry is promoted, or is not."""
+"""Says why an entry is promoted, or is not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from dream.domain.promotion import Promotion
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class PromotionGate:
     """One condition of promotion.
 
     Args:
@@ -47,7 +47,7 @@ class Candidate:
     content: str
     score: float
     components: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
-    gates: tuple[Gate, ...] = ()
+    gates: tuple[PromotionGate, ...] = ()
     barred: str | None = None
     promotion: Promotion | None = None
     is_chosen: bool = False
@@ -87,10 +87,10 @@ class PromotionStanding:
     recalled: int
     promoted: int
     candidates: tuple[Candidate, ...]
-    best: tuple[Gate, ...] = ()
+    best: tuple[PromotionGate, ...] = ()
 
     @property
-    def unreachable(self) -> tuple[Gate, ...]:
+    def unreachable(self) -> tuple[PromotionGate, ...]:
         """The conditions that no entry meets as things are."""
         return tuple(gate for gate in self.best if not gate.is_met) if self.recalled else ()
 

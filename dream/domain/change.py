@@ -1,4 +1,4 @@
-"""Changes: one record before and after, and the sets that stand or fall together."""
+"""Defines changes: one record before and after, and the sets that stand or fall together."""
 
 import hashlib
 from collections.abc import Mapping

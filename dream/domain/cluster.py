@@ -1,4 +1,4 @@
-"""A cluster that was looked at and left as it is."""
+"""Defines a cluster that was looked at and left as it is."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

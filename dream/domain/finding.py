@@ -1,4 +1,4 @@
-"""What an examination found: how something stands, and what to do about it."""
+"""Defines what an examination found: how something stands, and what to do about it."""
 
 from dataclasses import dataclass
 from enum import StrEnum

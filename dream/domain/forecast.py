@@ -1,4 +1,4 @@
-"""Forecast: what a run would ask a model, and what that costs at most."""
+"""Estimates what a run would ask a model, and what that costs at most."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a run froze when it began: the directives of its model passes."""
+"""Freezes the directives of a run's model passes when it begins."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

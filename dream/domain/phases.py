@@ -1,4 +1,4 @@
-"""Phases: how often sweeps and thematic summaries met an entry."""
+"""Counts how often sweeps and thematic summaries met an entry."""
 
 from dataclasses import dataclass
 from datetime import datetime

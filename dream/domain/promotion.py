@@ -1,4 +1,4 @@
-"""Promotion: an entry went to MEMORY.md."""
+"""Records that an entry went to MEMORY.md."""
 
 from dataclasses import dataclass
 from datetime import datetime

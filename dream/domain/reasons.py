@@ -1,4 +1,4 @@
-"""Reason codes: why a pass was skipped, a change refused, a run deferred."""
+"""Lists the reason codes: why a pass was skipped, a change refused, a run deferred."""
 
 from enum import StrEnum
 

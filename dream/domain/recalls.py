@@ -1,4 +1,4 @@
-"""What recall tells of entries, summed in columns."""
+"""Sums in columns what recall tells of entries."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""A refused text: what a model wrote and a dream did not take, whole."""
+"""Defines a refused text: what a model wrote and a dream did not take, whole."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""A request for a dream, and what became of it."""
+"""Defines a request for a dream, and what became of it."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Dream sessions: a dream as a log of sessions shows it, beside the conversations and never among them."""
+"""Shows a dream as a log of sessions does, beside the conversations and never among them."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Usage: what the calls of a model cost."""
+"""Sums what the calls of a model cost."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

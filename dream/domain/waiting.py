@@ -1,4 +1,4 @@
-"""A change set that waits until a person approves it."""
+"""Defines a change set that waits until a person approves it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

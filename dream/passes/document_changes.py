@@ -9,7 +9,7 @@ from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
 from agentcore.workspace.differences import own_after
 from agentcore.workspace.document import Document
-from agentcore.workspace.reading import lines_of
+from agentcore.workspace.markdown import lines_of
 from dream.domain.change import Change
 from dream.passes.protocol import DreamContext
 

@@ -3,16 +3,16 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import Final
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.stores.storage import ReadView
 from agentcore.stores.values import TurnMaterial
+from dream.domain.built_in_passes import LOG_CONSUMPTION
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Notes, Proposal, Work, summed
-from dream.domain.reads import Reads
 from dream.options import ConsumptionPolicy, LogOptions
+from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import DreamContext, PassView
 
 CONSUME: Final = "consume"
@@ -56,17 +56,13 @@ class _Terms:
     given_up: Mapping[str, tuple[str, ...]]
 
 
-class LogConsumption:
+class LogConsumption(DeclaredPass, declaration=LOG_CONSUMPTION):
     """Marks turns as consumed once every enabled reader has read them (`docs/explanation/failures-and-consumption.md`).
 
     A turn that a reader has to look at again waits for it, though not for ever: after `dreaming.log.attempts` runs in
     which the reader asked about it in vain, the turn is consumed without it. Without a single enabled reader the log
     is left alone: whoever is switched on later finds it whole.
     """
-
-    name: ClassVar[str] = "log-consumption"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.CONVERSATION})
-    reads: ClassVar[Reads] = Reads.LOG
 
     async def has_work(self, context: DreamContext) -> Work:
         """Turns that were there when the run began and that nobody has to read any more."""

@@ -141,7 +141,7 @@ class DreamPass(Protocol):
 
     What else it declares is optional; `dream.passes.declared` has it, with what counts for a pass that does not say:
 
-    - `reads`: what its cursor counts (`dream.domain.reads.Reads`), entries by default.
+    - `reads`: what its cursor counts (`dream.domain.declaration.Reads`), entries by default.
     - `side_readers`: what its other readers count, by the name that `Batch.reader` gives them.
     - `categories`: categories that it alone writes, with all below them: mined facts go elsewhere.
     """

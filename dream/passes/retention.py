@@ -4,14 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind
 from agentcore.stores.storage import ReadView
+from dream.domain.built_in_passes import RETENTION
 from dream.domain.proposal import HistoryKind, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work, summed
 from dream.options import RetentionOptions
+from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import DreamContext, PassView
 
 _HISTORY_PER_CHANGE = 10
@@ -31,12 +32,8 @@ class _Due:
 _Find = Callable[[ReadView, RetentionOptions, datetime, int], "_Due | None"]
 
 
-class Retention:
+class Retention(DeclaredPass, declaration=RETENTION):
     """Purges retired entries, turns, signals and bookkeeping whose window has passed, within the protections."""
-
-    name: ClassVar[str] = "retention"
-    requires: ClassVar[frozenset[Capability]] = frozenset()
-    purges: ClassVar[bool] = True
 
     async def has_work(self, context: DreamContext) -> Work:
         """Anything whose window has passed as of the run is due."""

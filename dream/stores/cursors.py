@@ -29,7 +29,7 @@ from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, enco
 from agentcore.stores.sql.withheld import IS_WITHHELD
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
-from dream.domain.reads import Reads
+from dream.domain.declaration import Reads
 from dream.stores.journal import from_json, to_json
 
 

@@ -1,9 +1,8 @@
-"""When to dream: pure functions of the stored state of a scope."""
+"""Decides, purely from the stored state of a scope, when to dream."""
 
 from dream.triggers.decide import decide, settled
 from dream.triggers.decision import Decision, Gate, GateName, Missed, Reading, Reason
-from dream.triggers.state import STATE_VERSION, PassWork, ScheduleState, Source, Switch
-from dream.triggers.switches import winning_switch
+from dream.triggers.schedule_state import STATE_VERSION, PassWork, ScheduleState, Switch, SwitchSource, winning_switch
 
 __all__ = [
     "STATE_VERSION",
@@ -15,8 +14,8 @@ __all__ = [
     "Reading",
     "Reason",
     "ScheduleState",
-    "Source",
     "Switch",
+    "SwitchSource",
     "decide",
     "settled",
     "winning_switch",

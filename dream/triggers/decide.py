@@ -1,4 +1,4 @@
-"""The whole scheduler, pure: when the next dream of a scope may start, and why not earlier."""
+"""Decides when the next dream of a scope may start, and why not earlier: the whole scheduler, pure."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -6,10 +6,10 @@ from typing import Final
 
 from dream.options import SchedulingOptions
 from dream.triggers.decision import Decision, Gate, GateName, Reason
-from dream.triggers.firing import trigger_due
+from dream.triggers.evaluate import evaluate
 from dream.triggers.gates import allowed_at, back_off_gate, quiet_gate, standing_gates, work_at, work_gates
-from dream.triggers.situation import Due, Situation, next_beat
-from dream.triggers.state import PassWork, ScheduleState
+from dream.triggers.schedule_state import PassWork, ScheduleState
+from dream.triggers.trigger_state import TriggerDecision, TriggerState, next_beat
 
 _AHEAD: Final = timedelta(days=1)
 _RETRIES_AT_ONCE: Final = 2
@@ -46,7 +46,7 @@ def decide(options: SchedulingOptions, state: ScheduleState, now: datetime) -> D
     """
     present = settled(state, now)
     standing = standing_gates(present, options, now)
-    situation = Situation(options, present, now, work_at(present))
+    situation = TriggerState(options, present, now, work_at(present))
     decision = _manual(situation, standing) if present.requested_at else _scheduled(situation, standing)
     return decision if present is state else replace(decision, is_from_future=True)
 
@@ -71,18 +71,18 @@ def _found_by(work: PassWork, now: datetime) -> PassWork:
     return replace(work, at=now) if is_ahead else work
 
 
-def _manual(situation: Situation, standing: tuple[Gate, ...]) -> Decision:
+def _manual(situation: TriggerState, standing: tuple[Gate, ...]) -> Decision:
     """Decide on a run that a person asked for: only a request that broke off before backs off."""
     state = situation.state
     at = state.requested_at
     has_broken_off = at is not None and state.last_attempt_at is not None and state.last_attempt_at >= at
     gates = (*standing, back_off_gate(situation, tolerated=0)) if has_broken_off else standing
-    return _decision(Due(at=at, reason=Reason.MANUAL, gates=()), situation, gates)
+    return _decision(TriggerDecision(at=at, reason=Reason.MANUAL, gates=()), situation, gates)
 
 
-def _scheduled(situation: Situation, standing: tuple[Gate, ...]) -> Decision:
+def _scheduled(situation: TriggerState, standing: tuple[Gate, ...]) -> Decision:
     options = situation.options
-    due = trigger_due(options.trigger, situation)
+    due = evaluate(options.trigger, situation)
     by_itself = Gate(GateName.SCHEDULE, options.enabled, value=options.enabled, threshold=True)
     failing = back_off_gate(situation, tolerated=_RETRIES_AT_ONCE if due.beat else 0)
     gates = (*standing, by_itself, *work_gates(situation), *due.gates, failing, quiet_gate(situation))
@@ -91,7 +91,7 @@ def _scheduled(situation: Situation, standing: tuple[Gate, ...]) -> Decision:
     return _decision(due, situation, gates)
 
 
-def _decision(due: Due, situation: Situation, gates: tuple[Gate, ...]) -> Decision:
+def _decision(due: TriggerDecision, situation: TriggerState, gates: tuple[Gate, ...]) -> Decision:
     """Return when *due* may start, once the gates that shut for a while have opened."""
     lasting = (GateName.VERSION, GateName.DREAMING, GateName.LEARNING, GateName.PAUSED)
     if due.at is None or any(gate.name in lasting and not gate.is_open for gate in gates):
@@ -107,7 +107,7 @@ def _decision(due: Due, situation: Situation, gates: tuple[Gate, ...]) -> Decisi
     )
 
 
-def _once_open(at: datetime, due: Due, situation: Situation, gates: tuple[Gate, ...]) -> datetime:
+def _once_open(at: datetime, due: TriggerDecision, situation: TriggerState, gates: tuple[Gate, ...]) -> datetime:
     wanted = at
     # Somebody has to see a window come, or it counts as missed: so it is looked again then, whatever blocks it now.
     is_coming = due.window is not None and due.window > situation.now and wanted > situation.now

@@ -1,4 +1,4 @@
-"""What is decided about the next dream of a scope, and why."""
+"""Defines what is decided about the next dream of a scope, and why."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""What holds a dream back that a trigger, or a person, wants."""
+"""Collects what holds a dream back that a trigger, or a person, wants."""
 
 from datetime import datetime, timedelta
 from hashlib import blake2b
@@ -6,8 +6,8 @@ from hashlib import blake2b
 from agentcore.domain.scope import Scope
 from dream.options import SchedulingOptions
 from dream.triggers.decision import Gate, GateName
-from dream.triggers.situation import Situation
-from dream.triggers.state import STATE_VERSION, PassWork, ScheduleState
+from dream.triggers.schedule_state import STATE_VERSION, PassWork, ScheduleState
+from dream.triggers.trigger_state import TriggerState
 
 _JITTER = 0.25
 _DOUBLINGS = 40
@@ -27,7 +27,7 @@ def standing_gates(state: ScheduleState, options: SchedulingOptions, now: dateti
     )
 
 
-def work_gates(situation: Situation) -> tuple[Gate, Gate]:
+def work_gates(situation: TriggerState) -> tuple[Gate, Gate]:
     """Return whether some pass has work, and whether the budget lets it be done."""
     state, now = situation.state, situation.now
     waiting = sum(one.at is not None and one.at <= now for one in state.work)
@@ -75,7 +75,7 @@ def back_off(scope: Scope, failures: int, options: SchedulingOptions) -> timedel
     return wait * (1 - _JITTER * int.from_bytes(digest, "big") / 2**32)
 
 
-def back_off_gate(situation: Situation, *, tolerated: int) -> Gate:
+def back_off_gate(situation: TriggerState, *, tolerated: int) -> Gate:
     """Return the gate that failures close for a while; the first *tolerated* ones do not."""
     state = situation.state
     if state.failures <= tolerated or state.last_attempt_at is None:
@@ -87,7 +87,7 @@ def back_off_gate(situation: Situation, *, tolerated: int) -> Gate:
     return Gate(GateName.BACK_OFF, is_open, value=waited, threshold=wait, until=None if is_open else until)
 
 
-def quiet_gate(situation: Situation) -> Gate:
+def quiet_gate(situation: TriggerState) -> Gate:
     """Return the gate that is shut in the quiet hours."""
     now = situation.now
     if not situation.options.quiet_hours:

@@ -1,11 +1,11 @@
-"""How runs change the stored state; whoever stores it applies these and writes no rules of their own."""
+"""Changes the stored state as runs begin and end; stores apply these and write no rules of their own."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from dream.triggers.decision import Missed
-from dream.triggers.state import ScheduleState
+from dream.triggers.schedule_state import ScheduleState
 
 _KEPT: Final = timedelta(hours=48)
 

@@ -15,10 +15,10 @@ from dream.interfaces.benchmark import records_in
 from dream.passes import ModelPass
 from dream.passes.episodes import EpisodeExtraction
 from dream.passes.preferences import PreferenceInference
-from dream.passes.skill_consolidation import SkillConsolidation
-from dream.passes.skill_gaps import SkillGaps
-from dream.passes.skill_names import clean_skill_name
-from dream.passes.skill_optimization import SkillOptimization
+from dream.passes.skills.consolidation import SkillConsolidation
+from dream.passes.skills.gaps import SkillGaps
+from dream.passes.skills.names import clean_skill_name
+from dream.passes.skills.optimization import SkillOptimization
 from dream.passes.wisp_failures import WispFailures
 from tests.bench.fuzz_answers import Answers, Shown
 from tests.bench.fuzz_forms import FormedAnswers

@@ -6,6 +6,17 @@ from pathlib import Path
 import pytest
 from doc_pages import ROOT, page_name, pages, sections
 
+from agentcore import llm
+from dream import options
+
+_OPTIONS_IN_A_SENTENCE = re.compile(r"(?<!`)`(\w+Options\([^`]*\))`(?!`)")
+_UNTRUE = (
+    "the host checks every word against its sources",
+    "nothing specific is lost or invented",
+    "forget that reaches every copy",
+    "There is no scheduler yet",
+)
+"""Promises of earlier pages that a measurement or a trial refuted."""
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _SET_UP = "pip install -e . && dream demo"
 _TEST = "pip install -e '.[test]' && python -m pytest"
@@ -48,3 +59,15 @@ def test_the_readme_sets_up_in_one_line(command: str):
 
 def test_a_clean_clone_is_tested_with_the_command_of_the_readme():
     assert _TEST in (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
+
+
+def test_options_that_a_sentence_gives_as_code_can_be_given():
+    given = [code for page in pages() for code in _OPTIONS_IN_A_SENTENCE.findall(page.read_text("utf-8"))]
+    assert given
+    for code in given:
+        eval(code, {name: getattr(home, name) for home in (llm, options) for name in home.__all__})
+
+
+def test_no_page_promises_what_was_found_not_to_be_so():
+    told = {page_name(page): " ".join(page.read_text("utf-8").split()) for page in pages()}
+    assert [(name, claim) for name, text in told.items() for claim in _UNTRUE if claim in text] == []

@@ -64,7 +64,7 @@ from dream.interfaces.exchange import Format, export, items
 from dream.options import AllOf, AnyOf, Cron, DailyAt, DreamOptions, Heartbeat, Idle, Preset, Threshold
 from dream.passes import ORDER
 from dream.passes.repairing import REMEDIES
-from dream.triggers import GateName, Reason, Source
+from dream.triggers import GateName, Reason, SwitchSource
 
 _REFERENCE = DOCS / "reference"
 _ERRORS_OF_TESTS = "agentcore.testing"
@@ -196,7 +196,7 @@ def _spelled(default: object) -> str:
         (NotUndone, "Why a change was not undone"),
         (Reason, "What starts a dream"),
         (GateName, "What holds a dream back"),
-        (Source, "Which setting decided"),
+        (SwitchSource, "Which setting decided"),
         (items.SkipReason, "Why an import left something out"),
         (items.Note, "What an import repaired or left open"),
     ],

@@ -13,9 +13,9 @@ from agentcore.llm import ChatRequest
 from agentcore.testing import ScriptedChatClient
 from dream.domain import PassReport
 from dream.options import DreamOptions
-from dream.passes.skill_consolidation import SkillConsolidation
-from dream.passes.skill_gaps import SkillGaps
-from dream.passes.skill_optimization import SkillOptimization
+from dream.passes.skills.consolidation import SkillConsolidation
+from dream.passes.skills.gaps import SkillGaps
+from dream.passes.skills.optimization import SkillOptimization
 
 Reply = Mapping[str, Any] | str | Exception | Callable[[str], Any]
 

@@ -36,6 +36,13 @@ from agentcore.stores.values import FILING_MARK
 
 Built = TypeVar("Built")
 
+_UNREADABLE = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What is raised where a value of a row is not what the storage writes there; JSON's error is one of them."""
+
+
+class DamagedRowError(Exception):
+    """A row holds a value that the storage never wrote; `storage_faults` says it of the database."""
+
 
 def builder(record_type: type[Built]) -> Callable[[Iterable[Any]], Built]:
     """Return what builds a record of the values of all its fields, in their order.
@@ -107,12 +114,15 @@ class RecordRows(Generic[R]):
 
     def read(self, transaction: Transaction, row: Sequence[Any]) -> R:
         """Build the record of a row of `columns`."""
-        values = [
-            default if value is None else value if read is None else read(value)
-            for read, default, value in zip(self._readers, self._defaults, row, strict=False)
-        ]
-        values.insert(self._place_of_scope, transaction.scope)
-        return self._build(values)
+        try:
+            values = [
+                default if value is None else value if read is None else read(value)
+                for read, default, value in zip(self._readers, self._defaults, row, strict=False)
+            ]
+            values.insert(self._place_of_scope, transaction.scope)
+            return self._build(values)
+        except _UNREADABLE as error:
+            raise DamagedRowError from error
 
     def write(self, transaction: Transaction, record: R) -> dict[str, Any]:
         """Return the columns of *record*, the scope's key included; InvalidContentError if it is of another scope."""
@@ -176,6 +186,13 @@ def to_entries(transaction: Transaction, rows: Iterable[Sequence[Any]]) -> list[
 
 def to_entry(transaction: Transaction, row: Sequence[Any]) -> MemoryEntry:
     """Build one entry from the columns of `RECORD_COLUMNS`."""
+    try:
+        return _read(transaction, row)
+    except _UNREADABLE as error:
+        raise DamagedRowError from error
+
+
+def _read(transaction: Transaction, row: Sequence[Any]) -> MemoryEntry:
     base: float = row[4]
     created, recorded, seen = row[5], row[6], row[8]
     created_at = from_micros(created)

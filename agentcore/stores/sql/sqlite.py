@@ -22,6 +22,7 @@ from sqlalchemy.util import LRUCache
 
 from agentcore.errors import StorageCorruptError, StorageUnavailableError
 from agentcore.stores.sql.processes import is_gone, machine, process_mark
+from agentcore.stores.sql.rows import DamagedRowError
 
 BUSY_TIMEOUT = timedelta(seconds=10)
 """How long to wait for another process that holds the file; a dream's step holds it for about 50 ms."""
@@ -218,7 +219,7 @@ def storage_faults(path: str) -> Generator[None]:
     """Translate what the driver raises about *path*, and what a damaged row is; programming errors pass unchanged."""
     try:
         yield
-    except orjson.JSONDecodeError as error:
+    except (DamagedRowError, orjson.JSONDecodeError) as error:
         # Only the storage writes the JSON in its columns.
         raise StorageCorruptError(path=path) from error
     except DBAPIError as error:

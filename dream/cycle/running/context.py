@@ -1,6 +1,5 @@
 """Makes the contexts of passes: what they may see and use of one scope, all of it read-only."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -11,11 +10,9 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import ReadView
-from dream.domain.reads import Reads
+from dream.domain.declaration import Reads
 from dream.options import DreamOptions
-from dream.passes import DreamContext, ModelContext
-from dream.passes.arrangement import arranged
-from dream.passes.declared import categories_of
+from dream.passes import DreamContext, ModelContext, arranged
 from dream.passes.protocol import PassView, ScopeRecall
 from dream.stores import dream_stores, pass_view
 
@@ -79,8 +76,8 @@ class ContextFactory:
         return await self.parts.storage.read(self.scope, lambda view: work(pass_view(view)))
 
     def _reserved(self) -> tuple[str, ...]:
-        others = (place.dream_pass for place in arranged(self.options.passes))
-        return tuple(found for one in others if one.name != self.pass_name for found in categories_of(one))
+        others = (slot.declaration for slot in arranged(self.options.passes))
+        return tuple(found for one in others if one.name != self.pass_name for found in one.categories)
 
     async def with_model(
         self, looked_at: int, *, directives: Mapping[str, str], vocabulary: "Vocabulary"
@@ -109,8 +106,7 @@ class ContextFactory:
             new_id=self.parts.ids.new,
             side_cursors=side_cursors,
             has_model=Capability.LLM in self.parts.capabilities,
-            # Asking each pass may import it.
-            reserved=await asyncio.to_thread(self._reserved),
+            reserved=self._reserved(),
         )
 
 

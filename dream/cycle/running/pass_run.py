@@ -18,13 +18,13 @@ from dream.cycle.running.admission import StepDraft
 from dream.cycle.running.caps import waiting_for_room
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.step_writer import StepWriter
+from dream.domain.declaration import declared
 from dream.domain.proposal import Notes, Refusal, Work
 from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport
 from dream.errors import StalledPassError
 from dream.options import DreamOptions, PassMode
 from dream.passes import DreamPass, ModelPass
-from dream.passes.declared import reads_of
 from dream.stores import dream_stores
 from dream.stores.calls import Spent
 from dream.stores.runs import StepRow
@@ -92,7 +92,7 @@ class PassRun:
             pass_name=self.name,
             run_id=self.run_id,
             as_of=self.as_of,
-            reads=reads_of(self.dream_pass),
+            reads=declared(self.dream_pass).reads,
             log_readers=self.log_readers,
             log_end=self.log_end,
         )

@@ -33,12 +33,12 @@ from dream.cycle.running.admission import (
 from dream.cycle.running.caps import Caps
 from dream.cycle.running.purge import Purger
 from dream.domain.change import Change, ChangeSet
+from dream.domain.declaration import Reads, declared
 from dream.domain.proposal import Notes, Proposal, Refusal
 from dream.domain.reasons import Refused
 from dream.domain.waiting import WaitingProposal
 from dream.guards import Knowledge, first_refusal
 from dream.options import DreamOptions, PassMode
-from dream.passes.declared import purges, reads_of
 from dream.passes.protocol import CountsChanges
 from dream.stores import DreamStores, dream_stores
 from dream.stores.runs import StepRow
@@ -137,7 +137,8 @@ class StepWriter:
         reader = f"{self.pass_name}/{draft.reader}" if draft.reader else self.pass_name
         before = books.cursors.position(reader)
         if proposal.cursor is not None:
-            books.cursors.move(reader, proposal.cursor, reads_of(self.dream_pass, draft.reader))
+            reads = declared(self.dream_pass).readers.get(reader, Reads.ENTRIES)
+            books.cursors.move(reader, proposal.cursor, reads)
         consumed = books.cursors.settle(reader, proposal.looked_at)
         changed = [[record.id, record.version] for record in sources_of(proposal.change_sets)]
         return StepRow(
@@ -226,7 +227,7 @@ class StepWriter:
             run_id=self.run_id,
             step=number,
             pass_name=self.pass_name,
-            is_allowed=purges(self.dream_pass),
+            is_allowed=declared(self.dream_pass).purges,
             terms=self.options.retention,
             as_of=self.as_of,
         )

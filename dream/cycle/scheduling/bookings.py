@@ -11,7 +11,7 @@ from dream.domain.report import Outcome, RunReport
 from dream.errors import NotAdmittedError
 from dream.stores import dream_stores
 from dream.stores.schedules import ANYTHING_NEW, Schedule
-from dream.triggers import PassWork, Reason, Source, Switch
+from dream.triggers import PassWork, Reason, Switch, SwitchSource
 from dream.triggers.transitions import failed, given_up, started, succeeded
 
 REQUEST_STANDS = timedelta(minutes=2)
@@ -147,13 +147,13 @@ def told(switch: Switch) -> str:
     """Return who switched it off or on, for people.
 
     Example:
-        >>> told(Switch(on=False, source=Source.WORKSPACE))
+        >>> told(Switch(on=False, source=SwitchSource.WORKSPACE))
         'set for the whole workspace'
     """
     return {
-        Source.DEFAULT: "nobody said anything",
-        Source.WORKSPACE: "set for the whole workspace",
-        Source.SCOPE: "set for this scope",
-        Source.FORCE: "forced by the options",
-        Source.OPTIONS: "switched off for all by the options",
+        SwitchSource.DEFAULT: "nobody said anything",
+        SwitchSource.WORKSPACE: "set for the whole workspace",
+        SwitchSource.SCOPE: "set for this scope",
+        SwitchSource.FORCE: "forced by the options",
+        SwitchSource.OPTIONS: "switched off for all by the options",
     }[switch.source]

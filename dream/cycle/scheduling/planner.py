@@ -18,7 +18,7 @@ from dream.stores import dream_stores, on_scope
 from dream.stores.schedule_facts import ScheduleTerms
 from dream.stores.schedules import ANYTHING_NEW, Schedule
 from dream.triggers import Decision, Missed, PassWork, decide, settled
-from dream.triggers.machine import machine_zone
+from dream.triggers.local_time import machine_zone
 from dream.triggers.transitions import armed, broken, skipped
 
 

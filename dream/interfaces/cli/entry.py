@@ -11,7 +11,8 @@ from dream.interfaces.cli.faults import INTERRUPTED, Exit, exit_code, sentence
 from dream.interfaces.cli.screen import Screen, discard_output, forgive_encodings
 
 # What a person should know is printed as a sentence; without a handler Python would print the log's bare words as well.
-logging.getLogger("dream").addHandler(logging.NullHandler())
+for package in ("agentcore", "dream"):
+    logging.getLogger(package).addHandler(logging.NullHandler())
 
 
 def run(argv: Sequence[str] | None) -> Exit:

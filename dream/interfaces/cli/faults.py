@@ -54,8 +54,8 @@ def sentence(error: BaseException) -> str:
         >>> sentence(KeyError("x"))
         "Something unexpected happened (KeyError: 'x'): run it again with --debug and report what that shows."
     """
-    first, *others = _together(error)
-    return _sentence(first) + (f" (And {len(others)} more.)" if others else "")
+    first, *others = dict.fromkeys(map(_sentence, _together(error)))
+    return first + (f" (And {len(others)} more.)" if others else "")
 
 
 def _together(error: BaseException) -> list[BaseException]:

@@ -8,10 +8,9 @@ from typing import Final
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
 from agentcore.domain.text import fold_key
-from agentcore.workspace.document import Document
-from agentcore.workspace.edit import Append, Edit, EditRefusal, Remove, Replace
+from agentcore.workspace.document import Append, Document, Edit, EditRefusal, Remove, Replace
 from agentcore.workspace.folder import ARCHIVE, MEMORY
-from agentcore.workspace.item import Item, SectionPath
+from agentcore.workspace.markdown import MarkdownItem, SectionPath
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
@@ -125,10 +124,10 @@ class DocumentEditor:
                 return outcome
         return outcome
 
-    def _found(self, piece: DocumentItem) -> Item | None:
+    def _found(self, piece: DocumentItem) -> MarkdownItem | None:
         """Return where an item stands by now: of those that say the same, the one that was in its place."""
 
-        def says(item: Item) -> bool:
+        def says(item: MarkdownItem) -> bool:
             return (item.section, item.text) == (piece.item.section, piece.item.text)
 
         copies = [item for item in self.memory.document.items if says(item) and item.id not in self._gone]

@@ -11,12 +11,13 @@ from agentcore.domain.text import fold_key
 from agentcore.stores.storage import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, MEMORY
-from agentcore.workspace.item import Item, ItemKind
+from agentcore.workspace.markdown import ItemKind, MarkdownItem
+from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.guards.secrets import secret_in
 from dream.options import DreamOptions, PassMode
 from dream.passes.promotion.blocks import said_by
 
-NAME: Final = "document-consolidation"
+NAME: Final = DOCUMENT_CONSOLIDATION.name
 """The pass."""
 PATTERNS: Final = "Patterns and contradictions"
 """The heading under which it writes what several items show together."""
@@ -45,7 +46,7 @@ class DocumentItem:
         entry: The entry that was promoted to it.
     """
 
-    item: Item
+    item: MarkdownItem
     said: str
     is_own: bool
     is_kept: bool
@@ -118,12 +119,12 @@ def read_memory(view: ReadView, options: DreamOptions, promoted: Sequence[str]) 
     )
 
 
-def _is_shown(item: Item) -> bool:
+def _is_shown(item: MarkdownItem) -> bool:
     return item.kind is not ItemKind.BLOCK and item.prefix is not None and secret_in(item.text) is None
 
 
 def _piece(
-    item: Item,
+    item: MarkdownItem,
     above: tuple[str, ...],
     own: Collection[str],
     options: DreamOptions,
@@ -142,7 +143,7 @@ def _piece(
     )
 
 
-def _is_headed(item: Item, headings: Iterable[str]) -> bool:
+def _is_headed(item: MarkdownItem, headings: Iterable[str]) -> bool:
     protected = {heading.casefold() for heading in headings}
     return any(heading.casefold() in protected for heading in item.section)
 
@@ -157,7 +158,7 @@ def _by_text(entries: Iterable[MemoryEntry]) -> dict[str, MemoryEntry]:
     return found
 
 
-def _above(items: Sequence[Item]) -> dict[str, tuple[str, ...]]:
+def _above(items: Sequence[MarkdownItem]) -> dict[str, tuple[str, ...]]:
     """Return what stands above each item: the items it is nested below."""
     told: dict[str, tuple[str, ...]] = {}
     open_until: list[tuple[int, str]] = []

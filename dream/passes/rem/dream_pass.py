@@ -5,12 +5,11 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from typing import ClassVar, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import orjson
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import ChatRequest
@@ -19,14 +18,15 @@ from agentcore.recall.tokenizer import Tokenizer
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import DREAMS
 from dream.domain.batch import Answer, Batch, Packing, Version
+from dream.domain.built_in_passes import REM
 from dream.domain.change import ChangeSet
 from dream.domain.phases import Phase, PhaseHit
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
 from dream.options.rem import Narrator
 from dream.passes.conversation.packing import terms_for
+from dream.passes.declared import DeclaredPass
 from dream.passes.document_changes import moment, rewritten
 from dream.passes.promotion.blocks import one_line, unfit
 from dream.passes.prompts import handles
@@ -161,17 +161,12 @@ def _next_day(at: datetime, zone: ZoneInfo) -> datetime:
 _CUTTER: Final = Tokenizer()
 
 
-class Rem:
+class Rem(DeclaredPass, declaration=REM):
     """Tells once a day what the entries recalled lately have in common; its cursor is when it last did.
 
     A model is asked in one call; without one, arithmetic finds concepts that many entries share. Nothing that it
     writes is read by any pass.
     """
-
-    name: ClassVar[str] = "rem"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.WORKSPACE})
-    reads: ClassVar[Reads] = Reads.NOTHING
-    directives: ClassVar[tuple[str, ...]] = ("rem",)
 
     def __init__(self) -> None:
         self._nights = RunMemo[Night]()

@@ -10,7 +10,7 @@ from agentcore.llm.tokens import estimate_tokens
 from dream.options import ModelOptions
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
-from dream.passes.skill_lines import skill_line
+from dream.passes.skills.lines import skill_line
 from dream.passes.wisp_failures.patterns import FailureCase
 
 _TEXT: Final[Mapping[str, Any]] = {"type": "string"}

@@ -154,6 +154,47 @@ def test_a_file_that_is_no_healthy_memory_is_left_alone(dreamt: CommandLine, cas
     assert before == (dreamt.database.is_dir() or dreamt.database.read_bytes())
 
 
+@pytest.mark.parametrize("command", [("memories",), ("export",), ("recall", "tea")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "tags = '[\"tea'",
+        "content = CAST(x'ff41' AS TEXT)",
+        "trust = 'much'",
+        "created_at = 'soon'",
+        "created_at = 9223372036854775807",
+        "subject_time = 'tomorrow'",
+    ],
+)
+def test_a_damaged_value_is_told_in_the_sentence_of_a_damaged_database(
+    dreamt: CommandLine, damage: str, command: tuple[str, ...]
+):
+    with sqlite3.connect(dreamt.database) as connection:
+        connection.execute(f"UPDATE entries SET {damage}")
+    connection.close()
+    told = dreamt("--json", *command)
+    assert told.code == 1
+    assert "is not a readable database" in told.complaint
+    assert "more.)" not in told.complaint
+
+
+@pytest.mark.parametrize("command", [("status",), ("run",), ("config", "show")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (b"[dreaming\n", "it is not TOML"),
+        (b"a = '\xff'\n", "it is not UTF-8"),
+        (b"[dreaming]\nsleep = 1\n", "there is none"),
+    ],
+)
+def test_damaged_settings_are_told_and_nothing_is_done(
+    dreamt: CommandLine, settings: bytes, problem: str, command: tuple[str, ...]
+):
+    (dreamt.data / "agentcore.toml").write_bytes(settings)
+    told = dreamt("--json", *command)
+    assert (told.code, problem in told.complaint) == (2, True)
+
+
 @pytest.fixture
 def full_disk() -> Iterator[None]:
     """Let no database grow by a page, as on a full disk."""

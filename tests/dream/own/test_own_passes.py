@@ -18,8 +18,7 @@ from agentcore.testing import ScriptedChatClient
 from dream.cycle import Dreams
 from dream.domain import Change, ChangeSet, Notes, Proposal, Work, fingerprint
 from dream.options import DreamOptions, OwnPasses, PassMode
-from dream.passes import ORDER, DreamContext, ModelContext
-from dream.passes.arrangement import arranged
+from dream.passes import ORDER, DreamContext, ModelContext, arranged
 from dream.passes.prompts import build_request
 
 BUILT_IN = tuple(place.dream_pass.name for place in ORDER)

@@ -8,7 +8,7 @@ from deciding import BEGIN, DAY, HOUR, MINUTE, at, options, working
 
 from agentcore.domain import Scope
 from dream.options import DailyAt, Idle, Interval, SchedulingOptions, Threshold
-from dream.triggers import GateName, PassWork, Reason, Source, Switch, decide, transitions, winning_switch
+from dream.triggers import GateName, PassWork, Reason, Switch, SwitchSource, decide, transitions, winning_switch
 from dream.triggers.gates import back_off
 
 _NOW = at("03-08 12:00")
@@ -26,8 +26,8 @@ def _only_shut(schedule: SchedulingOptions, state: object) -> tuple[GateName, ob
 @pytest.mark.parametrize(
     ("changes", "gate", "until"),
     [
-        ({"dreaming": Switch(on=False, source=Source.WORKSPACE)}, GateName.DREAMING, None),
-        ({"learning": Switch(on=False, source=Source.SCOPE)}, GateName.LEARNING, None),
+        ({"dreaming": Switch(on=False, source=SwitchSource.WORKSPACE)}, GateName.DREAMING, None),
+        ({"learning": Switch(on=False, source=SwitchSource.SCOPE)}, GateName.LEARNING, None),
         ({"is_paused": True}, GateName.PAUSED, None),
         ({"lease_until": _NOW + MINUTE}, GateName.LEASE, _NOW + MINUTE),
         ({"is_busy": True}, GateName.BUSY, _NOW + MINUTE / 12),
@@ -138,18 +138,18 @@ def test_only_runs_of_the_last_two_days_are_remembered():
 @pytest.mark.parametrize(
     ("enabled", "force", "workspace", "scope", "expected"),
     [
-        (True, False, None, None, (True, Source.DEFAULT)),
-        (True, False, False, None, (False, Source.WORKSPACE)),
-        (True, False, False, True, (True, Source.SCOPE)),
-        (True, False, True, False, (False, Source.SCOPE)),
-        (True, True, False, None, (True, Source.FORCE)),
-        (True, True, None, False, (True, Source.FORCE)),
-        (True, True, True, None, (True, Source.WORKSPACE)),
-        (False, True, True, True, (False, Source.OPTIONS)),
+        (True, False, None, None, (True, SwitchSource.DEFAULT)),
+        (True, False, False, None, (False, SwitchSource.WORKSPACE)),
+        (True, False, False, True, (True, SwitchSource.SCOPE)),
+        (True, False, True, False, (False, SwitchSource.SCOPE)),
+        (True, True, False, None, (True, SwitchSource.FORCE)),
+        (True, True, None, False, (True, SwitchSource.FORCE)),
+        (True, True, True, None, (True, SwitchSource.WORKSPACE)),
+        (False, True, True, True, (False, SwitchSource.OPTIONS)),
     ],
 )
 def test_the_setting_that_wins_is_named(
-    enabled: bool, force: bool, workspace: bool | None, scope: bool | None, expected: tuple[bool, Source]
+    enabled: bool, force: bool, workspace: bool | None, scope: bool | None, expected: tuple[bool, SwitchSource]
 ):
     switch = winning_switch(enabled=enabled, force=force, workspace=workspace, scope=scope)
     assert (switch.on, switch.source) == expected

@@ -21,7 +21,7 @@ from dream.options import (
     Threshold,
 )
 from dream.passes import ORDER, ModelPass
-from dream.triggers.machine import machine_zone
+from dream.triggers.local_time import machine_zone
 
 _HOUR = timedelta(hours=1)
 

@@ -8,8 +8,7 @@ import pytest
 from deciding import DAY, MINUTE, at
 from minutes import walls
 
-from dream.triggers.calendars import cron_calendar, daily_calendar
-from dream.triggers.walltime import end_of_quiet, next_midnight, zone_of
+from dream.triggers.local_time import cron_calendar, daily_calendar, end_of_quiet, next_midnight, zone_of
 
 _ZONES = ("UTC", "America/New_York", "Europe/Lisbon", "Australia/Lord_Howe")
 _CHANGES = ("03-07", "03-28", "04-04", "10-03", "10-24", "10-31")

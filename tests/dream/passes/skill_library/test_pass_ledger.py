@@ -12,8 +12,8 @@ from sqlalchemy import delete
 from agentcore.llm import ChatRequestRefusedError, Completion, FinishReason, Usage
 from agentcore.stores.sql.schema import pass_ledger, settled_clusters
 from dream.domain import PassReport, Skip
-from dream.passes.skill_consolidation import SkillConsolidation
-from dream.passes.skill_optimization import SkillOptimization
+from dream.passes.skills.consolidation import SkillConsolidation
+from dream.passes.skills.optimization import SkillOptimization
 
 CUT_OFF = Completion(
     text='{"toSave": []}',

@@ -10,10 +10,10 @@ from skilled import LONG, Library
 from agentcore.domain import Skill, Status
 from dream.domain import PassOutcome
 from dream.guards import builtin_vocabulary
-from dream.passes.skill_consolidation import SkillConsolidation
-from dream.passes.skill_coverage import compare_skills
-from dream.passes.skill_gaps import SkillGaps
-from dream.passes.skill_optimization import SkillOptimization
+from dream.passes.skills.consolidation import SkillConsolidation
+from dream.passes.skills.coverage import compare_skills
+from dream.passes.skills.gaps import SkillGaps
+from dream.passes.skills.optimization import SkillOptimization
 
 CONTENTS = {
     "mail/digest": "1. Fetch unread mail with `mail list`.\n2. Write at most 5 bullets.",

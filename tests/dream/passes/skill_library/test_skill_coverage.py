@@ -3,7 +3,7 @@
 import pytest
 
 from dream.guards import builtin_vocabulary
-from dream.passes.skill_coverage import compare_skills
+from dream.passes.skills.coverage import compare_skills
 
 SOURCE = """# Release
 1. Run `make test` on branch `main`.

@@ -11,7 +11,7 @@ from agentcore.domain import Capability, FeedbackKind, Rating, Status, ToolCall,
 from agentcore.errors import UnknownRecordError
 from dream.domain import Skip
 from dream.options import DreamOptions, ModelOptions, PassMode, SkillOptimizationOptions
-from dream.passes.skill_optimization import SkillOptimization
+from dream.passes.skills.optimization import SkillOptimization
 
 SEND = "1. Draft the mail to rui@example.org.\n2. Send it with `mail send --queue 25`."
 ASKING = (

@@ -1,3 +1,0 @@
-from .consolidation import (
-    SkillConsolidation as SkillConsolidation,
-)

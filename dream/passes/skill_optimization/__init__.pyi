@@ -1,3 +1,0 @@
-from .optimization import (
-    SkillOptimization as SkillOptimization,
-)

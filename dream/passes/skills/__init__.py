@@ -1,0 +1,1 @@
+"""The passes on skills, and what they share: answers, coverage, names and lines of skills."""

@@ -1,0 +1,3 @@
+from .dream_pass import (
+    SkillConsolidation as SkillConsolidation,
+)

@@ -1,0 +1,194 @@
+"""Runs the pass skill-gaps: writes skills for what users ask for again and again and no skill covers."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agentcore.domain.conversation import Turn
+from agentcore.llm.chat import ChatRequest
+from agentcore.llm.tokens import estimate_tokens
+from agentcore.stores.storage import ReadView
+from agentcore.stores.values import TurnMaterial
+from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import SKILL_GAPS
+from dream.domain.change import ChangeSet
+from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
+from dream.domain.reasons import Refused
+from dream.passes.declared import DeclaredPass
+from dream.passes.protocol import ModelContext
+from dream.passes.repairing import repair_of, repaired, with_texts
+from dream.passes.run_memo import RunMemo
+from dream.passes.skills.answers import read_skills
+from dream.passes.skills.gaps.judging import SkillRules, judged
+from dream.passes.skills.gaps.packing import PromptRoom, packed
+from dream.passes.skills.gaps.prompt import SOURCES, Catalogue, Openings, OpeningTurn, frame, opening_turns, question
+from dream.passes.skills.names import clean_skill_name
+from dream.passes.terms import CUTTER
+
+_LIST = "toSave"
+_ROLES = frozenset({"user", "assistant"})
+_SHARE = 5
+"""A fifth of a prompt at most goes to the first messages of other sessions, another to the catalogue."""
+_TERM_TOKENS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class _Background:
+    """What every question of a run stands before: how sessions began, and the skills there are."""
+
+    openings: Openings
+    catalogue: Catalogue
+
+
+class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
+    """Reads what was said since it last looked, beside how earlier sessions began, and has missing skills written.
+
+    Lives as long as the process, for all scopes; of the latest runs it remembers how sessions began, and the catalogue.
+    """
+
+    def __init__(self) -> None:
+        self._background = RunMemo[_Background]()
+
+    async def has_work(self, context: ModelContext) -> Work:
+        """Every turn that nobody has consumed and that it has not read is work."""
+        return Work(await _pending(context))
+
+    async def pack(self, context: ModelContext) -> Packing:
+        """Take the oldest new turns, by session, and what other sessions began with."""
+        material, turns, gone = await context.read(lambda view: _next_material(view, context))
+        sessions = _sessions(material, turns)
+        openings = (await self._background.of(context, lambda: _background(context))).openings
+        batches, refused = await asyncio.to_thread(packed, sessions, openings, _room(context))
+        asked = {turn_id for batch in batches for turn_id in batch.member_ids}
+        return Packing(
+            batches=batches,
+            cursor=max([context.cursor, *(item.position for item in material)]),
+            looked_at=tuple(sorted(gone | (turns.keys() - asked))),
+            refused=refused,
+            backlog=max(0, await _pending(context) - len(material)),
+            notes={"turns": sum(map(len, sessions)), "sessions": len(sessions)},
+        )
+
+    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+        """Ask for the skills that a batch of sessions misses."""
+        shown = await _shown(context, batch)
+        if not any(one.is_new for one in shown):
+            return None
+        known = await self._background.of(context, lambda: _background(context))
+        return await asyncio.to_thread(self._question, context, shown, known)
+
+    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+        """Ask for a repair of the skills that are refused and can be put right."""
+        _, refused = await self._judged(context, batch, answer)
+        return await repair_of(context, _LIST, answer, refused, lambda: self.request(context, batch))
+
+    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+        """Write the skills that hold; each refusal stands for itself."""
+        read = await repaired(_LIST, answers, lambda answer: self._judged(context, batch, answer))
+        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
+            return Proposal(refused=tuple(read.refused))
+        present = {one.turn.id for one in await _shown(context, batch)}
+        return Proposal(
+            change_sets=tuple(read.good),
+            refused=with_texts(read.refused, read.answer, _LIST, batch),
+            notes=read.notes,
+            # Of a turn that is gone nothing is left to read.
+            looked_at=await _settled(context, batch, present),
+        )
+
+    async def _judged(
+        self, context: ModelContext, batch: Batch, answer: Answer
+    ) -> tuple[list[ChangeSet], list[Refusal]]:
+        read = read_skills(answer, sources=SOURCES)
+        if isinstance(read, Refusal):
+            return [], [read]
+        shown = await _shown(context, batch)
+        names = {clean_skill_name(draft.name) for draft in read.saves} | {draft.name.strip() for draft in read.saves}
+        known = await self._background.of(context, lambda: _background(context))
+        taken = await context.read(lambda view: view.skills.taken(names))
+        terms = SkillRules(
+            shown={one.handle: one for one in shown},
+            handles=frozenset(f"t{place}" for place in range(1, len(batch.record_ids) + 1)),
+            taken=known.catalogue.names | {name.casefold() for name in taken},
+            vocabulary=context.vocabulary,
+            as_of=context.as_of,
+            new_id=context.new_id,
+        )
+        made, refused = await asyncio.to_thread(judged, read.saves, terms)
+        return made, [*read.refused, *refused]
+
+    def made(self, change_sets: Sequence[ChangeSet]) -> Notes:
+        """Count the skills that were written."""
+        return {"written": len(change_sets)}
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        """Sum over packing and batches."""
+        return summed(notes, "turns", "sessions", "written", "repairs", "repaired")
+
+    def _question(self, context: ModelContext, shown: Sequence[OpeningTurn], known: "_Background") -> ChatRequest:
+        new = {one.turn.session_id for one in shown if one.is_new}
+        texts = [one.turn.content for one in shown if one.turn.role == "user"]
+        room = context.options.model.prompt_tokens // _SHARE
+        listed = known.catalogue.shown(texts, room=room)
+        return question(
+            context,
+            shown,
+            recurring=known.openings.recurring(new, most=context.options.skill_gaps.terms),
+            openings=known.openings,
+            skills=listed,
+            hidden=len(known.catalogue.skills) - len(listed),
+            directives=self.directives,
+            purpose=self.name,
+        )
+
+
+async def _background(context: ModelContext) -> _Background:
+    most = context.options.skill_gaps.sessions
+    said, skills = await context.read(lambda view: (view.turns.openings(limit=most), view.skills.catalogue()))
+    # Thousands of first messages and skills are cut into words.
+    return await asyncio.to_thread(lambda: _Background(Openings.of(said, CUTTER), Catalogue(skills)))
+
+
+def _room(context: ModelContext) -> PromptRoom:
+    terms, prompt = context.options.skill_gaps, context.options.model.prompt_tokens
+    share = prompt // _SHARE
+    taken = estimate_tokens(frame(context.marker)) + terms.terms * _TERM_TOKENS + 2 * share
+    return PromptRoom(new=max(0, prompt - taken), earlier=share, most_earlier=terms.earlier)
+
+
+async def _pending(context: ModelContext) -> int:
+    return await context.read(lambda view: view.turns.count_material(after=context.cursor, also=context.reopened))
+
+
+def _next_material(view: ReadView, context: ModelContext) -> tuple[list[TurnMaterial], dict[str, Turn], set[str]]:
+    """Return what to read, those turns, and reopened ids of which nothing is left to read."""
+    limit = context.options.skill_gaps.max_turns
+    material = view.turns.material(after=context.cursor, also=context.reopened, limit=limit)
+    turns = {turn.id: turn for turn in view.turns.get_many([item.id for item in material])}
+    reopened = {turn.id: turn for turn in view.turns.get_many(context.reopened)}
+    gone = {one for one in context.reopened if one not in reopened or reopened[one].consumed_at is not None}
+    return material, turns, gone
+
+
+def _sessions(material: Sequence[TurnMaterial], turns: Mapping[str, Turn]) -> list[list[Turn]]:
+    """Group what was said by session, in the order it was said; sessions in the order of their first arrival."""
+    groups: dict[str, list[Turn]] = {}
+    for item in material:
+        turn = turns[item.id]
+        if turn.role in _ROLES and not turn.generated:
+            groups.setdefault(item.session_id, []).append(turn)
+    return [sorted(group, key=lambda turn: turn.occurred_at) for group in groups.values()]
+
+
+async def _shown(context: ModelContext, batch: Batch) -> list[OpeningTurn]:
+    stored = await context.read(lambda view: view.turns.get_many(batch.record_ids))
+    return opening_turns(batch, {turn.id: turn for turn in stored})
+
+
+async def _settled(context: ModelContext, batch: Batch, present: set[str]) -> tuple[str, ...]:
+    """Return the members that need no second look: a turn that changed meanwhile does."""
+    stored = await context.read(lambda view: {turn.id for turn in view.turns.get_many(batch.member_ids)})
+    return tuple(one for one in batch.member_ids if one in present or one not in stored)
+
+
+__all__ = ["SkillGaps"]

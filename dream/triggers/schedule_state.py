@@ -1,0 +1,148 @@
+"""Defines the stored state of one scope that a decision about the next dream rests on, and which switch holds."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from agentcore.domain.scope import Scope
+
+STATE_VERSION: Final = 1
+"""Which shape of the state this version of the program reads and writes."""
+
+
+class SwitchSource(StrEnum):
+    """Which setting decided whether a scope dreams; a later one of this list wins over an earlier one."""
+
+    DEFAULT = "default"
+    """Nobody said anything."""
+    WORKSPACE = "workspace"
+    """Set for the whole workspace."""
+    SCOPE = "scope"
+    """Set for this scope."""
+    FORCE = "force"
+    """The options force dreams on, whatever workspaces and scopes say."""
+    OPTIONS = "options"
+    """The options switch all dreams off; nothing wins over that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A setting that is on or off, and who said so.
+
+    Args:
+        on: What holds.
+        source: Which setting won.
+    """
+
+    on: bool = True
+    source: SwitchSource = SwitchSource.DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class PassWork:
+    """When one enabled pass has something to do.
+
+    Args:
+        name: The pass.
+        at: From when on. In the past: it has work now, and has had it since then (if that is not known: since it was
+            first seen to have work). In the future: its next time-based date. None: nothing until something new is
+            stored.
+        asks_model: Whether that work costs tokens, and so waits for the budget.
+        is_waiting: Whether the work was there when it was looked for, whatever the clock says of *at*; only a date to
+            come is not. It tells work found while a clock was ahead from such a date.
+        items: How many items that work is about, for people; 0 if that is not known. It is not stored.
+    """
+
+    name: str
+    at: datetime | None = None
+    asks_model: bool = False
+    is_waiting: bool = False
+    items: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleState:
+    """All that `decide` looks at; stored per scope, changed by activity and by the functions of `transitions`.
+
+    Instants are aware and in UTC.
+
+    Args:
+        scope: Whose dreams.
+        registered_at: When the scope was first seen; windows count from here.
+        zone: IANA name of the machine's own time zone: what `Local` means.
+        last_activity_at: The newest turn, entry or signal from outside, from whichever process; dreams are none.
+        pending_messages: Messages that wait for an answer at this moment; they count as activity now.
+        new_entries: Explicit entries stored since the last success began, derived ones aside.
+        work: What each enabled pass has to do.
+        last_attempt_at: When the last run began, of whichever kind and outcome.
+        last_success_at: When the last run ended that did not fail (completed, partial or unchanged), manual ones too.
+        failures: Runs in a row that began and did not succeed; a crashed one is among them.
+        problem: Why the last try came to nothing outside its passes, in a sentence; None if it did not.
+        used_until: Windows up to here were used or skipped.
+        armed: The window that came due while a service watched, and still waits; `CatchUp.SKIP` does not skip it.
+        scheduled_runs: When the scheduled runs of the last two days began that did not fail, the oldest first.
+        requested_at: When a manual run was asked for that has not ended yet; None if none is pending.
+        dreaming: Whether the scope dreams at all.
+        learning: Whether memories are made of what is said; without that there are no dreams.
+        is_paused: Whether a person paused the scope.
+        is_busy: Whether something outside holds dreams back at this moment: a turn, or a busy source elsewhere.
+        lease_until: When the lease of a run that is under way, here or elsewhere, runs out; None if there is none.
+        budget_left: Tokens that may still be spent today; None if there is no bound.
+        budget_renews_at: When the budget is full again; None if it never is.
+        options_hash: Of the options that the stored due time was computed from.
+        version: Shape of the stored state; one newer than `STATE_VERSION` is left alone.
+    """
+
+    scope: Scope
+    registered_at: datetime
+    zone: str = "UTC"
+    last_activity_at: datetime | None = None
+    pending_messages: int = 0
+    new_entries: int = 0
+    work: tuple[PassWork, ...] = ()
+    last_attempt_at: datetime | None = None
+    last_success_at: datetime | None = None
+    failures: int = 0
+    problem: str | None = None
+    used_until: datetime | None = None
+    armed: datetime | None = None
+    scheduled_runs: tuple[datetime, ...] = ()
+    requested_at: datetime | None = None
+    dreaming: Switch = field(default=Switch())
+    learning: Switch = field(default=Switch())
+    is_paused: bool = False
+    is_busy: bool = False
+    lease_until: datetime | None = None
+    budget_left: int | None = None
+    budget_renews_at: datetime | None = None
+    options_hash: str = ""
+    version: int = STATE_VERSION
+
+
+def winning_switch(*, enabled: bool, force: bool, workspace: bool | None, scope: bool | None) -> Switch:
+    """Return whether a scope dreams, and which setting says so.
+
+    Switched off for all is off, whatever else is set. Force overrules workspaces and scopes; a scope, its workspace.
+
+    Args:
+        enabled: `DreamOptions.enabled`.
+        force: `DreamOptions.force`.
+        workspace: What is stored for the workspace; None if nothing is.
+        scope: What is stored for the scope; None if nothing is.
+
+    Example:
+        >>> winning_switch(enabled=True, force=False, workspace=False, scope=None).source.value
+        'workspace'
+        >>> winning_switch(enabled=True, force=True, workspace=False, scope=None)
+        Switch(on=True, source=<Source.FORCE: 'force'>)
+    """
+    if not enabled:
+        return Switch(on=False, source=SwitchSource.OPTIONS)
+    if force and False in (workspace, scope):
+        return Switch(on=True, source=SwitchSource.FORCE)
+    if scope is not None:
+        return Switch(on=scope, source=SwitchSource.SCOPE)
+    if workspace is not None:
+        return Switch(on=workspace, source=SwitchSource.WORKSPACE)
+    return Switch()
