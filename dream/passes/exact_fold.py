@@ -64,7 +64,7 @@ class ExactFold(DeclaredPass, declaration=EXACT_FOLD):
     async def propose(self, context: DreamContext) -> Proposal:
         """Fold the groups of the next window, as many as fit the step."""
         window = await context.read(lambda view: _next_window(view, context))
-        declined = await context.declined(window.marks)
+        declined = await context.withheld(window.marks)
         # Hundreds of folds take longer than the event loop may stall.
         return await asyncio.to_thread(_proposed, window, declined, context)
 

@@ -1,4 +1,4 @@
-"""promote."""
+"""Runs `dream promote`."""
 
 from typing import Annotated
 
@@ -8,8 +8,8 @@ from agentcore.errors import InvalidOptionsError
 from dream.domain.built_in_passes import PROMOTION
 from dream.interfaces.cli.commands.dreaming import run
 from dream.interfaces.cli.errors import MissingSettingError
-from dream.interfaces.cli.faults import Exit
-from dream.interfaces.cli.render.promotion import promotion_lines
+from dream.interfaces.cli.exit_codes import Exit
+from dream.interfaces.cli.render.status import promotion_lines
 from dream.interfaces.cli.session import Access, CliSession
 
 
