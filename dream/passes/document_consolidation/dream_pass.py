@@ -117,7 +117,7 @@ class DocumentConsolidation(DeclaredPass, declaration=DOCUMENT_CONSOLIDATION):
 
 
 async def _memory(context: ModelContext) -> MemoryDocument | None:
-    at = await context.promoted()
+    at = await context.read(lambda view: view.books.promotions.known())
     latest = sorted(at, key=lambda entry_id: (at[entry_id], entry_id), reverse=True)
     return await context.read(lambda view: _look(view, context, latest))
 

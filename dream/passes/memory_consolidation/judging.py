@@ -281,7 +281,7 @@ async def desk_for(
     """
     # Only scripts without capitals are judged by how common their terms are.
     foreign = [text for text in (*texts, *_written(parsed)) if not text.isascii()]
-    counts: Mapping[str, int] = await context.count_documents(foreign) if foreign else {}
+    counts: Mapping[str, int] = await context.recall.count_documents(foreign) if foreign else {}
     return ConsolidationInput(
         as_of=context.as_of,
         options=context.options,
