@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
 from agentcore.hosting.parts import HostParts
@@ -20,8 +19,9 @@ from dream.cycle.running.runner import Runner
 from dream.cycle.scheduling.status import ScheduleFacade, ScheduleStatus
 from dream.cycle.scope_status import ScopeStatus, read_scope_status
 from dream.domain.alarm import Alarm
+from dream.domain.built_in_passes import SESSION_EVALUATION
 from dream.domain.forecast import PassForecast
-from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
+from dream.domain.names import PAUSED_SETTING
 from dream.domain.plan import Plan
 from dream.domain.report import PassReport, RunReport
 from dream.domain.request import Request
@@ -86,11 +86,12 @@ class Dreams(DreamRecords):
         return (OutboxFlush(self._parts, self._options),)
 
     def _evaluators(self) -> tuple[HostedService, ...]:
-        if Capability.LLM not in self._parts.capabilities or not self._options.is_on(SESSION_EVALUATOR):
+        is_able = SESSION_EVALUATION.requires <= self._parts.capabilities
+        if not is_able or not self._options.is_on(SESSION_EVALUATION.name):
             return ()
-        from dream.cycle.session_evaluator import NEEDS, SessionEvaluator  # noqa: PLC0415 - with the guards 0.1 s
+        from dream.cycle.session_evaluator import SessionEvaluator  # noqa: PLC0415 - with the guards 0.1 s
 
-        return (SessionEvaluator(self._parts, self._options),) if self._parts.capabilities >= NEEDS else ()
+        return (SessionEvaluator(self._parts, self._options),)
 
     async def _reviser(self) -> "UndoService":
         return await asyncio.to_thread(_make_reviser, self._parts, self._options)

@@ -16,20 +16,20 @@ from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.cycle.running.context import ContextFactory
 from dream.directives import KNOWN, Directive, DirectiveLibrary
+from dream.domain.built_in_passes import BUILT_IN
+from dream.domain.declaration import declared
 from dream.domain.forecast import PassForecast
 from dream.domain.reasons import Skip
 from dream.errors import InvalidDirectiveError
 from dream.options import DreamOptions
-from dream.passes import ModelContext, ModelPass
-from dream.passes.arrangement import brought
-from dream.passes.declared import reads_of
+from dream.passes import ModelContext, ModelPass, brought
 from dream.stores import DreamStores, dream_stores
 
 if TYPE_CHECKING:
     from dream.guards.vocabulary import Vocabulary
 
 
-REVIEWER: Final = "memory-consolidation"  # asking the passes would import all of them
+REVIEWER: Final = next(one.name for one in BUILT_IN if one.reviews_entries)
 """The pass whose reviewed entries become backlog when what it tells the model changes."""
 
 _SAMPLE: Final = 500
@@ -180,7 +180,7 @@ class Forecaster:
             # No run has begun, but passes remember what they worked out by the run's id: each forecast has its own.
             run_id=self.parts.ids.new(),
             as_of=self.as_of,
-            reads=reads_of(model_pass),
+            reads=declared(model_pass).reads,
         )
         return await model_context(self.parts, self.options, contexts, model_pass)
 

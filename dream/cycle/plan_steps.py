@@ -11,13 +11,14 @@ from agentcore.stores.values import Lease
 from dream.cycle.running.step_writer import apply_changes
 from dream.domain.change import Change, ChangeSet
 from dream.domain.cluster import ClusterChanges
+from dream.domain.declaration import Reads
 from dream.domain.journal import JournalRow, image_text
 from dream.domain.phases import Phase, PhaseHit
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Refusal
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused, Skip
 from dream.domain.report import PassOutcome, PassReport
+from dream.domain.step import StepReport
 from dream.stores import dream_stores
 from dream.stores.journal import PURGE
 from dream.stores.runs import StepRow
@@ -127,7 +128,7 @@ class PlanWriter:
                 cursor_before=before,
                 cursor_after=after,
                 reopened_consumed=consumed,
-                report={"reopened": reopened},
+                report=StepReport(reopened=tuple(reopened)),
                 closing=True,
             ),
         )

@@ -10,8 +10,8 @@ from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.lease import DREAM_LEASE
 from dream.cycle.running.runner import PAUSED_SETTING, Runner
 from dream.domain.cluster import ClusterChanges, SettledCluster
+from dream.domain.declaration import Reads
 from dream.domain.plan import Plan
-from dream.domain.reads import Reads
 from dream.domain.report import RunReport
 from dream.options import DreamOptions
 from dream.stores import dream_stores

@@ -7,7 +7,6 @@ from datetime import UTC
 from hashlib import blake2b
 from typing import Final
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, FeedbackKind, Rating
@@ -32,7 +31,6 @@ from dream.stores import dream_stores
 from dream.stores.calls import CallKey
 from dream.triggers import winning_switch
 
-NEEDS: Final = frozenset({Capability.CONVERSATION, Capability.FEEDBACK, Capability.LLM})
 _MOST_FEEDBACK: Final = 50_000
 _MOST_SILENT: Final = 50_000
 _MOST_SESSIONS: Final = 50

@@ -1,9 +1,9 @@
 """The directive library: what the model is told, built in or in the host's own words.
 
-It imports neither guards nor passes: passes name the directives they send, the runner reads them here.
+It imports neither guards nor passes: passes declare the directives they send, the runner reads them here.
 """
 
-from dream.directives.library import Directive, DirectiveLibrary
-from dream.directives.table import KNOWN, Known
+import lazy_loader
 
-__all__ = ["KNOWN", "Directive", "DirectiveLibrary", "Known"]
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

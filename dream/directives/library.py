@@ -1,20 +1,150 @@
-"""Read directives: an own file of the host replaces the built-in text wholly."""
+"""Reads the directives of a host: an own file replaces the built-in text wholly."""
 
 import os
 import stat
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Final, Protocol
 
 from agentcore.errors import InvalidOptionsError
-from dream.directives.standing import readers, standing, unread_files
-from dream.directives.table import FILE_SUFFIX, KNOWN, Known
+from agentcore.llm.tokens import estimate_tokens
+from dream.domain.built_in_passes import DECLARED
+from dream.domain.declaration import Declaration
 from dream.domain.finding import Finding, Verdict
 from dream.errors import InvalidDirectiveError, UnknownDirectiveError
+
+FILE_SUFFIX: Final = ".md"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDirective:
+    """A directive that passes send.
+
+    Args:
+        purpose: What it tells the model, for people who look for the right one.
+        passes: Names of the passes that send it.
+        relies_on: Words of the answer that those passes read; a text without them explains the answer badly.
+        text: What a pass of the host's own brings; None where the text comes with dream.
+    """
+
+    purpose: str
+    passes: tuple[str, ...]
+    relies_on: tuple[str, ...] = ()
+    text: str | None = None
+
+
+def known_directives(
+    declarations: Iterable[Declaration], texts: Mapping[str, str] | None = None
+) -> dict[str, KnownDirective]:
+    """Return the directives that these passes send, by name.
+
+    Args:
+        declarations: What the passes declare, in the order in which their directives are listed.
+        texts: The texts of those that do not come with dream.
+    """
+    found: dict[str, KnownDirective] = {}
+    for one in declarations:
+        for directive in one.directives:
+            before = found.get(directive.name)
+            senders = (*(before.passes if before else ()), one.name)
+            text = (texts or {}).get(directive.name)
+            found[directive.name] = KnownDirective(directive.purpose, senders, directive.relies_on, text)
+    return found
+
+
+KNOWN: Final[Mapping[str, KnownDirective]] = MappingProxyType(known_directives(DECLARED.values()))
+"""Every built-in directive by name, in the order of the passes that send it."""
+
+
+class InForce(Protocol):
+    """A directive in the words that are in force."""
+
+    @property
+    def name(self) -> str:
+        """What passes call it."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The words."""
+        ...
+
+    @property
+    def path(self) -> Path | None:
+        """The host's own file; None for the words it came with."""
+        ...
+
+
+def standing(directive: InForce, known: KnownDirective) -> Finding:
+    """Return how a directive stands that can be used.
+
+    Args:
+        directive: Its text in force.
+        known: Who sends it, and what the text should mention.
+    """
+    name, text, path = directive.name, directive.text, directive.path
+    size = f"{estimate_tokens(text):,} tokens"
+    missing = [word for word in known.relies_on if word not in text]
+    if not missing:
+        return Finding(name, Verdict.FINE, f"built in, {size}" if path is None else f"{path}, {size}")
+    words = ", ".join(missing)
+    remedy = f"say what these parts of the answer are for; `dream directives show {name} --built-in` does"
+    return Finding(
+        name, Verdict.NOTE, f"{path} does not mention {words}, of which the answer to {readers(known)} is made", remedy
+    )
+
+
+def unread_files(
+    folder: Path, *, beside: Collection[str], read: Collection[Path], known: Collection[str]
+) -> Iterator[Finding]:
+    """Yield files of the folder of directives that nothing reads: notes of a person's, or a mistyped name.
+
+    Args:
+        folder: The folder, which need not exist.
+        beside: Names of files that belong there and are no directives.
+        read: Paths that directives are read from.
+        known: Names of the directives there are.
+    """
+    names = [*(f"{name}{FILE_SUFFIX}" for name in known), *beside]
+    try:
+        found = sorted(path.name for path in folder.iterdir())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        problem = os.strerror(error.errno or 0)
+        yield Finding(folder.name, Verdict.WRONG, f"{folder} cannot be listed ({problem})", "make it a readable folder")
+        return
+    for name in found:
+        if name.startswith(".") or name in beside or folder / name in read:
+            continue
+        near = get_close_matches(name.casefold(), names, n=1, cutoff=0.75)
+        if near or name.casefold().endswith(FILE_SUFFIX):
+            yield Finding(name, Verdict.NOTE, f"{folder / name} is read by nothing", _remedy(name, near, known))
+
+
+def _remedy(name: str, near: Collection[str], known: Collection[str]) -> str:
+    if name in near:
+        return "the option `directives` names another file for it"
+    return "".join(f"perhaps you mean {one}" for one in near) or f"directives are {', '.join(known)}"
+
+
+def readers(known: KnownDirective) -> str:
+    """Return the passes that send a directive.
+
+    Example:
+        >>> from dream.directives import KNOWN
+        >>> readers(KNOWN["memory-rules"])
+        'fact-mining, memory-consolidation, episodes and preferences'
+    """
+    *others, last = known.passes
+    return f"{', '.join(others)} and {last}" if others else last
+
 
 FOLDER: Final = "directives"
 """The folder of a data directory where own directives stand."""
@@ -65,8 +195,10 @@ class DirectiveLibrary:
         InvalidOptionsError: the option names a file, but there is no data directory.
     """
 
-    def __init__(self, data_dir: Path | None, paths: Mapping[str, str], own: Mapping[str, Known] | None = None) -> None:
-        self.known: Mapping[str, Known] = {**KNOWN, **(own or {})}
+    def __init__(
+        self, data_dir: Path | None, paths: Mapping[str, str], own: Mapping[str, KnownDirective] | None = None
+    ) -> None:
+        self.known: Mapping[str, KnownDirective] = {**KNOWN, **(own or {})}
         require_known(paths, self.known)
         if paths and data_dir is None:
             remedy = "this host keeps everything in memory, give it a data directory or leave the option out"
@@ -161,7 +293,7 @@ def built_in(name: str) -> Directive:
     return Directive(name=name, text=_text(path.read_bytes(), path))
 
 
-def require_known(names: Iterable[str], known: Mapping[str, Known] = KNOWN) -> None:
+def require_known(names: Iterable[str], known: Mapping[str, KnownDirective] = KNOWN) -> None:
     """Check that there are directives of these names.
 
     Args:

@@ -73,6 +73,10 @@ from .session import (
     DreamSession as DreamSession,
     ModelCall as ModelCall,
 )
+from .step import (
+    StepDraft as StepDraft,
+    StepReport as StepReport,
+)
 from .usage import (
     EVERYTHING as EVERYTHING,
     UsageKey as UsageKey,

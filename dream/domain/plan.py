@@ -9,8 +9,8 @@ import orjson
 
 from agentcore.domain.records import RecordKind
 from dream.domain.cluster import ClusterChanges, SettledCluster
+from dream.domain.declaration import Reads
 from dream.domain.journal import JournalRow
-from dream.domain.reads import Reads
 from dream.domain.report import RunReport
 
 

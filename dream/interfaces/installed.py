@@ -7,7 +7,7 @@ from typing import Final
 from agentcore.errors import AgentcoreError
 from dream.errors import InvalidEntryPointError
 from dream.options import OwnPasses
-from dream.passes.arrangement import arranged
+from dream.passes import arranged
 
 GROUP: Final = "dream.passes"
 """An entry point of it names a function from the passes so far to more of them."""

@@ -8,14 +8,13 @@ from agentcore.hosting.parts import HostParts
 from agentcore.llm.call_slots import CallSlots
 from dream.cycle.dreams import Dreams, HostDreams
 from dream.cycle.listeners import DreamListeners
-from dream.directives import KNOWN
-from dream.directives.library import require_known
+from dream.directives import KNOWN, require_known
 from dream.domain.names import SESSION_EVALUATOR
 from dream.errors import UnknownPassError
 from dream.interfaces.installed import installed_passes
 from dream.options import OTHERS, DreamOptions, OwnPasses
 from dream.options.sources import Configured, configured
-from dream.passes.arrangement import arranged, brought
+from dream.passes import arranged, brought
 
 Configure = Callable[[DreamOptions], DreamOptions] | DreamOptions | None
 DreamFactory = Callable[[HostParts], Dreams]
@@ -45,8 +44,10 @@ def install_dreaming(
     options = configure(found.options) if callable(configure) else configure or found.options
     options = options.replace(passes=OwnPasses((*installed_passes(), *options.passes)))
     known = (*(place.name for place in arranged(options.passes)), SESSION_EVALUATOR)
-    for name in sorted(options.modes.keys() - {*known, OTHERS}):
+    for name in sorted((options.modes.keys() - {*known, OTHERS}) | (options.pass_options.keys() - {*known})):
         raise UnknownPassError(name=name, known=known)
+    for name in (*options.passes.names, *options.pass_options):
+        options.of(name)
     require_known(options.directives, {**KNOWN, **brought(options.passes)})
     return lambda parts: _dreams(parts, options, found, in_background=in_background)
 

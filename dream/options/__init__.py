@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, InstanceOf, field_serializer, field_validator
 
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
+from dream.domain.built_in_passes import BUILT_IN, DECLARED
+from dream.domain.declaration import Declaration, PassMode, Preset
 from dream.options.asking import ModelOptions
 from dream.options.failures import PromotionPolicy, WispFailureOptions
 from dream.options.keeping import RetentionOptions
@@ -21,10 +23,10 @@ from dream.options.memories import (
     PreferenceOptions,
 )
 from dream.options.own_passes import Insertion, OwnPass, OwnPasses, Side
-from dream.options.presets import Preset, preset_choice
+from dream.options.presets import mode_under, preset_choice
 from dream.options.promotion import DocumentOptions, PromotionOptions, ScorerName
 from dream.options.rem import Narrator, RemOptions
-from dream.options.reviewing import OTHERS, PassMode, ReviewOptions
+from dream.options.reviewing import OTHERS, ReviewOptions
 from dream.options.scheduling import CatchUp, SchedulingOptions
 from dream.options.skills import SkillConsolidationOptions, SkillGapOptions, SkillOptimizationOptions
 from dream.options.triggers import AllOf, AnyOf, CapWindow, Cron, DailyAt, Heartbeat, Idle, Interval, Threshold, Trigger
@@ -74,12 +76,6 @@ __all__ = [
 ]
 
 
-_PROMOTER = "wisp-failures"
-"""The pass that knows which wisps keep succeeding."""
-_KEEPERS = frozenset({"retention", "log-consumption"})
-"""Passes that keep house without changing what the memory says: what they do cannot wait for a person."""
-
-
 class DreamOptions(Options):
     """Everything a host may tune of its dreams; frozen, validated when the host is built.
 
@@ -99,6 +95,10 @@ class DreamOptions(Options):
     """When dreams start by themselves."""
     passes: InstanceOf[OwnPasses] = Field(default_factory=OwnPasses)
     """Passes of the host's own, and where they stand among the built-in ones."""
+    starts_from: Preset = Preset.TIMED
+    """The preset that these options started from: what becomes of the changes of a pass that `modes` does not name."""
+    pass_options: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
+    """Options of passes of the host's own, by the name of the pass; a pass declares which it has."""
     modes: Mapping[str, PassMode] = Field(default_factory=dict)
     """What becomes of the changes of each pass, by its name; `*` stands for all others. They are made by default.
 
@@ -173,36 +173,87 @@ class DreamOptions(Options):
         if name not in set(Preset):
             allowed = f"the presets are {', '.join(Preset)}"
             raise InvalidOptionsError(field=f"{cls.section}.preset", value=name, allowed=allowed)
-        choice = preset_choice(Preset(name))
+        preset = Preset(name)
+        choice = preset_choice(preset)
         # What a preset does not choose counts as said by nobody.
         chosen = {"documents": choice.documents, "max_outputs": choice.max_outputs}
         told = {name: value for name, value in chosen.items() if value is not None}
-        return cls.model_validate({"schedule": choice.schedule, "modes": choice.modes, **told})
+        found = {name: mode_under(preset, one) for name, one in DECLARED.items()}
+        modes = {} if choice.others is PassMode.APPLY else {OTHERS: choice.others}
+        modes |= {name: mode for name, mode in found.items() if mode not in {None, choice.others}}
+        return cls.model_validate({"schedule": choice.schedule, "modes": modes, "starts_from": preset, **told})
+
+    def declared(self, pass_name: str) -> Declaration:
+        """Return what a pass declares, a built-in one or one of the host's own; of any other name its name alone."""
+        found = DECLARED.get(pass_name) or self.passes.declarations.get(pass_name)
+        return found or Declaration(name=pass_name)
 
     def mode(self, pass_name: str) -> PassMode:
-        """Return what becomes of the changes of a pass; retention and log consumption never propose theirs.
+        """Return what becomes of the changes of a pass.
+
+        Its name in `modes` decides, else `*`, else what the pass declares. One that is off by what it declares, or by
+        the preset, is switched on by its name alone. Retention and log consumption never propose.
 
         Example:
             >>> DreamOptions(modes={"*": "propose", "preferences": "off"}).mode("preferences")
             <PassMode.OFF: 'off'>
         """
-        mode = self.modes.get(pass_name, self.modes.get(OTHERS, PassMode.APPLY))
-        return PassMode.APPLY if pass_name in _KEEPERS and mode is PassMode.PROPOSE else mode
+        declaration = self.declared(pass_name)
+        mode = self.modes.get(pass_name) or self._usual_mode(declaration)
+        return PassMode.APPLY if declaration.never_waits and mode is PassMode.PROPOSE else mode
+
+    def _usual_mode(self, declaration: Declaration) -> PassMode:
+        # What a preset makes of the built-in passes stands in `modes`, where people may replace it.
+        by_preset = None if declaration.name in DECLARED else mode_under(self.starts_from, declaration)
+        usual = by_preset or PassMode(declaration.mode)
+        return usual if usual is PassMode.OFF else self.modes.get(OTHERS, usual)
 
     def is_on(self, pass_name: str) -> bool:
         """Tell whether a pass runs at all."""
         return self.mode(pass_name) is not PassMode.OFF
 
-    @property
-    def stores_promotions(self) -> bool:
-        """Whether wisps that keep succeeding become skills: the options say so, or a person approves each."""
-        return self.wisp_failures.promotion is PromotionPolicy.STORE or self.mode(_PROMOTER) is PassMode.PROPOSE
+    def of(self, pass_name: str) -> Any:
+        """Return the options of a pass as they are in force for it: its section, or what it declares of its own.
+
+        Raises:
+            InvalidOptionsError: a pass of the host's own has no such option, or it cannot have that value.
+
+        Example:
+            >>> DreamOptions(modes={"wisp-failures": "propose"}).of("wisp-failures").promotion
+            <PromotionPolicy.STORE: 'store'>
+        """
+        declaration = self.declared(pass_name)
+        told = self.pass_options.get(pass_name, {})
+        if told and not isinstance(declaration.options, type):
+            section = declaration.options
+            raise InvalidOptionsError(
+                field=f"{self.section}.pass_options.{pass_name}",
+                value=dict(told),
+                allowed=f"give them in {self.section}.{section}" if section else "the pass has none, leave them out",
+            )
+        if isinstance(declaration.options, str):
+            found: Options = getattr(self, declaration.options)
+        else:
+            found = (declaration.options or Options)(**told)
+        is_proposing = declaration.when_proposing and self.mode(pass_name) is PassMode.PROPOSE
+        return found.replace(**declaration.when_proposing) if is_proposing else found
 
     def applying(self) -> Self:
         """Return the same options with all that would be proposed being applied instead."""
+        known = {**DECLARED, **self.passes.declarations}
+        proposing = [name for name in known if self.mode(name) is PassMode.PROPOSE]
         modes = {name: mode for name, mode in self.modes.items() if mode is not PassMode.PROPOSE}
-        promotion = PromotionPolicy.STORE if self.stores_promotions else PromotionPolicy.LIST
-        return self.replace(modes=modes, wisp_failures=self.wisp_failures.replace(promotion=promotion))
+        modes |= dict.fromkeys(proposing, PassMode.APPLY)
+        sections: dict[str, object] = {}
+        own = dict(self.pass_options)
+        for name in proposing:
+            if known[name].when_proposing:
+                section = known[name].options
+                if isinstance(section, str):
+                    sections[section] = self.of(name)
+                else:
+                    own[name] = {**own.get(name, {}), **known[name].when_proposing}
+        return self.replace(modes=modes, pass_options=own, **sections)
 
     @field_serializer("passes")
     def _names(self, passes: OwnPasses) -> list[str]:
@@ -211,7 +262,7 @@ class DreamOptions(Options):
     @field_validator("modes")
     @classmethod
     def _propose_what_can_wait(cls, modes: Mapping[str, PassMode]) -> Mapping[str, PassMode]:
-        for name in sorted(_KEEPERS):
+        for name in sorted(one.name for one in BUILT_IN if one.never_waits):
             if modes.get(name) is PassMode.PROPOSE:
                 remedy = "what it does cannot wait for a person; give apply or off"
                 raise InvalidOptionsError(field=f"{cls.section}.modes[{name!r}]", value="propose", allowed=remedy)

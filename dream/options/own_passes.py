@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from agentcore.domain.capability import Capability
+from dream.domain.declaration import Declaration, declared
 
 
 class OwnPass(Protocol):
@@ -66,6 +67,11 @@ class OwnPasses(tuple[Insertion, ...]):
     def names(self) -> tuple[str, ...]:
         """The names of the passes."""
         return tuple(one.own_pass.name for one in self)
+
+    @property
+    def declarations(self) -> dict[str, Declaration]:
+        """What each of the passes declares, by its name."""
+        return {one.own_pass.name: declared(one.own_pass) for one in self}
 
     def insert_after(
         self, anchor: str, own_pass: OwnPass, *, directives: Mapping[str, str] | None = None

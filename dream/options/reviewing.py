@@ -1,7 +1,6 @@
 """What becomes of a pass's changes, and how long those wait that a person has to approve."""
 
 from datetime import timedelta
-from enum import StrEnum
 from typing import ClassVar
 
 from pydantic import Field
@@ -10,17 +9,6 @@ from agentcore.hosting.options import Options
 
 OTHERS = "*"
 """What stands in `DreamOptions.modes` for every pass that is not named there."""
-
-
-class PassMode(StrEnum):
-    """What becomes of the changes of a pass."""
-
-    APPLY = "apply"
-    """They are made."""
-    PROPOSE = "propose"
-    """They wait until a person approves them."""
-    OFF = "off"
-    """The pass does not run."""
 
 
 class ReviewOptions(Options):

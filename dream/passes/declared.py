@@ -1,70 +1,44 @@
-"""What a pass declares of itself, and what counts for a pass that leaves it out."""
+"""Gives a built-in pass the attributes that its declaration holds."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from dream.domain.reads import Reads
-from dream.passes.protocol import DreamPass, ModelPass
-
-
-def reads_of(dream_pass: object, side: str = "") -> Reads:
-    """Return what the cursor of a pass counts; entries if the pass does not say.
-
-    Args:
-        dream_pass: The pass.
-        side: Name of a reader that it has beside its own (`Batch.reader`).
-
-    Example:
-        >>> from dream.passes.fact_mining import FactMining
-        >>> reads_of(FactMining())
-        <Reads.TURNS: 'turns'>
-    """
-    found = getattr(dream_pass, "side_readers", {}).get(side) if side else getattr(dream_pass, "reads", None)
-    return found or Reads.ENTRIES
+from agentcore.domain.capability import Capability
+from dream.domain.declaration import OPTIONAL, Declaration, PassMode, Preset, Reads
 
 
-def readers_of(passes: Iterable[DreamPass | ModelPass]) -> dict[str, Reads]:
-    """Return what each reader of these passes reads, by the name of its cursor.
+class DeclaredPass:
+    """Base of the built-in passes: what `dream.domain.built_in_passes` declares stands there alone.
+
+    A pass of a host's own sets the same attributes itself, those it needs.
 
     Example:
-        >>> from dream.passes.memory_consolidation import MemoryConsolidation
-        >>> [str(reads) for reads in readers_of([MemoryConsolidation()]).values()]
-        ['entries', 'feedback']
+        >>> from dream.domain.built_in_passes import LOG_CONSUMPTION
+        >>> class LogConsumption(DeclaredPass, declaration=LOG_CONSUMPTION):
+        ...     pass
+        >>> LogConsumption.name
+        'log-consumption'
     """
-    found: dict[str, Reads] = {}
-    for one in passes:
-        found[one.name] = reads_of(one)
-        found |= {f"{one.name}/{side}": reads_of(one, side) for side in getattr(one, "side_readers", {})}
-    return found
 
+    name: ClassVar[str]
+    requires: ClassVar[frozenset[Capability]]
+    reads: ClassVar[Reads]
+    side_readers: ClassVar[Mapping[str, Reads]]
+    categories: ClassVar[tuple[str, ...]]
+    directives: ClassVar[tuple[str, ...]]
+    mode: ClassVar[PassMode]
+    presets: ClassVar[Mapping[Preset, PassMode]]
+    options: ClassVar[Any]
+    when_proposing: ClassVar[Mapping[str, object]]
+    notes: ClassVar[tuple[str, ...]]
+    never_waits: ClassVar[bool]
+    reviews_entries: ClassVar[bool]
+    purges: ClassVar[bool]
 
-def purges(dream_pass: object) -> bool:
-    """Tell whether a pass removes records for good, which retention alone may.
-
-    Example:
-        >>> from dream.passes.retention import Retention
-        >>> purges(Retention())
-        True
-    """
-    return bool(getattr(dream_pass, "purges", False))
-
-
-def categories_of(dream_pass: object) -> tuple[str, ...]:
-    """Return the categories that a pass alone writes, with all below them; by default none.
-
-    Example:
-        >>> from dream.passes.episodes import EpisodeExtraction
-        >>> categories_of(EpisodeExtraction())
-        ('episodes',)
-    """
-    return tuple(getattr(dream_pass, "categories", ()))
-
-
-def reviews_entries(dream_pass: object) -> bool:
-    """Tell whether a pass has a model review entries, so that they are reviewed anew under another directive.
-
-    Example:
-        >>> from dream.passes.memory_consolidation import MemoryConsolidation
-        >>> reviews_entries(MemoryConsolidation())
-        True
-    """
-    return bool(getattr(dream_pass, "reviews_entries", False))
+    def __init_subclass__(cls, *, declaration: Declaration | None = None) -> None:
+        super().__init_subclass__()
+        if declaration is None:
+            return
+        cls.name, cls.requires, cls.directives = declaration.name, declaration.requires, declaration.sent
+        for name in OPTIONAL:
+            setattr(cls, name, getattr(declaration, name))

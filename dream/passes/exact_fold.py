@@ -5,18 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
-from typing import ClassVar
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.temporal import absorb, foldable
 from agentcore.domain.text import fold_key
 from agentcore.stores.storage import ReadView
+from dream.domain.built_in_passes import EXACT_FOLD
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
+from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import DreamContext
 
 FOLD = "fold"
@@ -49,16 +48,12 @@ class _Fold:
         return {member.id: _mark(member) for member in (self.survivor, *self.copies)}
 
 
-class ExactFold:
+class ExactFold(DeclaredPass, declaration=EXACT_FOLD):
     """Folds entries whose normalised text, category and level are equal and whose subject times are compatible.
 
     The oldest survives with its id, text and trust; counts are summed over distinct observations, tags united, and the
     copies archived with the survivor as successor.
     """
-
-    name: ClassVar[str] = "exact-fold"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY})
-    reads: ClassVar[Reads] = Reads.ENTRIES
 
     async def has_work(self, context: DreamContext) -> Work:
         """Anything new or reopened has to be compared."""
@@ -71,7 +66,7 @@ class ExactFold:
     async def propose(self, context: DreamContext) -> Proposal:
         """Fold the groups of the next window, as many as fit the step."""
         window = await context.read(lambda view: _next_window(view, context))
-        declined = await context.declined(window.marks)
+        declined = await context.withheld(window.marks)
         # Hundreds of folds take longer than the event loop may stall.
         return await asyncio.to_thread(_proposed, window, declined, context)
 

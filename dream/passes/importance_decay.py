@@ -1,21 +1,19 @@
 """Importance decay: reports how knowledge faded; nothing is rewritten, since readers compute the value."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import to_micros
 from agentcore.stores.storage import ReadView
+from dream.domain.built_in_passes import IMPORTANCE_DECAY
 from dream.domain.proposal import Notes, Proposal, Work
+from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import DreamContext
 
 
-class ImportanceDecay:
+class ImportanceDecay(DeclaredPass, declaration=IMPORTANCE_DECAY):
     """Counts, over every active entry of the scope, how many faded and how many reached the floor as of the run."""
-
-    name: ClassVar[str] = "importance-decay"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY})
 
     async def has_work(self, context: DreamContext) -> Work:  # noqa: ARG002 - the answer is the same everywhere
         """Nothing ever waits for it: it reports when a run happens for another reason."""

@@ -4,26 +4,22 @@ No measure tells a paraphrase from a contradiction, so what is found are candida
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.results import Neighbour
 from agentcore.stores.values import EntryMaterial
+from dream.domain.built_in_passes import NEAR_DUPLICATES
 from dream.domain.proposal import Notes, Proposal, Work, summed
-from dream.domain.reads import Reads
+from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import DreamContext
 
 _STEP = 250
 """Entries looked at in one step."""
 
 
-class NearDuplicates:
+class NearDuplicates(DeclaredPass, declaration=NEAR_DUPLICATES):
     """Looks at new and changed entries, a bounded number per run, and lists clusters of candidates."""
-
-    name: ClassVar[str] = "near-duplicates"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY})
-    reads: ClassVar[Reads] = Reads.ENTRIES
 
     async def has_work(self, context: DreamContext) -> Work:
         """Anything new or reopened has to be compared."""
@@ -36,7 +32,9 @@ class NearDuplicates:
         batch = await context.read(
             lambda view: view.entries.material(after=context.cursor, also=context.reopened, limit=room),
         )
-        found = await context.similar([item.key for item in batch], threshold=tuning.threshold, limit=tuning.neighbours)
+        found = await context.recall.similar(
+            [item.key for item in batch], threshold=tuning.threshold, limit=tuning.neighbours
+        )
         pairs = await _pairs(context, batch, found)
         left = max(0, await _pending(context) - len(batch))
         return Proposal(

@@ -4,15 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind
 from agentcore.stores.storage import ReadView
+from dream.domain.built_in_passes import RETENTION
 from dream.domain.proposal import HistoryKind, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work, summed
 from dream.options import RetentionOptions
-from dream.passes.protocol import DreamContext
+from dream.passes.declared import DeclaredPass
+from dream.passes.protocol import DreamContext, PassView
 
 _HISTORY_PER_CHANGE = 10
 """Rows of bookkeeping removed in the time that one change of a record takes."""
@@ -31,22 +32,22 @@ class _Due:
 _Find = Callable[[ReadView, RetentionOptions, datetime, int], "_Due | None"]
 
 
-class Retention:
+class Retention(DeclaredPass, declaration=RETENTION):
     """Purges retired entries, turns, signals and bookkeeping whose window has passed, within the protections."""
-
-    name: ClassVar[str] = "retention"
-    requires: ClassVar[frozenset[Capability]] = frozenset()
-    purges: ClassVar[bool] = True
 
     async def has_work(self, context: DreamContext) -> Work:
         """Anything whose window has passed as of the run is due."""
-        due = await context.read(lambda view: [find(view, *_terms(context)) for find in _FINDERS])
-        pending = sum(item.pending for item in (*due, await _history(context)) if item is not None)
-        return Work(pending, at=await context.read(lambda view: _next_date(view, context.options.retention)))
+
+        def look(view: PassView) -> Work:
+            due = [*(find(view, *_terms(context)) for find in _FINDERS), _history(view, context)]
+            pending = sum(item.pending for item in due if item is not None)
+            return Work(pending, at=_next_date(view, context.options.retention))
+
+        return await context.read(look)
 
     async def propose(self, context: DreamContext) -> Proposal:
         """Remove the next of what is due."""
-        due = await context.read(lambda view: _first_due(view, context)) or await _history(context)
+        due = await context.read(lambda view: _first_due(view, context) or _history(view, context))
         return Proposal() if due is None else due.proposal
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
@@ -137,13 +138,13 @@ def _signals(kind: RecordKind) -> _Find:
     return find
 
 
-async def _history(context: DreamContext) -> _Due | None:
-    """Return the bookkeeping whose window has passed; the books are counted for the pass, which cannot open them."""
+def _history(view: PassView, context: DreamContext) -> _Due | None:
+    """Return the bookkeeping whose window has passed."""
     terms = context.options.retention
     for what in HistoryKind:
         length, reason = _HISTORY_TERMS[what](terms)
         before = context.as_of - length
-        count = await context.count_history(what, before)
+        count = view.books.expiry.count(what, before)
         if count:
             limit = _HISTORY_PER_CHANGE * context.options.step_size
             purge = PurgeHistory(what, before, limit, reason)

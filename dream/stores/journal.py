@@ -31,11 +31,45 @@ _ALL = select(journal).where(_MINE).order_by(journal.c.pk)
 _WRITE = insert(journal)
 
 
-class JournalStore:
-    """The journal of one scope, in one transaction; lives as long as it."""
+class JournalReader:
+    """The journal of one scope, for reading; lives as long as its transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
+
+    def last_number(self, run_id: str) -> int:
+        """Return the number of the run's last change set, 0 if it has none."""
+        return self._transaction.execute(_LAST_NUMBER, of_run=run_id).scalar() or 0
+
+    def of_run(
+        self, run_id: str, *, pass_name: str | None = None, number: int | None = None, limit: int | None = None
+    ) -> list[JournalRow]:
+        """Return the rows of a run in the order they were written."""
+        statement = _ALL.where(journal.c.run_id == run_id)
+        if pass_name is not None:
+            statement = statement.where(journal.c.pass_name == pass_name)
+        if number is not None:
+            statement = statement.where(journal.c.number == number)
+        return self._read(statement.limit(limit))
+
+    def of_record(self, record_id: str) -> list[JournalRow]:
+        """Return what happened to a record, oldest first."""
+        return self.of_records([record_id])
+
+    def of_records(self, record_ids: Collection[str]) -> list[JournalRow]:
+        """Return what happened to a few records, oldest first."""
+        return self._read(_ALL.where(journal.c.record_id.in_(sorted(record_ids))))
+
+    def count(self, run_id: str) -> int:
+        """Count the rows of a run."""
+        return self._transaction.execute(_COUNT, of_run=run_id).scalar_one()
+
+    def _read(self, statement: Select[Any]) -> list[JournalRow]:
+        return [_to_journal_row(self._transaction.scope, row) for row in self._transaction.execute(statement)]
+
+
+class JournalStore(JournalReader):
+    """The journal of one scope, in one transaction; lives as long as it."""
 
     def write(self, run_id: str, step: int, pass_name: str, change_sets: Sequence[ChangeSet]) -> None:
         """Append the changes of a step, numbering its sets within the run."""
@@ -76,33 +110,6 @@ class JournalStore:
         if rows:
             self._transaction.connection.execute(_WRITE, rows)
 
-    def last_number(self, run_id: str) -> int:
-        """Return the number of the run's last change set, 0 if it has none."""
-        return self._transaction.execute(_LAST_NUMBER, of_run=run_id).scalar() or 0
-
-    def of_run(
-        self, run_id: str, *, pass_name: str | None = None, number: int | None = None, limit: int | None = None
-    ) -> list[JournalRow]:
-        """Return the rows of a run in the order they were written."""
-        statement = _ALL.where(journal.c.run_id == run_id)
-        if pass_name is not None:
-            statement = statement.where(journal.c.pass_name == pass_name)
-        if number is not None:
-            statement = statement.where(journal.c.number == number)
-        return self._read(statement.limit(limit))
-
-    def of_record(self, record_id: str) -> list[JournalRow]:
-        """Return what happened to a record, oldest first."""
-        return self.of_records([record_id])
-
-    def of_records(self, record_ids: Collection[str]) -> list[JournalRow]:
-        """Return what happened to a few records, oldest first."""
-        return self._read(_ALL.where(journal.c.record_id.in_(sorted(record_ids))))
-
-    def count(self, run_id: str) -> int:
-        """Count the rows of a run."""
-        return self._transaction.execute(_COUNT, of_run=run_id).scalar_one()
-
     def _row(self, run_id: str, step: int, pass_name: str, number: int, operation: str) -> dict[str, Any]:
         return {
             "scope_id": self._transaction.scope_id,
@@ -114,9 +121,6 @@ class JournalStore:
             "recorded_at": to_micros(self._transaction.now),
             "scrubbed": False,
         }
-
-    def _read(self, statement: Select[Any]) -> list[JournalRow]:
-        return [_to_journal_row(self._transaction.scope, row) for row in self._transaction.execute(statement)]
 
 
 def _to_journal_row(scope: Scope, row: Row[Any]) -> JournalRow:

@@ -1,6 +1,6 @@
 """Stores what waits for a person (proposals, plans), what people took back, and texts that were refused."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from agentcore.domain.scope import Scope
 from agentcore.stores.sql.schema import decisions, plans, proposals, refused_texts
 from agentcore.stores.sql.transaction import Transaction, chunks, encode, of_my_scope
 from dream.domain.plan import Plan
+from dream.domain.reasons import Refused
 from dream.domain.refused import RefusedText
 from dream.domain.report import RunReport
 from dream.domain.waiting import WaitingProposal
@@ -186,8 +187,8 @@ _DECLINED = select(decisions.c.fingerprint).where(_AMONG)
 _RECONSIDER = delete(decisions).where(_AMONG)
 
 
-class DecisionStore:
-    """Decisions of one scope, in one transaction; lives as long as it."""
+class DecisionReader:
+    """Decisions of one scope, for reading; lives as long as its transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -198,6 +199,18 @@ class DecisionStore:
         for chunk in chunks(sorted(set(fingerprints))):
             found.update(self._transaction.execute(_DECLINED, among=chunk).scalars())
         return found
+
+    def withheld(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
+        """Return those that must not be proposed: what a person took back, or has yet to decide."""
+        if not fingerprints:
+            return {}
+        waiting = {mark for _, mark in ProposalStore(self._transaction).marks() if mark is not None}
+        found = dict.fromkeys(waiting.intersection(fingerprints), Refused.AWAITS_REVIEW)
+        return found | dict.fromkeys(self.declined(fingerprints), Refused.UNDONE_BY_PERSON)
+
+
+class DecisionStore(DecisionReader):
+    """Decisions of one scope, in one transaction; lives as long as it."""
 
     def decline(self, fingerprints: Collection[str], *, run_id: str) -> None:
         """Remember that a person took these back."""

@@ -19,7 +19,7 @@ from dream.cycle import Dreams, Runner
 from dream.domain import JournalRow, PassReport, RunReport
 from dream.interfaces.exchange import export_scope
 from dream.options import DreamOptions
-from dream.passes import DreamPass, Place
+from dream.passes import DreamPass, PassSlot
 from dream.stores import dream_stores
 
 NOW = datetime(2025, 6, 14, 9, tzinfo=UTC)
@@ -163,7 +163,7 @@ class World:
 
     async def run_passes(self, *passes: DreamPass, **asked: Any) -> RunReport:
         """Run a cycle of these passes alone."""
-        order = tuple(Place(one, "a test asked for it") for one in passes)
+        order = tuple(PassSlot(one, "a test asked for it") for one in passes)
         return await Runner(self.parts, self.options, order).run(self.scope, **asked)
 
 

@@ -107,7 +107,7 @@ class Caps:
         share = ShareCap.as_it_stands(view, books, options.consolidation) if retires else None
         if options.max_outputs is None:
             return cls(share, None)
-        written = sum(int(step.report.get("outputs", 0)) for step in books.runs.steps(run_id))
+        written = sum(step.report.outputs for step in books.runs.steps(run_id))
         return cls(share, max(0, options.max_outputs - written), options.max_outputs)
 
     @property

@@ -18,16 +18,14 @@ from dream.cycle.running.context import directives_mark
 from dream.cycle.scheduling.bookings import Booking
 from dream.cycle.scope_boundary import scope_boundary
 from dream.directives import Directive, DirectiveLibrary
+from dream.domain.declaration import Reads
 from dream.domain.frozen import FrozenDirectives
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
-from dream.domain.reads import Reads
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
 from dream.options import DreamOptions
-from dream.passes import DreamPass, ModelPass, Place
-from dream.passes.arrangement import arranged, brought
-from dream.passes.declared import reads_of
+from dream.passes import DreamPass, ModelPass, PassSlot, arranged, brought
 from dream.stores import dream_stores
 from dream.stores.runs import OpenRun, StepRow
 
@@ -84,9 +82,9 @@ def abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: datetim
             name=name,
             outcome=PassOutcome.APPLIED if any(_changed(step) for step in mine) else PassOutcome.UNCHANGED,
             reason="interrupted" if not mine or not mine[-1].closing else None,
-            accepted=sum(step.report["accepted"] for step in mine),
-            purged=sum(step.report["purged"] for step in mine),
-            looked_at=sum(step.report["looked_at"] for step in mine),
+            accepted=sum(step.report.accepted for step in mine),
+            purged=sum(step.report.purged for step in mine),
+            looked_at=sum(step.report.looked_at for step in mine),
         )
         for name in run.passes
         for mine in [[step for step in steps if step.pass_name == name]]
@@ -96,7 +94,7 @@ def abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: datetim
 
 
 def _changed(step: StepRow) -> bool:
-    return bool(step.report["accepted"] or step.report["purged"])
+    return bool(step.report.accepted or step.report.purged)
 
 
 PAUSED = f"{Deferral.PAUSED}: `dream resume` lifts it"
@@ -133,7 +131,7 @@ class Runner:
         order: The passes in their order; by default the built-in table with those of the options.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions, order: Sequence[Place] | None = None) -> None:
+    def __init__(self, parts: HostParts, options: DreamOptions, order: Sequence[PassSlot] | None = None) -> None:
         self._parts = parts
         self._options = options
         self._order = arranged(options.passes) if order is None else order
@@ -145,7 +143,7 @@ class Runner:
         return tuple(place.name for place in self._order)
 
     @property
-    def order(self) -> Sequence[Place]:
+    def order(self) -> Sequence[PassSlot]:
         """The passes of a run, in order, and why each has its place."""
         return self._order
 
@@ -376,8 +374,8 @@ class Runner:
 
 
 def _log_readers(
-    order: Sequence[Place], options: DreamOptions, capabilities: Collection[Capability]
+    order: Sequence[PassSlot], options: DreamOptions, capabilities: Collection[Capability]
 ) -> tuple[str, ...]:
     """Return the passes that read turns to learn from them, are enabled and have what they require."""
     able = [place for place in order if options.is_on(place.name) and place.requires.issubset(capabilities)]
-    return tuple(place.name for place in able if reads_of(place.dream_pass) is Reads.TURNS)
+    return tuple(place.name for place in able if place.declaration.reads is Reads.TURNS)

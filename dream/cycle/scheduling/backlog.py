@@ -14,11 +14,11 @@ from dream.cycle.forecast import model_context
 from dream.cycle.review_queue import awaits_review, is_full
 from dream.cycle.running.caps import ShareCap
 from dream.cycle.running.context import ContextFactory
+from dream.domain.declaration import declared
 from dream.domain.proposal import Work
 from dream.errors import InvalidDirectiveError
 from dream.options import DreamOptions, PassMode
-from dream.passes import DreamPass, ModelPass, Place
-from dream.passes.declared import reads_of
+from dream.passes import DreamPass, ModelPass, PassSlot
 from dream.stores import dream_stores
 from dream.triggers import PassWork
 
@@ -39,7 +39,7 @@ class Backlog:
 
     parts: HostParts
     options: DreamOptions
-    order: Sequence[Place]
+    order: Sequence[PassSlot]
 
     @property
     def reads_documents(self) -> bool:
@@ -67,7 +67,7 @@ class Backlog:
 
         return await Documents(self.parts, scope).prepare()
 
-    def _runs(self, place: Place) -> bool:
+    def _runs(self, place: PassSlot) -> bool:
         return self.options.is_on(place.name) and place.requires <= self.parts.capabilities
 
     async def _of_pass(self, scope: Scope, one: DreamPass | ModelPass, now: datetime) -> PassWork:
@@ -106,7 +106,7 @@ class Backlog:
             # Passes remember what they worked out by the run's id: each question has its own.
             run_id=self.parts.ids.new(),
             as_of=now,
-            reads=reads_of(one),
+            reads=declared(one).reads,
         )
         if isinstance(one, ModelPass):
             return await one.has_work(await model_context(self.parts, self.options, contexts, one))

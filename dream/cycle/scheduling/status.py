@@ -16,7 +16,7 @@ from dream.domain.reasons import Deferral
 from dream.domain.request import Request
 from dream.errors import NotAdmittedError
 from dream.options import AllOf, AnyOf, DreamOptions, Heartbeat, Threshold, Trigger
-from dream.passes import Place
+from dream.passes import PassSlot
 from dream.stores import dream_stores
 from dream.stores.schedules import Schedule
 from dream.triggers import Decision, Gate, GateName, PassWork, Reading, Reason
@@ -196,7 +196,7 @@ class ScheduleFacade:
         order: The passes of a run.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions, order: tuple[Place, ...]) -> None:
+    def __init__(self, parts: HostParts, options: DreamOptions, order: tuple[PassSlot, ...]) -> None:
         self._parts = parts
         self._options = options
         self._backlog = Backlog(parts=parts, options=options, order=order)

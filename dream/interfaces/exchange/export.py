@@ -28,12 +28,11 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidInputError
 from agentcore.stores.storage import ReadView, Storage
 from agentcore.stores.values import Withheld
-from dream.domain.reads import Reads
+from dream.domain.built_in_passes import BUILT_IN
+from dream.domain.declaration import Reads, readers_of
 from dream.errors import UnwritableFileError
 from dream.interfaces.exchange.files import Fields, SourceFile, replacing
 from dream.interfaces.exchange.items import CursorMark, ImportItem, SourceKeys
-from dream.passes import ORDER
-from dream.passes.declared import readers_of
 from dream.stores import dream_stores
 
 FORMAT_PREFIX = "agentcore-dream/"
@@ -144,7 +143,7 @@ def _read_by_default(reader: str) -> Reads:
 
 @cache
 def _shipped() -> Mapping[str, Reads]:
-    return readers_of(place.dream_pass for place in ORDER)
+    return readers_of(BUILT_IN)
 
 
 def _check_header(source: SourceFile, fields: Fields) -> None:

@@ -20,7 +20,7 @@ from agentcore.ids import IdFactory
 from agentcore.stores.storage import Origin, Storage, UnitOfWork
 from agentcore.stores.values import Withheld
 from dream.domain.change import Change
-from dream.domain.reads import Reads
+from dream.domain.declaration import Reads
 from dream.interfaces.exchange.chat_jsonl import parse_chat
 from dream.interfaces.exchange.export import parse_export
 from dream.interfaces.exchange.files import SourceFile

@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from agentcore.domain.records import Record, RecordKind
 from agentcore.stores.values import Withheld
-from dream.domain.reads import Reads
+from dream.domain.declaration import Reads
 
 UNNAMED = ""
 """Id of a record that the importer has yet to name."""

@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from agentcore.domain.capability import Capability
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
+from dream.passes.declared import DeclaredPass
 from dream.passes.document_consolidation.editing import DocumentEditor
-from dream.passes.document_consolidation.items import NAME, MemoryDocument, read_memory
+from dream.passes.document_consolidation.items import MemoryDocument, read_memory
 from dream.passes.document_consolidation.judging import (
     Approved,
     DocumentHandles,
@@ -24,7 +24,6 @@ from dream.passes.document_consolidation.judging import (
 )
 from dream.passes.document_consolidation.packing import packed, planned, settling
 from dream.passes.document_consolidation.prompt import (
-    DIRECTIVE,
     BrokenEdits,
     GivenEdit,
     Op,
@@ -60,16 +59,12 @@ class _ReadAnswer:
     excess: Refusal | None
 
 
-class DocumentConsolidation:
+class DocumentConsolidation(DeclaredPass, declaration=DOCUMENT_CONSOLIDATION):
     """Has a model merge, reword, archive and move the items of MEMORY.md, and add what several show together.
 
     Items come to it once: when they are new, with the section they stand in. Whatever an answer does not name stays
     as it is, byte for byte (`docs/explanation/memory-file.md`). Lives as long as the process, for all scopes.
     """
-
-    name: ClassVar[str] = NAME
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.LLM, Capability.WORKSPACE})
-    directives: ClassVar[tuple[str, ...]] = (DIRECTIVE,)
 
     async def has_work(self, context: ModelContext) -> Work:
         """Items that were not reviewed, in the words they stand in now."""
@@ -122,7 +117,7 @@ class DocumentConsolidation:
 
 
 async def _memory(context: ModelContext) -> MemoryDocument | None:
-    at = await context.promoted()
+    at = await context.read(lambda view: view.books.promotions.known())
     latest = sorted(at, key=lambda entry_id: (at[entry_id], entry_id), reverse=True)
     return await context.read(lambda view: _look(view, context, latest))
 

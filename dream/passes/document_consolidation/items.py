@@ -12,11 +12,12 @@ from agentcore.stores.storage import ReadView
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import ARCHIVE, MEMORY
 from agentcore.workspace.markdown import ItemKind, MarkdownItem
+from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.guards.secrets import secret_in
 from dream.options import DreamOptions, PassMode
 from dream.passes.promotion.blocks import said_by
 
-NAME: Final = "document-consolidation"
+NAME: Final = DOCUMENT_CONSOLIDATION.name
 """The pass."""
 PATTERNS: Final = "Patterns and contradictions"
 """The heading under which it writes what several items show together."""

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
 from dream.domain.batch import Answer
+from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.passes.document_consolidation.items import DocumentItem
 from dream.passes.faithfulness import Unfaithful, fault_lines
 from dream.passes.prompts import CONTEXT_ONLY, build_request, fenced, quoted
@@ -123,7 +124,7 @@ def _handle(text: str) -> str:
     return text.strip().removeprefix("[").removesuffix("]").strip()
 
 
-DIRECTIVE: Final = "memory-md"
+DIRECTIVE: Final = DOCUMENT_CONSOLIDATION.sent[0]
 
 _TEXT: Final[Mapping[str, Any]] = {"type": "string"}
 _EDIT: Final[Mapping[str, Any]] = {

@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import Final
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
@@ -13,14 +12,15 @@ from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.conversation.evidence import evidence_of
 from dream.passes.conversation.lines import PromptTurn, line, shown_turns
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.packing import packed, pending, read_new, settled_of, terms_for
 from dream.passes.conversation.statement import StatementRules
+from dream.passes.declared import DeclaredPass
 from dream.passes.episodes.judging import (
     EPISODES,
     TAG,
@@ -59,18 +59,12 @@ _LOOKED_THROUGH: Final = 1_000
 _WIDEST_HANDLE: Final = "e9999"
 
 
-class EpisodeExtraction:
+class EpisodeExtraction(DeclaredPass, declaration=EPISODE_EXTRACTION):
     """Reads what was said since it last looked, and keeps what happened as episodes.
 
     A known episode that new turns come back to is shown beside them; what meets it again counts once per session
     (`docs/explanation/episodes-and-preferences.md`).
     """
-
-    name: ClassVar[str] = "episodes"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.CONVERSATION, Capability.LLM})
-    reads: ClassVar[Reads] = Reads.TURNS
-    categories: ClassVar[tuple[str, ...]] = (EPISODES,)
-    directives: ClassVar[tuple[str, ...]] = ("memory-rules", "episode-dream")
 
     async def has_work(self, context: ModelContext) -> Work:
         """Every turn that nobody has consumed and that it has not read is work."""

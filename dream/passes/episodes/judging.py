@@ -14,6 +14,7 @@ from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, T
 from agentcore.domain.subject_time import SubjectTime, compatible
 from agentcore.domain.text import clean_tags, fold_key, normalise
 from agentcore.stores.storage import ReadView
+from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
@@ -37,7 +38,7 @@ from dream.passes.conversation.statement import (
 from dream.passes.conversation.times import EvidenceTimes, subject_time_of
 from dream.passes.episodes.prompt import EpisodeItem, EventType
 
-EPISODES: Final = "episodes"
+EPISODES: Final = EPISODE_EXTRACTION.categories[0]
 """The category of episodes, with the type of event below it."""
 TAG: Final = "episodic"
 SESSIONS: Final = "source_sessions"

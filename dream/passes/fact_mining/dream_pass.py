@@ -6,19 +6,18 @@ not say.
 
 import asyncio
 from collections.abc import Sequence
-from typing import ClassVar
 
-from agentcore.domain.capability import Capability
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import FACT_MINING
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.conversation.evidence import TurnEvidence, evidence_of
 from dream.passes.conversation.lines import PromptTurn
 from dream.passes.conversation.packing import packed, pending, read_new, settled_of, shown_of, terms_for
 from dream.passes.conversation.statement import StatementRules
+from dream.passes.declared import DeclaredPass
 from dream.passes.fact_mining.judging import Fact, FactCandidates, Reconciliation, fact_of, mark_of, reconcile
 from dream.passes.fact_mining.prompt import FactItem, frame, question, read_items
 from dream.passes.protocol import ModelContext
@@ -39,13 +38,8 @@ _COUNTS = (
 )
 
 
-class FactMining:
+class FactMining(DeclaredPass, declaration=FACT_MINING):
     """Reads what was said since it last looked, and remembers the facts that the turns bear out."""
-
-    name: ClassVar[str] = "fact-mining"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.CONVERSATION, Capability.LLM})
-    reads: ClassVar[Reads] = Reads.TURNS
-    directives: ClassVar[tuple[str, ...]] = ("memory-rules", "memory-mining")
 
     async def has_work(self, context: ModelContext) -> Work:
         """Every turn that nobody has consumed and that it has not read is work."""

@@ -2,24 +2,22 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
-from typing import ClassVar, Final
+from typing import Final
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import MEMORY_CONSOLIDATION
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.passes.conflicts import speakers_by_entry
+from dream.passes.declared import DeclaredPass
 from dream.passes.memory_consolidation.clusters import next_date, settle
 from dream.passes.memory_consolidation.judging import (
-    ANTI_PATTERNS,
     JudgedConsolidation,
     Twins,
     counts_of,
@@ -51,7 +49,7 @@ _Question = tuple[ConsolidationAnswer, ConsolidationHandles, Twins]
 """All that a judgement of an answer about entries rests on."""
 
 
-class MemoryConsolidation:
+class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
     """Has a model merge, reword, supersede and drop entries, and learn from feedback.
 
     Entries come to it when they are new or changed, with what is like them; clusters that were left as they are come
@@ -60,14 +58,6 @@ class MemoryConsolidation:
 
     Lives as long as the process, for all scopes; it remembers how many repairs it asked for in the latest runs.
     """
-
-    name: ClassVar[str] = "memory-consolidation"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.LLM})
-    reads: ClassVar[Reads] = Reads.ENTRIES
-    reviews_entries: ClassVar[bool] = True
-    categories: ClassVar[tuple[str, ...]] = (ANTI_PATTERNS,)
-    side_readers: ClassVar[Mapping[str, Reads]] = MappingProxyType({FEEDBACK: Reads.FEEDBACK})
-    directives: ClassVar[tuple[str, ...]] = ("memory-rules", "dream")
 
     def __init__(self) -> None:
         self._repaired: OrderedDict[str, set[str]] = OrderedDict()

@@ -11,6 +11,7 @@ from agentcore.domain.signals import Feedback, FeedbackKind
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
 from agentcore.stores.storage import ReadView
 from dream.domain.batch import Batch
+from dream.domain.built_in_passes import MEMORY_CONSOLIDATION
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
@@ -36,7 +37,7 @@ from dream.passes.prompts import feedback_line, feedback_text, handles
 from dream.passes.protocol import ModelContext
 from dream.passes.terms import CUTTER
 
-ANTI_PATTERNS: Final = "anti-patterns"
+ANTI_PATTERNS: Final = MEMORY_CONSOLIDATION.categories[0]
 """The category of what was learned from mistakes, with the domain below it."""
 ANTI_PATTERN: Final = "antipattern"
 _BASE: Final = 0.5
@@ -280,7 +281,7 @@ async def desk_for(
     """
     # Only scripts without capitals are judged by how common their terms are.
     foreign = [text for text in (*texts, *_written(parsed)) if not text.isascii()]
-    counts: Mapping[str, int] = await context.count_documents(foreign) if foreign else {}
+    counts: Mapping[str, int] = await context.recall.count_documents(foreign) if foreign else {}
     return ConsolidationInput(
         as_of=context.as_of,
         options=context.options,

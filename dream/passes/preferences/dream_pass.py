@@ -2,21 +2,21 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from typing import Final
 
-from agentcore.domain.capability import Capability
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import PREFERENCE_INFERENCE
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
 from dream.passes.conversation.lines import PromptTurn as ShownTurn, line
 from dream.passes.conversation.packing import SessionTurns, packed, pending, read_new, settled_of, terms_for
 from dream.passes.conversation.statement import StatementRules
-from dream.passes.preferences.judging import INFERRED, occasions_of, preference_of
+from dream.passes.declared import DeclaredPass
+from dream.passes.preferences.judging import occasions_of, preference_of
 from dream.passes.preferences.packing import SHARE_BESIDE, PreferenceContext, PreferenceHandles, told_by
 from dream.passes.preferences.prompt import PreferenceItem, frame, question, read_items
 from dream.passes.preferences.reconcile import (
@@ -46,18 +46,12 @@ _COUNTS = (
 )
 
 
-class PreferenceInference:
+class PreferenceInference(DeclaredPass, declaration=PREFERENCE_INFERENCE):
     """Infers what users want from how they react, and counts how often they showed it.
 
     Beside new turns stand earlier ones of the last days, feedback, and what is known already. How many occasions a
     preference takes depends on how strongly it was voiced (`docs/explanation/episodes-and-preferences.md`).
     """
-
-    name: ClassVar[str] = "preferences"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.CONVERSATION, Capability.LLM})
-    reads: ClassVar[Reads] = Reads.TURNS
-    categories: ClassVar[tuple[str, ...]] = (INFERRED,)
-    directives: ClassVar[tuple[str, ...]] = ("memory-rules", "pref-dream")
 
     async def has_work(self, context: ModelContext) -> Work:
         """Every turn that nobody has consumed and that it has not read is work."""

@@ -12,6 +12,7 @@ from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, T
 from agentcore.domain.signals import Feedback, FeedbackKind
 from agentcore.domain.temporal import marks_of
 from agentcore.domain.text import clean_tags, normalise
+from dream.domain.built_in_passes import PREFERENCE_INFERENCE
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.lazy_pattern import lazy_pattern
@@ -205,7 +206,7 @@ def needs_permission(*texts: str) -> bool:
 
 PREFERENCES: Final = "user-preferences"
 """The category of what users want, inferred or stated."""
-INFERRED: Final = f"{PREFERENCES}/inferred"
+INFERRED: Final = PREFERENCE_INFERENCE.categories[0]
 """The category of inferred preferences."""
 TAG: Final = "inferred"
 PERMISSION: Final = "requires_user_permission"

@@ -3,9 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
 from agentcore.domain.text import fold_key
@@ -13,11 +11,13 @@ from agentcore.stores.storage import ReadView
 from agentcore.workspace.document import Append, Document, Remove
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from agentcore.workspace.markdown import ItemKind, MarkdownItem, SectionPath
+from dream.domain.built_in_passes import PROMOTION
 from dream.domain.change import Change, ChangeSet
 from dream.domain.promotion import Promotion
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.guards.change_guards import is_under
+from dream.passes.declared import DeclaredPass
 from dream.passes.document_changes import moment, rewritten
 from dream.passes.promotion.blocks import PromotedLine, with_block, with_diary, without_emptied
 from dream.passes.promotion.sweep import PROMOTE, REINFORCE, Sweep, look, mark_of
@@ -73,11 +73,8 @@ def fitted(memory: Document, archive: Document, own: tuple[str, ...], cap: int) 
     return Fitted(left, kept.document, len(gone), fits=len(left.text) <= cap)
 
 
-class PromotionPass:
+class PromotionPass(DeclaredPass, declaration=PROMOTION):
     """Promotes, in one step, at most as many entries as the options say; each of them once."""
-
-    name: ClassVar[str] = "promotion"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.MEMORY, Capability.WORKSPACE})
 
     def __init__(self) -> None:
         self._sweeps = RunMemo[Sweep]()

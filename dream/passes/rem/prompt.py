@@ -10,6 +10,7 @@ from agentcore.llm.chat import ChatRequest, ResponseFormat
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.workspace.document import Document
+from dream.domain.phases import Phase
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.merge_coverage import coverage
@@ -152,7 +153,7 @@ _ENTRIES: Final = "Entries that were recalled lately:"
 async def lines_of(context: ModelContext, shown: Mapping[str, MemoryEntry]) -> list[str]:
     """Return the line of each entry, given by handle."""
     importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
-    told = {entry_id for entry_id, standing in (await context.phases()).items() if standing.rem}
+    told = await context.read(lambda view: view.books.phases.met(Phase.REM))
     return [
         entry_line(handle, entry, importance, TOLD_BEFORE if entry.id in told else "")
         for handle, entry in shown.items()

@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.memory import Trust
 from agentcore.domain.signals import WispRun
 from agentcore.domain.skill import Skill
@@ -15,10 +14,13 @@ from agentcore.hosting.checks import MAX_NAME
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import WISP_FAILURES
 from dream.domain.change import Change, ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.guards.secrets import secret_in
+from dream.options import PromotionPolicy
+from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext
 from dream.passes.run_memo import RunMemo
 from dream.passes.skills.lines import handles
@@ -72,7 +74,7 @@ async def storable(context: ModelContext, scene: FailureSurvey) -> list[Storable
 
     Without a person to approve it, nothing is stored unless the options say so.
     """
-    if not context.options.stores_promotions:
+    if context.options.of(WISP_FAILURES.name).promotion is not PromotionPolicy.STORE:
         return []
     found: dict[str, Storable] = {}
     for promotion, _ in scene.promotions:
@@ -120,16 +122,12 @@ class _ShownCases:
     handles: frozenset[str]
 
 
-class WispFailures:
+class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
     """Learns from wisps: the host counts patterns, the model says why, and the skill that produced them is told.
 
     A pattern is looked at again when it fails once more, or after a week; see
     `docs/explanation/failures-and-consumption.md`.
     """
-
-    name: ClassVar[str] = "wisp-failures"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.WISPS, Capability.SKILLS, Capability.LLM})
-    directives: ClassVar[tuple[str, ...]] = ("wisp-failure-dream",)
 
     def __init__(self) -> None:
         self._scenes = RunMemo[FailureSurvey]()

@@ -11,8 +11,7 @@ from agentcore.domain import Scope
 from agentcore.stores import UnitOfWork
 from agentcore.stores.sql import SqlStorage
 from dream.cycle import REVIEWER
-from dream.directives import KNOWN
-from dream.directives.library import built_in
+from dream.directives import KNOWN, built_in
 from dream.stores import dream_stores
 
 

@@ -13,7 +13,7 @@ from agentcore.testing import ScriptedChatClient
 from dream.cycle import Dreams, Runner
 from dream.domain import Batch
 from dream.errors import UnknownPassError
-from dream.passes import ModelContext, Place
+from dream.passes import ModelContext, PassSlot
 from dream.passes.prompts import build_request
 
 QUESTIONS = ("who is Ana", "who is Ben", "who is Cem")
@@ -30,7 +30,7 @@ class Instructed(Curious):
 
 def dreams_of(world: World, *passes: Curious) -> Dreams:
     dreams = world.dreams
-    dreams._runner = Runner(world.parts, world.options, tuple(Place(one, "a test asked for it") for one in passes))
+    dreams._runner = Runner(world.parts, world.options, tuple(PassSlot(one, "a test asked for it") for one in passes))
     return dreams
 
 

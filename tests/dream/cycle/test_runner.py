@@ -14,7 +14,7 @@ from agentcore.errors import InvalidContentError, StorageUnavailableError
 from dream.domain import Outcome, PassOutcome, Proposal, RunKind, RunReport, Work
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
-from dream.passes import ORDER, DreamContext, Place
+from dream.passes import ORDER, DreamContext, PassSlot
 
 TEA = "Ana drinks green tea from Kyoto every morning before work"
 
@@ -264,7 +264,7 @@ async def test_a_pause_and_a_lease_belong_to_one_scope(world: World):
 
 
 @pytest.mark.parametrize("place", ORDER, ids=lambda place: place.name)
-def test_the_table_of_passes_says_the_name_and_the_needs_that_each_pass_says(place: Place):
+def test_the_table_of_passes_says_the_name_and_the_needs_that_each_pass_says(place: PassSlot):
     assert (place.name, place.requires) == (place.dream_pass.name, place.dream_pass.requires)
 
 

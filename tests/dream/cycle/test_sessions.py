@@ -16,7 +16,7 @@ from agentcore.testing import ManualClock, ScriptedChatClient
 from dream.cycle import Runner
 from dream.domain import Outcome, RunKind
 from dream.errors import UnknownRunError, UnknownSessionError
-from dream.passes import Place
+from dream.passes import PassSlot
 
 
 def said(text: str, *, model: str = "small", failed: int = 0, **fields: Any) -> Completion:
@@ -29,7 +29,7 @@ async def asked(world: World, *replies: Completion) -> str:
     """Run a pass that asks two questions; return the run."""
     options = world.options.replace(model=world.options.model.replace(calls_in_flight=1))
     one = replace(world, chat=ScriptedChatClient(replies), options=options)
-    runner = Runner(one.parts, options, (Place(Curious(("who", "what")), "a test asked for it"),))
+    runner = Runner(one.parts, options, (PassSlot(Curious(("who", "what")), "a test asked for it"),))
     return (await runner.run(world.scope)).run_id
 
 

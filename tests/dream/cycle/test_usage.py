@@ -14,7 +14,7 @@ from agentcore.llm import ChatServerError, Completion, FailedTry, FinishReason, 
 from agentcore.testing import ScriptedChatClient
 from dream.cycle import Runner
 from dream.domain import EVERYTHING, UsageKey, UsageRow, summed
-from dream.passes import Place
+from dream.passes import PassSlot
 
 TODAY, TOMORROW = NOW.date(), NOW.date() + timedelta(days=1)
 
@@ -39,7 +39,7 @@ async def asked(world: World, *replies: Any, name: str = "curious") -> None:
     options = world.options.replace(model=world.options.model.replace(calls_in_flight=1))
     one = replace(world, chat=ScriptedChatClient(replies), options=options)
     questions = tuple(f"question {place}" for place in range(len(replies)))
-    runner = Runner(one.parts, options, (Place(named(questions), "a test asked for it"),))
+    runner = Runner(one.parts, options, (PassSlot(named(questions), "a test asked for it"),))
     await runner.run(world.scope)
 
 

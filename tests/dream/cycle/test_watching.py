@@ -16,7 +16,7 @@ from agentcore.stores.sql import FILE_NAME
 from agentcore.testing import ManualClock, ScriptedChatClient
 from dream.cycle import Dreams, Runner
 from dream.domain import Alarm, AlarmKind, Outcome, RunKind, RunReport
-from dream.passes import Place
+from dream.passes import PassSlot
 
 HOUR = timedelta(hours=1)
 TEA = "Ana likes tea"
@@ -29,7 +29,7 @@ def broken(_: Any) -> Any:
 def dreams_of(world: World, *passes: Any) -> Dreams:
     """The world's dreams, of these passes alone."""
     dreams = world.dreams
-    dreams._runner = Runner(world.parts, world.options, tuple(Place(one, "a test asked for it") for one in passes))
+    dreams._runner = Runner(world.parts, world.options, tuple(PassSlot(one, "a test asked for it") for one in passes))
     return dreams
 
 
@@ -220,7 +220,7 @@ async def test_a_restart_goes_on_counting(tmp_path: Path):
         clock = ManualClock(NOW + timedelta(days=day))
         async with AgentHostBuilder(tmp_path, clock=clock).with_memory().with_dreaming().build() as host:
             dreams = host.dreams
-            dreams._runner = Runner(dreams._parts, dreams._options, (Place(Wishful(broken), "a test asked for it"),))
+            dreams._runner = Runner(dreams._parts, dreams._options, (PassSlot(Wishful(broken), "a test asked for it"),))
             dreams.on_alarm(told.append)
             await dreams.run()
     assert [(alarm.runs, alarm.since) for alarm in told] == [(3, NOW)]

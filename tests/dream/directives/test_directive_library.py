@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agentcore.errors import InvalidOptionsError
-from dream.directives import KNOWN, Directive, DirectiveLibrary
-from dream.directives.library import MAX_BYTES, _text, built_in
+from dream.directives import KNOWN, MAX_BYTES, Directive, DirectiveLibrary, built_in
+from dream.directives.library import _text
 from dream.domain import Verdict
 from dream.errors import InvalidDirectiveError, UnknownDirectiveError
 

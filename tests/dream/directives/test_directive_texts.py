@@ -14,8 +14,7 @@ import orjson
 import pytest
 
 from agentcore.llm import estimate_tokens
-from dream.directives import KNOWN
-from dream.directives.library import built_in
+from dream.directives import KNOWN, built_in
 from dream.guards import builtin_vocabulary, coverage
 from dream.passes import ORDER
 from dream.passes.episodes import EventType
@@ -159,7 +158,7 @@ def test_an_installed_copy_finds_its_texts_inside_the_package(tmp_path: Path):
         shutil.copytree(_ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     for source, target in included["force-include"].items():
         shutil.copytree(_ROOT / source, tmp_path / target)
-    ask = f"from dream.directives.library import built_in as b; print(*(b(name).hash for name in {tuple(KNOWN)}))"
+    ask = f"from dream.directives import built_in as b; print(*(b(name).hash for name in {tuple(KNOWN)}))"
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [sys.executable, "-c", ask], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True

@@ -18,8 +18,7 @@ from agentcore.testing import ScriptedChatClient
 from dream.cycle import Dreams
 from dream.domain import Change, ChangeSet, Notes, Proposal, Work, fingerprint
 from dream.options import DreamOptions, OwnPasses, PassMode
-from dream.passes import ORDER, DreamContext, ModelContext
-from dream.passes.arrangement import arranged
+from dream.passes import ORDER, DreamContext, ModelContext, arranged
 from dream.passes.prompts import build_request
 
 BUILT_IN = tuple(place.dream_pass.name for place in ORDER)
@@ -51,7 +50,7 @@ class Tidy:
 
     async def _due(self, context: DreamContext) -> list[Any]:
         found = [one for one in await active_entries(context) if one.content.startswith("nothing")]
-        withheld = await context.declined({_mark(one) for one in found})
+        withheld = await context.withheld({_mark(one) for one in found})
         return [one for one in found if _mark(one) not in withheld]
 
 

@@ -13,8 +13,8 @@ from agentcore import AgentHostBuilder
 from agentcore.domain.capability import Capability
 from agentcore.errors import InvalidInputError
 from agentcore.stores.storage import ReadView
+from dream.domain.declaration import Reads
 from dream.domain.proposal import Notes, Proposal, Work
-from dream.domain.reads import Reads
 from dream.interfaces.exchange.importer import import_file
 from dream.options import OwnPasses
 from dream.passes import DreamContext

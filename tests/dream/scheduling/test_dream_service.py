@@ -19,7 +19,7 @@ from agentcore.workspace import Workspaces
 from dream.cycle import LONGEST_WAIT, Planner
 from dream.domain import Outcome, Proposal, RunKind, Work
 from dream.options import CatchUp, DailyAt, Heartbeat, Interval, Threshold
-from dream.passes import Place
+from dream.passes import PassSlot
 from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.stores import dream_stores
 from dream.stores.schedules import ANYTHING_NEW
@@ -175,7 +175,7 @@ async def test_a_person_served_elsewhere_is_asked_after_every_five_seconds_while
 
 
 async def test_failures_back_off_and_a_success_ends_that(stage: Stage):
-    stage.order = (Place(Broken(3), "a test asked for it"),)
+    stage.order = (PassSlot(Broken(3), "a test asked for it"),)
     async with stage.watched(trigger=Heartbeat(beat=timedelta(seconds=1), every=HOUR)) as watched:
         await stage.learn("Ana likes tea.")
         await watched.go_on(8 * MINUTE, by=timedelta(seconds=10))
@@ -188,7 +188,7 @@ async def test_failures_back_off_and_a_success_ends_that(stage: Stage):
 
 async def test_a_stop_breaks_a_run_off_and_leaves_it_to_be_resumed(stage: Stage):
     held = Held()
-    stage.order = (Place(held, "a test asked for it"),)
+    stage.order = (PassSlot(held, "a test asked for it"),)
     await stage.learn("Ana likes tea.")
     async with stage.watched() as watched:
         watched.clock.set(NOW + 5 * MINUTE)
@@ -206,7 +206,7 @@ async def test_a_stop_breaks_a_run_off_and_leaves_it_to_be_resumed(stage: Stage)
 
 async def test_a_run_whose_process_died_is_gone_on_with_once_its_lease_is_free(stage: Stage):
     held = Held()
-    stage.order = (Place(held, "a test asked for it"),)
+    stage.order = (PassSlot(held, "a test asked for it"),)
     await stage.learn("Ana likes tea.")
     async with stage.watched() as watched:
         watched.clock.set(NOW + 5 * MINUTE)
@@ -283,7 +283,7 @@ async def test_an_edited_directive_alone_brings_a_dream_and_the_same_words_bring
     world = dataclasses.replace(stage.world, data_dir=tmp_path, chat=answers)
     own = tmp_path / "directives" / "dream.md"
     own.parent.mkdir()
-    reviewing = dataclasses.replace(stage, world=world, order=(Place(MemoryConsolidation(), "a test"),))
+    reviewing = dataclasses.replace(stage, world=world, order=(PassSlot(MemoryConsolidation(), "a test"),))
     async with reviewing.watched() as watched:
         await world.add("Ana likes green tea from Porto", "Ana likes green tea from Porto a lot")
         await watched.go_on(10 * MINUTE, by=5 * MINUTE)
@@ -372,7 +372,7 @@ async def test_a_state_that_cannot_be_read_counts_as_a_scope_never_seen(
 
 async def test_a_scope_whose_dream_fails_keeps_no_other_from_its_own(stage: Stage):
     ben = Scope("acme", "agent", "ben")
-    stage.order = (Place(Broken(times=1), "alone"),)
+    stage.order = (PassSlot(Broken(times=1), "alone"),)
     async with stage.watched() as watched:
         await stage.learn("Ana likes tea.")
         await stage.say(scope=ben)

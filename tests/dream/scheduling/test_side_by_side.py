@@ -24,7 +24,7 @@ from dream import DreamOptions, RunReport
 from dream.domain import Outcome, Proposal, Work
 from dream.interfaces.cli.render.gates import next_rows
 from dream.options import CatchUp, DailyAt, Interval, ModelOptions, SchedulingOptions
-from dream.passes import Place
+from dream.passes import PassSlot
 from dream.triggers import GateName
 
 NOTHING = '{"toDelete": [], "toSave": []}'
@@ -245,7 +245,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 async def test_a_scope_that_waits_for_a_place_says_so(stage: Stage):
     ben = scope_of("ben")
     holding = Holding(ANA)
-    stage.order = (Place(holding, "a test asked for it"),)
+    stage.order = (PassSlot(holding, "a test asked for it"),)
     await stage.learn("Ana likes tea.")
     stage.clock.advance(timedelta(seconds=1))
     await replace(stage.world, scope=ben).memory.remember("Ben bakes rye")
@@ -271,7 +271,7 @@ async def test_a_scope_that_waits_for_a_place_says_so(stage: Stage):
 async def test_a_window_that_comes_while_no_place_is_free_is_not_missed(stage: Stage):
     ben = scope_of("ben")
     holding = Holding(ANA)
-    stage.order = (Place(holding, "a test asked for it"),)
+    stage.order = (PassSlot(holding, "a test asked for it"),)
     nightly = {"trigger": DailyAt(at="10:00"), "zone": "UTC", "catch_up": CatchUp.SKIP, "max_concurrent_dreams": 1}
     await stage.learn("Ana likes tea.")
     async with stage.watched(**nightly) as watched:
@@ -290,7 +290,7 @@ async def test_a_window_that_comes_while_no_place_is_free_is_not_missed(stage: S
 
 
 async def test_scopes_of_one_workspace_and_of_others_take_turns_in_the_only_place(stage: Stage):
-    stage.order = (Place(Holding(), "a test asked for it"),)
+    stage.order = (PassSlot(Holding(), "a test asked for it"),)
     big = [scope_of(f"b{number}", "big") for number in range(4)]
     small = [scope_of(f"s{number}", "small") for number in range(2)]
     for scope in (*big, *small):

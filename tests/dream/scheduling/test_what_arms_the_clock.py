@@ -19,7 +19,7 @@ from agentcore.testing import ScriptedChatClient
 from dream import DreamOptions, RunReport
 from dream.domain import Proposal, Work
 from dream.options import Idle
-from dream.passes import Place
+from dream.passes import PassSlot
 
 EMPTY = '{"edits": [], "toDelete": [], "toSave": []}'
 IDLE = DreamOptions(schedule={"trigger": Idle()})
@@ -188,7 +188,7 @@ async def test_a_dream_whose_person_is_served_meanwhile_holds_up_nobody_elses(st
     stage.clock.advance(timedelta(seconds=1))
     await replace(stage.world, scope=ben).memory.remember("Ben bakes rye")
     served = Served(stage.world.gate, ANA)
-    stage.order = (Place(served, "a test asked for it"),)
+    stage.order = (PassSlot(served, "a test asked for it"),)
     async with stage.watched():
         stage.clock.set(NOW + HOUR)
         await reported(stage, 1)

@@ -16,7 +16,7 @@ from agentcore.testing import ManualClock
 from dream.cycle import DreamListeners, Dreams, DreamService, HostDreams, Planner, Runner
 from dream.domain import RunKind, RunReport
 from dream.options import DreamOptions, SchedulingOptions
-from dream.passes import ORDER, Place
+from dream.passes import ORDER, PassSlot
 
 ANA = Scope("acme", "agent", "ana")
 MINUTE = timedelta(minutes=1)
@@ -70,7 +70,7 @@ class Stage:
     """A world in which dreams start by themselves."""
 
     world: World
-    order: Sequence[Place] = ORDER
+    order: Sequence[PassSlot] = ORDER
     reports: list[RunReport] = field(default_factory=list[RunReport])
     service: WatchedService | None = None
 

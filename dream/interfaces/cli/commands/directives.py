@@ -7,9 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dream.cycle.forecast import DirectiveForecast, read_directive_forecast
-from dream.directives import KNOWN, Directive, DirectiveLibrary
-from dream.directives.library import FOLDER
-from dream.directives.table import FILE_SUFFIX
+from dream.directives import FILE_SUFFIX, FOLDER, KNOWN, Directive, DirectiveLibrary
 from dream.domain.finding import Finding, Verdict
 from dream.errors import UnwritableFileError
 from dream.guards.vocabulary import VOCABULARY_FILE, load_vocabulary
@@ -28,7 +26,7 @@ from dream.interfaces.cli.session import Access, CliSession, Session
 from dream.interfaces.exchange.files import replacing
 from dream.interfaces.installed import installed_passes
 from dream.options import DreamOptions
-from dream.passes.arrangement import brought
+from dream.passes import brought
 
 Flag = Annotated[bool, Parameter(negative="")]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agentcore.llm.tokens import estimate_tokens
 from dream.cycle.forecast import DirectiveForecast
-from dream.directives import Directive, DirectiveLibrary, Known
+from dream.directives import Directive, DirectiveLibrary, KnownDirective
 from dream.domain.finding import Finding
 from dream.errors import InvalidDirectiveError
 from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
@@ -20,7 +20,7 @@ class Listed:
     """A directive in the list: its text in force, or why there is none."""
 
     name: str
-    known: Known
+    known: KnownDirective
     directive: Directive | None
     problem: str | None = None
 

@@ -3,16 +3,15 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
 
-from agentcore.domain.capability import Capability
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import SKILL_CONSOLIDATION
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
+from dream.passes.declared import DeclaredPass
 from dream.passes.prompts import repair_request
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import with_texts
@@ -43,17 +42,12 @@ _FEWEST = 2
 """One skill alone has nothing to be consolidated with."""
 
 
-class SkillConsolidation:
+class SkillConsolidation(DeclaredPass, declaration=SKILL_CONSOLIDATION):
     """Has a model merge, link and prune skills, and write guides to those that belong together.
 
     Every skill is shown whole, with those it belongs to. A skill that did not change since it was reviewed is shown
     only beside one that did, until a week has passed (`docs/explanation/skills.md`).
     """
-
-    name: ClassVar[str] = "skill-consolidation"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.SKILLS, Capability.LLM})
-    reads: ClassVar[Reads] = Reads.SKILLS
-    directives: ClassVar[tuple[str, ...]] = ("skill-dream",)
 
     def __init__(self) -> None:
         self._plans = RunMemo[SkillReviewPlan]()

@@ -3,19 +3,18 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.storage import ReadView
 from agentcore.stores.values import TurnMaterial
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import SKILL_GAPS
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
+from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import repair_of, repaired, with_texts
 from dream.passes.run_memo import RunMemo
@@ -41,16 +40,11 @@ class _Background:
     catalogue: Catalogue
 
 
-class SkillGaps:
+class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
     """Reads what was said since it last looked, beside how earlier sessions began, and has missing skills written.
 
     Lives as long as the process, for all scopes; of the latest runs it remembers how sessions began, and the catalogue.
     """
-
-    name: ClassVar[str] = "skill-gaps"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.SKILLS, Capability.CONVERSATION, Capability.LLM})
-    reads: ClassVar[Reads] = Reads.TURNS
-    directives: ClassVar[tuple[str, ...]] = ("skill-gap",)
 
     def __init__(self) -> None:
         self._background = RunMemo[_Background]()

@@ -2,17 +2,16 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
-from agentcore.domain.capability import Capability
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.built_in_passes import SKILL_OPTIMIZATION
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
-from dream.domain.reads import Reads
 from dream.domain.reasons import Refused
+from dream.passes.declared import DeclaredPass
 from dream.passes.prompts import repair_request
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import with_texts
@@ -35,17 +34,12 @@ from dream.passes.skills.optimization.prompt import SOURCES, complaint, question
 KIND = "skills"
 
 
-class SkillOptimization:
+class SkillOptimization(DeclaredPass, declaration=SKILL_OPTIMIZATION):
     """Has a model improve skills that were used where something went wrong, and skills that say too little.
 
     The text before a rewrite is kept. If the skill then fails more often than before, a later run brings it back,
     without asking anybody (`docs/explanation/skills.md`).
     """
-
-    name: ClassVar[str] = "skill-optimization"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.SKILLS, Capability.FEEDBACK, Capability.LLM})
-    reads: ClassVar[Reads] = Reads.SKILLS
-    directives: ClassVar[tuple[str, ...]] = ("skill-optimize",)
 
     def __init__(self) -> None:
         self._outcomes = RunMemo[Outcomes]()

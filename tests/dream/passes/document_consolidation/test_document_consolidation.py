@@ -15,7 +15,7 @@ from agentcore.testing import ScriptedChatClient
 from dream.cycle import Backlog
 from dream.domain import Outcome, PassOutcome
 from dream.interfaces.cli.render.changes import change_set_lines
-from dream.passes import Place
+from dream.passes import PassSlot
 from dream.passes.document_consolidation import OVERHEAD, DocumentConsolidation
 from dream.passes.promotion import PromotionPass
 from dream.stores import dream_stores
@@ -128,7 +128,7 @@ async def test_what_a_person_writes_in_the_file_is_work_and_a_file_in_a_merge_is
     await desk.write()
     await desk.dream(NOTHING)
     world = replace(desk.world, chat=ScriptedChatClient([]))
-    backlog = Backlog(parts=world.parts, options=world.options, order=(Place(DocumentConsolidation(), "a test"),))
+    backlog = Backlog(parts=world.parts, options=world.options, order=(PassSlot(DocumentConsolidation(), "a test"),))
     assert (await backlog.of(world.scope)).work == ()
     desk.memory.write_text(PAGE.replace("Rui runs marathons", "Rui swims"))
     assert [work.name for work in (await backlog.of(world.scope)).work] == [NAME]

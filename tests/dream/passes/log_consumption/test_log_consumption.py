@@ -14,10 +14,9 @@ from agentcore.domain import Capability, Turn
 from agentcore.llm import ChatRequest, ChatRequestRefusedError, ChatUnreachableError
 from agentcore.testing import ScriptedChatClient
 from dream.domain import Change, ChangeSet, Proposal, RunReport, Work
-from dream.domain.reads import Reads
+from dream.domain.declaration import Reads, readers_of
 from dream.options import ConsumptionPolicy, DreamOptions, LogOptions, MiningOptions
 from dream.passes import ORDER, DreamContext, DreamPass, ModelContext
-from dream.passes.declared import readers_of
 from dream.passes.fact_mining import FactMining
 from dream.passes.log_consumption import LogConsumption
 from dream.stores import dream_stores
@@ -328,7 +327,7 @@ async def test_no_pass_changes_what_was_said(world: World, change: dict[str, Any
 
 async def test_the_log_is_consumed_after_the_last_reader_in_the_order_of_passes(world: World):
     names = [one.name for one in (await world.dreams.run()).passes]
-    reading = readers_of(place.dream_pass for place in ORDER)
+    reading = readers_of(place.declaration for place in ORDER)
     readers = [names.index(name) for name in names if reading[name] is Reads.TURNS]
     assert readers
     assert names.index("log-consumption") > max(readers)
