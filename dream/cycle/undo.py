@@ -7,7 +7,7 @@ from itertools import groupby
 
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.domain.records import Record, RecordKind
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.stores.storage import UnitOfWork
@@ -53,10 +53,6 @@ def document_inverse(row: JournalRow, present: Record | None) -> Inverse:
 
 def _text(document: StoredDocument | None) -> str | None:
     return None if document is None else document.content
-
-
-_APART = frozenset({RecordKind.TURN, RecordKind.DOCUMENT})
-"""Records that may be gone without taking anything with them."""
 
 
 @dataclass(slots=True)
@@ -184,7 +180,7 @@ def _taken_back(
     gone = [
         row.record_id
         for row in rows
-        if row.kind not in _APART and row.before and row.after and not state.get(row.record_id)
+        if not RECORD_TYPES[row.kind].stands_alone and row.before and row.after and not state.get(row.record_id)
     ]
     if gone and not any(row.scrubbed for row in rows):
         # What the others took over from it stands nowhere else any more.
@@ -193,7 +189,7 @@ def _taken_back(
     inverses = [(row, *_inverse(row, state, obstacles)) for row in rows]
     undone.purged += sum(row.operation == PURGE for row in rows)
     undone.refused += [refusal for _, _, refusal in inverses if refusal is not None]
-    if any(refusal is not None and row.kind not in _APART for row, _, refusal in inverses):
+    if any(refusal is not None and not RECORD_TYPES[row.kind].stands_alone for row, _, refusal in inverses):
         # Half of it would leave entries whose successor does not exist, or what two of them count.
         return []
     return [change for _, change, _ in inverses if change is not None]
@@ -234,15 +230,11 @@ def _held(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, str]:
 
 
 def _present(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, Record | None]:
-    ids = [row.record_id for row in rows if row.kind is RecordKind.ENTRY]
-    present: dict[str, Record | None] = {entry.id: entry for entry in unit.entries.get_many(ids)}
-    for row in rows:
-        if row.kind is RecordKind.SKILL:
-            present[row.record_id] = unit.skills.get(row.record_id)
-        elif row.kind is RecordKind.DOCUMENT:
-            present[row.record_id] = unit.documents.get(row.record_id)
-    turn_ids = [row.record_id for row in rows if row.kind is RecordKind.TURN and row.operation != PURGE]
-    present.update({turn.id: turn for turn in unit.turns.get_many(turn_ids)})
+    present: dict[str, Record | None] = {}
+    for kind in RECORD_TYPES:
+        ids = [row.record_id for row in rows if row.kind is kind and row.operation != PURGE]
+        if ids:
+            present.update({record.id: record for record in unit.of_kind(kind).get_many(ids)})
     return present
 
 

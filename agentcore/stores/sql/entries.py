@@ -139,8 +139,7 @@ class SqlEntryReader:
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, MemoryEntry]:
         """Return entries by the keys that `changes_since` gave."""
-        transaction = self._transaction
-        return {row[-1]: to_entry(transaction, row) for row in transaction.by_key(_BY_KEY, keys)}
+        return {row[-1]: to_entry(self._transaction, row) for row in self._transaction.by_key(_BY_KEY, keys)}
 
     def resolve(self, prefix: str) -> str:
         """Return the one id that starts with *prefix*; UnknownRecordError if none or several do."""
