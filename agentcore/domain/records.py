@@ -161,6 +161,11 @@ def version_of(record: Record | None) -> int | None:
     return getattr(record, "version", None)
 
 
+def cited_by(record: Record | None) -> tuple[SourceRef, ...]:
+    """Return the records that *record* was made of; nothing of a kind that names none."""
+    return getattr(record, "sources", ())
+
+
 def text_of(record: Record) -> str | None:
     """Return the text of *record* that a person can ask to forget, or None."""
     name = type_of(record).text

@@ -6,8 +6,8 @@ from datetime import datetime
 from itertools import groupby
 
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.domain.records import RECORD_TYPES, Record, RecordKind
+from agentcore.domain.memory import Status
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, text_of
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.stores.storage import UnitOfWork
@@ -84,10 +84,11 @@ class _Obstacles:
 
     def forgot(self, row: JournalRow, before: Record | None, present: Record | None) -> bool:
         """Tell whether the text that would come back was forgotten and not said anew since."""
-        if not isinstance(before, MemoryEntry):
+        text, stored = (None if record is None else text_of(record) for record in (before, present))
+        if text is None:
             return False
-        key = fold_key(before.content)
-        if key not in self.forgotten or (isinstance(present, MemoryEntry) and fold_key(present.content) == key):
+        key = fold_key(text)
+        if key not in self.forgotten or (stored is not None and fold_key(stored) == key):
             return False
         # What was journalled later was stored then: somebody had said it anew.
         return row.recorded_at <= self.forgotten[key]
@@ -215,7 +216,7 @@ def _inverse_of_record(
     if image == row.before:
         return None, None  # somebody has taken it back before
     if image != row.after:
-        purged = row.kind is RecordKind.TURN and present is None
+        purged = RECORD_TYPES[row.kind].stands_alone and present is None
         return None, Refusal(NotUndone.PURGED if purged else NotUndone.CHANGED_SINCE, row.record_id)
     if isinstance(before, Skill) and obstacles.bar(before):
         return None, Refusal(NotUndone.CHANGED_SINCE, f"{row.record_id}, whose name another skill has now")
@@ -249,4 +250,5 @@ def _net(stored: Mapping[str, Record | None], state: Mapping[str, Record | None]
 
 def _forgotten(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, datetime]:
     befores = [row.record_before for row in rows if row.operation != PURGE]
-    return unit.forgotten.since({fold_key(record.content) for record in befores if isinstance(record, MemoryEntry)})
+    texts = [text_of(record) for record in befores if record is not None]
+    return unit.forgotten.since({fold_key(text) for text in texts if text is not None})

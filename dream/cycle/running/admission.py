@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import MemoryEntry, SourceKind, Status
-from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, version_of
+from agentcore.domain.memory import SourceKind, Status
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, cited_by, version_of
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.stores.storage import ReadView, UnitOfWork
@@ -44,13 +44,11 @@ def sources_of(change_sets: Sequence[ChangeSet]) -> list[Record]:
 
 
 def cited_turns(change_sets: Sequence[ChangeSet]) -> set[str]:
-    """Return the ids of turns that entries cite after the change and did not before."""
+    """Return the ids of turns that records cite after the change and did not before."""
     cited: set[str] = set()
     for change in (change for change_set in change_sets for change in change_set.changes):
-        if isinstance(change.after, MemoryEntry):
-            known = change.before.sources if isinstance(change.before, MemoryEntry) else ()
-            new = set(change.after.sources) - set(known)
-            cited.update(source.id for source in new if source.kind is SourceKind.TURN)
+        new = set(cited_by(change.after)) - set(cited_by(change.before))
+        cited.update(source.id for source in new if source.kind is SourceKind.TURN)
     return cited
 
 
