@@ -17,8 +17,7 @@ from dream.guards.detail import Detail, DetailKind, distinct
 from dream.guards.merge_coverage import Coverage, Superseded, coverage
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import Vocabulary
-from dream.options import DreamOptions
-from dream.options.promotion import DocumentOptions
+from dream.options import DocumentOptions, DreamOptions
 from dream.passes.document_consolidation.items import DocumentItem
 from dream.passes.document_consolidation.prompt import GivenEdit, Op
 from dream.passes.faithfulness import Unfaithful
