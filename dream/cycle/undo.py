@@ -9,7 +9,7 @@ from typing import Final
 
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.domain.records import Record, RecordKind
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, text_of
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
@@ -22,7 +22,7 @@ from dream.cycle.documents.delivery import NO_WORKSPACE
 from dream.cycle.running.admission import Admission
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, carry_out
 from dream.cycle.running.step_writer import StepWriter
-from dream.domain.change import Change, ChangeSet, fingerprint
+from dream.domain.change import FOLD, Change, ChangeSet, fingerprint
 from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Proposal, Refusal
 from dream.domain.reasons import NotUndone
@@ -30,7 +30,6 @@ from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
 from dream.domain.step import StepDraft, StepReport
 from dream.errors import UnknownChangeError
 from dream.options import DreamOptions
-from dream.passes.exact_fold import FOLD
 from dream.stores import DreamStores, dream_stores
 from dream.stores.journal import DOCUMENT_CHANGED, PURGE
 from dream.stores.runs import StepRow
@@ -65,10 +64,6 @@ def document_inverse(row: JournalRow, present: Record | None) -> Inverse:
 
 def _text(document: StoredDocument | None) -> str | None:
     return None if document is None else document.content
-
-
-_APART = frozenset({RecordKind.TURN, RecordKind.DOCUMENT})
-"""Records that may be gone without taking anything with them."""
 
 
 UNDO: Final = "undo"
@@ -113,7 +108,7 @@ class UndoService:
                 work = partial(_undo_batch, writer=writer, rows=batch, undone=undone)
                 await run.write(work, origin=Origin.UNDO)
             # Nobody has to read those again.
-            touched = [row.record_id for row in mine if row.kind not in _APART]
+            touched = [row.record_id for row in mine if not RECORD_TYPES[row.kind].stands_alone]
 
             def look_again(unit: UnitOfWork) -> None:
                 books = dream_stores(unit)
@@ -179,10 +174,11 @@ class _Obstacles:
 
     def forgot(self, row: JournalRow, before: Record | None, present: Record | None) -> bool:
         """Tell whether the text that would come back was forgotten and not said anew since."""
-        if not isinstance(before, MemoryEntry):
+        text, stored = (None if record is None else text_of(record) for record in (before, present))
+        if text is None:
             return False
-        key = fold_key(before.content)
-        if key not in self.forgotten or (isinstance(present, MemoryEntry) and fold_key(present.content) == key):
+        key = fold_key(text)
+        if key not in self.forgotten or (stored is not None and fold_key(stored) == key):
             return False
         # What was journalled later was stored then: somebody had said it anew.
         return row.recorded_at <= self.forgotten[key]
@@ -273,7 +269,7 @@ def _taken_back(
     gone = [
         row.record_id
         for row in rows
-        if row.kind not in _APART and row.before and row.after and not state.get(row.record_id)
+        if not RECORD_TYPES[row.kind].stands_alone and row.before and row.after and not state.get(row.record_id)
     ]
     if gone and not any(row.scrubbed for row in rows):
         # What the others took over from it stands nowhere else any more.
@@ -282,7 +278,7 @@ def _taken_back(
     inverses = [(row, *_inverse(row, state, obstacles)) for row in rows]
     undone.purged += sum(row.operation == PURGE for row in rows)
     undone.refused += [refusal for _, _, refusal in inverses if refusal is not None]
-    if any(refusal is not None and row.kind not in _APART for row, _, refusal in inverses):
+    if any(refusal is not None and not RECORD_TYPES[row.kind].stands_alone for row, _, refusal in inverses):
         # Half of it would leave entries whose successor does not exist, or what two of them count.
         return []
     return [change for _, change, _ in inverses if change is not None]
@@ -308,7 +304,7 @@ def _inverse_of_record(
     if image == row.before:
         return None, None  # somebody has taken it back before
     if image != row.after:
-        purged = row.kind is RecordKind.TURN and present is None
+        purged = RECORD_TYPES[row.kind].stands_alone and present is None
         return None, Refusal(NotUndone.PURGED if purged else NotUndone.CHANGED_SINCE, row.record_id)
     if isinstance(before, Skill) and obstacles.bar(before):
         return None, Refusal(NotUndone.CHANGED_SINCE, f"{row.record_id}, whose name another skill has now")
@@ -323,15 +319,11 @@ def _held(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, str]:
 
 
 def _present(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, Record | None]:
-    ids = [row.record_id for row in rows if row.kind is RecordKind.ENTRY]
-    present: dict[str, Record | None] = {entry.id: entry for entry in unit.entries.get_many(ids)}
-    for row in rows:
-        if row.kind is RecordKind.SKILL:
-            present[row.record_id] = unit.skills.get(row.record_id)
-        elif row.kind is RecordKind.DOCUMENT:
-            present[row.record_id] = unit.documents.get(row.record_id)
-    turn_ids = [row.record_id for row in rows if row.kind is RecordKind.TURN and row.operation != PURGE]
-    present.update({turn.id: turn for turn in unit.turns.get_many(turn_ids)})
+    present: dict[str, Record | None] = {}
+    for kind in RECORD_TYPES:
+        ids = [row.record_id for row in rows if row.kind is kind and row.operation != PURGE]
+        if ids:
+            present.update({record.id: record for record in unit.of_kind(kind).get_many(ids)})
     return present
 
 
@@ -346,7 +338,8 @@ def _net(stored: Mapping[str, Record | None], state: Mapping[str, Record | None]
 
 def _forgotten(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, datetime]:
     befores = [row.record_before for row in rows if row.operation != PURGE]
-    return unit.forgotten.since({fold_key(record.content) for record in befores if isinstance(record, MemoryEntry)})
+    texts = [text_of(record) for record in befores if record is not None]
+    return unit.forgotten.since({fold_key(text) for text in texts if text is not None})
 
 
 def _restore(unit: UnitOfWork, writer: StepWriter, entry_id: str) -> None:

@@ -3,22 +3,19 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 import orjson
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image
+from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image, version_of
 from agentcore.domain.scope import Scope
-from agentcore.domain.skill import Skill
 from dream.domain.promotion import Promotion
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 
 _SIDES = ("before", "after")
-_VERSIONED = (MemoryEntry, Skill, Turn, StoredDocument)
+FOLD: Final = "fold"
+"""The operation that puts copies of one text together: it loses nothing, so the share cap does not count it."""
 _JUDGED = ("content", "category", "name", "summary")
 """What people and models judge of a record, as far as its kind has it: texts, all of them required."""
 
@@ -88,7 +85,7 @@ class ChangeSet:
                 {
                     "kind": change.kind.value,
                     "before": None if change.before is None else to_image(change.before),
-                    "version": change.before.version if isinstance(change.before, _VERSIONED) else None,
+                    "version": version_of(change.before),
                     "after": None if change.after is None else to_image(change.after),
                     "reason": change.reason,
                     "fingerprint": self.fingerprints.get(change.record_id),
@@ -105,8 +102,8 @@ class ChangeSet:
         for item in values["changes"]:
             kind = RecordKind(item["kind"])
             before, after = (None if item[name] is None else from_image(kind, scope, item[name]) for name in _SIDES)
-            if isinstance(before, _VERSIONED):
-                before = replace(before, version=item["version"])
+            if before is not None and version_of(before) is not None:
+                before = replace(cast("Any", before), version=item["version"])
             change = Change[Record](before=before, after=after, reason=item["reason"])
             changes.append(change)
             if item["fingerprint"] is not None:

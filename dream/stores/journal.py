@@ -1,4 +1,4 @@
-"""Stores what each run changed, and words change sets that wait as JSON."""
+"""Stores what each run changed."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
