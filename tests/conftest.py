@@ -14,6 +14,7 @@ settings.register_profile(
     "ci", deadline=None, max_examples=50, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("thorough", parent=settings.get_profile("ci"), max_examples=1_000, derandomize=False)
+settings.register_profile("quick", parent=settings.get_profile("ci"), max_examples=10)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 LONGEST_FIRST = (
@@ -26,8 +27,37 @@ LONGEST_FIRST = (
 )
 
 
+SLOW = (
+    "tests/oracle/",
+    "tests/quality/test_tools.py::test_a_tool_has_nothing_to_say[the strict type checker",
+    "tests/quality/test_types_for_users.py::test_a_strict_type_checker",
+    "tests/test_walls.py::test_a_pass_that_writes",
+    "tests/docs/test_code_blocks.py",
+    "tests/dream/cli/test_cli_demo",
+    "tests/dream/cli/test_cli_process.py",
+    "tests/dream/cycle/test_runner.py::test_the_first_dream_of_a_process",
+    "tests/dream/documents/test_killed.py",
+    "tests/dream/guards/test_statements.py",
+    "tests/dream/injection/test_fuzzed_answers.py",
+    "tests/dream/injection/test_obedience.py",
+    "tests/dream/passes/fact_mining/test_mining_interrupted.py",
+    "tests/dream/processes/",
+)
+"""What starts or kills processes, asks the type checker or tries thousands of cases: `-m "not slow"` leaves it out."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try properties on few cases in the quick suite, unless the environment says how many."""
+    if config.getoption("markexpr") == "not slow" and "HYPOTHESIS_PROFILE" not in os.environ:
+        settings.load_profile("quick")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start what takes long first, so that no process is left alone with it at the end."""
+    """Mark what is slow, and start what takes long first, so that no process is left alone with it at the end."""
+    for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
 
     def rank(item: pytest.Item) -> int:
         return next((n for n, start in enumerate(LONGEST_FIRST) if item.nodeid.startswith(start)), len(LONGEST_FIRST))
