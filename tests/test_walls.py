@@ -36,7 +36,7 @@ CATCHES_EVERYTHING = [
 
 HOMES = {
     # The doctor looks at the tables themselves, below what the stores would tell.
-    "sqlalchemy": ("agentcore/stores/sql/", "dream/stores/", "dream/interfaces/cli/examination.py"),
+    "sqlalchemy": ("agentcore/stores/sql/", "dream/stores/", "dream/interfaces/cli/doctor.py"),
     "alembic": ("agentcore/stores/sql/",),
     "dependency_injector": ("agentcore/hosting/assembly.py",),
     "openai": ("agentcore/llm/",),
@@ -138,6 +138,13 @@ class Writer:
         await context.read(lambda view: view.settings.put("dream.paused", None))  # refused
         await context.read(lambda view: view.leases.revoke("dream"))  # refused
         await context.read(lambda view: view.forget(entries[0].id))  # refused
+        await context.read(lambda view: view.books.cursors.position("dream"))
+        await context.read(lambda view: view.books.cursors.move("dream", 7))  # refused
+        await context.read(lambda view: view.books.decisions.reconsider(["mark"]))  # refused
+        await context.read(lambda view: view.books.clusters.remove([], pass_name="writer"))  # refused
+        await context.read(lambda view: view.books.expiry.purge(context.as_of, limit=7))  # refused
+        await context.read(lambda view: view.books.calls)  # refused
+        await context.recall.scrub("scope")  # refused
         await context.write(lambda unit: None)  # refused
         entries[0].base = 1.0  # refused
         context.cursor = 7  # refused

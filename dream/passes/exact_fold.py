@@ -12,13 +12,11 @@ from agentcore.domain.temporal import absorb, foldable
 from agentcore.domain.text import fold_key
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import EXACT_FOLD
-from dream.domain.change import Change, ChangeSet, fingerprint
+from dream.domain.change import FOLD, Change, ChangeSet, fingerprint
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import DreamContext
-
-FOLD = "fold"
 
 _WINDOW = 20_000
 """Places in the order of arrival that one step looks at: a text that is alone costs an index look-up only."""
@@ -66,7 +64,7 @@ class ExactFold(DeclaredPass, declaration=EXACT_FOLD):
     async def propose(self, context: DreamContext) -> Proposal:
         """Fold the groups of the next window, as many as fit the step."""
         window = await context.read(lambda view: _next_window(view, context))
-        declined = await context.declined(window.marks)
+        declined = await context.withheld(window.marks)
         # Hundreds of folds take longer than the event loop may stall.
         return await asyncio.to_thread(_proposed, window, declined, context)
 

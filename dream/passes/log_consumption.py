@@ -10,14 +10,35 @@ from agentcore.stores.storage import ReadView
 from agentcore.stores.values import TurnMaterial
 from dream.domain.built_in_passes import LOG_CONSUMPTION
 from dream.domain.change import Change, ChangeSet, fingerprint
-from dream.domain.log_standing import LogReading, LogStanding
 from dream.domain.proposal import Notes, Proposal, Work, summed
 from dream.options import ConsumptionPolicy, LogOptions
 from dream.passes.declared import DeclaredPass
-from dream.passes.protocol import DreamContext
+from dream.passes.protocol import DreamContext, PassView
 
 CONSUME: Final = "consume"
 _EVERYTHING: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _LogReading:
+    """How far one pass has read the log.
+
+    Args:
+        reader: The pass.
+        position: Up to where it has looked, in the order of arrival; 0 if it never did.
+        unread: Turns behind that position which it has to look at again, and in how many runs it failed on each.
+    """
+
+    reader: str
+    position: int
+    unread: Mapping[str, int]
+
+    @classmethod
+    def of(cls, view: PassView, reader: str) -> "_LogReading":
+        """Read it from the bookkeeping."""
+        cursors, attempts = view.books.cursors, view.books.attempts
+        unread = attempts.failed(reader, cursors.reopened(reader))
+        return cls(reader=reader, position=cursors.position(reader) or 0, unread=unread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +79,7 @@ class LogConsumption(DeclaredPass, declaration=LOG_CONSUMPTION):
         waiting = [item.id for item in page if item.id in terms.held and item.id not in context.reopened]
         turns = await context.read(lambda view: view.turns.get_many(ready))
         marks = {turn.id: fingerprint(CONSUME, turn) for turn in turns}
-        declined = await context.declined(set(marks.values()))
+        declined = await context.withheld(set(marks.values()))
         consumed = [turn for turn in turns if marks[turn.id] not in declined]
         given_up = Counter(reader for turn in consumed for reader in terms.given_up.get(turn.id, ()))
         return Proposal(
@@ -82,23 +103,23 @@ class LogConsumption(DeclaredPass, declaration=LOG_CONSUMPTION):
 
 
 async def _terms(context: DreamContext) -> _Terms:
-    standing = await context.read_log()
-    if not standing.readings:
+    readings = await context.read(lambda view: [_LogReading.of(view, reader) for reader in context.log_readers])
+    if not readings:
         return _Terms(0, frozenset(), {})
     options = context.options.log
     if options.policy is ConsumptionPolicy.AFTER_CYCLE:
-        reach = max(reading.position for reading in standing.readings)
-        return _Terms(min(reach, standing.end), frozenset(), {})
-    reach = min(reading.position for reading in standing.readings)
-    held, given_up = _held(standing, options)
-    return _Terms(min(reach, standing.end), held, given_up)
+        reach = max(reading.position for reading in readings)
+        return _Terms(min(reach, context.log_end), frozenset(), {})
+    reach = min(reading.position for reading in readings)
+    held, given_up = _held(readings, options)
+    return _Terms(min(reach, context.log_end), held, given_up)
 
 
-def _held(standing: LogStanding, options: LogOptions) -> tuple[frozenset[str], Mapping[str, tuple[str, ...]]]:
+def _held(readings: Sequence[_LogReading], options: LogOptions) -> tuple[frozenset[str], Mapping[str, tuple[str, ...]]]:
     """Return the turns that wait for a reader, and those that wait no longer because it failed too often."""
     given_up: defaultdict[str, list[str]] = defaultdict(list)
     held: set[str] = set()
-    for reading in standing.readings:
+    for reading in readings:
         tired = set(_tired(reading, options.attempts))
         held |= reading.unread.keys() - tired
         for turn_id in tired:
@@ -106,7 +127,7 @@ def _held(standing: LogStanding, options: LogOptions) -> tuple[frozenset[str], M
     return frozenset(held), {turn_id: tuple(readers) for turn_id, readers in given_up.items() if turn_id not in held}
 
 
-def _tired(reading: LogReading, attempts: int) -> Iterable[str]:
+def _tired(reading: _LogReading, attempts: int) -> Iterable[str]:
     return (turn_id for turn_id, failed in reading.unread.items() if failed >= attempts)
 
 

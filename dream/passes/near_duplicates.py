@@ -32,7 +32,9 @@ class NearDuplicates(DeclaredPass, declaration=NEAR_DUPLICATES):
         batch = await context.read(
             lambda view: view.entries.material(after=context.cursor, also=context.reopened, limit=room),
         )
-        found = await context.similar([item.key for item in batch], threshold=tuning.threshold, limit=tuning.neighbours)
+        found = await context.recall.similar(
+            [item.key for item in batch], threshold=tuning.threshold, limit=tuning.neighbours
+        )
         pairs = await _pairs(context, batch, found)
         left = max(0, await _pending(context) - len(batch))
         return Proposal(

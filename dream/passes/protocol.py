@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
-from zoneinfo import ZoneInfo
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
@@ -14,105 +13,53 @@ from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
-from dream.domain.log_standing import LogStanding
-from dream.domain.phases import PhaseStanding
-from dream.domain.proposal import HistoryKind, Notes, Proposal, Work
+from dream.domain.proposal import Notes, Proposal, Work
 from dream.domain.reasons import Refused
-from dream.domain.recalls import RecallColumns
 from dream.options import DreamOptions
 
 if TYPE_CHECKING:
+    from agentcore.recall.recall import Recall
     from dream.guards.vocabulary import Vocabulary
+    from dream.stores import DreamReaders
 
 T = TypeVar("T")
+
+
+class PassView(ReadView, Protocol):
+    """Everything a pass may read of its scope, in one consistent look; nothing in it writes."""
+
+    @property
+    def books(self) -> "DreamReaders":
+        """The dream's own bookkeeping: cursors, decisions of people, promotions and so on."""
+        ...
 
 
 class Read(Protocol):
     """Run a function of a read-only view, off the event loop."""
 
-    async def __call__(self, work: Callable[[ReadView], T]) -> T:
+    async def __call__(self, work: Callable[[PassView], T]) -> T:
         """Return what *work* returns."""
         ...
 
 
-class Similar(Protocol):
-    """Find entries that share most of their rare words."""
+@dataclass(frozen=True, slots=True)
+class ScopeRecall:
+    """Looks words and entries up in the recall index of one scope; a lookup here does not count as use."""
 
-    async def __call__(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
-        """Return, per key, its neighbours above *threshold*, best first."""
-        ...
+    _recall: "Recall"
+    _scope: Scope
 
+    async def similar(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
+        """Return, per key, the entries above *threshold* that share most of its rare words, best first."""
+        return await self._recall.similar(self._scope, keys, threshold=threshold, limit=limit)
 
-class Alike(Protocol):
-    """Tell which of a few entries share most of their rare words."""
-
-    async def __call__(self, keys: Sequence[int], *, threshold: float) -> Sequence[tuple[int, int, float]]:
+    async def alike(self, keys: Sequence[int], *, threshold: float) -> Sequence[tuple[int, int, float]]:
         """Return each pair of *keys* above *threshold* with its similarity, the smaller key first."""
-        ...
+        return await self._recall.alike(self._scope, keys, threshold=threshold)
 
-
-class Declined(Protocol):
-    """Look up what people took back, and, for passes that ask no model, what they have yet to decide."""
-
-    async def __call__(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
-        """Return those of *fingerprints* that must not be proposed, each with the reason."""
-        ...
-
-
-class CountHistory(Protocol):
-    """Count bookkeeping that is old enough to go."""
-
-    async def __call__(self, what: HistoryKind, before: datetime) -> int:
-        """Return how much of it ended before that instant."""
-        ...
-
-
-class CountDocuments(Protocol):
-    """Look up how common terms are."""
-
-    async def __call__(self, texts: Sequence[str]) -> Mapping[str, int]:
+    async def count_documents(self, texts: Sequence[str]) -> Mapping[str, int]:
         """Return, per term of *texts*, in how many active entries it stands."""
-        ...
-
-
-class ReadLog(Protocol):
-    """Look up how far the conversation log was read."""
-
-    async def __call__(self) -> LogStanding:
-        """Return how far each enabled reader of turns is, and where the log ended when the run began."""
-        ...
-
-
-class Recalls(Protocol):
-    """Look up what needs recalled."""
-
-    async def __call__(self, zone: ZoneInfo, *, since: datetime | None = None) -> RecallColumns:
-        """Return how often each entry was recalled after *since* up to `as_of`, days being those of *zone*."""
-        ...
-
-
-class Promoted(Protocol):
-    """Look up what was promoted."""
-
-    async def __call__(self) -> Mapping[str, datetime]:
-        """Return the ids of all entries that ever were, and when."""
-        ...
-
-
-class Phases(Protocol):
-    """Look up what earlier sweeps and thematic summaries met."""
-
-    async def __call__(self) -> Mapping[str, PhaseStanding]:
-        """Return, by id, how often they met each entry; those they never met are left out."""
-        ...
-
-
-class Settled(Protocol):
-    """Look up what was left as it is."""
-
-    async def __call__(self) -> list[SettledCluster]:
-        """Return the clusters that the pass settled, longest ago first."""
-        ...
+        return await self._recall.count_documents(self._scope, texts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,36 +69,45 @@ class DreamContext:
     Args:
         scope: Whose memory.
         run_id: The run.
+        pass_name: The pass.
         as_of: The instant the run judges by.
         options: The host's options.
         cursor: Position up to which the pass has looked; 0 if it never did.
         reopened: Ids behind the cursor that it has to look at again.
         looked_at: Items it dealt with so far in this run.
-        read: Reads the stores.
-        similar: Finds lexical neighbours.
-        declined: Looks up what people took back, or have yet to decide.
-        count_history: Counts bookkeeping that is old enough to go.
-        read_log: Looks up how far the conversation log was read.
-        recalls: Looks up what needs recalled.
-        promoted: Looks up what was promoted to MEMORY.md.
-        phases: Looks up what earlier sweeps and thematic summaries met.
+        log_readers: Enabled passes that read the conversation log.
+        log_end: Position of the newest turn when the run began: what came since is not this run's.
+        read: Reads the stores and the bookkeeping.
+        recall: Looks words and entries up in the recall index.
     """
 
     scope: Scope
     run_id: str
+    pass_name: str
     as_of: datetime
     options: DreamOptions
     cursor: int
     reopened: frozenset[str]
     looked_at: int
+    log_readers: tuple[str, ...]
+    log_end: int
     read: Read
-    similar: Similar
-    declined: Declined
-    count_history: CountHistory
-    read_log: ReadLog
-    recalls: Recalls
-    promoted: Promoted
-    phases: Phases
+    recall: ScopeRecall
+
+    async def declined(self, fingerprints: Collection[str]) -> set[str]:
+        """Return those of *fingerprints* that a person took back: no dream does them again."""
+        return await self.read(lambda view: view.books.decisions.declined(fingerprints))
+
+    async def withheld(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
+        """Return those that must not be proposed, each with the reason: declined, or waiting for a person.
+
+        For changes that need no model: without it they would be found again at each step.
+        """
+        return await self.read(lambda view: view.books.decisions.withheld(fingerprints))
+
+    async def settled(self) -> list[SettledCluster]:
+        """Return the clusters that the pass left as they are, longest ago first."""
+        return await self.read(lambda view: view.books.clusters.all(self.pass_name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,28 +115,20 @@ class ModelContext(DreamContext):
     """What a model pass may see and use besides.
 
     Args:
-        alike: Tells which of a few entries are alike.
-        count_documents: Looks up how common terms are.
         directives: The text of each of its directives by name, frozen for the run.
         marker: What fences data in this run's prompts: random, so that no record can know it.
         vocabulary: Which words the coverage guard takes for ordinary.
         new_id: Returns a fresh record id.
         side_cursors: Positions of the pass's own other readers by name (`Batch.reader`); 0 where one never looked.
-        settled: Returns the clusters it left as they are, longest ago first.
-        withheld: Looks up what people took back or have yet to decide: for changes that need no answer.
         has_model: Whether there is a model to ask, for a pass that does not require one.
         reserved: Categories that other passes alone write.
     """
 
-    alike: Alike
-    count_documents: CountDocuments
     directives: Mapping[str, str]
     marker: str
     vocabulary: "Vocabulary"
     new_id: Callable[[], str]
     side_cursors: Mapping[str, int]
-    settled: Settled
-    withheld: Declined
     has_model: bool
     reserved: Sequence[str]
 

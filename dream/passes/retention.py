@@ -7,18 +7,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from agentcore.domain.conversation import Turn
-from agentcore.domain.records import RecordKind
+from agentcore.domain.records import SIGNALS, RecordKind
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import RETENTION
 from dream.domain.proposal import HistoryKind, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work, summed
 from dream.options import RetentionOptions
 from dream.passes.declared import DeclaredPass
-from dream.passes.protocol import DreamContext
+from dream.passes.protocol import DreamContext, PassView
 
 _HISTORY_PER_CHANGE = 10
 """Rows of bookkeeping removed in the time that one change of a record takes."""
-
-_SIGNALS = (RecordKind.SKILL_USE, RecordKind.FEEDBACK, RecordKind.WISP_RUN, RecordKind.TOOL_CALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +35,17 @@ class Retention(DeclaredPass, declaration=RETENTION):
 
     async def has_work(self, context: DreamContext) -> Work:
         """Anything whose window has passed as of the run is due."""
-        due = await context.read(lambda view: [find(view, *_terms(context)) for find in _FINDERS])
-        pending = sum(item.pending for item in (*due, await _history(context)) if item is not None)
-        return Work(pending, at=await context.read(lambda view: _next_date(view, context.options.retention)))
+
+        def look(view: PassView) -> Work:
+            due = [*(find(view, *_terms(context)) for find in _FINDERS), _history(view, context)]
+            pending = sum(item.pending for item in due if item is not None)
+            return Work(pending, at=_next_date(view, context.options.retention))
+
+        return await context.read(look)
 
     async def propose(self, context: DreamContext) -> Proposal:
         """Remove the next of what is due."""
-        due = await context.read(lambda view: _first_due(view, context)) or await _history(context)
+        due = await context.read(lambda view: _first_due(view, context) or _history(view, context))
         return Proposal() if due is None else due.proposal
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
@@ -64,8 +66,7 @@ def _next_date(view: ReadView, terms: RetentionOptions) -> datetime | None:
     """
     retired = view.entries.next_retirement(floor=terms.protect_importance, reinforced=terms.protect_reinforced)
     kept = [(retired, terms.archived), (view.turns.oldest_recorded(), terms.turns)]
-    signals = (view.skill_uses, view.feedback, view.wisp_runs, view.tool_calls)
-    kept += [(one.oldest_recorded(), terms.signals) for one in signals]
+    kept += [(view.signals(kind).oldest_recorded(), terms.signals) for kind in SIGNALS]
     return min((since + length for since, length in kept if since is not None), default=None)
 
 
@@ -117,14 +118,8 @@ def _turns(view: ReadView, found: Sequence[Turn], reason: str) -> _Due | None:
 
 def _signals(kind: RecordKind) -> _Find:
     def find(view: ReadView, terms: RetentionOptions, as_of: datetime, limit: int) -> _Due | None:
-        stores = {
-            RecordKind.SKILL_USE: view.skill_uses,
-            RecordKind.FEEDBACK: view.feedback,
-            RecordKind.WISP_RUN: view.wisp_runs,
-            RecordKind.TOOL_CALL: view.tool_calls,
-        }
         before = as_of - terms.signals
-        count = stores[kind].count_expired(recorded_before=before, keep=terms.max_signals)
+        count = view.signals(kind).count_expired(recorded_before=before, keep=terms.max_signals)
         if not count:
             return None
         reason = f"older than {terms.signals.days} days or beyond the newest {terms.max_signals}"
@@ -134,13 +129,13 @@ def _signals(kind: RecordKind) -> _Find:
     return find
 
 
-async def _history(context: DreamContext) -> _Due | None:
-    """Return the bookkeeping whose window has passed; the books are counted for the pass, which cannot open them."""
+def _history(view: PassView, context: DreamContext) -> _Due | None:
+    """Return the bookkeeping whose window has passed."""
     terms = context.options.retention
     for what in HistoryKind:
         length, reason = _HISTORY_TERMS[what](terms)
         before = context.as_of - length
-        count = await context.count_history(what, before)
+        count = view.books.expiry.count(what, before)
         if count:
             limit = _HISTORY_PER_CHANGE * context.options.step_size
             purge = PurgeHistory(what, before, limit, reason)
@@ -159,5 +154,5 @@ _FINDERS: tuple[_Find, ...] = (
     _retired_entries,
     _expired_turns,
     _surplus_turns,
-    *(_signals(kind) for kind in _SIGNALS),
+    *(_signals(kind) for kind in SIGNALS),
 )

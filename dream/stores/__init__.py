@@ -11,29 +11,81 @@ from agentcore.stores.sql.transaction import Transaction
 from agentcore.stores.sql.unit import SqlUnit
 from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.errors import UnsupportedStorageError
-from dream.stores.attempts import AttemptStore
+from dream.stores.attempts import AttemptReader
 from dream.stores.calls import CallStore
-from dream.stores.cursors import ClusterStore, CursorStore, DeferredStore, LedgerStore
-from dream.stores.expiry import ExpiryStore
+from dream.stores.cursors import ClusterReader, ClusterStore, CursorReader, CursorStore, DeferredStore, LedgerStore
+from dream.stores.expiry import ExpiryReader, ExpiryStore
 from dream.stores.fleet import Fleet
-from dream.stores.journal import JournalStore
+from dream.stores.journal import JournalReader, JournalStore
 from dream.stores.outbox import OutboxStore
-from dream.stores.promotions import PhaseStore, PromotionStore, RecallStore
-from dream.stores.proposals import DecisionStore, PlanStore, ProposalStore, RefusedTextStore
+from dream.stores.promotions import PhaseReader, PhaseStore, PromotionReader, PromotionStore, RecallReader
+from dream.stores.proposals import DecisionReader, DecisionStore, PlanStore, ProposalStore, RefusedTextStore
 from dream.stores.runs import RunHistory, RunStore, UsageStore
 from dream.stores.schedules import ScheduleStore
 from dream.stores.sessions import SessionStore
 
 
 @dataclass(frozen=True, slots=True)
-class DreamStores:
-    """The stores of dreams for one scope in one transaction; lives as long as it.
+class DreamReaders:
+    """What passes may read of one scope's bookkeeping; lives as long as its transaction.
+
+    A new fact for a pass is a method of one of these readers.
 
     Args:
-        transaction: What each of its stores works in.
+        transaction: What each of them reads in.
     """
 
     transaction: Transaction
+
+    @property
+    def cursors(self) -> CursorReader:
+        """How far each pass has looked."""
+        return CursorReader(self.transaction)
+
+    @property
+    def decisions(self) -> DecisionReader:
+        """What people took back, or have yet to decide."""
+        return DecisionReader(self.transaction)
+
+    @property
+    def journal(self) -> JournalReader:
+        """What each run changed."""
+        return JournalReader(self.transaction)
+
+    @property
+    def attempts(self) -> AttemptReader:
+        """In how many runs a pass failed on a record."""
+        return AttemptReader(self.transaction)
+
+    @property
+    def clusters(self) -> ClusterReader:
+        """Clusters that were left as they are."""
+        return ClusterReader(self.transaction)
+
+    @property
+    def promotions(self) -> PromotionReader:
+        """What was promoted to MEMORY.md."""
+        return PromotionReader(self.transaction)
+
+    @property
+    def phases(self) -> PhaseReader:
+        """Which entries earlier phases met."""
+        return PhaseReader(self.transaction)
+
+    @property
+    def recalls(self) -> RecallReader:
+        """What recall tells of entries."""
+        return RecallReader(self.transaction)
+
+    @property
+    def expiry(self) -> ExpiryReader:
+        """What is too old to be kept."""
+        return ExpiryReader(self.transaction)
+
+
+@dataclass(frozen=True, slots=True)
+class DreamStores(DreamReaders):
+    """The stores of dreams for one scope in one transaction; lives as long as it."""
 
     @property
     def runs(self) -> RunStore:
@@ -111,11 +163,6 @@ class DreamStores:
         return SessionStore(self.transaction)
 
     @property
-    def attempts(self) -> AttemptStore:
-        """In how many runs a pass failed on a record."""
-        return AttemptStore(self.transaction)
-
-    @property
     def schedules(self) -> ScheduleStore:
         """When scopes dream next, whichever they are."""
         return ScheduleStore(self.transaction)
@@ -131,11 +178,6 @@ class DreamStores:
         return OutboxStore(self.transaction)
 
     @property
-    def recalls(self) -> RecallStore:
-        """What recall tells of entries."""
-        return RecallStore(self.transaction)
-
-    @property
     def promotions(self) -> PromotionStore:
         """What was promoted to MEMORY.md."""
         return PromotionStore(self.transaction)
@@ -144,6 +186,18 @@ class DreamStores:
     def phases(self) -> PhaseStore:
         """Which entries earlier phases met."""
         return PhaseStore(self.transaction)
+
+
+class SqlPassView(SqlUnit):
+    """What a pass reads: records that something may be learnt from, and the bookkeeping; its connection refuses writes.
+
+    It lives as long as the transaction.
+    """
+
+    @property
+    def books(self) -> DreamReaders:
+        """The bookkeeping."""
+        return DreamReaders(self.transaction)
 
 
 def on_scope(unit: UnitOfWork, scope: Scope, key: int) -> UnitOfWork:
@@ -166,3 +220,11 @@ def dream_stores(view: ReadView) -> DreamStores:
     if not isinstance(view, SqlUnit):
         raise UnsupportedStorageError(storage=type(view).__name__)
     return DreamStores(view.transaction)
+
+
+def pass_view(view: ReadView) -> SqlPassView:
+    """Return what a pass may read in *view*."""
+    learnable = view.learnable
+    if not isinstance(learnable, SqlUnit):
+        raise UnsupportedStorageError(storage=type(view).__name__)
+    return SqlPassView(learnable.transaction)

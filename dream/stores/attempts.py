@@ -24,7 +24,7 @@ _FAULTS: Final = frozenset(
 """What is the fault of what was asked about; a model out of reach, or a spent budget, is no attempt at all."""
 
 
-class AttemptStore:
+class AttemptReader:
     """Failed attempts of one scope, in one transaction; lives as long as it."""
 
     def __init__(self, transaction: Transaction) -> None:

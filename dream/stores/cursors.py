@@ -3,7 +3,8 @@
 Its cursor and the records reopened behind that, clusters it settled, changes that wait for room, when it last stepped.
 """
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,7 +30,6 @@ from agentcore.stores.sql.withheld import IS_WITHHELD
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.declaration import Reads
-from dream.stores.journal import from_json, to_json
 
 
 class _ReadTable:
@@ -66,8 +66,8 @@ _SETTLE_ALL = delete(reopened).where(_REOPENED_BY_READER)
 _SETTLE = _SETTLE_ALL.where(reopened.c.record_id.in_(bindparam("ids", expanding=True)))
 
 
-class CursorStore:
-    """Cursors and reopened ids of one scope, in one transaction; lives as long as it."""
+class CursorReader:
+    """Cursors and reopened ids of one scope, for reading; lives as long as its transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -85,6 +85,33 @@ class CursorStore:
         """Return how far *reader* has looked; None if it never did."""
         return self._transaction.execute(_POSITION, by=reader).scalar()
 
+    def reopened(self, reader: str) -> list[str]:
+        """Return ids behind the cursor that *reader* has to look at again, sorted."""
+        return list(self._transaction.execute(_REOPENED, by=reader).scalars())
+
+    def side_positions(self, pass_name: str) -> Mapping[str, int]:
+        """Return how far the readers that a pass has beside its own have looked, by name; 0 for one that never did."""
+        prefix = f"{pass_name}/"
+        mine = [reader for reader in self.readers() if reader.startswith(prefix)]
+        return defaultdict(int, {reader.removeprefix(prefix): self.position(reader) or 0 for reader in mine})
+
+    def pending(self, reader: str, reads: Reads | None = None) -> list[str]:
+        """Return ids of records that *reader* still has to look at, sorted.
+
+        Args:
+            reader: Who.
+            reads: What it reads; by default what its cursor says, entries if it has none.
+        """
+        reading = _READ_TABLES[reads or self.reads(reader) or Reads.ENTRIES]
+        found = set(self._transaction.execute(reading.past, position=self.position(reader) or 0).scalars())
+        for chunk in chunks(self.reopened(reader)):
+            found.update(self._transaction.execute(reading.among, ids=chunk).scalars())
+        return sorted(found)
+
+
+class CursorStore(CursorReader):
+    """Cursors and reopened ids of one scope, in one transaction; lives as long as it."""
+
     def move(self, reader: str, position: int | None, reads: Reads | None = None) -> None:
         """Set the position; None takes the reader back to before it ever looked.
 
@@ -98,10 +125,6 @@ class CursorStore:
         if position is not None:
             row = {"scope_id": self._transaction.scope_id, "reader": reader, "position": position, "reads": told.value}
             self._transaction.connection.execute(_SET, row)
-
-    def reopened(self, reader: str) -> list[str]:
-        """Return ids behind the cursor that *reader* has to look at again, sorted."""
-        return list(self._transaction.execute(_REOPENED, by=reader).scalars())
 
     def reopen(self, reader: str, record_ids: Collection[str]) -> list[str]:
         """Have *reader* look at these records again; return those that it had not to before."""
@@ -119,19 +142,6 @@ class CursorStore:
         for chunk in chunks(settled):
             self._transaction.execute(_SETTLE, by=reader, ids=chunk)
         return settled
-
-    def pending(self, reader: str, reads: Reads | None = None) -> list[str]:
-        """Return ids of records that *reader* still has to look at, sorted.
-
-        Args:
-            reader: Who.
-            reads: What it reads; by default what its cursor says, entries if it has none.
-        """
-        reading = _READ_TABLES[reads or self.reads(reader) or Reads.ENTRIES]
-        found = set(self._transaction.execute(reading.past, position=self.position(reader) or 0).scalars())
-        for chunk in chunks(self.reopened(reader)):
-            found.update(self._transaction.execute(reading.among, ids=chunk).scalars())
-        return sorted(found)
 
     def restore(self, reader: str, pending_ids: Collection[str], reads: Reads | None = None) -> None:
         """Have *reader* be done with everything there is but *pending_ids* (the reading side of `pending`)."""
@@ -224,7 +234,7 @@ class DeferredStore:
                 "scope_id": self._transaction.scope_id,
                 "run_id": run_id,
                 "pass_name": pass_name,
-                "changes": encode(to_json(change_set)),
+                "changes": encode(change_set.to_json()),
                 "deferred_at": to_micros(self._transaction.now),
             }
             for change_set in change_sets
@@ -240,7 +250,7 @@ class DeferredStore:
         """Return the longest waiting change sets of the pass with their keys."""
         mine = select(deferred.c.pk, deferred.c.changes).where(self._mine, deferred.c.pass_name == pass_name)
         rows = self._connection.execute(mine.order_by(deferred.c.pk).limit(limit))
-        return [(row.pk, from_json(self._transaction.scope, orjson.loads(row.changes))) for row in rows]
+        return [(row.pk, ChangeSet.from_json(self._transaction.scope, orjson.loads(row.changes))) for row in rows]
 
     def remove(self, keys: Sequence[int]) -> None:
         """Drop those that wait no longer."""
@@ -270,8 +280,8 @@ _REMOVE_SETTLED = delete(settled_clusters).where(
 _WITHDRAW_SETTLED = delete(settled_clusters).where(_SETTLED_BY, settled_clusters.c.run_id == bindparam("of_run"))
 
 
-class ClusterStore:
-    """Settled clusters of one scope, in one transaction; lives as long as it."""
+class ClusterReader:
+    """Settled clusters of one scope, for reading; lives as long as its transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -289,6 +299,10 @@ class ClusterStore:
                 _ALL_SETTLED, of_pass=pass_name
             ).all()
         ]
+
+
+class ClusterStore(ClusterReader):
+    """Settled clusters of one scope, in one transaction; lives as long as it."""
 
     def put(self, clusters: Sequence[SettledCluster], *, pass_name: str, run_id: str) -> None:
         """Keep clusters as they now stand."""

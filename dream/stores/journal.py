@@ -1,23 +1,17 @@
-"""Stores what each run changed, and words change sets that wait as JSON."""
+"""Stores what each run changed."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, func, insert, select
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.document import StoredDocument
-from agentcore.domain.instants import from_micros, from_text, to_micros, to_text
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.records import Record, RecordKind, from_image, to_image
+from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
-from agentcore.domain.skill import Skill
 from agentcore.stores.sql.schema import journal
 from agentcore.stores.sql.transaction import Transaction, of_my_scope
-from dream.domain.change import Change, ChangeSet
+from dream.domain.change import ChangeSet
 from dream.domain.journal import JournalRow, image_text
-from dream.domain.promotion import Promotion
 
 PURGE = "purge"
 DOCUMENT_CHANGED = "document_changed"
@@ -31,11 +25,45 @@ _ALL = select(journal).where(_MINE).order_by(journal.c.pk)
 _WRITE = insert(journal)
 
 
-class JournalStore:
-    """The journal of one scope, in one transaction; lives as long as it."""
+class JournalReader:
+    """The journal of one scope, for reading; lives as long as its transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
+
+    def last_number(self, run_id: str) -> int:
+        """Return the number of the run's last change set, 0 if it has none."""
+        return self._transaction.execute(_LAST_NUMBER, of_run=run_id).scalar() or 0
+
+    def of_run(
+        self, run_id: str, *, pass_name: str | None = None, number: int | None = None, limit: int | None = None
+    ) -> list[JournalRow]:
+        """Return the rows of a run in the order they were written."""
+        statement = _ALL.where(journal.c.run_id == run_id)
+        if pass_name is not None:
+            statement = statement.where(journal.c.pass_name == pass_name)
+        if number is not None:
+            statement = statement.where(journal.c.number == number)
+        return self._read(statement.limit(limit))
+
+    def of_record(self, record_id: str) -> list[JournalRow]:
+        """Return what happened to a record, oldest first."""
+        return self.of_records([record_id])
+
+    def of_records(self, record_ids: Collection[str]) -> list[JournalRow]:
+        """Return what happened to a few records, oldest first."""
+        return self._read(_ALL.where(journal.c.record_id.in_(sorted(record_ids))))
+
+    def count(self, run_id: str) -> int:
+        """Count the rows of a run."""
+        return self._transaction.execute(_COUNT, of_run=run_id).scalar_one()
+
+    def _read(self, statement: Select[Any]) -> list[JournalRow]:
+        return [_to_journal_row(self._transaction.scope, row) for row in self._transaction.execute(statement)]
+
+
+class JournalStore(JournalReader):
+    """The journal of one scope, in one transaction; lives as long as it."""
 
     def write(self, run_id: str, step: int, pass_name: str, change_sets: Sequence[ChangeSet]) -> None:
         """Append the changes of a step, numbering its sets within the run."""
@@ -76,33 +104,6 @@ class JournalStore:
         if rows:
             self._transaction.connection.execute(_WRITE, rows)
 
-    def last_number(self, run_id: str) -> int:
-        """Return the number of the run's last change set, 0 if it has none."""
-        return self._transaction.execute(_LAST_NUMBER, of_run=run_id).scalar() or 0
-
-    def of_run(
-        self, run_id: str, *, pass_name: str | None = None, number: int | None = None, limit: int | None = None
-    ) -> list[JournalRow]:
-        """Return the rows of a run in the order they were written."""
-        statement = _ALL.where(journal.c.run_id == run_id)
-        if pass_name is not None:
-            statement = statement.where(journal.c.pass_name == pass_name)
-        if number is not None:
-            statement = statement.where(journal.c.number == number)
-        return self._read(statement.limit(limit))
-
-    def of_record(self, record_id: str) -> list[JournalRow]:
-        """Return what happened to a record, oldest first."""
-        return self.of_records([record_id])
-
-    def of_records(self, record_ids: Collection[str]) -> list[JournalRow]:
-        """Return what happened to a few records, oldest first."""
-        return self._read(_ALL.where(journal.c.record_id.in_(sorted(record_ids))))
-
-    def count(self, run_id: str) -> int:
-        """Count the rows of a run."""
-        return self._transaction.execute(_COUNT, of_run=run_id).scalar_one()
-
     def _row(self, run_id: str, step: int, pass_name: str, number: int, operation: str) -> dict[str, Any]:
         return {
             "scope_id": self._transaction.scope_id,
@@ -114,9 +115,6 @@ class JournalStore:
             "recorded_at": to_micros(self._transaction.now),
             "scrubbed": False,
         }
-
-    def _read(self, statement: Select[Any]) -> list[JournalRow]:
-        return [_to_journal_row(self._transaction.scope, row) for row in self._transaction.execute(statement)]
 
 
 def _to_journal_row(scope: Scope, row: Row[Any]) -> JournalRow:
@@ -135,60 +133,4 @@ def _to_journal_row(scope: Scope, row: Row[Any]) -> JournalRow:
         fingerprint=row.fingerprint,
         recorded_at=from_micros(row.recorded_at),
         scrubbed=bool(row.scrubbed),
-    )
-
-
-_SIDES = ("before", "after")
-_VERSIONED = (MemoryEntry, Skill, Turn, StoredDocument)
-
-
-def to_json(change_set: ChangeSet) -> dict[str, Any]:
-    """Return plain JSON values: images of the records, and the versions they had."""
-    changed = {change.record_id for change in change_set.changes}
-    return {
-        "operation": change_set.operation,
-        "marks": {record: mark for record, mark in change_set.fingerprints.items() if record not in changed},
-        "promotions": [_plain(one) for one in change_set.promotions],
-        "changes": [
-            {
-                "kind": change.kind.value,
-                "before": None if change.before is None else to_image(change.before),
-                "version": change.before.version if isinstance(change.before, _VERSIONED) else None,
-                "after": None if change.after is None else to_image(change.after),
-                "reason": change.reason,
-                "fingerprint": change_set.fingerprints.get(change.record_id),
-            }
-            for change in change_set.changes
-        ],
-    }
-
-
-def from_json(scope: Scope, values: Mapping[str, Any]) -> ChangeSet:
-    """Read what `to_json` wrote."""
-    changes: list[Change[Record]] = []
-    marks: dict[str, str] = dict(values.get("marks", {}))
-    for item in values["changes"]:
-        kind = RecordKind(item["kind"])
-        before, after = (None if item[name] is None else from_image(kind, scope, item[name]) for name in _SIDES)
-        if isinstance(before, _VERSIONED):
-            before = replace(before, version=item["version"])
-        change = Change[Record](before=before, after=after, reason=item["reason"])
-        changes.append(change)
-        if item["fingerprint"] is not None:
-            marks[change.record_id] = item["fingerprint"]
-    promotions = tuple(_promotion(one) for one in values.get("promotions", ()))
-    return ChangeSet(operation=values["operation"], changes=tuple(changes), fingerprints=marks, promotions=promotions)
-
-
-def _plain(promotion: Promotion) -> dict[str, Any]:
-    return {**asdict(promotion), "promoted_at": to_text(promotion.promoted_at)}
-
-
-def _promotion(values: Mapping[str, Any]) -> Promotion:
-    return Promotion(
-        entry_id=values["entry_id"],
-        score=values["score"],
-        hits=values["hits"],
-        run_id=values["run_id"],
-        promoted_at=from_text(values["promoted_at"]),
     )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class PromotionStore:
-    """Promotions of one scope, in one transaction; lives as long as it."""
+class PromotionReader:
+    """Promotions of one scope, for reading; lives as long as its transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -51,6 +51,10 @@ class PromotionStore:
             promoted_at=from_micros(row.promoted_at),
         )
 
+
+class PromotionStore(PromotionReader):
+    """Promotions of one scope, in one transaction; lives as long as it."""
+
     def record(self, promoted: Sequence[Promotion]) -> None:
         """Remember promotions; one that is known stays as it is."""
         known: set[str] = set()
@@ -76,13 +80,18 @@ class PromotionStore:
 _MET = phase_hits.c
 
 
-class PhaseStore:
-    """The phases' hits of one scope, in one transaction; lives as long as it."""
+class PhaseReader:
+    """The phases' hits of one scope, for reading; lives as long as its transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._scope_id = transaction.scope_id
         self._connection = transaction.connection
         self._mine = _MET.scope_id == transaction.scope_id
+
+    def met(self, phase: Phase) -> set[str]:
+        """Return the ids of the entries that a phase met."""
+        mine = select(_MET.entry_id).where(self._mine, _MET.phase == phase.value)
+        return set(self._connection.execute(mine).scalars())
 
     def standing(self) -> dict[str, PhaseStanding]:
         """Return how often each entry was met, by id; those that never were are left out."""
@@ -90,6 +99,10 @@ class PhaseStore:
         for row in self._connection.execute(select(phase_hits).where(self._mine)):
             found.setdefault(row.entry_id, {}).update({row.phase: row.times, f"{row.phase}_last": row.last_at})
         return {entry_id: PhaseStanding(**values) for entry_id, values in found.items()}
+
+
+class PhaseStore(PhaseReader):
+    """The phases' hits of one scope, in one transaction; lives as long as it."""
 
     def record(self, hits: Sequence[PhaseHit]) -> None:
         """Count hits, each entry and phase once."""
@@ -118,7 +131,7 @@ _DAY = timedelta(days=1) // timedelta(microseconds=1)
 _HITS = recall_hits.c
 
 
-class RecallStore:
+class RecallReader:
     """The recalls of one scope, in one transaction; lives as long as it."""
 
     def __init__(self, transaction: Transaction) -> None:

@@ -15,6 +15,7 @@ from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
 from dream.domain.frozen import FrozenDirectives
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.domain.session import PREFIX
+from dream.domain.step import StepReport
 from dream.domain.usage import EVERYTHING, UsageRow, summed
 from dream.errors import UnknownRunError
 from dream.stores.sessions import SessionStore
@@ -27,7 +28,7 @@ _BY_ID = _MINE & (runs.c.id == bindparam("of_run"))
 _OPEN = insert(runs)
 _CLOSE = update(runs).where(_BY_ID)
 _IS_OPEN = _MINE & runs.c.finished.is_(False)
-_UNFINISHED = select(runs).where(_IS_OPEN, runs.c.kind == RunKind.DREAM.value).order_by(runs.c.pk)
+_UNFINISHED = select(runs).where(_IS_OPEN, runs.c.kind == bindparam("kind")).order_by(runs.c.pk)
 _ABANDON = update(runs).where(_IS_OPEN, runs.c.kind.in_(bindparam("kinds", expanding=True)))
 _STEPS_OF_RUN = of_my_scope(steps) & (steps.c.run_id == bindparam("of_run"))
 _LAST_STEP = select(func.max(steps.c.number)).where(_STEPS_OF_RUN)
@@ -59,19 +60,13 @@ class StepRow:
     cursor_before: int | None
     cursor_after: int | None
     reopened_consumed: list[str]
-    report: dict[str, Any]
+    report: StepReport
     closing: bool
 
     @property
     def moved_cursor(self) -> bool:
         """Whether the step set the pass's cursor."""
         return self.cursor_before is not None or self.cursor_after is not None
-
-    @property
-    def reopened(self) -> list[str]:
-        """Ids that it put into the pass's reopened set."""
-        found: list[str] = self.report.get("reopened", [])
-        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +123,9 @@ class RunStore:
             report=encode(report.to_json()),
         )
 
-    def unfinished(self) -> list[OpenRun]:
-        """Return dream runs that were interrupted, oldest first."""
-        return [_to_open_run(row) for row in self._transaction.execute(_UNFINISHED)]
+    def unfinished(self, kind: RunKind = RunKind.DREAM) -> list[OpenRun]:
+        """Return runs of a kind that were interrupted, oldest first."""
+        return [_to_open_run(row) for row in self._transaction.execute(_UNFINISHED, kind=kind.value)]
 
     def abandon(self, *kinds: RunKind) -> None:
         """Close interrupted runs of these kinds (of all, if none is named); each committed step stands."""
@@ -154,7 +149,7 @@ class RunStore:
             "cursor_after": step.cursor_after,
             "reopened_consumed": encode(step.reopened_consumed),
             "committed_at": to_micros(self._transaction.now),
-            "report": encode({"closing": step.closing, **step.report}),
+            "report": encode({"closing": step.closing, **step.report.to_json()}),
         }
         self._connection.execute(_ADD_STEP, row)
 
@@ -257,8 +252,8 @@ def _to_step(row: Row[Any]) -> StepRow:
         cursor_before=row.cursor_before,
         cursor_after=row.cursor_after,
         reopened_consumed=orjson.loads(row.reopened_consumed),
-        closing=report.pop("closing"),
-        report=report,
+        closing=report["closing"],
+        report=StepReport.from_json(report),
     )
 
 

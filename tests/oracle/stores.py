@@ -316,7 +316,7 @@ class ScratchSweep:
     async def _due(self, context: Any) -> list[Any]:
         found = await context.read(lambda view: view.entries.select(EntryFilter(category="scratch")))
         marks = {entry.id: fingerprint("sweep", entry) for entry in found}
-        withheld = await context.declined(marks.values())
+        withheld = await context.withheld(marks.values())
         old = [entry for entry in found if (context.as_of - entry.last_seen_at).days > 30]
         return [entry for entry in old if marks[entry.id] not in withheld]
 

@@ -1,27 +1,20 @@
 """Makes the contexts of passes: what they may see and use of one scope, all of it read-only."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
-from zoneinfo import ZoneInfo
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.recall.results import Neighbour
 from agentcore.stores.storage import ReadView
-from dream.domain.cluster import SettledCluster
 from dream.domain.declaration import Reads
-from dream.domain.log_standing import LogReading, LogStanding
-from dream.domain.phases import PhaseStanding
-from dream.domain.proposal import HistoryKind
-from dream.domain.reasons import Refused
-from dream.domain.recalls import RecallColumns
 from dream.options import DreamOptions
 from dream.passes import DreamContext, ModelContext, arranged
-from dream.stores import dream_stores
+from dream.passes.protocol import PassView, ScopeRecall
+from dream.stores import dream_stores, pass_view
 
 if TYPE_CHECKING:
     from dream.guards.vocabulary import Vocabulary
@@ -59,54 +52,32 @@ class ContextFactory:
     async def plain(self, looked_at: int) -> DreamContext:
         """Return the context of a step, after *looked_at* items of the run."""
 
-        def stand(view: ReadView) -> tuple[int, frozenset[str]]:
-            cursors = dream_stores(view).cursors
+        def stand(view: PassView) -> tuple[int, frozenset[str]]:
+            cursors = view.books.cursors
             return cursors.position(self.pass_name) or 0, frozenset(cursors.reopened(self.pass_name))
 
-        cursor, reopened = await self.parts.storage.read(self.scope, stand)
-        views = _Views(self.parts, self.scope, self.pass_name)
+        cursor, reopened = await self._read(stand)
         return DreamContext(
             scope=self.scope,
             run_id=self.run_id,
+            pass_name=self.pass_name,
             as_of=self.as_of,
             options=self.options,
             cursor=cursor,
             reopened=reopened,
             looked_at=looked_at,
-            read=views.read,
-            similar=views.similar,
-            declined=views.withheld,
-            count_history=views.count_history,
-            read_log=self._read_log,
-            recalls=self._recalls,
-            promoted=views.promoted,
-            phases=views.phases,
+            log_readers=self.log_readers,
+            log_end=self.log_end,
+            read=self._read,
+            recall=ScopeRecall(self.parts.recall, self.scope),
         )
+
+    async def _read(self, work: Callable[[PassView], T]) -> T:
+        return await self.parts.storage.read(self.scope, lambda view: work(pass_view(view)))
 
     def _reserved(self) -> tuple[str, ...]:
         others = (slot.declaration for slot in arranged(self.options.passes))
         return tuple(found for one in others if one.name != self.pass_name for found in one.categories)
-
-    async def _recalls(self, zone: ZoneInfo, *, since: datetime | None = None) -> RecallColumns:
-        return await self.parts.storage.read(
-            self.scope, lambda view: dream_stores(view).recalls.columns(zone, until=self.as_of, since=since)
-        )
-
-    async def _read_log(self) -> LogStanding:
-        def look(view: ReadView) -> LogStanding:
-            books = dream_stores(view)
-            unread = {reader: books.cursors.reopened(reader) for reader in self.log_readers}
-            readings = tuple(
-                LogReading(
-                    reader=reader,
-                    position=books.cursors.position(reader) or 0,
-                    unread=books.attempts.failed(reader, ids),
-                )
-                for reader, ids in unread.items()
-            )
-            return LogStanding(end=self.log_end, readings=readings)
-
-        return await self.parts.storage.read(self.scope, look)
 
     async def with_model(
         self, looked_at: int, *, directives: Mapping[str, str], vocabulary: "Vocabulary"
@@ -117,22 +88,23 @@ class ContextFactory:
         packed under these.
         """
         plain = await self.plain(looked_at)
-        views = _Views(self.parts, self.scope, self.pass_name)
         known = {field.name: getattr(plain, field.name) for field in fields(plain)}
-        known["declined"] = views.declined
-        if self.reads is Reads.ENTRIES and await views.reviewed_otherwise(directives_mark(directives)):
+        mark = directives_mark(directives)
+
+        def look(view: ReadView) -> tuple[Mapping[str, int], str | None]:
+            books = dream_stores(view)
+            return books.cursors.side_positions(self.pass_name), books.ledger.fingerprint(self.pass_name)
+
+        side_cursors, reviewed_under = await self.parts.storage.read(self.scope, look)
+        if self.reads is Reads.ENTRIES and reviewed_under not in {None, mark}:
             known["cursor"] = 0
         return ModelContext(
             **known,
-            alike=views.alike,
-            count_documents=views.count_documents,
             directives=directives,
             marker=fence_marker(self.run_id),
             vocabulary=vocabulary,
             new_id=self.parts.ids.new,
-            side_cursors=await views.side_cursors(),
-            settled=views.settled,
-            withheld=views.withheld,
+            side_cursors=side_cursors,
             has_model=Capability.LLM in self.parts.capabilities,
             reserved=self._reserved(),
         )
@@ -151,80 +123,3 @@ def fence_marker(run_id: str) -> str:
         16
     """
     return blake2b(run_id.encode(), digest_size=8, person=b"fence").hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class _Views:
-    """The read-only functions a context hands to its pass."""
-
-    parts: HostParts
-    scope: Scope
-    pass_name: str
-
-    async def read(self, work: Callable[[ReadView], T]) -> T:
-        return await self.parts.storage.read(self.scope, lambda view: work(view.learnable))
-
-    async def similar(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
-        return await self.parts.recall.similar(self.scope, keys, threshold=threshold, limit=limit)
-
-    async def alike(self, keys: Sequence[int], *, threshold: float) -> Sequence[tuple[int, int, float]]:
-        return await self.parts.recall.alike(self.scope, keys, threshold=threshold)
-
-    async def declined(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
-        if not fingerprints:
-            return {}
-        found = await self.read(lambda view: dream_stores(view).decisions.declined(fingerprints))
-        return dict.fromkeys(found, Refused.UNDONE_BY_PERSON)
-
-    async def withheld(self, fingerprints: Collection[str]) -> Mapping[str, Refused]:
-        """Return besides what waits for a person: who asks no model would find it again at each step."""
-        if not fingerprints:
-            return {}
-        marks = await self.read(lambda view: dream_stores(view).proposals.marks())
-        waiting = set(fingerprints).intersection(mark for _, mark in marks if mark is not None)
-        return {**dict.fromkeys(waiting, Refused.AWAITS_REVIEW), **await self.declined(fingerprints)}
-
-    async def count_history(self, what: HistoryKind, before: datetime) -> int:
-        def count(view: ReadView) -> int:
-            expiry = dream_stores(view).expiry
-            if what is HistoryKind.REFUSED:
-                return dream_stores(view).refused_texts.count_expired(before)
-            if what is HistoryKind.PROPOSALS:
-                return dream_stores(view).proposals.count_expired(before)
-            return expiry.count_expired(before) if what is HistoryKind.RUNS else expiry.count_feed(before)
-
-        return await self.read(count)
-
-    async def count_documents(self, texts: Sequence[str]) -> Mapping[str, int]:
-        return await self.parts.recall.count_documents(self.scope, texts)
-
-    async def reviewed_otherwise(self, directives_mark: str) -> bool:
-        def look(view: ReadView) -> bool:
-            return dream_stores(view).ledger.fingerprint(self.pass_name) not in {None, directives_mark}
-
-        return await self.read(look)
-
-    async def promoted(self) -> Mapping[str, datetime]:
-        return await self.read(lambda view: dream_stores(view).promotions.known())
-
-    async def phases(self) -> Mapping[str, PhaseStanding]:
-        return await self.read(lambda view: dream_stores(view).phases.standing())
-
-    async def settled(self) -> list[SettledCluster]:
-        return await self.read(lambda view: dream_stores(view).clusters.all(self.pass_name))
-
-    async def side_cursors(self) -> Mapping[str, int]:
-        def positions(view: ReadView) -> dict[str, int]:
-            cursors = dream_stores(view).cursors
-            prefix = f"{self.pass_name}/"
-            mine = [reader for reader in cursors.readers() if reader.startswith(prefix)]
-            return {reader.removeprefix(prefix): cursors.position(reader) or 0 for reader in mine}
-
-        return _Zeroes(await self.read(positions))
-
-
-class _Zeroes(dict[str, int]):
-    """Positions; 0 for a reader that never looked."""
-
-    def __missing__(self, reader: str) -> int:
-        return 0

@@ -178,7 +178,7 @@ async def terms_for(context: ModelContext, texts: Iterable[str]) -> StatementRul
     """Return what statements made of *texts* are judged by."""
     # Only scripts without capitals are judged by how rare their terms are.
     counted = [text for text in texts if not text.isascii()]
-    frequencies: Mapping[str, int] = await context.count_documents(counted) if counted else dict[str, int]()
+    frequencies: Mapping[str, int] = await context.recall.count_documents(counted) if counted else dict[str, int]()
     return StatementRules(
         vocabulary=context.vocabulary,
         document_frequency=lambda term: frequencies.get(term, 0),

@@ -257,5 +257,5 @@ def _keys(view: ReadView, record_ids: Sequence[str]) -> dict[int, str]:
 
 async def _alike(context: ModelContext, ids: Mapping[int, str]) -> list[Pair]:
     """Return which of these active entries, by key, are alike."""
-    found = await context.alike(sorted(ids), threshold=context.options.consolidation.threshold)
+    found = await context.recall.alike(sorted(ids), threshold=context.options.consolidation.threshold)
     return [Pair.of(ids[one], ids[other], similarity) for one, other, similarity in found]

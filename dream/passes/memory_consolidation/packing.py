@@ -79,7 +79,7 @@ async def find(context: ModelContext, waited: frozenset[str] = frozenset()) -> C
         lambda view: view.entries.material(after=context.cursor, also=also, limit=terms.max_entries)
     )
     ids = {item.key: item.id for item in fresh}
-    alike = await context.similar(list(ids), threshold=terms.threshold, limit=terms.neighbours)
+    alike = await context.recall.similar(list(ids), threshold=terms.threshold, limit=terms.neighbours)
     keys = {*ids, *(neighbour.key for neighbours in alike.values() for neighbour in neighbours)}
     stored = await context.read(lambda view: view.entries.by_keys(sorted(keys)))
     shown = {

@@ -96,9 +96,14 @@ class Sweep:
 async def look(context: DreamContext) -> Sweep:
     """Score what was recalled and choose what is promoted; nothing is written."""
     options = context.options.promotion
-    recalls, phases = await context.recalls(ZoneInfo(options.zone)), await context.phases()
+    recalls, phases, promoted = await context.read(
+        lambda view: (
+            view.books.recalls.columns(ZoneInfo(options.zone), until=context.as_of),
+            view.books.phases.standing(),
+            view.books.promotions.known(),
+        )
+    )
     found = scored(recalls, phases, options, context.as_of)
-    promoted = await context.promoted()
     room = options.max_per_sweep - sum(at > context.as_of - options.interval for at in promoted.values())
     waits = np.array([one not in promoted for one in recalls.ids], np.bool_)
     await settle(context, found, lambda: found.undecided(~waits))
@@ -150,7 +155,7 @@ class _Choice:
         ids = [self._found.recalls.ids[row] for row in rows]
         entries = await self._context.read(lambda view: _active(view, ids))
         marks = {mark_of(entry, operation) for entry in entries.values() for operation in (PROMOTE, REINFORCE)}
-        withheld = await self._context.declined(marks)
+        withheld = await self._context.withheld(marks)
         await asyncio.to_thread(self._judge_all, rows, entries, withheld)
 
     def _judge_all(

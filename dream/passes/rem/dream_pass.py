@@ -24,7 +24,7 @@ from dream.domain.phases import Phase, PhaseHit
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
-from dream.options.rem import Narrator
+from dream.options import Narrator
 from dream.passes.conversation.packing import terms_for
 from dream.passes.declared import DeclaredPass
 from dream.passes.document_changes import moment, rewritten
@@ -86,12 +86,12 @@ async def look(context: ModelContext) -> Night:
     last = from_micros(context.cursor)
     if context.cursor and last <= context.as_of:
         since = max(since, last)
-    news = len(await context.recalls(zone, since=since)) > 0 or bool(context.reopened)
+    news = len(await _recalls(context, zone, since)) > 0 or bool(context.reopened)
     if options.limit == 0 or not news:
         return Night()
     if context.cursor and _day(last, zone) == _day(context.as_of, zone):
         return Night(again=_next_day(context.as_of, zone))
-    found = await _recalled(context, await context.recalls(zone, since=context.as_of - options.lookback))
+    found = await _recalled(context, await _recalls(context, zone, context.as_of - options.lookback))
     recalled = tuple(one for one, _ in found)
     if context.has_model and options.narrator is Narrator.MODEL:
         night = Night(recalled=recalled, shown=await _shown(context, found))
@@ -110,10 +110,14 @@ async def _shown(context: ModelContext, found: Sequence[tuple[Recollection, Memo
     return tuple((entry.id, entry.version) for entry in fit) if is_worth_asking else ()
 
 
+async def _recalls(context: ModelContext, zone: ZoneInfo, since: datetime) -> RecallColumns:
+    return await context.read(lambda view: view.books.recalls.columns(zone, until=context.as_of, since=since))
+
+
 async def _recalled(context: ModelContext, recalls: RecallColumns) -> list[tuple[Recollection, MemoryEntry]]:
     """Return entries that may stand in a document: those that no summary told first, then by how often recalled."""
     most = context.options.rem.max_entries
-    told = {entry_id for entry_id, standing in (await context.phases()).items() if standing.rem}
+    told = await context.read(lambda view: view.books.phases.met(Phase.REM))
 
     def rank(row: int) -> tuple[bool, int, str]:
         return recalls.ids[row] in told, -int(recalls.count[row]), recalls.ids[row]
@@ -211,7 +215,7 @@ class Rem(DeclaredPass, declaration=REM):
             return Proposal(refused=tuple(refused))
         shown = await _as_packed(context, batch)
         terms = await terms_for(context, [*(item.text for item in items), *(one.content for one in shown.values())])
-        before = {entry_id for entry_id, standing in (await context.phases()).items() if standing.rem}
+        before = await context.read(lambda view: view.books.phases.met(Phase.REM))
         # Comparing fifty texts with their sources takes longer than the event loop may stall.
         found = await asyncio.to_thread(lambda: [judged(item, shown, before, terms, _CUTTER) for item in items])
         held = [one for one in found if isinstance(one, DiaryItem)]

@@ -50,7 +50,7 @@ class Tidy:
 
     async def _due(self, context: DreamContext) -> list[Any]:
         found = [one for one in await active_entries(context) if one.content.startswith("nothing")]
-        withheld = await context.declined({_mark(one) for one in found})
+        withheld = await context.withheld({_mark(one) for one in found})
         return [one for one in found if _mark(one) not in withheld]
 
 

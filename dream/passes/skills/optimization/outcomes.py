@@ -10,8 +10,8 @@ from agentcore.domain.memory import Status
 from agentcore.domain.signals import Feedback, FeedbackKind, Rating, ToolCall
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.stores.storage import ReadView
+from dream.passes.protocol import PassView
 from dream.passes.skills.consolidation.judging import MERGE, REWRITE
-from dream.stores import dream_stores
 
 WITHIN: Final = timedelta(minutes=30)
 """How long before the call that did a failed one may have been made."""
@@ -100,7 +100,7 @@ class Lineage:
     rewrites: Mapping[str, Sequence[tuple[Skill, Skill, bool]]]
 
     @classmethod
-    def read(cls, view: ReadView, *, used: Collection[str], failing: Collection[str]) -> "Lineage":
+    def read(cls, view: PassView, *, used: Collection[str], failing: Collection[str]) -> "Lineage":
         """Read what the uses of skills need.
 
         Args:
@@ -114,7 +114,7 @@ class Lineage:
         skills += [one for gone in parents.values() for one in gone]
         ids = {one.id for one in skills if one.updated_at is not None}
         rewrites: defaultdict[str, list[tuple[Skill, Skill, bool]]] = defaultdict(list)
-        for row in reversed(dream_stores(view).journal.of_records(ids) if ids else []):
+        for row in reversed(view.books.journal.of_records(ids) if ids else []):
             before, after = row.record_before, row.record_after
             if isinstance(before, Skill) and isinstance(after, Skill):
                 rewrites[row.record_id].append((before, after, row.operation in _KEEPS_ALL))
@@ -198,7 +198,7 @@ class Outcomes:
     lineage: Lineage
 
     @classmethod
-    def read(cls, view: ReadView, as_of: datetime) -> "Outcomes":
+    def read(cls, view: PassView, as_of: datetime) -> "Outcomes":
         """Read what was logged up to *as_of*."""
         uses: defaultdict[str, list[SkillUse]] = defaultdict(list)
         failures: defaultdict[str, list[Feedback]] = defaultdict(list)

@@ -1,0 +1,193 @@
+"""Examines a memory for `dream doctor`: the folder, the database, and whether what stands in it fits together."""
+
+import asyncio
+import platform
+import sqlite3
+import tempfile
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+
+from sqlalchemy import ColumnElement, Table, and_, exists, func, select, text
+
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import SourceKind, Status
+from agentcore.errors import StorageError
+from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedback, leases, turns
+from agentcore.stores.sql.unit import SqlUnit
+from agentcore.stores.storage import ReadView
+from agentcore.stores.values import FeedPosition
+from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
+from agentcore.workspace.folder import WorkspaceFolder
+from dream.cycle.documents.delivery import KEPT
+from dream.cycle.documents.files import read_whole
+from dream.domain.candidate import PromotionStanding
+from dream.domain.finding import Finding, Verdict
+from dream.errors import UnsupportedStorageError
+from dream.interfaces.cli.release import installed_version
+from dream.interfaces.cli.session import Access, CommandSession
+from dream.stores import dream_stores
+
+_LIBRARIES = ("agentcore-dream", "sqlalchemy", "numpy", "pydantic", "orjson", "cyclopts")
+_PAGE = 5_000
+_SHOWN = 3
+
+
+async def examine(session: CommandSession) -> AsyncGenerator[Finding]:
+    """Look at everything, outermost first; what cannot be opened is not looked into."""
+    yield _versions()
+    yield _folder(session)
+    if session.workspace is not None:
+        yield await asyncio.to_thread(_workspace, session.workspace)
+    if not session.database.exists():
+        yield Finding("database", Verdict.NOTE, "there is none yet", "an import or a first memory makes it")
+        return
+    try:
+        async with session.host(Access.LOOK) as host:
+            yield Finding("database", Verdict.FINE, f"{session.database} opens")
+            for look in (_schema, _integrity, _runs, _leases, _sources, _index):
+                yield await host.storage.read(session.scope, look)
+            yield _promotion(await host.for_scope(session.scope).dreams.promotion(limit=0))
+    except StorageError as error:
+        yield Finding("database", Verdict.WRONG, str(error).rstrip("."))
+
+
+def _versions() -> Finding:
+    libraries = ", ".join(f"{name} {installed_version(name)}" for name in _LIBRARIES)
+    return Finding(
+        "versions", Verdict.FINE, f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {libraries}"
+    )
+
+
+def _folder(session: CommandSession) -> Finding:
+    folder = session.data_dir
+    if not folder.exists():
+        return Finding("folder", Verdict.NOTE, f"{folder} does not exist yet", "an import or a first memory makes it")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return Finding("folder", Verdict.FINE, f"{folder} is writable")
+    except OSError as error:
+        remedy = "make it writable, free some space, or choose another --data"
+        return Finding("folder", Verdict.WRONG, f"{folder} cannot be written ({error.strerror})", remedy)
+
+
+def _workspace(root: Path) -> Finding:
+    """Read the documents as a dream would, and see whether it could write there."""
+    try:
+        folder = WorkspaceFolder(root)
+        found = [name for name in KEPT if read_whole(folder, name).hash is not None]
+        with tempfile.TemporaryFile(dir=folder.root):
+            there = f", with {', '.join(found)}" if found else ""
+            return Finding("workspace", Verdict.FINE, f"{root} is writable{there}")
+    except (DocumentError, InvalidWorkspaceError) as error:
+        return Finding("workspace", Verdict.WRONG, str(error).rstrip("."))
+    except OSError as error:
+        detail = f"{root} cannot be written ({error.strerror})"
+        return Finding("workspace", Verdict.WRONG, detail, "make it writable, or free some space")
+
+
+def _schema(view: ReadView) -> Finding:
+    found = _sql(view).transaction.connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    if found == REVISION:
+        return Finding("schema", Verdict.FINE, f"revision {found}")
+    return Finding("schema", Verdict.WRONG, f"revision {found} instead of {REVISION}", "restore a backup or an export")
+
+
+def _integrity(view: ReadView) -> Finding:
+    pragma = text(f"PRAGMA integrity_check({_SHOWN})")
+    found = [str(row[0]) for row in _sql(view).transaction.connection.execute(pragma)]
+    if found == ["ok"]:
+        return Finding("integrity", Verdict.FINE, "every page and index of the database is sound")
+    remedy = "export what can be read, then restore a backup or import that export into a new folder"
+    return Finding("integrity", Verdict.WRONG, f"the database is damaged ({'; '.join(found)})", remedy)
+
+
+def _runs(view: ReadView) -> Finding:
+    unfinished = [run.run_id for run in dream_stores(view).runs.unfinished()]
+    if not unfinished:
+        return Finding("runs", Verdict.FINE, "none was interrupted")
+    names = ", ".join(unfinished[:_SHOWN])
+    if view.leases.holder("dream") is not None:
+        return Finding("runs", Verdict.NOTE, f"{names} is under way", "wait for it")
+    return Finding("runs", Verdict.WRONG, f"{names} was interrupted", "`dream run` goes on with it")
+
+
+def _leases(view: ReadView) -> Finding:
+    unit = _sql(view)
+    mine = and_(leases.c.scope_id == unit.transaction.scope_id, leases.c.expires_at > 0)
+    rows = unit.transaction.connection.execute(select(leases.c.name, leases.c.pid, leases.c.host).where(mine)).all()
+    stale = [row for row in rows if view.leases.holder(row.name) is None]
+    if not stale:
+        return Finding("lease", Verdict.FINE, "none was left behind")
+    left = ", ".join(f"{row.name} of process {row.pid} on {row.host}" for row in stale)
+    return Finding("lease", Verdict.NOTE, f"left behind: {left}", "nothing to do, the next dream takes it over")
+
+
+def _sources(view: ReadView) -> Finding:
+    lost = {
+        kind: _count_lost(view, kind, records)
+        for kind, records in ((SourceKind.ENTRY, entries), (SourceKind.TURN, turns), (SourceKind.FEEDBACK, feedback))
+    }
+    if lost[SourceKind.ENTRY]:
+        detail = f"{lost[SourceKind.ENTRY]:,} active entries come from entries that are gone"
+        return Finding("sources", Verdict.WRONG, detail, "restore a backup, or `dream forget` them")
+    aged = lost[SourceKind.TURN] + lost[SourceKind.FEEDBACK]
+    if aged:
+        detail = f"{aged:,} active entries come from turns or feedback that are gone, as after their retention"
+        return Finding("sources", Verdict.NOTE, detail, "nothing to do, `dream why` says so of each")
+    return Finding("sources", Verdict.FINE, "every source of an active entry is here")
+
+
+def _count_lost(view: ReadView, kind: SourceKind, records: Table) -> int:
+    """Count active entries that cite a record of *kind* that is not there."""
+    transaction = _sql(view).transaction
+    source = records.alias("source")
+    is_here = exists().where(source.c.scope_id == entry_sources.c.scope_id, source.c.id == entry_sources.c.source_id)
+    cited: list[ColumnElement[bool]] = [
+        entry_sources.c.scope_id == transaction.scope_id,
+        entry_sources.c.kind == kind.value,
+        entries.c.status == Status.ACTIVE.value,
+        ~is_here,
+    ]
+    joined = entry_sources.join(entries, entries.c.pk == entry_sources.c.entry_pk)
+    statement = select(func.count(entries.c.pk.distinct())).select_from(joined).where(*cited)
+    return transaction.connection.execute(statement).scalar_one()
+
+
+def _index(view: ReadView) -> Finding:
+    """Follow the change feed as recall does, and compare what it would find with what is stored."""
+    live: set[int] = set()
+    position, more = FeedPosition(), True
+    while more:
+        page = view.entries.changes_since(position, limit=_PAGE)
+        live.difference_update(page.removed)
+        live.difference_update(row.key for row in page.rows if not row.live)
+        live.update(row.key for row in page.rows if row.live)
+        position, more = page.position, page.more
+    stored = view.entries.count(EntryFilter())
+    if len(live) == stored:
+        return Finding("index", Verdict.FINE, f"recall finds all {stored:,} active entries")
+    detail = f"recall finds {len(live):,} of {stored:,} active entries"
+    return Finding("index", Verdict.WRONG, detail, "`dream export`, then `dream import` that into a new folder")
+
+
+def _promotion(standing: PromotionStanding) -> Finding:
+    """Say so where nothing can be promoted as things are: the thresholds are beyond what recall has recorded."""
+    if not standing.recalled:
+        return Finding("promotion", Verdict.FINE, "no entry was recalled yet")
+    if not standing.unreachable:
+        detail = f"{standing.recalled:,} entries were recalled, {standing.promoted:,} promoted"
+        return Finding("promotion", Verdict.FINE, detail)
+    told = ", ".join(f"{gate.name} {gate.needs:g} (the most is {gate.has:g})" for gate in standing.unreachable)
+    remedy = "lower them, or let more turns recall; `dream promote --explain` tells it for each entry"
+    return Finding("promotion", Verdict.NOTE, f"no entry meets {told}", remedy)
+
+
+def _sql(view: ReadView) -> SqlUnit:
+    if not isinstance(view, SqlUnit):
+        raise UnsupportedStorageError(storage=type(view).__name__)
+    return view
+
+
+def is_healthy(findings: Sequence[Finding]) -> bool:
+    """Tell whether nothing has to be put right."""
+    return all(finding.verdict is not Verdict.WRONG for finding in findings)

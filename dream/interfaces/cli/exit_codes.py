@@ -1,0 +1,105 @@
+"""Says an error to a person, and chooses the exit code."""
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from enum import IntEnum
+from typing import cast
+
+from cyclopts import CycloptsError, UnknownCommandError, UnusedCliTokensError
+
+from agentcore.errors import AgentcoreError, InvalidInputError
+from dream.interfaces.cli.app import COMMANDS
+from dream.interfaces.cli.render.text import one_line
+
+_MAX_DETAIL = 300
+_SENTENCE_END = re.compile(r"[.?] ([A-Z])")
+
+
+class Exit(IntEnum):
+    """Exit codes."""
+
+    OK = 0
+    FAILED = 1
+    """The run failed, or the storage did."""
+    BAD_INPUT = 2
+    INTERRUPTED = 130
+    """As shells report a process ended by Ctrl+C."""
+    UNREAD = 141
+    """As shells report a process whose reader went away."""
+
+
+INTERRUPTED = "Interrupted: what was committed so far stands, run the command again to go on."
+
+
+def exit_code(error: BaseException) -> Exit:
+    """Return the exit code of *error*; of a group the gravest.
+
+    Example:
+        >>> from agentcore.errors import InvalidContentError
+        >>> exit_code(InvalidContentError(field="content", problem="it is blank"))
+        <Exit.BAD_INPUT: 2>
+    """
+    return min(_exit_code(one) for one in _together(error))
+
+
+def _exit_code(error: BaseException) -> Exit:
+    return Exit.BAD_INPUT if isinstance(error, (InvalidInputError, CycloptsError)) else Exit.FAILED
+
+
+def sentence(error: BaseException) -> str:
+    """Return one line that says what is wrong and what to do.
+
+    Example:
+        >>> sentence(KeyError("x"))
+        "Something unexpected happened (KeyError: 'x'): run it again with --debug and report what that shows."
+    """
+    first, *others = dict.fromkeys(map(_sentence, _together(error)))
+    return first + (f" (And {len(others)} more.)" if others else "")
+
+
+def _together(error: BaseException) -> list[BaseException]:
+    """Return the errors of a group, of groups within it too, or the error itself."""
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    return [one for inner in group.exceptions for one in _together(inner)]
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, AgentcoreError):
+        return one_line(str(error))
+    if isinstance(error, CycloptsError):
+        return _usage(error)
+    if isinstance(error, OSError):
+        return _system(error)
+    detail = one_line(str(error))[:_MAX_DETAIL]
+    what = f"{type(error).__name__}: {detail}" if detail else type(error).__name__
+    return f"Something unexpected happened ({what}): run it again with --debug and report what that shows."
+
+
+def _usage(error: CycloptsError) -> str:
+    chain = " ".join(("dream", *(error.command_chain or ())))
+    tokens = error.unused_tokens or [""]
+    if isinstance(error, UnknownCommandError):
+        near = get_close_matches(tokens[0], _words_after(error.command_chain or ()), n=1)
+        meant = f", perhaps you mean {near[0]}" if near else ""
+        said = f"There is no command {tokens[0]!r}{meant}"
+    elif isinstance(error, UnusedCliTokensError):
+        said = f"{tokens[0]!r} is one argument too many; a text of several words is put in quotes"
+    else:
+        said = _SENTENCE_END.sub(lambda end: f"; {end[1].lower()}", str(error)).rstrip(".? ")
+    return one_line(f"{said}: `{chain} --help` shows how it is written.")
+
+
+def _words_after(chain: Sequence[str]) -> set[str]:
+    """Return the words that may follow the first words of a command."""
+    place = len(chain)
+    written = [name.split() for name in COMMANDS]
+    return {words[place] for words in written if words[:place] == list(chain) and len(words) > place}
+
+
+def _system(error: OSError) -> str:
+    where = f" for {error.filename!r}" if error.filename is not None else ""
+    problem = error.strerror or type(error).__name__
+    return one_line(f"The system refused it{where} ({problem}): check the path, its permissions and the free space.")
