@@ -8,11 +8,10 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import to_text
 from agentcore.domain.memory import MemoryEntry
 from agentcore.stores.storage import ReadView
-from dream.domain.change import ChangeSet
+from dream.domain.change import FOLD, ChangeSet
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.options import ConsolidationOptions, DreamOptions, PassMode
-from dream.passes.exact_fold import FOLD
 from dream.stores import DreamStores, dream_stores
 
 _DAY = timedelta(hours=24)
