@@ -78,8 +78,8 @@ class CommandSession:
         Example:
             >>> from agentcore.clock import SystemClock
             >>> from agentcore.ids import RandomIds
-            >>> session = Session(data_dir=Path("d"), scope=Scope.default(), screen=Screen(), clock=SystemClock(),
-            ...                   ids=RandomIds(), given=("--data", "my data"))
+            >>> session = CommandSession(data_dir=Path("d"), scope=Scope.default(), screen=Screen(),
+            ...                          clock=SystemClock(), ids=RandomIds(), given=("--data", "my data"))
             >>> session.command("undo", "4f00c2")
             "dream --data 'my data' undo 4f00c2"
         """
