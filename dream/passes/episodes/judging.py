@@ -21,6 +21,7 @@ from dream.domain.reasons import Refused
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.evidence import TurnEvidence, holds_quote
+from dream.passes.conversation.evidence_times import EvidenceTimes, subject_time_of
 from dream.passes.conversation.neighbours import are_related
 from dream.passes.conversation.reconcile import Reconciliation, fresh_turns, is_forgotten, retells
 from dream.passes.conversation.statement import (
@@ -35,7 +36,6 @@ from dream.passes.conversation.statement import (
     statement,
     usable_tags,
 )
-from dream.passes.conversation.times import EvidenceTimes, subject_time_of
 from dream.passes.episodes.prompt import EpisodeItem, EventType
 
 EPISODES: Final = EPISODE_EXTRACTION.categories[0]

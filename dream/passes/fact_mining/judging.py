@@ -19,6 +19,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.evidence import TurnEvidence
+from dream.passes.conversation.evidence_times import EvidenceTimes, subject_time_of
 from dream.passes.conversation.reconcile import Reconciliation, fresh_turns, is_forgotten, says_the_same
 from dream.passes.conversation.statement import (
     StatementRules,
@@ -32,7 +33,6 @@ from dream.passes.conversation.statement import (
     statement,
     usable_tags,
 )
-from dream.passes.conversation.times import EvidenceTimes, subject_time_of
 from dream.passes.fact_mining.prompt import FactItem
 from dream.passes.terms import CUTTER
 
