@@ -19,19 +19,17 @@ from dream.passes.conversation.evidence import evidence_of
 from dream.passes.conversation.lines import PromptTurn, line, shown_turns
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.packing import packed, pending, read_new, settled_of, terms_for
-from dream.passes.conversation.statement import StatementRules
+from dream.passes.conversation.reconcile import Reinforcement
+from dream.passes.conversation.statement import StatementRules, reason_of
 from dream.passes.declared import DeclaredPass
 from dream.passes.episodes.judging import (
     EPISODES,
     TAG,
-    EpisodeCandidates,
-    EpisodeReinforcement,
+    EpisodeReconciler,
     JudgedEpisode,
-    Reconciliation,
     counted,
     episode_of,
-    marks_of,
-    reconcile,
+    sources_of,
 )
 from dream.passes.episodes.prompt import EpisodeItem, frame, question, read_items
 from dream.passes.prompts import entry_line, importance_at
@@ -104,14 +102,11 @@ class EpisodeExtraction(DeclaredPass, declaration=EPISODE_EXTRACTION):
         read = await repaired(_LIST, answers, lambda answer: _judged(context, batch, answer))
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
             return Proposal(refused=tuple(read.refused))
-        told = read.good
-        known = await context.read(lambda view: EpisodeCandidates.of(view, told))
-        declined = frozenset(await context.declined(marks_of(told, known)))
-        met = await asyncio.to_thread(_met, context, told, known, declined)
+        met = await EpisodeReconciler.over(context, read.good)
         return Proposal(
             change_sets=met.change_sets,
             refused=with_texts((*read.refused, *met.refused), read.answer, _LIST, batch),
-            notes={**met.counts, **read.notes},
+            notes={**met.notes(), **read.notes},
             looked_at=await settled_of(context, batch),
         )
 
@@ -217,14 +212,16 @@ def _judged_item(
     if isinstance(found, Refusal):
         return found
     if item.existing:
-        return EpisodeReinforcement(item, sheet.entry_ids[item.existing], found)
+        return Reinforcement(
+            number=item.number,
+            label=item.label,
+            entry_id=sheet.entry_ids[item.existing],
+            evidence=found,
+            sources=sources_of(found),
+            said=[turn.content for turn in found.turns],
+            why=reason_of(found),
+        )
     return episode_of(item, found, terms)
-
-
-def _met(
-    context: ModelContext, told: Sequence[JudgedEpisode], known: EpisodeCandidates, declined: frozenset[str]
-) -> Reconciliation:
-    return reconcile(told, known, declined, new_id=context.new_id, as_of=context.as_of, vocabulary=context.vocabulary)
 
 
 __all__ = ["EpisodeExtraction"]

@@ -18,7 +18,7 @@ from dream.passes.conversation.lines import PromptTurn
 from dream.passes.conversation.packing import packed, pending, read_new, settled_of, shown_of, terms_for
 from dream.passes.conversation.statement import StatementRules
 from dream.passes.declared import DeclaredPass
-from dream.passes.fact_mining.judging import Fact, FactCandidates, Reconciliation, fact_of, mark_of, reconcile
+from dream.passes.fact_mining.judging import Fact, FactReconciler, fact_of
 from dream.passes.fact_mining.prompt import FactItem, frame, question, read_items
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import repair_of, repaired, with_texts
@@ -72,14 +72,11 @@ class FactMining(DeclaredPass, declaration=FACT_MINING):
         told = await repaired(_LIST, answers, lambda answer: _judged(context, batch, answer))
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in told.refused):
             return Proposal(refused=tuple(told.refused))
-        facts = told.good
-        known = await context.read(lambda view: FactCandidates.of(view, facts))
-        declined = frozenset(await context.declined({mark_of([fact]) for fact in facts}))
-        met = await asyncio.to_thread(_met, context, facts, known, declined)
+        met = await FactReconciler.over(context, told.good)
         return Proposal(
             change_sets=met.change_sets,
             refused=with_texts((*told.refused, *met.refused), told.answer, _LIST, batch),
-            notes={**met.counts, **told.notes},
+            notes={**met.notes(), **told.notes},
             looked_at=await settled_of(context, batch),
         )
 
@@ -114,12 +111,6 @@ def _held_against(
         else:
             refused.append(judged.at(item.number))
     return facts, refused
-
-
-def _met(
-    context: ModelContext, facts: Sequence[Fact], known: FactCandidates, declined: frozenset[str]
-) -> Reconciliation:
-    return reconcile(facts, known, declined, new_id=context.new_id, as_of=context.as_of, vocabulary=context.vocabulary)
 
 
 __all__ = ["FactMining"]

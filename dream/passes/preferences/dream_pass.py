@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from agentcore.llm.chat import ChatRequest
@@ -14,19 +15,13 @@ from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
 from dream.passes.conversation.lines import PromptTurn as ShownTurn, line
 from dream.passes.conversation.packing import SessionTurns, packed, pending, read_new, settled_of, terms_for
+from dream.passes.conversation.reconcile import Reinforcement
 from dream.passes.conversation.statement import StatementRules
 from dream.passes.declared import DeclaredPass
 from dream.passes.preferences.judging import occasions_of, preference_of
 from dream.passes.preferences.packing import SHARE_BESIDE, PreferenceContext, PreferenceHandles, told_by
 from dream.passes.preferences.prompt import PreferenceItem, frame, question, read_items
-from dream.passes.preferences.reconcile import (
-    JudgedPreference,
-    PreferenceCandidates,
-    PreferenceReconciliation,
-    PreferenceReinforcement,
-    PreferenceSupersession,
-    marks_of,
-)
+from dream.passes.preferences.reconcile import JudgedPreference, PreferenceReconciler, texts_of
 from dream.passes.prompts import entry_line, feedback_line, importance_at
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import repair_of, repaired, with_texts
@@ -98,10 +93,7 @@ class PreferenceInference(DeclaredPass, declaration=PREFERENCE_INFERENCE):
         read = await repaired(_LIST, answers, lambda answer: _judged(context, batch, answer))
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
             return Proposal(refused=tuple(read.refused))
-        shown = read.good
-        known = await context.read(lambda view: PreferenceCandidates.of(view, shown))
-        declined = frozenset(await context.declined(marks_of(shown, known)))
-        met = await asyncio.to_thread(_met, context, shown, known, declined)
+        met = await PreferenceReconciler.over(context, read.good)
         return Proposal(
             change_sets=met.change_sets,
             refused=with_texts((*read.refused, *met.refused), read.answer, _LIST, batch),
@@ -163,26 +155,20 @@ def _judged_item(
     if isinstance(occasions, Refusal):
         return occasions
     if item.existing:
-        return PreferenceReinforcement(item, sheet.entry_ids[item.existing], occasions)
+        return Reinforcement(
+            number=item.number,
+            label=item.label,
+            entry_id=sheet.entry_ids[item.existing],
+            evidence=occasions.evidence,
+            sources=occasions.sources,
+            said=texts_of(occasions),
+            why=occasions.reason(),
+        )
     preference = preference_of(item, occasions, terms, options)
     if isinstance(preference, Refusal) or not item.supersedes:
         return preference
-    return PreferenceSupersession(preference, sheet.entry_ids[item.supersedes], sheet.as_packed().get(item.supersedes))
-
-
-def _met(
-    context: ModelContext, shown: Sequence[JudgedPreference], known: PreferenceCandidates, declined: frozenset[str]
-) -> PreferenceReconciliation:
-    meeting = PreferenceReconciliation(
-        known=known,
-        declined=declined,
-        new_id=context.new_id,
-        as_of=context.as_of,
-        vocabulary=context.vocabulary,
-    )
-    for one in shown:
-        meeting.add(one)
-    return meeting
+    old = sheet.as_packed().get(item.supersedes)
+    return replace(preference, old_id=sheet.entry_ids[item.supersedes], old=old)
 
 
 __all__ = ["PreferenceInference"]
