@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from dream.guards.clause_words import AGAIN, ASKING, KIN, QUESTION, TAKES_BACK, TOKEN, UNLESS
 from dream.guards.clauses import Clause, ClauseReader, are_alike, content_words, names_in, question_of, sentences_of
 from dream.guards.folding import words_in
-from dream.guards.negation_words import nearly, turns
+from dream.guards.negations import nearly, turns
 
 _HALF: Final = 0.5
 
@@ -116,7 +116,8 @@ def contradiction(statement: str, said: Sequence[EvidenceText]) -> str | None:
         said: Its evidence, in the order it was said.
 
     Example:
-        >>> talk = [Said("I do not eat meat, but I love fish.", "Ana"), Said("Not yet.", "Ana", "Ever tried sushi?")]
+        >>> fish = EvidenceText("I do not eat meat, but I love fish.", "Ana")
+        >>> talk = [fish, EvidenceText("Not yet.", "Ana", "Ever tried sushi?")]
         >>> contradiction("Ana eats meat.", talk)
         "'Ana eats meat', against 'I do not eat meat'"
         >>> contradiction("Ana loves fish.", talk), contradiction("Ana has never tried sushi.", talk)
