@@ -10,11 +10,12 @@ from agentcore.stores.storage import ReadView
 from dream.cycle.running.admission import StepDraft
 from dream.cycle.running.caps import ShareCap
 from dream.cycle.running.context import directives_mark
-from dream.cycle.running.model_calls import AnsweredBatch, Budget, ModelCalls, Questions
+from dream.cycle.running.model_calls import AnsweredBatch, Budget, Exchange, ModelCalls
 from dream.cycle.running.pass_run import PassRun, elapsed
 from dream.domain.batch import Batch
 from dream.domain.proposal import Proposal, Work
 from dream.domain.reasons import Stop
+from dream.domain.rounds import Round
 from dream.errors import InvalidDirectiveError
 from dream.guards.vocabulary import VOCABULARY_FILE, Vocabulary, load_vocabulary
 from dream.options import PassMode
@@ -144,11 +145,11 @@ class ModelPassRun(PassRun):
     async def _work_off(self, batches: Sequence[Batch], asking: ModelCalls) -> list[Batch]:
         """Ask about all batches at once, commit them in their order, and return those that were not asked about."""
         context = await self._context()
-        questions = Questions(asking, self.model_pass, context)
+        exchange = Exchange(asking, self.model_pass, context)
         left: list[Batch] = []
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(questions.about(batch)) for batch in batches]
+                tasks = [group.create_task(exchange.about(batch)) for batch in batches]
                 for batch, task in zip(batches, tasks, strict=True):
                     answered = await task
                     if answered is None:
@@ -177,14 +178,19 @@ class ModelPassRun(PassRun):
                 batch=[list(member) for member in part.batch.members],
                 reader=part.batch.reader,
                 reopen=() if part.batch.reader else reopen,
-                extra={"batch": part.batch.number, "of": batch.number, "is_last": part is parts[-1]},
+                extra={
+                    "batch": part.batch.number,
+                    "of": batch.number,
+                    "is_last": part is parts[-1],
+                    **_more_rounds(part.rounds),
+                },
             )
             await self.commit(draft)
 
     async def _proposed(self, part: AnsweredBatch, context: ModelContext) -> Proposal:
         if part.refusal is not None:
             return Proposal(refused=(part.refusal,))
-        proposal = await self.model_pass.interpret(context, part.batch, part.answers)
+        proposal = await self.model_pass.interpret(context, part.batch, part.rounds)
         return replace(proposal, refused=(*proposal.refused, part.note)) if part.note else proposal
 
     async def _close(self, left: Sequence[Batch], asking: ModelCalls | None) -> None:
@@ -204,6 +210,11 @@ def reopen_unfinished(books: DreamStores, steps: Sequence[StepRow]) -> None:
         mine = [step for step in steps if step.pass_name.partition("/")[0] == name]
         if not mine[-1].closing:
             books.cursors.reopen(name, _own_ids(_unfinished(mine)))
+
+
+def _more_rounds(rounds: Sequence[Round]) -> Mapping[str, Any]:
+    """Return what the step keeps of an exchange of several rounds: why each was asked, and what it showed besides."""
+    return {"rounds": [one.to_json() for one in rounds]} if len(rounds) > 1 else {}
 
 
 def _unfinished(steps: Sequence[StepRow]) -> list[Batch]:

@@ -15,6 +15,7 @@ from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
+from dream.domain.rounds import NextRound, Round, answers_of
 from dream.passes.conversation.evidence import evidence_of
 from dream.passes.conversation.lines import PromptTurn, line, shown_turns
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
@@ -36,7 +37,7 @@ from dream.passes.episodes.judging import (
 from dream.passes.episodes.prompt import EpisodeItem, frame, question, read_items
 from dream.passes.prompts import entry_line, importance_at
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import repair_of, repaired, with_texts
+from dream.passes.repairing import ask_and_repair, repair_of, repaired, with_texts
 
 _LIST: Final = "toSave"
 _COUNTS = (
@@ -81,7 +82,13 @@ class EpisodeExtraction(DeclaredPass, declaration=EPISODE_EXTRACTION):
         with_known = await context.read(lambda view: _with_known(view, context, batches, said, beside))
         return reading.packing(tuple(with_known), refused)
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        """Ask for the episodes of a batch, then for a repair of those that are refused."""
+        return await ask_and_repair(
+            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
+        )
+
+    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the episodes of a batch."""
         sheet = await context.read(lambda view: EpisodeHandles.of(view, batch))
         if not any(one.is_new for one in sheet.turns):
@@ -91,17 +98,17 @@ class EpisodeExtraction(DeclaredPass, declaration=EPISODE_EXTRACTION):
         turns = [line(one.handle, one.turn, is_new=one.is_new) for one in sheet.turns]
         return question(context, known, turns, directives=self.directives, purpose=self.name)
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of the episodes that are refused and can be put right."""
         _, refused = await _judged(context, batch, answer)
-        return await repair_of(context, _LIST, answer, refused, lambda: self.request(context, batch))
+        return await repair_of(context, _LIST, answer, refused, lambda: self._question(context, batch))
 
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Keep the episodes that hold; each refusal stands for itself.
 
         An answer of another shape settles nothing: its turns are read again by the next run.
         """
-        read = await repaired(_LIST, answers, lambda answer: _judged(context, batch, answer))
+        read = await repaired(_LIST, answers_of(rounds), lambda answer: _judged(context, batch, answer))
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
             return Proposal(refused=tuple(read.refused))
         told = read.good

@@ -13,6 +13,7 @@ from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import FACT_MINING
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
+from dream.domain.rounds import NextRound, Round, answers_of
 from dream.passes.conversation.evidence import TurnEvidence, evidence_of
 from dream.passes.conversation.lines import PromptTurn
 from dream.passes.conversation.packing import packed, pending, read_new, settled_of, shown_of, terms_for
@@ -21,7 +22,7 @@ from dream.passes.declared import DeclaredPass
 from dream.passes.fact_mining.judging import Fact, FactCandidates, Reconciliation, fact_of, mark_of, reconcile
 from dream.passes.fact_mining.prompt import FactItem, frame, question, read_items
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import repair_of, repaired, with_texts
+from dream.passes.repairing import ask_and_repair, repair_of, repaired, with_texts
 
 _LIST = "facts"
 _COUNTS = (
@@ -52,24 +53,30 @@ class FactMining(DeclaredPass, declaration=FACT_MINING):
         room = context.options.model.prompt_tokens - estimate_tokens(frame(context.marker))
         return reading.packing(*packed(reading.sessions, room=room, overlap=mining.overlap_turns))
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        """Ask for the facts of a batch, then for a repair of those that are refused."""
+        return await ask_and_repair(
+            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
+        )
+
+    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the facts of a batch."""
         shown = await shown_of(context, batch)
         if not any(one.is_new for one in shown):
             return None
         return question(context, shown, directives=self.directives, purpose=self.name)
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of the facts that are refused and can be put right."""
         _, refused = await _judged(context, batch, answer)
-        return await repair_of(context, _LIST, answer, refused, lambda: self.request(context, batch))
+        return await repair_of(context, _LIST, answer, refused, lambda: self._question(context, batch))
 
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Remember the facts that hold; each refusal stands for itself.
 
         An answer of another shape settles nothing: its turns are read again by the next run.
         """
-        told = await repaired(_LIST, answers, lambda answer: _judged(context, batch, answer))
+        told = await repaired(_LIST, answers_of(rounds), lambda answer: _judged(context, batch, answer))
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in told.refused):
             return Proposal(refused=tuple(told.refused))
         facts = told.good

@@ -11,6 +11,7 @@ from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import PREFERENCE_INFERENCE
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
+from dream.domain.rounds import NextRound, Round, answers_of
 from dream.options import PreferenceOptions
 from dream.passes.conversation.lines import PromptTurn as ShownTurn, line
 from dream.passes.conversation.packing import SessionTurns, packed, pending, read_new, settled_of, terms_for
@@ -29,7 +30,7 @@ from dream.passes.preferences.reconcile import (
 )
 from dream.passes.prompts import entry_line, feedback_line, importance_at
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import repair_of, repaired, with_texts
+from dream.passes.repairing import ask_and_repair, repair_of, repaired, with_texts
 
 _LIST: Final = "toSave"
 _COUNTS = (
@@ -69,7 +70,13 @@ class PreferenceInference(DeclaredPass, declaration=PREFERENCE_INFERENCE):
         )
         return reading.packing(surrounded, refused)
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        """Ask for the preferences that a batch shows, then for a repair of those that are refused."""
+        return await ask_and_repair(
+            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
+        )
+
+    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the preferences that a batch shows."""
         sheet, importance = await context.read(
             lambda view: (PreferenceHandles.of(view, batch), importance_at(view.decay, context.as_of))
@@ -85,17 +92,17 @@ class PreferenceInference(DeclaredPass, declaration=PREFERENCE_INFERENCE):
             purpose=self.name,
         )
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of the preferences that are refused and can be put right."""
         _, refused = await _judged(context, batch, answer)
-        return await repair_of(context, _LIST, answer, refused, lambda: self.request(context, batch))
+        return await repair_of(context, _LIST, answer, refused, lambda: self._question(context, batch))
 
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Keep the preferences that hold; each refusal stands for itself.
 
         An answer of another shape settles nothing: its turns are read again by the next run.
         """
-        read = await repaired(_LIST, answers, lambda answer: _judged(context, batch, answer))
+        read = await repaired(_LIST, answers_of(rounds), lambda answer: _judged(context, batch, answer))
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
             return Proposal(refused=tuple(read.refused))
         shown = read.good
