@@ -18,7 +18,7 @@ from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 from dream.cycle import ContextFactory, StepDraft, StepWriter
 from dream.directives import DirectiveLibrary
-from dream.domain import Batch, Outcome, RunReport
+from dream.domain import Batch, Outcome, Round, RunReport
 from dream.guards import builtin_vocabulary
 from dream.passes import ModelContext, ModelPass
 from dream.passes.fact_mining import FactMining
@@ -121,8 +121,8 @@ class Table:
             return
         findings.read += 1
         if findings.read % 8 == 0:
-            await self.model_pass.review(self.context, self.batch, answer)
-        proposal = await self.model_pass.interpret(self.context, self.batch, [answer])
+            await self.model_pass.ask(self.context, self.batch, [Round(answer)])
+        proposal = await self.model_pass.interpret(self.context, self.batch, [Round(answer)])
         findings.codes.update(str(one.code) for one in proposal.refused)
         if not proposal.change_sets:
             return
