@@ -36,7 +36,7 @@ CATCHES_EVERYTHING = [
 
 HOMES = {
     # The doctor looks at the tables themselves, below what the stores would tell.
-    "sqlalchemy": ("agentcore/stores/sql/", "dream/stores/", "dream/interfaces/cli/examination.py"),
+    "sqlalchemy": ("agentcore/stores/sql/", "dream/stores/", "dream/interfaces/cli/doctor.py"),
     "alembic": ("agentcore/stores/sql/",),
     "dependency_injector": ("agentcore/hosting/assembly.py",),
     "openai": ("agentcore/llm/",),

@@ -19,9 +19,6 @@ from .history import (
 from .listeners import (
     DreamListeners as DreamListeners,
 )
-from .running.admission import (
-    StepDraft as StepDraft,
-)
 from .running.context import (
     ContextFactory as ContextFactory,
     fence_marker as fence_marker,

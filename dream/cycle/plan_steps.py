@@ -18,6 +18,7 @@ from dream.domain.promotion import Promotion
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Skip
 from dream.domain.report import PassOutcome, PassReport
+from dream.domain.step import StepReport
 from dream.stores import dream_stores
 from dream.stores.journal import PURGE
 from dream.stores.runs import StepRow
@@ -127,7 +128,7 @@ class PlanWriter:
                 cursor_before=before,
                 cursor_after=after,
                 reopened_consumed=consumed,
-                report={"reopened": reopened},
+                report=StepReport(reopened=tuple(reopened)),
                 closing=True,
             ),
         )

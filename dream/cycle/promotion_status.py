@@ -7,10 +7,10 @@ from agentcore.errors import UnknownRecordError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import ReadView
 from dream.cycle.running.context import ContextFactory
+from dream.domain.built_in_passes import PROMOTION
 from dream.domain.candidate import Candidate, PromotionGate, PromotionStanding
 from dream.options import DreamOptions
 from dream.options.promotion import PromotionOptions
-from dream.passes.promotion import PromotionPass
 from dream.passes.promotion.blocks import unfit
 from dream.passes.promotion.gates import GATES
 from dream.passes.promotion.sweep import Sweep, look, settle
@@ -34,7 +34,7 @@ async def promotion_status(
         UnknownRecordError: there is no such entry.
     """
     contexts = ContextFactory(
-        parts=parts, scope=scope, options=options, pass_name=PromotionPass.name, run_id="explain", as_of=now
+        parts=parts, scope=scope, options=options, pass_name=PROMOTION.name, run_id="explain", as_of=now
     )
     context = await contexts.plain(0)
     sweep = await look(context)

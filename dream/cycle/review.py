@@ -1,6 +1,6 @@
 """Reviews proposals: makes or drops them as a person decides."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -17,6 +17,7 @@ from dream.cycle.running.step_writer import StepWriter, apply_changes
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Deferral, Refused
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.domain.step import StepReport
 from dream.domain.waiting import WaitingProposal
 from dream.options import DreamOptions
 from dream.stores import DreamStores, dream_stores
@@ -161,7 +162,7 @@ class _Step:
         books.proposals.remove(settled)
         refused += judged.refused
         accepted = sum(len(change_set.changes) for change_set in judged.accepted)
-        told = {"accepted": accepted, "retired": judged.retired}
+        told = StepReport(accepted=accepted, retired=judged.retired)
         moved = frozenset(judged.stale)
         reopened = [one for waits in timely for one in _reopened(books, waits, moved)]
         self._close(books, number, len(batch), refused, told, reopened=reopened)
@@ -173,7 +174,7 @@ class _Step:
         books.decisions.decline(marks, run_id=self.writer.run_id)
         books.proposals.reject([one.proposal_id for one in waiting])
         refused += [Refusal(Refused.REJECTED, one.proposal_id) for one in waiting]
-        self._close(books, books.runs.next_step(self.writer.run_id), len(batch), refused, {}, reopened=())
+        self._close(books, books.runs.next_step(self.writer.run_id), len(batch), refused, StepReport(), reopened=())
 
     def _open(
         self, unit: UnitOfWork, batch: Sequence[WaitingProposal]
@@ -191,12 +192,12 @@ class _Step:
         number: int,
         looked_at: int,
         refused: Sequence[Refusal],
-        told: Mapping[str, int],
+        told: StepReport,
         *,
         reopened: Sequence[str],
     ) -> None:
         """Write the step's row."""
-        self.decided.accepted += told.get("accepted", 0)
+        self.decided.accepted += told.accepted
         self.decided.looked_at += looked_at
         self.decided.refused += refused
         books.runs.add_step(
@@ -208,7 +209,7 @@ class _Step:
                 cursor_before=None,
                 cursor_after=None,
                 reopened_consumed=[],
-                report={**told, "reopened": list(reopened)},
+                report=replace(told, reopened=tuple(reopened)),
                 closing=True,
             ),
         )

@@ -18,7 +18,7 @@ from dream.cycle.lease import dream_lease
 from dream.cycle.plan_steps import Applied, PlanWriter, as_applied
 from dream.cycle.running.runner import PAUSED
 from dream.cycle.undo import Undone, newest_first, restore_cursor, undo_batch
-from dream.domain.change import Change, ChangeSet, fingerprint
+from dream.domain.change import FOLD, Change, ChangeSet, fingerprint
 from dream.domain.cluster import ClusterChanges
 from dream.domain.journal import JournalRow
 from dream.domain.names import PAUSED_SETTING
@@ -28,7 +28,6 @@ from dream.domain.reasons import Deferral, NotUndone
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.errors import UnknownChangeError
 from dream.options import DreamOptions
-from dream.passes.exact_fold import FOLD
 from dream.passes.promotion import PromotionPass
 from dream.passes.rem import Rem
 from dream.stores import dream_stores

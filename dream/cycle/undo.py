@@ -15,10 +15,10 @@ from agentcore.workspace.differences import difference, own_left
 from agentcore.workspace.document import Document
 from dream.cycle.running.step_writer import apply_changes
 from dream.domain.change import Change, ChangeSet
-from dream.domain.declaration import Reads
 from dream.domain.journal import JournalRow, image_text
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import NotUndone
+from dream.domain.step import StepReport
 from dream.stores import DreamStores, dream_stores
 from dream.stores.journal import DOCUMENT_CHANGED, PURGE
 from dream.stores.runs import StepRow
@@ -153,11 +153,11 @@ def restore_cursor(
     if not moved:
         return
     before, reads = books.cursors.position(name), books.cursors.reads(name)
-    told = next((Reads(step.report["reads"]) for step in mine if step.report.get("reads")), None)
+    told = next((step.report.reads for step in mine if step.report.reads), None)
     settled: list[str] = []
     if wholly and before == moved[-1].cursor_after:
         books.cursors.move(name, moved[0].cursor_before, reads or told)
-        settled = books.cursors.settle(name, [record for step in mine for record in step.reopened])
+        settled = books.cursors.settle(name, [record for step in mine for record in step.report.reopened])
         reopened = books.cursors.reopen(name, [record for step in mine for record in step.reopened_consumed])
     else:
         reopened = books.cursors.reopen(name, touched)
@@ -171,7 +171,7 @@ def restore_cursor(
             cursor_after=books.cursors.position(name),
             reopened_consumed=settled,
             # Where no cursor is left, this tells an undo of the undo what the pass reads.
-            report={"reopened": reopened, "reads": reads},
+            report=StepReport(reopened=tuple(reopened), reads=reads),
             closing=True,
         ),
     )

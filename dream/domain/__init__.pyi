@@ -8,6 +8,10 @@ from .batch import (
     Batch as Batch,
     Packing as Packing,
 )
+from .built_in_passes import (
+    BUILT_IN as BUILT_IN,
+    DECLARED as DECLARED,
+)
 from .change import (
     Change as Change,
     ChangeSet as ChangeSet,
@@ -15,6 +19,15 @@ from .change import (
 )
 from .cluster import (
     SettledCluster as SettledCluster,
+)
+from .declaration import (
+    Declaration as Declaration,
+    DeclaredDirective as DeclaredDirective,
+    PassMode as PassMode,
+    Preset as Preset,
+    Reads as Reads,
+    declared as declared,
+    readers_of as readers_of,
 )
 from .finding import (
     Finding as Finding,
@@ -31,6 +44,8 @@ from .names import (
     DREAM_LEASE as DREAM_LEASE,
 )
 from .phases import (
+    Phase as Phase,
+    PhaseHit as PhaseHit,
     PhaseStanding as PhaseStanding,
 )
 from .plan import (
@@ -78,6 +93,10 @@ from .rounds import (
 from .session import (
     DreamSession as DreamSession,
     ModelCall as ModelCall,
+)
+from .step import (
+    StepDraft as StepDraft,
+    StepReport as StepReport,
 )
 from .usage import (
     EVERYTHING as EVERYTHING,

@@ -20,7 +20,7 @@ _NO_SUMMARIES: Final[Mapping[Preset, PassMode]] = MappingProxyType(
     dict.fromkeys((Preset.PEER, Preset.REVIEWED, Preset.IDLE), PassMode.OFF)
 )
 """Of a pass that retells conversations, which systems that keep facts alone have no counterpart of."""
-_PROMOTION_ALONE: Final[Mapping[Preset, PassMode]] = MappingProxyType({Preset.PROMOTION: PassMode.OFF})
+_NOT_FOR_PROMOTION: Final[Mapping[Preset, PassMode]] = MappingProxyType({Preset.PROMOTION: PassMode.OFF})
 """Of a pass without a model that the sweep of nexo-rs has no counterpart of."""
 
 _MEMORY_RULES: Final = DeclaredDirective(
@@ -52,7 +52,7 @@ RETENTION: Final = Declaration(
 EXACT_FOLD: Final = Declaration(
     name="exact-fold",
     requires=_MEMORY,
-    presets=_PROMOTION_ALONE,
+    presets=_NOT_FOR_PROMOTION,
     notes=("compared", "folded"),
     home="exact_fold:ExactFold",
     why="before every search and every model, which would pay for each copy again",
@@ -61,7 +61,7 @@ EXACT_FOLD: Final = Declaration(
 NEAR_DUPLICATES: Final = Declaration(
     name="near-duplicates",
     requires=_MEMORY,
-    presets=_PROMOTION_ALONE,
+    presets=_NOT_FOR_PROMOTION,
     options="near_duplicates",
     notes=("compared", "clusters"),
     home="near_duplicates:NearDuplicates",
@@ -299,7 +299,7 @@ REM: Final = Declaration(
             ("themes", "text", "sourceIds"),
         ),
     ),
-    presets=_PROMOTION_ALONE,
+    presets=_NOT_FOR_PROMOTION,
     options="rem",
     notes=("recalled", "themes", "truths", "left_out", "documents", "commit"),
     home="rem:Rem",

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import orjson
 
@@ -12,6 +12,8 @@ from dream.domain.promotion import Promotion
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 
+FOLD: Final = "fold"
+"""The operation that puts copies of one text together: it loses nothing, so the share cap does not count it."""
 _JUDGED = ("content", "category", "name", "summary")
 """What people and models judge of a record, as far as its kind has it: texts, all of them required."""
 

@@ -62,9 +62,33 @@ class Round:
     kind: RoundKind = RoundKind.QUESTION
     shown: tuple[Version, ...] = ()
 
+    @property
+    def asked(self) -> "AskedRound":
+        """The round without its answer."""
+        return AskedRound(self.kind, self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRound:
+    """What a step keeps of a round.
+
+    Args:
+        kind: Why it was asked.
+        shown: Records that it showed besides those of the batch, as they were.
+    """
+
+    kind: RoundKind
+    shown: tuple[Version, ...]
+
     def to_json(self) -> list[Any]:
-        """Return what a step's report keeps of it."""
+        """Return plain JSON values."""
         return [self.kind.value, [list(one) for one in self.shown]]
+
+    @classmethod
+    def from_json(cls, values: Sequence[Any]) -> "AskedRound":
+        """Read what `to_json` wrote."""
+        kind, shown = values
+        return cls(RoundKind(kind), tuple((record_id, version) for record_id, version in shown))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,25 +1,145 @@
-"""Reads the list in a model's answer item by item; a bad item is refused without affecting the others."""
+"""Reads the lists of a model's answer and describes them: one pydantic model per item is parser and JSON schema.
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, cast
+What a model answers is untrusted: a bad item is refused without affecting the others, and an answer of another shape is
+not used at all.
+"""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final, TypeVar, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, ValidationError, ValidationInfo, WithJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, SkipJsonSchema
+from pydantic_core import PydanticCustomError, core_schema
+
+from agentcore.llm.chat import ResponseFormat
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 
-T = TypeVar("T")
+TEXT: Final[Mapping[str, Any]] = {"type": "string"}
+TEXTS: Final[Mapping[str, Any]] = {"type": "array", "items": TEXT}
+NULLABLE_TEXT: Final[Mapping[str, Any]] = {"type": ["string", "null"]}
+IMPORTANCE: Final[Mapping[str, Any]] = {"type": "number", "minimum": 0, "maximum": 1}
 
 
-def read_listed(
-    answer: Mapping[str, Any], name: str, *, what: str, most: int, read: Callable[[int, object], T | Refusal]
+@dataclass(frozen=True, slots=True)
+class Otherwise:
+    """Why an item is refused whose field cannot be read.
+
+    Args:
+        code: The reason code.
+        problem: The rest of the sentence that begins with what the item is called, or with `{}` in that place.
+        if_no_handle: The same where something in a list of handles is none; the same sentence unless told.
+    """
+
+    code: Refused
+    problem: str
+    if_no_handle: str = ""
+
+    def refusal(self, label: str, error: str) -> Refusal:
+        """Return the refusal of an item for a pydantic error of this type."""
+        if error == Refused.UNKNOWN_HANDLE:
+            return Refusal(Refused.UNKNOWN_HANDLE, f"{label} {self.if_no_handle or self.problem}")
+        return Refusal(self.code, self.problem.format(label) if "{}" in self.problem else f"{label} {self.problem}")
+
+
+def bare_handle(text: str) -> str:
+    """Return a handle without what models copy beside it: the brackets of its line, or spaces.
+
+    Example:
+        >>> bare_handle(" [e2] ")
+        'e2'
+    """
+    return text.strip().strip("[]").strip()
+
+
+def _handles(given: object) -> object:
+    values = cast("Sequence[object]", given) if isinstance(given, list | tuple) else ()
+    if not values:
+        raise PydanticCustomError(Refused.NO_SOURCES.value, "cites nothing")
+    if not all(isinstance(value, str) for value in values):
+        raise PydanticCustomError(Refused.UNKNOWN_HANDLE.value, "cites something that is no handle")
+    return tuple(dict.fromkeys(bare_handle(cast("str", value)) for value in values))
+
+
+def _handle(given: object) -> object:
+    return (bare_handle(given) or None) if isinstance(given, str) else given
+
+
+def blank_if_known(given: object, info: ValidationInfo) -> object:
+    """Leave out the text of an item that names a known record, before its field `content` is checked."""
+    return "" if not isinstance(given, str) and info.data.get("existing") else given
+
+
+Text = Annotated[str, Strict()]
+"""A text, or the item is refused."""
+Handles = Annotated[tuple[str, ...], BeforeValidator(_handles), WithJsonSchema(dict(TEXTS))]
+"""The records that an item cites, each once; an item that cites none is refused."""
+Handle = Annotated[Annotated[str, Strict()] | None, BeforeValidator(_handle), WithJsonSchema(dict(NULLABLE_TEXT))]
+"""One record that an item names, if it names one."""
+
+
+class AnswerItem(BaseModel):
+    """One item of an answer; its fields are checked as far as their types tell, in the order of the fields.
+
+    A field without a default is required in the schema. What an answer leaves out is read as null all the same, so that
+    a field of type `object` takes whatever stands there, to be looked at later.
+    """
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    kind: ClassVar[str] = "item"
+    """What refusals call it."""
+
+    number: SkipJsonSchema[int]
+    """Its place in the answer."""
+
+    @property
+    def label(self) -> str:
+        """What refusals call it, with its number."""
+        return f"{self.kind} {self.number}"
+
+
+T = TypeVar("T", bound=AnswerItem)
+
+
+def read_item(item: type[T], number: int, value: object) -> T | Refusal:
+    """Read one item, or return why it cannot be read."""
+    label = f"{item.kind} {number}"
+    if not isinstance(value, dict):
+        return Refusal(Refused.INVALID_CONTENT, f"{label} is no object")
+    absent = {str(field.validation_alias or name): None for name, field in item.model_fields.items()}
+    try:
+        return item.model_validate({**absent, **cast("dict[str, object]", value), "number": number})
+    except ValidationError as error:
+        found = {str(one["loc"][0]): one["type"] for one in error.errors(include_url=False, include_input=False)}
+    for field in sorted(item.model_fields.items(), key=lambda field: _is_cited(field[1].metadata)):
+        name = str(field[1].validation_alias or field[0])
+        otherwise = next((one for one in field[1].metadata if isinstance(one, Otherwise)), None)
+        if name in found:
+            return (otherwise or _UNREADABLE).refusal(label, found[name])
+    return _UNREADABLE.refusal(label, "")
+
+
+_UNREADABLE: Final = Otherwise(Refused.INVALID_CONTENT, "cannot be read")
+
+
+def _is_cited(metadata: Sequence[object]) -> bool:
+    # Whether an item says anything is asked before what it rests on.
+    return any(isinstance(one, BeforeValidator) and one.func is _handles for one in metadata)
+
+
+def read_items(
+    answer: Mapping[str, Any], name: str, item: type[T], *, what: str, most: int
 ) -> tuple[list[T], list[Refusal]]:
     """Return the items that can be read, and why others cannot; of an answer in another shape nothing is used.
 
     Args:
         answer: The answer's object.
         name: The field that holds the list.
-        what: What its items are called in refusals.
+        item: The model of its items.
+        what: What they are called in refusals.
         most: How many there may be.
-        read: Reads one item, given its number from 1.
     """
     given: object = answer.get(name)
     if not isinstance(given, list):
@@ -27,18 +147,42 @@ def read_listed(
     values = cast("list[object]", given)
     if len(values) > most:
         return [], [Refusal(Refused.BROKEN_ANSWER, f"it holds {len(values):,} {what}, more than {most}")]
-    outcomes = [read(number, value) for number, value in enumerate(values, 1)]
+    outcomes = [read_item(item, number, value) for number, value in enumerate(values, 1)]
     refused = [outcome.at(number) for number, outcome in enumerate(outcomes, 1) if isinstance(outcome, Refusal)]
     return [outcome for outcome in outcomes if not isinstance(outcome, Refusal)], refused
 
 
-def cited(given: object) -> tuple[str, ...] | None:
-    """Return the handles of a list, each once; none if it is no list, None if something in it is no handle.
+class _ItemSchema(GenerateJsonSchema):
+    """Writes what a server needs to know of an item: its fields in order, without titles, defaults and docstrings."""
 
-    Example:
-        >>> cited(["[t1]", "t2", "t1"]), cited("t1"), cited([7])
-        (('t1', 't2'), (), None)
-    """
-    values = cast("list[object]", given) if isinstance(given, list) else []
-    handles = [value.strip().strip("[]") for value in values if isinstance(value, str)]
-    return tuple(dict.fromkeys(handles)) if len(handles) == len(values) else None
+    def sort(self, value: dict[str, Any], parent_key: str | None = None) -> dict[str, Any]:  # noqa: ARG002
+        return value
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+        return False
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> dict[str, Any]:
+        made = super().model_schema(schema)
+        return {**{key: made[key] for key in ("type", "properties", "required")}, "additionalProperties": False}
+
+
+def item_schema(item: type[AnswerItem]) -> dict[str, Any]:
+    """Return the JSON schema of an item."""
+    return item.model_json_schema(schema_generator=_ItemSchema)
+
+
+def answer_form(name: str, **lists: Mapping[str, Any]) -> ResponseFormat:
+    """Return the JSON to answer with: an object of lists, each given by the schema of its items."""
+    properties = {field: {"type": "array", "items": items} for field, items in lists.items()}
+    return ResponseFormat(
+        name=name,
+        schema={
+            "type": "object",
+            "properties": properties,
+            "required": list(lists),
+            "additionalProperties": False,
+        },
+    )

@@ -12,13 +12,11 @@ from agentcore.domain.temporal import absorb, foldable
 from agentcore.domain.text import fold_key
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import EXACT_FOLD
-from dream.domain.change import Change, ChangeSet, fingerprint
+from dream.domain.change import FOLD, Change, ChangeSet, fingerprint
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import DreamContext
-
-FOLD = "fold"
 
 _WINDOW = 20_000
 """Places in the order of arrival that one step looks at: a text that is alone costs an index look-up only."""

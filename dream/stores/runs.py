@@ -15,6 +15,7 @@ from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
 from dream.domain.frozen import FrozenDirectives
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.domain.session import PREFIX
+from dream.domain.step import StepReport
 from dream.domain.usage import EVERYTHING, UsageRow, summed
 from dream.errors import UnknownRunError
 from dream.stores.sessions import SessionStore
@@ -59,19 +60,13 @@ class StepRow:
     cursor_before: int | None
     cursor_after: int | None
     reopened_consumed: list[str]
-    report: dict[str, Any]
+    report: StepReport
     closing: bool
 
     @property
     def moved_cursor(self) -> bool:
         """Whether the step set the pass's cursor."""
         return self.cursor_before is not None or self.cursor_after is not None
-
-    @property
-    def reopened(self) -> list[str]:
-        """Ids that it put into the pass's reopened set."""
-        found: list[str] = self.report.get("reopened", [])
-        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +149,7 @@ class RunStore:
             "cursor_after": step.cursor_after,
             "reopened_consumed": encode(step.reopened_consumed),
             "committed_at": to_micros(self._transaction.now),
-            "report": encode({"closing": step.closing, **step.report}),
+            "report": encode({"closing": step.closing, **step.report.to_json()}),
         }
         self._connection.execute(_ADD_STEP, row)
 
@@ -257,8 +252,8 @@ def _to_step(row: Row[Any]) -> StepRow:
         cursor_before=row.cursor_before,
         cursor_after=row.cursor_after,
         reopened_consumed=orjson.loads(row.reopened_consumed),
-        closing=report.pop("closing"),
-        report=report,
+        closing=report["closing"],
+        report=StepReport.from_json(report),
     )
 
 

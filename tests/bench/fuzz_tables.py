@@ -16,9 +16,9 @@ from agentcore.recall import Recall
 from agentcore.stores import Lease, Origin, UnitOfWork
 from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
-from dream.cycle import ContextFactory, StepDraft, StepWriter
+from dream.cycle import ContextFactory, StepWriter
 from dream.directives import DirectiveLibrary
-from dream.domain import Batch, Outcome, Round, RunReport
+from dream.domain import Batch, Outcome, Round, RunReport, StepDraft
 from dream.guards import builtin_vocabulary
 from dream.passes import ModelContext, ModelPass
 from dream.passes.fact_mining import FactMining
@@ -140,8 +140,8 @@ class Table:
                 asks_model=True,
                 new_id=self.context.new_id,
             )
-            step = writer.commit(unit, 1, StepDraft(proposal=replace(proposal, refused=()), seconds=0.0))
-            refused.extend(code for code, _ in step.report["refused"])
+            step = writer.commit(unit, 1, StepDraft(proposal=replace(proposal, refused=())))
+            refused.extend(refusal.code for refusal in step.report.refused)
             after.update(self.seen(unit))
             raise _TakenBackError
 

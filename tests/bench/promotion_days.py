@@ -22,7 +22,7 @@ from agentcore.clock import SystemClock
 from agentcore.ids import RandomIds
 from agentcore.testing import ManualClock
 from dream.domain import RunReport
-from dream.interfaces.benchmark import Sample, read_locomo
+from dream.interfaces.benchmark import BenchmarkSample, read_locomo
 from dream.interfaces.exchange import Format, import_file
 from tests.bench.machine import described
 
@@ -35,7 +35,7 @@ _PERSON = "# MEMORY.md\n\n- Ask before you book anything.\n"
 class Week:
     """One memory, its workspace and its clock."""
 
-    def __init__(self, folder: Path, sample: Sample) -> None:
+    def __init__(self, folder: Path, sample: BenchmarkSample) -> None:
         self.workspace = folder / "workspace"
         self.workspace.mkdir()
         (self.workspace / "MEMORY.md").write_text(_PERSON, encoding="utf-8")
@@ -97,7 +97,7 @@ class Week:
         return [f"{one.id.decode()[:8]} {one.message.decode().splitlines()[0]}" for one in walked]
 
 
-async def measure(folder: Path, sample: Sample) -> None:
+async def measure(folder: Path, sample: BenchmarkSample) -> None:
     """Live through the days and print what they leave."""
     week = Week(folder, sample)
     before = week.files()

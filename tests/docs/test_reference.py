@@ -59,7 +59,7 @@ from dream.domain import (
     UsageRow,
 )
 from dream.interfaces.cli.app import COMMANDS, build_app
-from dream.interfaces.cli.faults import exit_code
+from dream.interfaces.cli.exit_codes import exit_code
 from dream.interfaces.exchange import Format, export, items
 from dream.options import AllOf, AnyOf, Cron, DailyAt, DreamOptions, Heartbeat, Idle, Preset, Threshold
 from dream.passes import ORDER

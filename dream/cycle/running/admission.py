@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
@@ -16,7 +15,7 @@ from agentcore.workspace.differences import difference, own_left
 from agentcore.workspace.document import Document
 from dream.domain.change import Change, ChangeSet
 from dream.domain.promotion import Promotion
-from dream.domain.proposal import Proposal, Refusal
+from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.domain.refused import RefusedText
 from dream.guards import Knowledge
@@ -34,34 +33,6 @@ class Admission:
     deferred: list[ChangeSet] = field(default_factory=list[ChangeSet])
     retired: int = 0
     written: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepDraft:
-    """A step that is about to be committed.
-
-    Args:
-        proposal: What to do.
-        seconds: How long it took so far.
-        batch: What its row keeps: for a packing the batches, else ids and versions; those of its changes if None.
-        reader: The cursor it moves, if it is not the pass's own: the name after the pass's.
-        reopen: Ids that the next run has to look at again.
-        waited: Keys of deferred change sets it settles one way or the other.
-        extra: More for its report.
-    """
-
-    proposal: Proposal
-    seconds: float
-    batch: list[list[Any]] | None = None
-    reader: str = ""
-    reopen: tuple[str, ...] = ()
-    waited: tuple[int, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """Ids of what the question was about, if it is an answered batch."""
-        return tuple(str(record_id) for record_id, _ in self.batch or ()) if "batch" in self.extra else ()
 
 
 Key = tuple[RecordKind, str]

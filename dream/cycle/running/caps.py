@@ -8,11 +8,10 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import to_text
 from agentcore.domain.memory import MemoryEntry
 from agentcore.stores.storage import ReadView
-from dream.domain.change import ChangeSet
+from dream.domain.change import FOLD, ChangeSet
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.options import ConsolidationOptions, DreamOptions, PassMode
-from dream.passes.exact_fold import FOLD
 from dream.stores import DreamStores, dream_stores
 
 _DAY = timedelta(hours=24)
@@ -107,7 +106,7 @@ class Caps:
         share = ShareCap.as_it_stands(view, books, options.consolidation) if retires else None
         if options.max_outputs is None:
             return cls(share, None)
-        written = sum(int(step.report.get("outputs", 0)) for step in books.runs.steps(run_id))
+        written = sum(step.report.outputs for step in books.runs.steps(run_id))
         return cls(share, max(0, options.max_outputs - written), options.max_outputs)
 
     @property

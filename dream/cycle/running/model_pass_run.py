@@ -7,7 +7,6 @@ from datetime import UTC
 from typing import Any, cast
 
 from agentcore.stores.storage import ReadView
-from dream.cycle.running.admission import StepDraft
 from dream.cycle.running.caps import ShareCap
 from dream.cycle.running.context import directives_mark
 from dream.cycle.running.model_calls import AnsweredBatch, Budget, Exchange, ModelCalls
@@ -15,7 +14,7 @@ from dream.cycle.running.pass_run import PassRun, elapsed
 from dream.domain.batch import Batch
 from dream.domain.proposal import Proposal, Work
 from dream.domain.reasons import Stop
-from dream.domain.rounds import Round
+from dream.domain.step import StepDraft, StepReport
 from dream.errors import InvalidDirectiveError
 from dream.guards.vocabulary import VOCABULARY_FILE, Vocabulary, load_vocabulary
 from dream.options import PassMode
@@ -105,11 +104,11 @@ class ModelPassRun(PassRun):
         if waiting:
             proposal = Proposal(change_sets=tuple(change_set for _, change_set in waiting), done=False)
             keys = tuple(key for key, _ in waiting)
-            await self.commit(StepDraft(proposal=proposal, seconds=0.0, waited=keys))
+            await self.commit(StepDraft(proposal=proposal, waited=keys))
 
     async def _packed(self) -> list[Batch]:
         """Return the batches that are still to be asked about, packing them first if no process of this run has."""
-        if not any(step.report.get("packed") for step in self.steps):
+        if not any(step.report.packed for step in self.steps):
             await self.people.wait_until_idle()
             began = self.parts.clock.now()
             packing = await self.model_pass.pack(await self._context())
@@ -126,8 +125,8 @@ class ModelPassRun(PassRun):
             )
             rows = [batch.to_json() for batch in packing.batches]
             seconds = elapsed(self.parts.clock, began)
-            extra = {"packed": True, "looked_at": len(packing.looked_at)}
-            await self.commit(StepDraft(proposal=proposal, seconds=seconds, batch=rows, extra=extra))
+            report = StepReport(packed=True, looked_at=len(packing.looked_at), seconds=seconds)
+            await self.commit(StepDraft(proposal=proposal, batch=rows, report=report))
         return _unfinished(self.steps)
 
     async def _asking(self) -> ModelCalls:
@@ -162,7 +161,7 @@ class ModelPassRun(PassRun):
 
     async def _commit_batch(self, batch: Batch, parts: Sequence[AnsweredBatch], context: ModelContext) -> None:
         """Commit what was answered about a batch, part by part if it was halved."""
-        committed = {step.report.get("batch") for step in self.steps}
+        committed = {step.report.batch for step in self.steps}
         for part in parts:
             if part.batch.number in committed:
                 continue  # by the process that was interrupted between two halves
@@ -174,16 +173,16 @@ class ModelPassRun(PassRun):
             moves = bool(part.batch.reader and settled)
             draft = StepDraft(
                 proposal=replace(proposal, cursor=part.batch.cursor if moves else None, backlog=0, done=False),
-                seconds=elapsed(self.parts.clock, began),
                 batch=[list(member) for member in part.batch.members],
                 reader=part.batch.reader,
                 reopen=() if part.batch.reader else reopen,
-                extra={
-                    "batch": part.batch.number,
-                    "of": batch.number,
-                    "is_last": part is parts[-1],
-                    **_more_rounds(part.rounds),
-                },
+                report=StepReport(
+                    batch=part.batch.number,
+                    of=batch.number,
+                    is_last=part is parts[-1],
+                    rounds=tuple(one.asked for one in part.rounds) if len(part.rounds) > 1 else (),
+                    seconds=elapsed(self.parts.clock, began),
+                ),
             )
             await self.commit(draft)
 
@@ -196,31 +195,26 @@ class ModelPassRun(PassRun):
     async def _close(self, left: Sequence[Batch], asking: ModelCalls | None) -> None:
         stopped = None if asking is None else asking.stopped
         members = tuple(record_id for batch in left if not batch.reader for record_id in batch.member_ids)
-        packed = next((step.report["backlog"] for step in self.steps if step.report.get("packed")), 0)
+        packed = next((step.report.backlog for step in self.steps if step.report.packed), 0)
         waiting = await self.parts.storage.read(self.scope, lambda view: dream_stores(view).deferred.count(self.name))
-        again = sum(len(step.reopened) for step in self.steps)
-        extra = {"stopped": stopped.value} if isinstance(stopped, Stop) else {}
+        again = sum(len(step.report.reopened) for step in self.steps)
+        report = StepReport(stopped=stopped.value if isinstance(stopped, Stop) else None)
         proposal = Proposal(backlog=packed + len(members) + again + waiting)
-        await self.commit(StepDraft(proposal=proposal, seconds=0.0, reopen=members, extra=extra))
+        await self.commit(StepDraft(proposal=proposal, reopen=members, report=report))
 
 
 def reopen_unfinished(books: DreamStores, steps: Sequence[StepRow]) -> None:
     """Have the next run look again at what an interrupted one packed and did not deal with."""
-    for name in {step.pass_name for step in steps if step.report.get("packed")}:
+    for name in {step.pass_name for step in steps if step.report.packed}:
         mine = [step for step in steps if step.pass_name.partition("/")[0] == name]
         if not mine[-1].closing:
             books.cursors.reopen(name, _own_ids(_unfinished(mine)))
 
 
-def _more_rounds(rounds: Sequence[Round]) -> Mapping[str, Any]:
-    """Return what the step keeps of an exchange of several rounds: why each was asked, and what it showed besides."""
-    return {"rounds": [one.to_json() for one in rounds]} if len(rounds) > 1 else {}
-
-
 def _unfinished(steps: Sequence[StepRow]) -> list[Batch]:
     """Return the packed batches that no committed step ends."""
-    done = {step.report["of"] for step in steps if step.report.get("is_last")}
-    packed = [Batch.from_json(row) for step in steps if step.report.get("packed") for row in step.batch]
+    done = {step.report.of for step in steps if step.report.is_last}
+    packed = [Batch.from_json(row) for step in steps if step.report.packed for row in step.batch]
     return [batch for batch in packed if batch.number not in done]
 
 

@@ -14,15 +14,15 @@ from agentcore.stores.storage import Origin, ReadView
 from agentcore.stores.values import Lease
 from dream.cycle.foreground import people_before
 from dream.cycle.review_queue import ReviewQueue
-from dream.cycle.running.admission import StepDraft
 from dream.cycle.running.caps import waiting_for_room
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.step_writer import StepWriter
 from dream.domain.declaration import declared
-from dream.domain.proposal import Notes, Refusal, Work
+from dream.domain.proposal import Notes, Work
 from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport
 from dream.domain.rounds import RoundCost
+from dream.domain.step import StepDraft, StepReport
 from dream.errors import StalledPassError
 from dream.options import DreamOptions, PassMode
 from dream.passes import DreamPass, ModelPass
@@ -78,7 +78,7 @@ class PassRun:
 
     def __post_init__(self) -> None:
         """Take up where the committed steps end."""
-        self.worked = sum(step.report["seconds"] for step in self.steps)
+        self.worked = sum(step.report.seconds for step in self.steps)
 
     @property
     def name(self) -> str:
@@ -108,7 +108,7 @@ class PassRun:
     @property
     def looked_at(self) -> int:
         """Items it dealt with so far in this run."""
-        return sum(step.report["looked_at"] for step in self.steps)
+        return sum(step.report.looked_at for step in self.steps)
 
     @property
     def is_closed(self) -> bool:
@@ -145,10 +145,10 @@ class PassRun:
         """Return the report of a pass that came to its end."""
         await self._count_calls()
         reports = [step.report for step in self.steps]
-        stopped = next((report["stopped"] for report in reports if report.get("stopped")), None)
-        if any(report.get("accepted") or report.get("purged") for report in reports):
+        stopped = next((report.stopped for report in reports if report.stopped), None)
+        if any(report.accepted or report.purged for report in reports):
             return self._summed(PassOutcome.APPLIED, stopped)
-        if any(report.get("proposed") for report in reports):
+        if any(report.proposed for report in reports):
             return self._summed(PassOutcome.PROPOSED, stopped)
         return self._summed(PassOutcome.UNCHANGED, stopped or Skip.NOTHING_TO_CHANGE)
 
@@ -180,7 +180,7 @@ class PassRun:
         )
         self.steps.append(step)
         self.next_number += 1
-        self.worked += draft.seconds + elapsed(self.parts.clock, began)
+        self.worked += draft.report.seconds + elapsed(self.parts.clock, began)
 
     async def _has_work(self) -> Work:
         return await self._plain_pass().has_work(await self.contexts.plain(0))
@@ -191,7 +191,7 @@ class PassRun:
             await self.people.wait_until_idle()
             began = self.parts.clock.now()
             proposal = await self._plain_pass().propose(await self.contexts.plain(self.looked_at))
-            await self.commit(StepDraft(proposal=proposal, seconds=elapsed(self.parts.clock, began)))
+            await self.commit(StepDraft(proposal=proposal, report=StepReport(seconds=elapsed(self.parts.clock, began))))
             idle = 0 if _got_on(self.steps[-1]) else idle + 1
             if idle == _PATIENCE:
                 raise StalledPassError(name=self.name, steps=idle)
@@ -212,16 +212,13 @@ class PassRun:
 
     def _summed(self, outcome: PassOutcome, reason: str | None) -> PassReport:
         reports = [step.report for step in self.steps]
-        refused = [Refusal(code, detail) for report in reports for code, detail in report["refused"]]
         return self._report(
             outcome,
             reason,
-            **{name: sum(int(report.get(name, 0)) for report in reports) for name in _COUNTS},
-            refused=tuple(refused),
-            notes={**self.dream_pass.conclude([report["notes"] for report in reports]), **self.waiting}
-            if reports
-            else {},
-            backlog=reports[-1]["backlog"] if reports else 0,
+            **{name: sum(getattr(report, name) for report in reports) for name in _COUNTS},
+            refused=tuple(refusal for report in reports for refusal in report.refused),
+            notes={**self.dream_pass.conclude([report.notes for report in reports]), **self.waiting} if reports else {},
+            backlog=reports[-1].backlog if reports else 0,
             calls=self.spent.calls,
             input_tokens=self.spent.input_tokens,
             output_tokens=self.spent.output_tokens,
@@ -236,7 +233,7 @@ class PassRun:
 def _got_on(step: StepRow) -> bool:
     """Tell whether a step brought its pass nearer to its end."""
     moved = step.moved_cursor and step.cursor_before != step.cursor_after
-    return moved or any(step.report.get(name, 0) for name in _COUNTS)
+    return moved or any(getattr(step.report, name) for name in _COUNTS)
 
 
 def elapsed(clock: Clock, began: datetime) -> float:

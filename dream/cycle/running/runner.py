@@ -82,9 +82,9 @@ def abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: datetim
             name=name,
             outcome=PassOutcome.APPLIED if any(_changed(step) for step in mine) else PassOutcome.UNCHANGED,
             reason="interrupted" if not mine or not mine[-1].closing else None,
-            accepted=sum(step.report["accepted"] for step in mine),
-            purged=sum(step.report["purged"] for step in mine),
-            looked_at=sum(step.report["looked_at"] for step in mine),
+            accepted=sum(step.report.accepted for step in mine),
+            purged=sum(step.report.purged for step in mine),
+            looked_at=sum(step.report.looked_at for step in mine),
         )
         for name in run.passes
         for mine in [[step for step in steps if step.pass_name == name]]
@@ -94,7 +94,7 @@ def abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: datetim
 
 
 def _changed(step: StepRow) -> bool:
-    return bool(step.report["accepted"] or step.report["purged"])
+    return bool(step.report.accepted or step.report.purged)
 
 
 PAUSED = f"{Deferral.PAUSED}: `dream resume` lifts it"

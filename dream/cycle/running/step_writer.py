@@ -2,9 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
@@ -17,7 +16,6 @@ from agentcore.stores.values import Lease
 from dream.cycle.review_queue import ReviewQueue
 from dream.cycle.running.admission import (
     Admission,
-    StepDraft,
     after_change,
     as_stored,
     cited_turns,
@@ -36,6 +34,7 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.declaration import Reads, declared
 from dream.domain.proposal import Notes, Proposal, Refusal
 from dream.domain.reasons import Refused
+from dream.domain.step import StepDraft, StepReport
 from dream.domain.waiting import WaitingProposal
 from dream.guards import Knowledge, first_refusal
 from dream.options import DreamOptions, PassMode
@@ -89,19 +88,19 @@ class StepWriter:
         purged = purging.carry_out(proposal.purges)
         refused = [*proposal.refused, *judged.refused, *purging.refused]
         books.refused_texts.record(self.run_id, kept_texts(unit, self.pass_name, refused))
-        report: dict[str, Any] = {
-            "accepted": sum(len(change_set.changes) for change_set in judged.accepted),
-            "proposed": proposed,
-            "retired": judged.retired,
-            "outputs": judged.written,
-            "purged": purged,
-            "looked_at": max(len(proposal.looked_at), int(proposal.notes.get("compared", 0))),
-            "refused": [[item.code, item.detail] for item in refused],
-            "notes": {**proposal.notes, **self._made(proposal, judged)},
-            "backlog": proposal.backlog + len(again),
-            "seconds": draft.seconds,
-            **draft.extra,
-        }
+        looked_at = max(len(proposal.looked_at), int(proposal.notes.get("compared", 0)))
+        report = replace(
+            draft.report,
+            accepted=sum(len(change_set.changes) for change_set in judged.accepted),
+            proposed=proposed,
+            retired=judged.retired,
+            outputs=judged.written,
+            purged=purged,
+            looked_at=draft.report.looked_at if draft.report.packed else looked_at,
+            refused=tuple(refused),
+            notes={**proposal.notes, **self._made(proposal, judged)},
+            backlog=proposal.backlog + len(again),
+        )
         reopen = [*_to_look_at_again(judged.stale, draft), *again, *draft.reopen, *proposal.reopen]
         # A plain pass would find the same again at once: what has no room now has to wait for another run.
         step = self._row(books, number, draft, reopen, report, closing=proposal.done or bool(again))
@@ -128,7 +127,7 @@ class StepWriter:
         number: int,
         draft: StepDraft,
         reopen: Sequence[str],
-        report: dict[str, Any],
+        report: StepReport,
         *,
         closing: bool,
     ) -> StepRow:
@@ -149,7 +148,7 @@ class StepWriter:
             cursor_after=proposal.cursor,
             reopened_consumed=consumed,
             closing=closing,
-            report=report | {"reopened": books.cursors.reopen(reader, reopen)},
+            report=replace(report, reopened=tuple(books.cursors.reopen(reader, reopen))),
         )
 
     @property
@@ -235,7 +234,7 @@ class StepWriter:
 
 def _to_look_at_again(stale: Sequence[str], draft: StepDraft) -> list[str]:
     """Return what to reopen for records that moved: of a batch the members, if what moved is none of them."""
-    if "batch" not in draft.extra or not stale:
+    if draft.report.batch is None or not stale:
         return list(stale)
     return list(stale) if set(stale) <= set(draft.members) else list(draft.members)
 

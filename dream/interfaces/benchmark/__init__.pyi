@@ -1,10 +1,8 @@
-from .asking import (
-    Answered as Answered,
+from .qa import (
+    AnsweredQuestion as AnsweredQuestion,
+    Provenance as Provenance,
     Stage as Stage,
     ask_all as ask_all,
-)
-from .provenance import (
-    Provenance as Provenance,
 )
 from .recalling import (
     Recalled as Recalled,
@@ -18,9 +16,9 @@ from .result import (
     total as total,
 )
 from .samples import (
+    BenchmarkSample as BenchmarkSample,
     Faults as Faults,
     Question as Question,
-    Sample as Sample,
     read_locomo as read_locomo,
 )
 from .scripted import (
@@ -29,12 +27,10 @@ from .scripted import (
     records_in as records_in,
     scripted_answer as scripted_answer,
 )
-from .support import (
-    kinds_of_change as kinds_of_change,
-    unsupported_changes as unsupported_changes,
-)
 from .trial import (
     AFTERWARDS as AFTERWARDS,
     StandingClock as StandingClock,
+    kinds_of_change as kinds_of_change,
     measure as measure,
+    unsupported_changes as unsupported_changes,
 )

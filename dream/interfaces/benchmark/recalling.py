@@ -1,4 +1,4 @@
-"""Recall measured on its own: what the turns, the notes, and both together give for each question."""
+"""Measures recall on its own: what the turns, the notes, and both together give for each question."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from agentcore.recall.results import CombinedHit, lineages
 from agentcore.stores.storage import ReadView
 from agentcore.testing.ids import SequentialIds
 from dream.interfaces.benchmark.result import ORDINARY, Share
-from dream.interfaces.benchmark.samples import CATEGORIES, Faults, Question, Sample
+from dream.interfaces.benchmark.samples import CATEGORIES, BenchmarkSample, Faults, Question
 from dream.interfaces.benchmark.trial import AFTERWARDS, StandingClock
 from dream.interfaces.exchange.formats import Format
 from dream.interfaces.exchange.importer import import_file
@@ -160,7 +160,7 @@ def figures(answers: Sequence[Recalled]) -> dict[str, Any]:
     }
 
 
-async def measure_recall(sample: Sample, *, asked: Callable[[], None] = lambda: None) -> RecallResult:
+async def measure_recall(sample: BenchmarkSample, *, asked: Callable[[], None] = lambda: None) -> RecallResult:
     """Measure what recall finds in one sample, in a temporary folder, which is gone afterwards.
 
     Everything happens a day after the sample's last turn: the same file gives the same figures.
@@ -182,14 +182,14 @@ async def measure_recall(sample: Sample, *, asked: Callable[[], None] = lambda: 
                 clock=host.clock,
                 ids=ids,
             )
-            return await _Asking(sample, host, asked).result()
+            return await _RecallTrial(sample, host, asked).result()
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _RecallTrial:
     """The questions of one sample, asked of each store through the calls that a host has."""
 
-    sample: Sample
+    sample: BenchmarkSample
     host: Host
     asked: Callable[[], None]
 

@@ -1,11 +1,11 @@
-"""The figures of a benchmark: of one sample, and of all together."""
+"""Computes the figures of a benchmark: of one sample, and of all together."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from dream.interfaces.benchmark.asking import BUDGETS, DEPTHS, Answered, Stage
+from dream.interfaces.benchmark.qa import BUDGETS, DEPTHS, AnsweredQuestion, Stage
 from dream.interfaces.benchmark.samples import ADVERSARIAL, CATEGORIES, Faults
 
 ORDINARY = CATEGORIES.keys() - {ADVERSARIAL}
@@ -162,7 +162,7 @@ class Figures:
     stale: Mapping[int, float]
 
     @classmethod
-    def of(cls, answers: Sequence[Answered]) -> "Figures":
+    def of(cls, answers: Sequence[AnsweredQuestion]) -> "Figures":
         """Summarise one or more answers."""
         read = {depth: sum(len(one.hits[:depth]) for one in answers) for depth in DEPTHS}
         return cls(
@@ -187,7 +187,7 @@ class Figures:
         }
 
 
-def answers_of(stage: Stage, categories: Collection[int]) -> list[Answered]:
+def answers_of(stage: Stage, categories: Collection[int]) -> list[AnsweredQuestion]:
     """Return the answers to questions of these categories."""
     return [one for one in stage.answers if one.category in categories]
 

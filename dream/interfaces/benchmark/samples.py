@@ -1,4 +1,4 @@
-"""LoCoMo samples as a benchmark reads them: the turns' names, and questions with the turns that answer them."""
+"""Reads LoCoMo samples: the turns' names, and questions with the turns that answer them."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -64,7 +64,7 @@ class Faults:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class BenchmarkSample:
     """One conversation with its questions.
 
     Args:
@@ -84,7 +84,7 @@ class Sample:
     faults: Faults
 
 
-def read_locomo(path: Path, *, now: datetime, wanted: Sequence[str] = ()) -> list[Sample]:
+def read_locomo(path: Path, *, now: datetime, wanted: Sequence[str] = ()) -> list[BenchmarkSample]:
     """Return the samples of a LoCoMo file; what an import would refuse is refused here.
 
     Args:
@@ -105,7 +105,7 @@ def read_locomo(path: Path, *, now: datetime, wanted: Sequence[str] = ()) -> lis
     return [_sample(source, name, found[name]) for name in dict.fromkeys(wanted or found)]
 
 
-def _sample(source: SourceFile, name: str, values: Mapping[str, object]) -> Sample:
+def _sample(source: SourceFile, name: str, values: Mapping[str, object]) -> BenchmarkSample:
     turns = [one.record for one in parse_locomo(source, sample=name) if isinstance(one.record, Turn)]
     if not turns:
         raise _refusal(source, name, "it holds no turn")
@@ -114,7 +114,7 @@ def _sample(source: SourceFile, name: str, values: Mapping[str, object]) -> Samp
     questions, faults = _questions(source, name, values.get("qa"), known)
     if not questions:
         raise _refusal(source, name, "it holds no question (qa) with evidence among its turns")
-    return Sample(
+    return BenchmarkSample(
         name=name,
         path=source.path,
         ended_at=max(turn.occurred_at for turn in turns),

@@ -1,4 +1,4 @@
-"""Rules that answer a dream's prompts where no model may be asked: for benchmarks that give the same figures twice.
+"""Answers a dream's prompts by rules where no model may be asked, so that a benchmark gives the same figures twice.
 
 There is no intelligence in them. They copy sentences and join nearly equal ones, which shows that the machinery around
 a model works and what it costs, and nothing of what a model would find.

@@ -1,8 +1,8 @@
-"""One sample, measured before and after a real dream, in a temporary folder."""
+"""Measures one sample before and after a real dream, in a temporary folder."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from agentcore.clock import SystemClock
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef
+from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status
+from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.hosting.builder import AgentHostBuilder
 from agentcore.hosting.host import Host
@@ -19,14 +20,67 @@ from agentcore.ids import IdFactory
 from agentcore.llm.settings import ChatOptions
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.testing.ids import SequentialIds
+from dream.domain.journal import JournalRow
 from dream.domain.report import PassOutcome, RunReport
-from dream.interfaces.benchmark.asking import Stage, ask_all
+from dream.interfaces.benchmark.qa import Stage, ask_all
 from dream.interfaces.benchmark.result import Cost, Result
-from dream.interfaces.benchmark.samples import Sample
-from dream.interfaces.benchmark.support import kinds_of_change, unsupported_changes
+from dream.interfaces.benchmark.samples import BenchmarkSample
 from dream.interfaces.exchange.export import export_scope
 from dream.interfaces.exchange.formats import Format
 from dream.interfaces.exchange.importer import import_file
+
+
+def kinds_of_change(rows: Iterable[JournalRow]) -> Counter[str]:
+    """Count the changes of a run by what happened to the record, such as `entry_archived`."""
+    return Counter(f"{row.kind.value}_{_kind(row)}" for row in rows)
+
+
+def _kind(row: JournalRow) -> str:
+    before, after = row.record_before, row.record_after
+    if before is None or after is None:
+        return "added" if before is None else "removed"
+    if isinstance(before, MemoryEntry) and isinstance(after, MemoryEntry):
+        if before.status is not after.status:
+            return "restored" if after.is_active else after.status.value
+        return "updated" if before.content == after.content else "rewritten"
+    return "updated"
+
+
+def unsupported_changes(view: ReadView, rows: Sequence[JournalRow]) -> Counter[str]:
+    """Count, by what is wrong, the changes of a run that rest on nothing; looked up in the stores, not in the report.
+
+    Unsupported are: an entry added without a source (`no_source`), with one that is not there (`unknown_source`), or
+    trusted more than one of them (`trust_raised`); an entry superseded by none (`no_successor`) or by one that is not
+    there (`unknown_successor`); and a record that is gone (`removed`).
+    """
+    return Counter(fault for row in rows for fault in _faults(view, row))
+
+
+def _faults(view: ReadView, row: JournalRow) -> Iterator[str]:
+    if row.after is None:
+        yield "removed"
+    entry = row.record_after
+    if row.kind is not RecordKind.ENTRY or not isinstance(entry, MemoryEntry):
+        return
+    if row.before is None:
+        yield from _faults_of_origin(view, entry)
+    if entry.status is Status.SUPERSEDED and entry.successor is None:
+        yield "no_successor"
+    if entry.successor is not None and view.entries.get(entry.successor) is None:
+        yield "unknown_successor"
+
+
+def _faults_of_origin(view: ReadView, entry: MemoryEntry) -> Iterator[str]:
+    if not entry.sources:
+        yield "no_source"
+    named = {source.id for source in entry.sources if source.kind is SourceKind.ENTRY}
+    parents = view.entries.get_many(named)
+    turns = {source.id for source in entry.sources if source.kind is SourceKind.TURN}
+    if len(parents) < len(named) or len(view.turns.get_many(turns)) < len(turns):
+        yield "unknown_source"
+    if any(parent.trust < entry.trust for parent in parents):
+        yield "trust_raised"
+
 
 STAGES = 3
 """Times each question is asked."""
@@ -53,7 +107,7 @@ class StandingClock(SystemClock):
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class BenchmarkTrial:
     """One sample in one host; lives as long as the measurement.
 
     Everything in it happens a day after the sample's last turn, and ids are counted: the same sample and the same
@@ -66,14 +120,14 @@ class Trial:
         asked: Called after each question.
     """
 
-    sample: Sample
+    sample: BenchmarkSample
     host: Host
     ids: IdFactory
     asked: Callable[[], None]
 
     async def result(self) -> Result:
         """Import, measure, dream, measure, dream again, and undo."""
-        watch = _Watch()
+        watch = _CallCounter()
         turn_ids = await self._import()
         watch.lap("import")
         turns, before = await self._ask(turn_ids, _AS_SAID), await self._ask(turn_ids)
@@ -167,7 +221,9 @@ class Trial:
         )
 
 
-async def measure(sample: Sample, *, model: ChatOptions | None, asked: Callable[[], None] = lambda: None) -> Result:
+async def measure(
+    sample: BenchmarkSample, *, model: ChatOptions | None, asked: Callable[[], None] = lambda: None
+) -> Result:
     """Measure a dream of one sample in a temporary folder, which is gone afterwards.
 
     Args:
@@ -183,10 +239,10 @@ async def measure(sample: Sample, *, model: ChatOptions | None, asked: Callable[
         if model is not None:
             builder.with_llm(model)
         async with builder.build() as host:
-            return await Trial(sample, host, ids, asked).result()
+            return await BenchmarkTrial(sample, host, ids, asked).result()
 
 
-class _Watch:
+class _CallCounter:
     """Adds up where the time goes."""
 
     def __init__(self) -> None:

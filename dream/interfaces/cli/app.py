@@ -1,4 +1,4 @@
-"""The commands, and the options that all of them share."""
+"""Builds the commands, and the options that all of them share."""
 
 import inspect
 from datetime import timedelta
@@ -14,7 +14,7 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.ids import RandomIds
 from dream.interfaces.cli.errors import NoCommandError
 from dream.interfaces.cli.screen import Screen
-from dream.interfaces.cli.session import Session, data_directory
+from dream.interfaces.cli.session import CommandSession, data_directory
 
 _HOME = "dream.interfaces.cli.commands"
 
@@ -138,10 +138,10 @@ def _launcher(app: App) -> Any:
 
 def _session(
     data: str | None, scope: str | None, workspace: str | None, *, as_json: bool, busy_timeout: float | None
-) -> Session:
+) -> CommandSession:
     if busy_timeout is not None and not (isfinite(busy_timeout) and busy_timeout >= 0):
         raise InvalidOptionsError(field="--busy-timeout", value=busy_timeout, allowed="give seconds, 0 or more")
-    return Session(
+    return CommandSession(
         data_dir=data_directory(data),
         scope=Scope.default() if scope is None else Scope.parse(scope),
         screen=Screen(as_json=as_json),

@@ -1,4 +1,4 @@
-"""The edge of the program: errors become one sentence and an exit code."""
+"""Turns errors at the edge of the program into one sentence and an exit code."""
 
 import logging
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from dream.interfaces.cli.app import build_app
-from dream.interfaces.cli.faults import INTERRUPTED, Exit, exit_code, sentence
+from dream.interfaces.cli.exit_codes import INTERRUPTED, Exit, exit_code, sentence
 from dream.interfaces.cli.screen import Screen, discard_output, forgive_encodings
 
 # What a person should know is printed as a sentence; without a handler Python would print the log's bare words as well.

@@ -1,4 +1,4 @@
-"""Errors that only the command line can make, below dream's.
+"""Defines the errors that only the command line can make, below dream's.
 
 DreamError
 ├── UnknownScopeError           (also InvalidInputError)

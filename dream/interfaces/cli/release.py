@@ -1,4 +1,4 @@
-"""Which version of what is installed."""
+"""Reads which version of what is installed."""
 
 from importlib.metadata import PackageNotFoundError, version
 

@@ -1,4 +1,4 @@
-"""Where output goes: a document or lines to stdout, remarks to stderr."""
+"""Writes documents or lines to stdout, and remarks to stderr."""
 
 import os
 import shutil
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 import orjson
 
 from dream.errors import UnwritableFileError
-from dream.interfaces.cli.render.line import Line, Tone
-from dream.interfaces.cli.render.text import harmless, one_line
+from dream.interfaces.cli.render.text import Line, Tone, harmless, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""What every command gets: whose memory, where it lies, and where output goes."""
+"""Gives every command whose memory it works on, where that lies, and where output goes."""
 
 import os
 import shlex
@@ -42,7 +42,7 @@ class Access(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class CommandSession:
     """One use of the command line.
 
     Args:
@@ -171,7 +171,7 @@ class Session:
             raise UnknownScopeError(scope=str(self.scope), known=map(str, known))
 
 
-CliSession = Annotated[Session, Parameter(parse=False)]
+CliSession = Annotated[CommandSession, Parameter(parse=False)]
 """The type of a command's parameter that the launcher fills in."""
 
 

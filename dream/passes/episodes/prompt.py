@@ -1,14 +1,28 @@
 """Asks the model for episodes, and reads its answer item by item."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, cast
+from typing import Annotated, Any, ClassVar, Final
 
-from agentcore.llm.chat import ChatRequest, ResponseFormat
+from pydantic import Field, WithJsonSchema, field_validator
+
+from agentcore.llm.chat import ChatRequest
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.answers import cited, read_listed
+from dream.passes.answers import (
+    IMPORTANCE,
+    TEXT,
+    TEXTS,
+    AnswerItem,
+    Handle,
+    Handles,
+    Otherwise,
+    Text,
+    answer_form,
+    blank_if_known,
+    item_schema,
+    read_items as read_list,
+)
 from dream.passes.prompts import build_request, fenced
 from dream.passes.protocol import ModelContext
 
@@ -26,106 +40,37 @@ class EventType(StrEnum):
     PROBLEM = "problem"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpisodeItem:
-    """One episode as the model gave it: text where text is due, the rest not yet looked at.
+class EpisodeItem(AnswerItem):
+    """One episode as the model gave it: text where text is due, the rest not yet looked at."""
 
-    Args:
-        number: Its place in the answer, from 1.
-        content: What happened; blank where an episode is met again.
-        existing: Handle of the episode that is met again; None for a new one.
-        handles: Turns it cites, each once.
-        quote: Words that shall stand in one of them.
-        event_type: Whatever stood there.
-        actor: Whatever stood there.
-        tags: Whatever stood there.
-        importance: Whatever stood there.
-        subject_time: Whatever stood there.
-    """
+    kind: ClassVar[str] = "episode"
 
-    number: int
-    content: str
-    existing: str | None
-    handles: tuple[str, ...]
-    quote: str
-    event_type: object = None
-    actor: object = None
-    tags: object = None
-    importance: object = None
-    subject_time: object = None
+    existing: Annotated[Handle, Otherwise(Refused.UNKNOWN_HANDLE, "names something that is no handle")] = None
+    """Handle of the episode that is met again; None for a new one."""
+    content: Annotated[Text, Otherwise(Refused.INVALID_CONTENT, "has no text as its content")] = ""
+    """What happened; blank where an episode is met again."""
+    event_type: Annotated[object, WithJsonSchema({"type": "string", "enum": [kind.value for kind in EventType]})] = (
+        Field(default=None, validation_alias="eventType")
+    )
+    actor: Annotated[object, WithJsonSchema(dict(TEXT))] = None
+    tags: Annotated[object, WithJsonSchema(dict(TEXTS))] = None
+    importance: Annotated[object, WithJsonSchema(dict(IMPORTANCE))] = None
+    subject_time: Annotated[object, WithJsonSchema(dict(TEXT))] = Field(default=None, validation_alias="subjectTime")
+    handles: Annotated[Handles, Otherwise(Refused.NO_SOURCES, "cites no turn")] = Field(validation_alias="sourceTurns")
+    """Turns that it cites."""
+    quote: Annotated[Text, Otherwise(Refused.QUOTE_NOT_FOUND, "has no text as its quote")]
+    """Words that stand in one of them."""
 
-    @property
-    def label(self) -> str:
-        """What refusals call it."""
-        return f"episode {self.number}"
+    _content = field_validator("content", mode="before")(blank_if_known)
+
+
+_FORM: Final = answer_form("episodes", toSave=item_schema(EpisodeItem))
 
 
 def read_items(answer: Mapping[str, Any]) -> tuple[list[EpisodeItem], list[Refusal]]:
     """Return the episodes that can be read, and why others cannot; nothing of an answer in another shape is used."""
-    return read_listed(answer, "toSave", what="episodes", most=_MOST_EPISODES, read=_item)
+    return read_list(answer, "toSave", EpisodeItem, what="episodes", most=_MOST_EPISODES)
 
-
-def _item(number: int, value: object) -> EpisodeItem | Refusal:
-    if not isinstance(value, dict):
-        return Refusal(Refused.INVALID_CONTENT, f"episode {number} is no object")
-    fields = cast("dict[str, object]", value)
-    existing, content, quote = fields.get("existing"), fields.get("content"), fields.get("quote")
-    if existing is not None and not isinstance(existing, str):
-        return Refusal(Refused.UNKNOWN_HANDLE, f"episode {number} names something that is no handle")
-    if not isinstance(content, str) and not existing:
-        return Refusal(Refused.INVALID_CONTENT, f"episode {number} has no text as its content")
-    if not isinstance(quote, str):
-        return Refusal(Refused.QUOTE_NOT_FOUND, f"episode {number} has no text as its quote")
-    handles = cited(fields.get("sourceTurns"))
-    if not handles:
-        code = Refused.NO_SOURCES if handles == () else Refused.UNKNOWN_HANDLE
-        return Refusal(code, f"episode {number} cites no turn")
-    return EpisodeItem(
-        number=number,
-        content=content if isinstance(content, str) else "",
-        existing=existing.strip().strip("[]") if existing else None,
-        handles=handles,
-        quote=quote,
-        event_type=fields.get("eventType"),
-        actor=fields.get("actor"),
-        tags=fields.get("tags"),
-        importance=fields.get("importance"),
-        subject_time=fields.get("subjectTime"),
-    )
-
-
-_TEXT: Final[Mapping[str, Any]] = {"type": "string"}
-_TEXTS: Final[Mapping[str, Any]] = {"type": "array", "items": _TEXT}
-
-_FORM: Final = ResponseFormat(
-    name="episodes",
-    schema={
-        "type": "object",
-        "properties": {
-            "toSave": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "existing": {"type": ["string", "null"]},
-                        "content": _TEXT,
-                        "eventType": {"type": "string", "enum": [kind.value for kind in EventType]},
-                        "actor": _TEXT,
-                        "tags": _TEXTS,
-                        "importance": {"type": "number", "minimum": 0, "maximum": 1},
-                        "subjectTime": _TEXT,
-                        "sourceTurns": _TEXTS,
-                        "quote": _TEXT,
-                    },
-                    "required": ["sourceTurns", "quote"],
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["toSave"],
-        "additionalProperties": False,
-    },
-)
 
 CONTRACT: Final = """\
 Answer with {"toSave": [...]}; an empty list is a good answer when nothing happened that is worth it. Each item has:

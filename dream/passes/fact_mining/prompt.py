@@ -1,47 +1,58 @@
 """Asks the model for facts, and reads its answer item by item."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Annotated, Any, ClassVar, Final
 
-from agentcore.llm.chat import ChatRequest, ResponseFormat
+from pydantic import Field, WithJsonSchema
+
+from agentcore.llm.chat import ChatRequest
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.answers import read_listed
+from dream.passes.answers import (
+    IMPORTANCE,
+    TEXT,
+    TEXTS,
+    AnswerItem,
+    Handles,
+    Otherwise,
+    Text,
+    answer_form,
+    item_schema,
+    read_items as read_list,
+)
 from dream.passes.conversation.lines import PromptTurn, line
 from dream.passes.prompts import build_request, fenced
 from dream.passes.protocol import ModelContext
 
-_TEXT: Final[Mapping[str, Any]] = {"type": "string"}
-_TEXTS: Final[Mapping[str, Any]] = {"type": "array", "items": _TEXT}
+_MOST_FACTS: Final = 250
+"""More than this are no answer but a flood; it also bounds what one transaction changes."""
 
-_FORM: Final = ResponseFormat(
-    name="facts",
-    schema={
-        "type": "object",
-        "properties": {
-            "facts": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "content": _TEXT,
-                        "category": _TEXT,
-                        "tags": _TEXTS,
-                        "importance": {"type": "number", "minimum": 0, "maximum": 1},
-                        "subjectTime": _TEXT,
-                        "sourceTurns": _TEXTS,
-                        "quote": _TEXT,
-                    },
-                    "required": ["content", "category", "tags", "sourceTurns", "quote"],
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["facts"],
-        "additionalProperties": False,
-    },
-)
+
+class FactItem(AnswerItem):
+    """One fact as the model gave it: text where text is due, the rest not yet looked at."""
+
+    kind: ClassVar[str] = "fact"
+
+    content: Annotated[Text, Otherwise(Refused.INVALID_CONTENT, "has no text as its content")]
+    category: Annotated[object, WithJsonSchema(dict(TEXT))]
+    tags: Annotated[object, WithJsonSchema(dict(TEXTS))]
+    importance: Annotated[object, WithJsonSchema(dict(IMPORTANCE))] = None
+    subject_time: Annotated[object, WithJsonSchema(dict(TEXT))] = Field(default=None, validation_alias="subjectTime")
+    handles: Annotated[
+        Handles, Otherwise(Refused.NO_SOURCES, "cites no turn", if_no_handle="cites something that is no handle")
+    ] = Field(validation_alias="sourceTurns")
+    """Turns that it cites."""
+    quote: Annotated[Text, Otherwise(Refused.QUOTE_NOT_FOUND, "has no text as its quote")]
+    """Words that stand in one of them."""
+
+
+_FORM: Final = answer_form("facts", facts=item_schema(FactItem))
+
+
+def read_items(answer: Mapping[str, Any]) -> tuple[list[FactItem], list[Refusal]]:
+    """Return the facts that can be read, and why others cannot; nothing of an answer in another shape is used."""
+    return read_list(answer, "facts", FactItem, what="facts", most=_MOST_FACTS)
+
 
 CONTRACT: Final = """\
 Answer with {"facts": [...]}; an empty list is a good answer when the turns hold nothing to remember. Each fact has:
@@ -75,69 +86,4 @@ def question(
         blocks=[CONTRACT, fenced(context.marker, _TITLE, lines)],
         answer=_FORM,
         purpose=purpose,
-    )
-
-
-_MOST_FACTS: Final = 250
-"""More than this are no answer but a flood; it also bounds what one transaction changes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactItem:
-    """One fact as the model gave it: text where text is due, the rest not yet looked at.
-
-    Args:
-        number: Its place in the answer, from 1.
-        content: The statement.
-        handles: Turns it cites, each once.
-        quote: Words that shall stand in one of them.
-        category: Whatever stood there.
-        tags: Whatever stood there.
-        importance: Whatever stood there.
-        subject_time: Whatever stood there.
-    """
-
-    number: int
-    content: str
-    handles: tuple[str, ...]
-    quote: str
-    category: object = None
-    tags: object = None
-    importance: object = None
-    subject_time: object = None
-
-    @property
-    def label(self) -> str:
-        """What refusals call it."""
-        return f"fact {self.number}"
-
-
-def read_items(answer: Mapping[str, Any]) -> tuple[list[FactItem], list[Refusal]]:
-    """Return the facts that can be read, and why others cannot; nothing of an answer in another shape is used."""
-    return read_listed(answer, "facts", what="facts", most=_MOST_FACTS, read=_item)
-
-
-def _item(number: int, value: object) -> FactItem | Refusal:
-    if not isinstance(value, dict):
-        return Refusal(Refused.INVALID_CONTENT, f"fact {number} is no object")
-    fields = cast("dict[str, object]", value)
-    content, quote, cited = fields.get("content"), fields.get("quote"), fields.get("sourceTurns")
-    if not isinstance(content, str):
-        return Refusal(Refused.INVALID_CONTENT, f"fact {number} has no text as its content")
-    if not isinstance(quote, str):
-        return Refusal(Refused.QUOTE_NOT_FOUND, f"fact {number} has no text as its quote")
-    if not isinstance(cited, list) or not cited:
-        return Refusal(Refused.NO_SOURCES, f"fact {number} cites no turn")
-    handles = cast("list[object]", cited)
-    if not all(isinstance(handle, str) for handle in handles):
-        return Refusal(Refused.UNKNOWN_HANDLE, f"fact {number} cites something that is no handle")
-    return FactItem(
-        number=number,
-        content=content,
-        handles=tuple(dict.fromkeys(handle.strip().strip("[]") for handle in handles if isinstance(handle, str))),
-        quote=quote,
-        category=fields.get("category"),
-        tags=fields.get("tags"),
-        importance=fields.get("importance"),
-        subject_time=fields.get("subjectTime"),
     )

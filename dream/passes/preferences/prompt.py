@@ -1,14 +1,27 @@
 """Asks the model for preferences, and reads its answer item by item."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, cast
+from typing import Annotated, Any, ClassVar, Final, cast
 
-from agentcore.llm.chat import ChatRequest, ResponseFormat
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
+
+from agentcore.llm.chat import ChatRequest
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.passes.answers import cited, read_listed
+from dream.passes.answers import (
+    IMPORTANCE,
+    TEXTS,
+    AnswerItem,
+    Handle,
+    Handles,
+    Otherwise,
+    Text,
+    answer_form,
+    blank_if_known,
+    item_schema,
+    read_items as read_list,
+)
 from dream.passes.prompts import build_request, fenced
 from dream.passes.protocol import ModelContext
 
@@ -25,82 +38,53 @@ class Sentiment(StrEnum):
     CASUAL = "casual"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreferenceItem:
-    """One preference as the model gave it: text where text is due, the rest not yet looked at.
+def _sentiment(given: object) -> Sentiment:
+    # Casual unless the model says otherwise in so many words.
+    return next((one for one in Sentiment if one == given), Sentiment.CASUAL)
 
-    Args:
-        number: Its place in the answer, from 1.
-        content: The preference; blank where a known one is met again.
-        existing: Handle of the known preference that is met again; None for a new one.
-        supersedes: Handle of the known preference that it contradicts.
-        handles: Turns and feedback it cites, each once.
-        quote: Words that shall stand in one of them.
-        sentiment: How strongly it was voiced; casual unless the model says otherwise in so many words.
-        asks_permission: Whether the model would have the assistant ask before it acts on it.
-        tags: Whatever stood there.
-        importance: Whatever stood there.
-    """
 
-    number: int
-    content: str
-    existing: str | None
-    supersedes: str | None
-    handles: tuple[str, ...]
-    quote: str
-    sentiment: Sentiment
-    asks_permission: bool
-    tags: object = None
-    importance: object = None
+def _asks(given: object) -> bool:
+    # Whatever is not plainly a no is a yes.
+    return not isinstance(given, str | bool | None) or given not in {None, False, "", "false", "no"}
 
-    @property
-    def label(self) -> str:
-        """What refusals call it."""
-        return f"preference {self.number}"
+
+class PreferenceItem(AnswerItem):
+    """One preference as the model gave it: text where text is due, the rest not yet looked at."""
+
+    kind: ClassVar[str] = "preference"
+
+    existing: Annotated[Handle, Otherwise(Refused.UNKNOWN_HANDLE, "names something that is no handle")] = None
+    """Handle of the known preference that is met again; None for a new one."""
+    supersedes: Annotated[Handle, Otherwise(Refused.UNKNOWN_HANDLE, "names something that is no handle")] = None
+    """Handle of the known preference that it contradicts."""
+    content: Annotated[Text, Otherwise(Refused.INVALID_CONTENT, "has no text as its content")] = ""
+    """The preference; blank where a known one is met again."""
+    sentiment: Annotated[
+        Sentiment, BeforeValidator(_sentiment), WithJsonSchema({"type": "string", "enum": [*map(str, Sentiment)]})
+    ] = Sentiment.CASUAL
+    """How strongly it was voiced."""
+    tags: Annotated[object, WithJsonSchema(dict(TEXTS))] = None
+    importance: Annotated[object, WithJsonSchema(dict(IMPORTANCE))] = None
+    asks_permission: Annotated[bool, BeforeValidator(_asks)] = Field(
+        default=False, validation_alias="requiresUserPermission"
+    )
+    """Whether the model would have the assistant ask before it acts on it."""
+    handles: Annotated[Handles, Otherwise(Refused.NO_SOURCES, "cites nothing")] = Field(validation_alias="sourceIds")
+    """Turns and feedback that it cites."""
+    quote: Annotated[Text, Otherwise(Refused.QUOTE_NOT_FOUND, "has no text as its quote")]
+    """Words that stand in one of them."""
+
+    _content = field_validator("content", mode="before")(blank_if_known)
+
+
+_FORM: Final = answer_form("preferences", toSave=item_schema(PreferenceItem))
 
 
 def read_items(answer: Mapping[str, Any]) -> tuple[list[PreferenceItem], list[Refusal]]:
     """Return the preferences that can be read, and why others cannot; an answer in another shape is used in no part."""
-    items, refused = read_listed(answer, "toSave", what="preferences", most=_MOST_ITEMS, read=_item)
+    items, refused = read_list(answer, "toSave", PreferenceItem, what="preferences", most=_MOST_ITEMS)
     is_whole = not any(one.code == Refused.BROKEN_ANSWER for one in refused)
     return items, [*refused, *(_deletions(answer.get("toDelete")) if is_whole else ())]
-
-
-def _item(number: int, value: object) -> PreferenceItem | Refusal:
-    label = f"preference {number}"
-    if not isinstance(value, dict):
-        return Refusal(Refused.INVALID_CONTENT, f"{label} is no object")
-    fields = cast("dict[str, object]", value)
-    existing, supersedes = fields.get("existing"), fields.get("supersedes")
-    if not all(one is None or isinstance(one, str) for one in (existing, supersedes)):
-        return Refusal(Refused.UNKNOWN_HANDLE, f"{label} names something that is no handle")
-    content, quote = fields.get("content"), fields.get("quote")
-    if not isinstance(content, str) and not existing:
-        return Refusal(Refused.INVALID_CONTENT, f"{label} has no text as its content")
-    if not isinstance(quote, str):
-        return Refusal(Refused.QUOTE_NOT_FOUND, f"{label} has no text as its quote")
-    handles = cited(fields.get("sourceIds"))
-    if not handles:
-        return Refusal(Refused.NO_SOURCES if handles == () else Refused.UNKNOWN_HANDLE, f"{label} cites nothing")
-    return PreferenceItem(
-        number=number,
-        content=content if isinstance(content, str) else "",
-        existing=_handle(existing),
-        supersedes=_handle(supersedes),
-        handles=handles,
-        quote=quote,
-        sentiment=next((one for one in Sentiment if one == fields.get("sentiment")), Sentiment.CASUAL),
-        # Whatever is not plainly a no is a yes.
-        asks_permission=fields.get("requiresUserPermission") not in {None, False, "", "false", "no"}
-        if isinstance(fields.get("requiresUserPermission"), str | bool | None)
-        else True,
-        tags=fields.get("tags"),
-        importance=fields.get("importance"),
-    )
-
-
-def _handle(given: object) -> str | None:
-    return given.strip().strip("[]") or None if isinstance(given, str) else None
 
 
 def _deletions(given: object) -> list[Refusal]:
@@ -109,40 +93,6 @@ def _deletions(given: object) -> list[Refusal]:
     named = [str(value)[:_SHOWN] for value in values]
     return [Refusal.of(Refused.NO_SUCCESSOR, named)] if named else []
 
-
-_TEXT: Final[Mapping[str, Any]] = {"type": "string"}
-_TEXTS: Final[Mapping[str, Any]] = {"type": "array", "items": _TEXT}
-_HANDLE: Final[Mapping[str, Any]] = {"type": ["string", "null"]}
-
-_FORM: Final = ResponseFormat(
-    name="preferences",
-    schema={
-        "type": "object",
-        "properties": {
-            "toSave": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "existing": _HANDLE,
-                        "supersedes": _HANDLE,
-                        "content": _TEXT,
-                        "sentiment": {"type": "string", "enum": [one.value for one in Sentiment]},
-                        "tags": _TEXTS,
-                        "importance": {"type": "number", "minimum": 0, "maximum": 1},
-                        "requiresUserPermission": {"type": "boolean"},
-                        "sourceIds": _TEXTS,
-                        "quote": _TEXT,
-                    },
-                    "required": ["sourceIds", "quote"],
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["toSave"],
-        "additionalProperties": False,
-    },
-)
 
 CONTRACT: Final = """\
 Answer with {"toSave": [...]}; an empty list is a good answer when nobody showed a lasting preference. Each item has:

@@ -1,12 +1,13 @@
 """Asks the model for the themes of a diary entry, and reads and judges its answer."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Annotated, Any, ClassVar, Final
+
+from pydantic import Field
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.text import without_hidden
-from agentcore.llm.chat import ChatRequest, ResponseFormat
+from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.workspace.document import Document
@@ -14,7 +15,7 @@ from dream.domain.phases import Phase
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.merge_coverage import coverage
-from dream.passes.answers import cited, read_listed
+from dream.passes.answers import AnswerItem, Handles, Otherwise, Text, answer_form, item_schema, read_items as read_list
 from dream.passes.conversation.statement import StatementRules, secret_told, statement
 from dream.passes.prompts import build_request, entry_line, fenced, importance_at
 from dream.passes.protocol import ModelContext
@@ -28,42 +29,19 @@ LEAST_CITED: Final = 2
 """Entries behind a theme at least."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReflectionItem:
-    """One theme as the model gave it.
+class ReflectionItem(AnswerItem):
+    """One theme as the model gave it."""
 
-    Args:
-        number: Its place in the answer, from 1.
-        text: What it says.
-        handles: The entries it cites, each once.
-    """
+    kind: ClassVar[str] = "theme"
 
-    number: int
-    text: str
-    handles: tuple[str, ...]
-
-    @property
-    def label(self) -> str:
-        """What refusals call it."""
-        return f"theme {self.number}"
+    text: Annotated[Text, Otherwise(Refused.INVALID_CONTENT, "has no text")]
+    handles: Annotated[Handles, Otherwise(Refused.NO_SOURCES, "cites nothing")] = Field(validation_alias="sourceIds")
+    """The entries that it cites."""
 
 
 def read_items(answer: Mapping[str, Any]) -> tuple[list[ReflectionItem], list[Refusal]]:
     """Return the themes that can be read, and why others cannot; an answer in another shape is used in no part."""
-    return read_listed(answer, "themes", what="themes", most=MOST_ITEMS, read=_item)
-
-
-def _item(number: int, value: object) -> ReflectionItem | Refusal:
-    label = f"theme {number}"
-    if not isinstance(value, dict):
-        return Refusal(Refused.INVALID_CONTENT, f"{label} is no object")
-    fields = cast("dict[str, object]", value)
-    text, handles = fields.get("text"), cited(fields.get("sourceIds"))
-    if not isinstance(text, str):
-        return Refusal(Refused.INVALID_CONTENT, f"{label} has no text")
-    if not handles:
-        return Refusal(Refused.NO_SOURCES if handles == () else Refused.UNKNOWN_HANDLE, f"{label} cites nothing")
-    return ReflectionItem(number, text, handles)
+    return read_list(answer, "themes", ReflectionItem, what="themes", most=MOST_ITEMS)
 
 
 def judged(
@@ -117,29 +95,7 @@ def _borne_out(
 TOLD_BEFORE: Final = "told-before"
 """Marks entries that earlier summaries rest on."""
 
-_FORM: Final = ResponseFormat(
-    name="themes",
-    schema={
-        "type": "object",
-        "properties": {
-            "themes": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "text": {"type": "string"},
-                        "sourceIds": {"type": "array", "items": {"type": "string"}},
-                    },
-                    "required": ["text", "sourceIds"],
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["themes"],
-        "additionalProperties": False,
-    },
-)
-
+_FORM: Final = answer_form("themes", themes=item_schema(ReflectionItem))
 _CONTRACT: Final = """\
 Answer with {{"themes": [...]}}, {limit} at most, the most telling first; an empty list is a good answer. Each item has:
 - "text": the theme in one sentence of {longest} characters at most, in the language of the entries;

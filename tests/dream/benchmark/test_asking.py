@@ -4,7 +4,7 @@ import pytest
 from dreaming import World
 
 from agentcore.domain import SourceRef, Status
-from dream.interfaces.benchmark import Answered, Figures, Question, Share, Stage, ask_all
+from dream.interfaces.benchmark import AnsweredQuestion, Figures, Question, Share, Stage, ask_all
 
 KETTLES = 12
 
@@ -63,8 +63,8 @@ async def test_tokens_are_a_quarter_of_the_bytes_and_repetitions_are_counted(wor
     assert (stage.entries, stage.tokens, stage.repeated) == (5, 4 * 5, 2)
 
 
-def answered(category: int = 1, *hits: str, at: float = 0.0) -> Answered:
-    return Answered(category=category, kept=at, at=(at, at), within=(at,) * 4, hits=hits)
+def answered(category: int = 1, *hits: str, at: float = 0.0) -> AnsweredQuestion:
+    return AnsweredQuestion(category=category, kept=at, at=(at, at), within=(at,) * 4, hits=hits)
 
 
 def test_stale_is_the_share_of_entries_read_that_were_replaced():

@@ -8,12 +8,12 @@ import pytest
 from quizzes import GARDEN, KITCHEN, question, quiz_file
 
 from dream.errors import InvalidFileError, UnknownSampleError
-from dream.interfaces.benchmark import Faults, Sample, read_locomo
+from dream.interfaces.benchmark import BenchmarkSample, Faults, read_locomo
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 
 
-def read(folder: Path, *samples: dict[str, Any], wanted: tuple[str, ...] = ()) -> list[Sample]:
+def read(folder: Path, *samples: dict[str, Any], wanted: tuple[str, ...] = ()) -> list[BenchmarkSample]:
     return read_locomo(quiz_file(folder, *samples), now=NOW, wanted=wanted)
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from dream.interfaces.cli.render.contents import SHORT, content_lines, difference_lines
-from dream.interfaces.cli.render.line import Line
+from dream.interfaces.cli.render.changes import SHORT, content_lines, difference_lines
+from dream.interfaces.cli.render.text import Line
 
 STEPS = "\n".join(f"{place}. Do what step {place} of the long procedure says." for place in range(1, 31))
 

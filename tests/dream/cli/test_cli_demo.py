@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commandline import CommandLine
 
-from dream.interfaces.cli.examples import FILES
+from dream.interfaces.cli.commands.demo import FILES
 
 
 @pytest.fixture(autouse=True)

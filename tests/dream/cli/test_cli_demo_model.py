@@ -20,8 +20,7 @@ from agentcore.ids import RandomIds
 from agentcore.llm import ChatOptions
 from agentcore.testing import ManualClock, ServedRequest
 from dream.interfaces.cli import main
-from dream.interfaces.cli.commands.demo import AS_OF
-from dream.interfaces.cli.examples import FILES
+from dream.interfaces.cli.commands.demo import AS_OF, FILES
 from dream.interfaces.exchange import import_file
 from dream.options import ConsolidationOptions, DreamOptions
 from tests.demo import facts, orders

@@ -6,7 +6,7 @@ import pytest
 
 from agentcore.domain import MemoryEntry, Scope
 from dream.domain import Outcome, PassOutcome, PassReport, RunReport
-from dream.interfaces.cli.render.questions import asked_about, question_lines
+from dream.interfaces.cli.render.reports import asked_about, question_lines
 
 NOW = datetime(2025, 6, 14, 9, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from agentcore.clock import Clock
 from agentcore.domain import MemoryEntry, Scope
 from agentcore.errors import InvalidContentError, StorageCorruptError
 from dream.domain import Deferral, NotUndone, Refusal, Refused, Skip
-from dream.interfaces.cli.faults import Exit, exit_code, sentence
+from dream.interfaces.cli.exit_codes import Exit, exit_code, sentence
 from dream.interfaces.cli.render.reasons import explained, refusal_lines, refused_about
 from dream.interfaces.cli.render.text import clip, columns, harmless, one_line, wrapped
 

@@ -33,7 +33,9 @@ class Reading:
         shown = list(_shown(said.split(" // "), datetime.fromisoformat(self.said_on).replace(hour=9, tzinfo=UTC)))
         chosen = [shown[int(cited) - 1]] if cited else shown
         handles = tuple(one.handle for one in chosen)
-        item = FactItem(number=1, content=self.text, handles=handles, quote=chosen[0].turn.content)
+        item = FactItem(
+            number=1, content=self.text, category=None, tags=None, handles=handles, quote=chosen[0].turn.content
+        )
         by_handle = {one.handle: one for one in shown}
         found = evidence_of(item, by_handle, frozenset(by_handle))
         terms = StatementRules(builtin_vocabulary(), lambda _: 9, (), 0.8)

@@ -22,7 +22,7 @@ from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ChatServer, ManualClock, ServedRequest
 from dream import DreamOptions, RunReport
 from dream.domain import Outcome, Proposal, Work
-from dream.interfaces.cli.render.gates import next_rows
+from dream.interfaces.cli.render.status import next_rows
 from dream.options import CatchUp, DailyAt, Interval, ModelOptions, SchedulingOptions
 from dream.passes import PassSlot
 from dream.triggers import GateName

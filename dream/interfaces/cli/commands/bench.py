@@ -1,4 +1,4 @@
-"""bench: dreams and recall measured on conversations whose answers are known."""
+"""Runs `dream bench`: dreams and recall measured on conversations whose answers are known."""
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -19,12 +19,11 @@ from dream.interfaces.benchmark.result import Cost, Result, total
 from dream.interfaces.benchmark.samples import read_locomo
 from dream.interfaces.benchmark.trial import STAGES, measure
 from dream.interfaces.cli.errors import MissingSettingError
-from dream.interfaces.cli.faults import Exit
-from dream.interfaces.cli.render.benchmark import benchmark_lines
-from dream.interfaces.cli.render.recall_benchmark import recall_benchmark_lines
+from dream.interfaces.cli.exit_codes import Exit
+from dream.interfaces.cli.render.benchmark import benchmark_lines, recall_benchmark_lines
 from dream.interfaces.cli.render.text import encodable
 from dream.interfaces.cli.screen import Progress, Screen
-from dream.interfaces.cli.session import CliSession, Session
+from dream.interfaces.cli.session import CliSession, CommandSession
 
 _R = TypeVar("_R", Result, RecallResult)
 
@@ -73,7 +72,7 @@ async def bench(
 
 
 async def _dream(
-    session: Session, file_format: BenchmarkFormat, samples: Sequence[str], chat: ChatOptions | None
+    session: CommandSession, file_format: BenchmarkFormat, samples: Sequence[str], chat: ChatOptions | None
 ) -> Exit:
     found = read_locomo(session.data_dir, now=session.clock.now(), wanted=samples)
     questions = STAGES * sum(len(sample.questions) for sample in found)
@@ -89,7 +88,7 @@ async def _dream(
     return verdict(session.screen, total(results).cost)
 
 
-async def _recall(session: Session, file_format: BenchmarkFormat, samples: Sequence[str]) -> Exit:
+async def _recall(session: CommandSession, file_format: BenchmarkFormat, samples: Sequence[str]) -> Exit:
     found = read_locomo(session.data_dir, now=session.clock.now(), wanted=samples)
     questions = len(STORES) * sum(len(sample.questions) for sample in found)
     with session.screen.progress("Asking") as progress:

@@ -1,12 +1,14 @@
-"""demo: one dream on a ready-made memory, in a folder of its own."""
+"""Runs `dream demo`: one dream on a ready-made memory, in a folder of its own."""
 
 import asyncio
+import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import dream
 from agentcore.clock import Clock
 from agentcore.domain.signals import Purpose
 from agentcore.hosting.host import Host
@@ -15,17 +17,36 @@ from agentcore.llm.settings import ChatOptions
 from dream.domain.forecast import PassForecast
 from dream.interfaces.cli.commands.dreaming import named_entries
 from dream.interfaces.cli.commands.outcomes import told
-from dream.interfaces.cli.errors import OccupiedFolderError
-from dream.interfaces.cli.examples import copy_examples
-from dream.interfaces.cli.render.demonstration import (
-    Arrival,
-    Demonstration,
-    Look,
-    arrival_lines,
-    demonstration_lines,
-)
-from dream.interfaces.cli.session import Access, CliSession, Session
+from dream.interfaces.cli.errors import MissingExamplesError, OccupiedFolderError
+from dream.interfaces.cli.render.demonstration import Arrival, Demonstration, Look, arrival_lines, demonstration_lines
+from dream.interfaces.cli.session import Access, CliSession, CommandSession
 from dream.interfaces.exchange.importer import ImportReport, import_file
+
+FILES = (
+    "conversation.jsonl",
+    "MEMORY.md",
+    "memory.jsonl",
+    "skills.jsonl",
+    "skill-uses.jsonl",
+    "feedback.jsonl",
+    "wisp-runs.jsonl",
+)
+"""In the order of their import: what was said before what is known of it."""
+
+
+def copy_examples(target: Path) -> list[Path]:
+    """Copy the demo data into the folder *target*, which is made, and return the files.
+
+    Raises:
+        MissingExamplesError: it is not there.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    package = Path(dream.__file__).parent
+    for home in (package / "_examples", package.parent / "docs" / "examples"):
+        if (home / FILES[0]).is_file():
+            return [Path(shutil.copy(home / name, target / name)) for name in FILES]
+    raise MissingExamplesError
+
 
 AS_OF = datetime(2025, 10, 12, 20, tzinfo=UTC)
 """Sunday, 12 October 2025, 21:00 in Lisbon: two minutes after the last turn of the demo's conversation."""
@@ -63,7 +84,7 @@ async def demo(*, model: bool = True, session: CliSession) -> int:
     return told(here, shown.report, shown.to_json, lambda: demonstration_lines(here, shown))
 
 
-async def _arrive(session: Session, host: Host, files: Sequence[Path], chat: ChatOptions | None) -> Arrival:
+async def _arrive(session: CommandSession, host: Host, files: Sequence[Path], chat: ChatOptions | None) -> Arrival:
     dreams = host.for_scope(session.scope).dreams
     imports = [await _imported(session, host, path) for path in files]
     forecast: Sequence[PassForecast] = () if chat is None else await dreams.forecast(now=AS_OF)
@@ -79,7 +100,7 @@ async def _arrive(session: Session, host: Host, files: Sequence[Path], chat: Cha
     )
 
 
-async def _demonstrate(session: Session, host: Host, arrival: Arrival) -> Demonstration:
+async def _demonstrate(session: CommandSession, host: Host, arrival: Arrival) -> Demonstration:
     dreams = host.for_scope(session.scope).dreams
     report = await dreams.run(now=AS_OF)
     rows = await dreams.diff(report.run_id)
@@ -95,7 +116,7 @@ async def _demonstrate(session: Session, host: Host, arrival: Arrival) -> Demons
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing(Clock):
+class _DemoClock(Clock):
     """A clock that stands at one instant: what a file without dates tells was known by then."""
 
     instant: datetime
@@ -107,12 +128,12 @@ class _Standing(Clock):
         _ = duration
 
 
-async def _imported(session: Session, host: Host, path: Path) -> ImportReport:
-    clock = _Standing(_WRITTEN.get(path.name, AS_OF))
+async def _imported(session: CommandSession, host: Host, path: Path) -> ImportReport:
+    clock = _DemoClock(_WRITTEN.get(path.name, AS_OF))
     return await import_file(host.storage, session.scope, path, clock=clock, ids=session.ids)
 
 
-async def _look(session: Session, host: Host, question: str) -> Look:
+async def _look(session: CommandSession, host: Host, question: str) -> Look:
     services = host.for_scope(session.scope)
     hits = await services.memory.recall(question, k=_HITS, purpose=Purpose.PREVIEW)
     return Look(await services.dreams.status(), [hit.entry for hit in hits])

@@ -1,4 +1,4 @@
-"""directives list, show, eject, check."""
+"""Runs `dream directives list`, `show`, `eject` and `check`."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from dream.domain.finding import Finding, Verdict
 from dream.errors import UnwritableFileError
 from dream.guards.vocabulary import VOCABULARY_FILE, load_vocabulary
 from dream.interfaces.cli.errors import OccupiedFileError
-from dream.interfaces.cli.faults import Exit
+from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.render.directives import (
     check_lines,
     directive_json,
@@ -22,7 +22,7 @@ from dream.interfaces.cli.render.directives import (
     text_lines,
 )
 from dream.interfaces.cli.render.text import encodable
-from dream.interfaces.cli.session import Access, CliSession, Session
+from dream.interfaces.cli.session import Access, CliSession, CommandSession
 from dream.interfaces.exchange.files import replacing
 from dream.interfaces.installed import installed_passes
 from dream.options import DreamOptions
@@ -109,11 +109,11 @@ async def check(*, session: CliSession) -> Exit:
     return Exit.BAD_INPUT
 
 
-def _library(session: Session) -> DirectiveLibrary:
+def _library(session: CommandSession) -> DirectiveLibrary:
     return DirectiveLibrary(session.data_dir, DreamOptions().directives, brought(installed_passes()))
 
 
-def _vocabulary(session: Session) -> Finding:
+def _vocabulary(session: CommandSession) -> Finding:
     path = session.data_dir / FOLDER / VOCABULARY_FILE
     problem = load_vocabulary(path).problem
     if problem is not None:
@@ -121,7 +121,7 @@ def _vocabulary(session: Session) -> Finding:
     return Finding("vocabulary", Verdict.FINE, str(path) if path.exists() else "built in")
 
 
-async def _forecast(session: Session, library: DirectiveLibrary) -> DirectiveForecast:
+async def _forecast(session: CommandSession, library: DirectiveLibrary) -> DirectiveForecast:
     directives = library.read(KNOWN)
     async with session.host(Access.LOOK) as host:
         return await host.storage.read(

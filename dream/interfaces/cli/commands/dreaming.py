@@ -1,4 +1,4 @@
-"""plan, run, pause, resume."""
+"""Runs `dream plan`, `run`, `pause` and `resume`."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -16,15 +16,14 @@ from dream.domain.journal import JournalRow
 from dream.domain.report import PassReport, RunReport
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import ConflictingOptionsError
-from dream.interfaces.cli.faults import Exit
+from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.render.changes import successors_of
 from dream.interfaces.cli.render.clusters import shown_ids
-from dream.interfaces.cli.render.forecasts import forecast_lines
 from dream.interfaces.cli.render.plans import plan_lines
-from dream.interfaces.cli.render.questions import asked_about
 from dream.interfaces.cli.render.reasons import refused_about
-from dream.interfaces.cli.render.reports import pass_line, run_lines
-from dream.interfaces.cli.render.standing import paused_lines
+from dream.interfaces.cli.render.reports import asked_about, pass_line, run_lines
+from dream.interfaces.cli.render.status import paused_lines
+from dream.interfaces.cli.render.usage import forecast_lines
 from dream.interfaces.cli.session import Access, CliSession
 from dream.options import OTHERS, PassMode
 

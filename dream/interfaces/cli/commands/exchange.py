@@ -1,4 +1,4 @@
-"""import, export."""
+"""Runs `dream import` and `export`."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from agentcore.stores.storage import Storage
 from dream.errors import UnwritableFileError
 from dream.interfaces.cli.render.exchange import exported_lines, import_lines
 from dream.interfaces.cli.render.text import encodable
-from dream.interfaces.cli.session import Access, CliSession, Session
+from dream.interfaces.cli.session import Access, CliSession
 from dream.interfaces.exchange.export import export_file, export_scope
 from dream.interfaces.exchange.files import SourceFile
 from dream.interfaces.exchange.formats import Format
@@ -73,7 +73,7 @@ async def export(*, output: Path | None = None, session: CliSession) -> None:
     )
 
 
-async def _to_stdout(session: Session, storage: Storage) -> None:
+async def _to_stdout(session: CliSession, storage: Storage) -> None:
     """Print the lines as they are; as one JSON document, put them into a list."""
     if not session.screen.as_json:
         await export_scope(storage, session.scope, session.screen.write)

@@ -1,7 +1,7 @@
-"""status, doctor."""
+"""Runs `dream status` and `doctor`."""
 
-from dream.interfaces.cli.faults import Exit
-from dream.interfaces.cli.render.standing import finding_lines, status_lines
+from dream.interfaces.cli.exit_codes import Exit
+from dream.interfaces.cli.render.status import finding_lines, status_lines
 from dream.interfaces.cli.render.text import encodable
 from dream.interfaces.cli.session import Access, CliSession
 
@@ -27,7 +27,7 @@ async def doctor(*, session: CliSession) -> Exit:
     Args:
         session: Whose memory.
     """
-    from dream.interfaces.cli.examination import examine, is_healthy  # noqa: PLC0415 - `status` looks at none of it
+    from dream.interfaces.cli.doctor import examine, is_healthy  # noqa: PLC0415 - `status` looks at none of it
 
     findings = [finding async for finding in examine(session)]
     healthy = is_healthy(findings)

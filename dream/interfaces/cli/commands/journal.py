@@ -1,4 +1,4 @@
-"""runs, show, diff, undo."""
+"""Runs `dream runs`, `show`, `diff` and `undo`."""
 
 from typing import Annotated
 
@@ -11,12 +11,10 @@ from dream.errors import UnknownPassError, UnknownRunError
 from dream.interfaces.cli.commands.dreaming import named_entries
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import ConflictingOptionsError
-from dream.interfaces.cli.render.line import Line, Lines
 from dream.interfaces.cli.render.plans import diff_lines
-from dream.interfaces.cli.render.refused import refused_text_lines
-from dream.interfaces.cli.render.reports import run_lines, undo_lines
-from dream.interfaces.cli.render.runs import run_list_lines
+from dream.interfaces.cli.render.reports import refused_text_lines, run_lines, run_list_lines, undo_lines
 from dream.interfaces.cli.render.sessions import session_lines
+from dream.interfaces.cli.render.text import Line, Lines
 from dream.interfaces.cli.session import Access, CliSession
 
 _LOOK_BACK = 1_000

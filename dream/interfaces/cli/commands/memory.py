@@ -1,4 +1,4 @@
-"""remember, recall, memories, forget."""
+"""Runs `dream remember`, `recall`, `memories` and `forget`."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal

@@ -1,15 +1,15 @@
-"""From the outcome of a run to what is printed and the exit code."""
+"""Prints the outcome of a run and chooses the exit code."""
 
 from collections.abc import Callable, Iterable
 
 from dream.domain.report import Outcome, PassOutcome, RunReport
-from dream.interfaces.cli.faults import Exit
-from dream.interfaces.cli.render.line import Line
-from dream.interfaces.cli.session import Session
+from dream.interfaces.cli.exit_codes import Exit
+from dream.interfaces.cli.render.text import Line
+from dream.interfaces.cli.session import CommandSession
 
 
 def told(
-    session: Session, report: RunReport, document: Callable[[], object], lines: Callable[[], Iterable[Line]]
+    session: CommandSession, report: RunReport, document: Callable[[], object], lines: Callable[[], Iterable[Line]]
 ) -> Exit:
     """Print what a run did, warn on stderr of what went wrong, and return the exit code."""
     session.screen.show(document, lines)

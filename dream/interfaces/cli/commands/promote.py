@@ -1,14 +1,15 @@
-"""promote."""
+"""Runs `dream promote`."""
 
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from agentcore.errors import InvalidOptionsError
+from dream.domain.built_in_passes import PROMOTION
 from dream.interfaces.cli.commands.dreaming import run
 from dream.interfaces.cli.errors import MissingSettingError
-from dream.interfaces.cli.faults import Exit
-from dream.interfaces.cli.render.promotion import promotion_lines
+from dream.interfaces.cli.exit_codes import Exit
+from dream.interfaces.cli.render.status import promotion_lines
 from dream.interfaces.cli.session import Access, CliSession
 
 
@@ -36,7 +37,7 @@ async def promote(
             raise InvalidOptionsError(field="ENTRY", value=entry, allowed="add --explain, or leave it out")
         if session.workspace is None:
             raise MissingSettingError(what="workspace", remedy="name the folder of MEMORY.md, as in --workspace notes")
-        return await run(passes=["promotion"], session=session)
+        return await run(passes=[PROMOTION.name], session=session)
     async with session.host(Access.LOOK) as host:
         entry_id = None
         if entry is not None:

@@ -1,4 +1,4 @@
-"""why, restore."""
+"""Runs `dream why` and `restore`."""
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import UnknownRecordError
@@ -6,8 +6,7 @@ from agentcore.stores.storage import Storage
 from dream.cycle.dreams import Dreams
 from dream.cycle.history import EntryHistory, SkillHistory
 from dream.interfaces.cli.commands.outcomes import told
-from dream.interfaces.cli.render.entries import restored_lines
-from dream.interfaces.cli.render.history import history_lines, skill_history_lines
+from dream.interfaces.cli.render.entries import history_lines, restored_lines, skill_history_lines
 from dream.interfaces.cli.session import Access, CliSession
 
 

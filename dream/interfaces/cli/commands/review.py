@@ -1,4 +1,4 @@
-"""review list, show, approve, reject."""
+"""Runs `dream review list`, `show`, `approve` and `reject`."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -10,8 +10,8 @@ from dream.domain.report import RunReport
 from dream.interfaces.cli.commands.dreaming import named_entries
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import ConflictingOptionsError, MissingSettingError
-from dream.interfaces.cli.render.proposals import decision_lines, proposal_lines, proposal_list_lines
-from dream.interfaces.cli.session import Access, CliSession, Session
+from dream.interfaces.cli.render.plans import decision_lines, proposal_lines, proposal_list_lines
+from dream.interfaces.cli.session import Access, CliSession, CommandSession
 
 PassName = Annotated[str | None, Parameter(name="--pass")]
 Everything = Annotated[bool, Parameter(name="--all", negative="")]
@@ -98,5 +98,5 @@ async def _chosen(
     return proposals or [one.proposal_id for one in await dreams.proposals(pass_name=pass_name)]
 
 
-def _told(session: Session, report: RunReport) -> int:
+def _told(session: CommandSession, report: RunReport) -> int:
     return told(session, report, report.to_json, lambda: decision_lines(session, report))

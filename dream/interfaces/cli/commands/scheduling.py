@@ -1,7 +1,6 @@
-"""explain, config show."""
+"""Runs `dream explain` and `config show`."""
 
-from dream.interfaces.cli.render.gates import standing_lines
-from dream.interfaces.cli.render.options import option_lines
+from dream.interfaces.cli.render.status import option_lines, standing_lines
 from dream.interfaces.cli.session import Access, CliSession
 
 

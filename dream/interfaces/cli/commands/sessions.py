@@ -1,4 +1,4 @@
-"""sessions."""
+"""Runs `dream sessions`."""
 
 from datetime import datetime
 from typing import Any

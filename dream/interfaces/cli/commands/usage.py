@@ -1,4 +1,4 @@
-"""usage."""
+"""Runs `dream usage`."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal

@@ -1,13 +1,22 @@
-"""The figures of a benchmark: a table per sample, and one of all questions."""
+"""Shows what benchmarks measured."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from functools import reduce
+from operator import add
 
-from dream.interfaces.benchmark.asking import BUDGETS, DEPTHS, Stage
+from dream.interfaces.benchmark.qa import BUDGETS, DEPTHS, Stage
+from dream.interfaces.benchmark.recalling import (
+    BUDGETS as RECALL_BUDGETS,
+    DEPTHS as RECALL_DEPTHS,
+    GAIN_DEPTH,
+    Recalled,
+    RecallResult,
+    Store,
+)
 from dream.interfaces.benchmark.result import ORDINARY, Cost, Figures, Result, answers_of, total
 from dream.interfaces.benchmark.samples import CATEGORIES, Faults
-from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
-from dream.interfaces.cli.render.text import counted, one_line
+from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, one_line, paragraph
 
 _HEAD = ("kept", "whole", *(f"R@{depth}" for depth in DEPTHS), *(f"{budget:,}" for budget in BUDGETS), "stale")
 _WITH = "with the model {} and the passes that ask none"
@@ -114,3 +123,45 @@ def _changes(counts: Counter[str]) -> str:
 
 def _amounts(counts: Counter[str]) -> str:
     return ", ".join(f"{count:,} {one_line(name.replace('_', ' '))}" for name, count in sorted(counts.items()))
+
+
+_RECALL_HEAD = (
+    *(f"R@{depth}" for depth in RECALL_DEPTHS),
+    f"N@{GAIN_DEPTH}",
+    *(f"{budget:,}" for budget in RECALL_BUDGETS),
+)
+_RECALL_LEGEND = (
+    "Shares of the evidence in percent, means over the questions (n). R@k: what the best k items go back to; N@10: "
+    "NDCG, where an item counts that goes back to evidence no better one did; then what the best items go back to "
+    "that fit into so many tokens. turns: the conversation; notes: the entries; both: the two in one ranking."
+)
+
+
+def recall_benchmark_lines(results: Sequence[RecallResult], *, width: int) -> Lines:
+    """Yield a table per sample, one of all questions by category, and what the columns mean."""
+    for result in results:
+        yield from paragraph(f"{result.name}: {question_count(result.questions, result.faults)}", width, rest="  ",
+                             tone=Tone.TITLE)  # fmt: skip
+        yield from _recall_table({name: (store, store.answers) for name, store in result.stores.items()})
+        yield Line()
+    whole = reduce(add, results)
+    questions = question_count(whole.questions, whole.faults)
+    yield from paragraph(f"By category: {questions}", width, rest="  ", tone=Tone.TITLE)
+    groups = next(iter(whole.stores.values())).groups()
+    for group in groups:
+        yield Line(group, Tone.TITLE)
+        yield from _recall_table({name: (store, store.groups()[group]) for name, store in whole.stores.items()})
+    yield Line()
+    yield from paragraph(_RECALL_LEGEND, width, tone=Tone.FAINT)
+
+
+def _recall_table(rows: "dict[str, tuple[Store, Sequence[Recalled]]]") -> Iterator[Line]:
+    yield Line(f"{'':<5}{'n':>6}{'items':>7}{'tokens':>8}" + "".join(f"{head:>6}" for head in _RECALL_HEAD), Tone.FAINT)
+    for name, (store, answers) in rows.items():
+        cells = "".join(f"{100 * value:6.1f}" for value in _means(answers))
+        yield Line(f"{name:<5}{len(answers):>6,}{store.records:>7,}{store.tokens:>8,}{cells}")
+
+
+def _means(answers: Sequence[Recalled]) -> list[float]:
+    rows = [(*one.at, one.gain, *one.within) for one in answers]
+    return [sum(column) / len(rows) for column in zip(*rows, strict=True)]

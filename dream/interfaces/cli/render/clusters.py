@@ -1,4 +1,4 @@
-"""Clusters of near-duplicates: candidates for a model or a person, never merged by themselves."""
+"""Shows clusters of near-duplicates: candidates for a model or a person, never merged by themselves."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,7 @@ from typing import Any, cast
 from agentcore.domain.memory import MemoryEntry
 from dream.cycle.forecast import REVIEWER
 from dream.domain.report import RunReport
-from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
-from dream.interfaces.cli.render.text import clip, counted
+from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, counted, paragraph
 
 _SHOWN = 5
 _SHOWN_ENTRIES = 4

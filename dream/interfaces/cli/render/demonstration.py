@@ -1,4 +1,4 @@
-"""The demo, told from beginning to end."""
+"""Tells the demo from beginning to end."""
 
 import shlex
 from collections import Counter
@@ -19,13 +19,10 @@ from dream.domain.usage import EVERYTHING, UsageRow, summed
 from dream.interfaces.cli.render.changes import change_set_lines, successors_of
 from dream.interfaces.cli.render.clusters import cluster_lines
 from dream.interfaces.cli.render.exchange import amounts
-from dream.interfaces.cli.render.forecasts import forecast_lines
-from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph, table
-from dream.interfaces.cli.render.questions import asked_about, question_lines
-from dream.interfaces.cli.render.reports import passes_lines
-from dream.interfaces.cli.render.text import counted, encodable, when
-from dream.interfaces.cli.render.usage import usage_lines
-from dream.interfaces.cli.session import Session
+from dream.interfaces.cli.render.reports import asked_about, passes_lines, question_lines
+from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, encodable, paragraph, table, when
+from dream.interfaces.cli.render.usage import forecast_lines, usage_lines
+from dream.interfaces.cli.session import CommandSession
 from dream.interfaces.exchange.importer import ImportReport
 
 _SHOWN_CLUSTERS = 3
@@ -114,7 +111,7 @@ class Demonstration:
         }
 
 
-def arrival_lines(session: Session, arrival: Arrival) -> Lines:
+def arrival_lines(session: CommandSession, arrival: Arrival) -> Lines:
     """Yield what came in, what the memory answers before, and what the model is about to be asked."""
     width = session.screen.width
     yield Line("Six weeks in the memory of an architect's assistant (invented), copied to")
@@ -131,7 +128,7 @@ def arrival_lines(session: Session, arrival: Arrival) -> Lines:
         yield Line()
 
 
-def demonstration_lines(session: Session, shown: Demonstration) -> Lines:
+def demonstration_lines(session: CommandSession, shown: Demonstration) -> Lines:
     """Yield the dream with its diff, after, what it cost, and what to do next."""
     width = session.screen.width
     yield from _dream(session, shown)
@@ -155,7 +152,7 @@ def _look(title: str, look: Look, question: str, width: int) -> Lines:
     yield Line()
 
 
-def _dream(session: Session, shown: Demonstration) -> Lines:
+def _dream(session: CommandSession, shown: Demonstration) -> Lines:
     width, report = session.screen.width, shown.report
     title = f"The dream, as of {when(shown.arrival.as_of)}, just after the conversation's end"
     yield from paragraph(f"{title}: {report.outcome.value}", width, tone=Tone.TITLE)
@@ -163,7 +160,7 @@ def _dream(session: Session, shown: Demonstration) -> Lines:
     yield Line()
 
 
-def _changes(session: Session, shown: Demonstration) -> Lines:
+def _changes(session: CommandSession, shown: Demonstration) -> Lines:
     """Yield the first change of each kind, and what is left to a person."""
     width, report = session.screen.width, shown.report
     first = {row.operation: row.number for row in reversed(shown.rows)}
@@ -184,7 +181,7 @@ def _changes(session: Session, shown: Demonstration) -> Lines:
         yield Line()
 
 
-def _onwards(session: Session, shown: Demonstration) -> Lines:
+def _onwards(session: CommandSession, shown: Demonstration) -> Lines:
     run_id, is_asked = shown.report.run_id, shown.arrival.model is not None
     steps = [
         ("every change", session.command("diff", run_id)),

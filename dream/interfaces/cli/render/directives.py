@@ -1,4 +1,4 @@
-"""What the model is told, and what was found of it."""
+"""Shows what the model is told, and what was found of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +9,9 @@ from dream.cycle.forecast import DirectiveForecast
 from dream.directives import Directive, DirectiveLibrary, KnownDirective
 from dream.domain.finding import Finding
 from dream.errors import InvalidDirectiveError
-from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
-from dream.interfaces.cli.render.standing import finding_lines
-from dream.interfaces.cli.render.text import counted, encodable, one_line
-from dream.interfaces.cli.session import Session
+from dream.interfaces.cli.render.status import finding_lines
+from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, encodable, one_line, paragraph
+from dream.interfaces.cli.session import CommandSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def directive_json(directive: Directive) -> dict[str, object]:
     }
 
 
-def list_lines(session: Session, found: Sequence[Listed]) -> Lines:
+def list_lines(session: CommandSession, found: Sequence[Listed]) -> Lines:
     """Yield each directive with whose words it has, and its readers."""
     width = session.screen.width
     for one in found:
@@ -83,13 +82,13 @@ def text_lines(directive: Directive) -> Lines:
         yield Line(line.expandtabs(4))
 
 
-def ejected_lines(session: Session, directive: Directive, path: Path) -> Lines:
+def ejected_lines(session: CommandSession, directive: Directive, path: Path) -> Lines:
     """Yield where the text was written, and what comes next."""
     yield Line(one_line(f"Wrote {path}: from the next run on it is what {directive.name} says."))
     yield Line(f"Edit it, then: {session.command('directives', 'check')}")
 
 
-def check_lines(session: Session, findings: Sequence[Finding], forecast: DirectiveForecast | None) -> Lines:
+def check_lines(session: CommandSession, findings: Sequence[Finding], forecast: DirectiveForecast | None) -> Lines:
     """Yield what was found, and what a change costs."""
     yield from finding_lines(findings, session.screen.width)
     if forecast is not None and forecast.entries:

@@ -1,13 +1,12 @@
-"""What an import added and an export wrote."""
+"""Shows what an import added and an export wrote."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
 from agentcore.domain.records import RecordKind
-from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
-from dream.interfaces.cli.render.text import counted, one_line
-from dream.interfaces.cli.session import Session
+from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, one_line, paragraph
+from dream.interfaces.cli.session import CommandSession
 from dream.interfaces.exchange.importer import ImportReport
 
 _NOUNS = {
@@ -21,7 +20,7 @@ _NOUNS = {
 }
 
 
-def import_lines(session: Session, report: ImportReport) -> Lines:
+def import_lines(session: CommandSession, report: ImportReport) -> Lines:
     """Yield what an import added, what was here already, and what it left out and why."""
     width = session.screen.width
     sessions = f" of {counted(report.sessions, 'session')}" if report.sessions else ""
@@ -46,7 +45,7 @@ def amounts(counts: Mapping[RecordKind, int]) -> str:
     return ", ".join(counted(counts[kind], *nouns) for kind, nouns in _NOUNS.items() if counts.get(kind))
 
 
-def exported_lines(session: Session, path: Path, records: int) -> Lines:
+def exported_lines(session: CommandSession, path: Path, records: int) -> Lines:
     """Yield what an export wrote, and how to read it back."""
     width = session.screen.width
     yield from paragraph(f"Exported {counted(records, 'record')} of {session.scope} to {path}.", width)

@@ -1,4 +1,4 @@
-"""Reason codes in words for people."""
+"""Puts reason codes in words for people."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,8 +7,7 @@ from itertools import groupby
 from agentcore.domain.memory import MemoryEntry
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Deferral, NotUndone, Refused, Skip, Stop
-from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
-from dream.interfaces.cli.render.text import clip, counted
+from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, counted, paragraph
 
 _SHOWN = 3
 """Particulars shown of each code."""

@@ -1,19 +1,98 @@
-"""Reports of runs: pass by pass, with reasons, numbers, refusals and what to do next."""
+"""Shows what runs did, pass by pass."""
 
-from collections.abc import Callable, Mapping, Sized
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence, Sized
+from typing import Any, Final, cast
 
 from agentcore.domain.instants import from_text
 from agentcore.domain.memory import MemoryEntry
 from dream.domain.reasons import Skip
+from dream.domain.refused import RefusedText
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.interfaces.cli.render.clusters import cluster_lines
-from dream.interfaces.cli.render.line import Line, Lines, Tone, paragraph
-from dream.interfaces.cli.render.questions import question_lines
 from dream.interfaces.cli.render.reasons import committed, explained, refusal_lines
-from dream.interfaces.cli.render.text import counted, when
-from dream.interfaces.cli.render.wisps import wisp_lines
-from dream.interfaces.cli.session import Session
+from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, counted, paragraph, table, when
+from dream.interfaces.cli.session import CommandSession
+
+_QUESTIONS_SHOWN = 5
+_MAX_TEXT = 160
+
+
+def asked_about(report: RunReport) -> list[str]:
+    """Return the ids of the entries whose texts `question_lines` shows."""
+    return [entry_id for question in _questions(report)[:_QUESTIONS_SHOWN] for entry_id in question["entries"]]
+
+
+def question_lines(report: RunReport, entries: Mapping[str, MemoryEntry], width: int, *, more: str) -> Lines:
+    """Yield the open questions with the texts they are about, and how many more there are.
+
+    Args:
+        report: The report of the run that found them.
+        entries: The entries to be shown, by id; one that is missing is gone since.
+        width: Columns of a line.
+        more: Where to see the rest.
+    """
+    found = _questions(report)
+    if not found:
+        return
+    yield Line(f"{counted(len(found), 'open question')}:", Tone.TITLE)
+    for place, question in enumerate(found[:_QUESTIONS_SHOWN], start=1):
+        yield from paragraph(question["question"], width, first=f"  {place}. ", rest="     ")
+        for entry_id in question["entries"]:
+            entry = entries.get(entry_id)
+            text = "(no longer here)" if entry is None else f"{clip(entry.content, _MAX_TEXT)}  [{entry.category}]"
+            yield from paragraph(text, width, first=f"     {entry_id}  ", rest="       ")
+    if len(found) > _QUESTIONS_SHOWN:
+        yield Line(f"  and {len(found) - _QUESTIONS_SHOWN} more; {more}", Tone.FAINT)
+
+
+def _questions(report: RunReport) -> Sequence[Mapping[str, Any]]:
+    noted = [cast("Sequence[Mapping[str, Any]]", item.notes.get("questions", ())) for item in report.passes]
+    return [question for questions in noted for question in questions]
+
+
+_WISPS_SHOWN: Final = 5
+
+
+def wisp_lines(report: RunReport, width: int, *, more: str) -> Lines:
+    """Yield the patterns of failure that were classified, then the wisps that keep succeeding.
+
+    Args:
+        report: The report of the run that found them.
+        width: Columns of a line.
+        more: Where to see the rest.
+    """
+    failing, succeeding = _noted(report, "patterns"), _noted(report, "promotion_candidates")
+    title = f"{counted(len(failing), 'wisp keeps', 'wisps keep')} failing:"
+    yield from _listed(title, [_failing(one) for one in failing], width, more)
+    title = f"{counted(len(succeeding), 'wisp keeps', 'wisps keep')} succeeding and could become a skill:"
+    yield from _listed(title, [_succeeding(one) for one in succeeding], width, more)
+
+
+def _failing(pattern: Mapping[str, Any]) -> str:
+    told = f"{pattern['description']}: {pattern['failures']} of {pattern['runs']} runs failed"
+    skill = f", written into {pattern['skill']}" if pattern["skill"] else ""
+    return f"{told}; {pattern['classification']}{skill}"
+
+
+def _succeeding(candidate: Mapping[str, Any]) -> str:
+    told = f"{candidate['description']}: {candidate['successes']} of {candidate['runs']} runs succeeded"
+    return f"{told}; it came from {candidate['skill']}" if candidate["skill"] else told
+
+
+def _listed(title: str, items: Sequence[str], width: int, more: str) -> Lines:
+    if not items:
+        return
+    yield Line(title, Tone.TITLE)
+    for item in items[:_WISPS_SHOWN]:
+        yield from paragraph(item, width, first="  - ", rest="    ")
+    if len(items) > _WISPS_SHOWN:
+        yield Line(f"  and {len(items) - _WISPS_SHOWN} more; {more}", Tone.FAINT)
+
+
+def _noted(report: RunReport, name: str) -> list[Mapping[str, Any]]:
+    noted: list[Sequence[Mapping[str, Any]]] = [item.notes.get(name, ()) for item in report.passes]
+    return [one for found in noted for one in found]
+
 
 _TONES = {
     PassOutcome.APPLIED: Tone.ADDED,
@@ -25,7 +104,7 @@ _TONES = {
 _NAME_WIDTH = 22
 
 
-def run_lines(session: Session, report: RunReport, entries: Mapping[str, MemoryEntry]) -> Lines:
+def run_lines(session: CommandSession, report: RunReport, entries: Mapping[str, MemoryEntry]) -> Lines:
     """Yield the report of a run, and how to look at it and take it back."""
     width = session.screen.width
     if report.outcome is Outcome.DEFERRED:
@@ -139,7 +218,7 @@ _TOLD: Mapping[str, Callable[[Any], str]] = {
 """How a note is told that is no plain count."""
 
 
-def _next_steps(session: Session, report: RunReport) -> Lines:
+def _next_steps(session: CommandSession, report: RunReport) -> Lines:
     backlog = sum(item.backlog for item in report.passes)
     if backlog:
         yield Line(f"{backlog:,} entries are left for later runs: {session.command('run')}")
@@ -154,7 +233,7 @@ def _next_steps(session: Session, report: RunReport) -> Lines:
         yield Line("Nothing was changed.")
 
 
-def undo_lines(session: Session, report: RunReport, target: RunReport) -> Lines:
+def undo_lines(session: CommandSession, report: RunReport, target: RunReport) -> Lines:
     """Yield what an undo put back and what it left alone."""
     width = session.screen.width
     if report.outcome is Outcome.DEFERRED:
@@ -175,3 +254,47 @@ def undo_lines(session: Session, report: RunReport, target: RunReport) -> Lines:
     if report.changes:
         yield Line("No later dream makes these changes again.")
         yield Line(f"Take the undo back: {session.command('undo', report.run_id)}", Tone.FAINT)
+
+
+_ABOUT = "  "
+_TEXT = "    "
+
+
+def refused_text_lines(texts: Sequence[RefusedText], width: int) -> Lines:
+    """Yield each text with its pass and why it was refused."""
+    if not texts:
+        yield from paragraph("No refused text of this run is kept.", width, tone=Tone.FAINT)
+        return
+    yield Line(f"{counted(len(texts), 'refused text')}", Tone.TITLE)
+    for one in texts:
+        about = f"{one.pass_name}, {one.code}: {one.detail}"
+        yield from paragraph(about, width, first=_ABOUT, rest=_ABOUT, tone=Tone.WARNING)
+        for line in one.text.splitlines():
+            yield from paragraph(line, width, first=_TEXT, rest=_TEXT)
+
+
+def run_list_lines(session: CommandSession, reports: Sequence[RunReport]) -> Lines:
+    """Yield one line per run, the newest first."""
+    if not reports:
+        yield Line(f"No dream has run on {session.scope} yet: {session.command('run')}")
+        return
+    yield from table([_cells(report) for report in reports], session.screen.width)
+    yield Line(f"Look at one: {session.command('show', reports[0].run_id)}", Tone.FAINT)
+
+
+def _cells(report: RunReport) -> tuple[str, ...]:
+    outcome = report.outcome.value if report.finished_at else "interrupted"
+    refused = sum(len(item.refused) for item in report.passes)
+    parts = [f"{counted(report.changes, 'record')} changed"]
+    proposed = sum(item.proposed for item in report.passes)
+    if proposed:
+        parts.append(f"{proposed:,} proposed")
+    if report.purged:
+        parts.append(f"{report.purged:,} purged")
+    if refused:
+        parts.append(f"{refused:,} refused")
+    if report.target:
+        parts.append(f"of {report.target}")
+    if report.reason and report.outcome in {Outcome.PARTIAL, Outcome.FAILED} and report.finished_at:
+        parts.append(report.reason)
+    return report.run_id, when(report.started_at), report.kind.value, outcome, ", ".join(parts)

@@ -1,19 +1,20 @@
-"""Sessions: the list of them, and what a dream asked and wrote."""
+"""Shows sessions: the list of them, and what a dream asked and wrote."""
 
 from collections.abc import Sequence
 
 from agentcore.domain.conversation import ConversationSession
 from dream.domain.rounds import RoundKind
 from dream.domain.session import DreamSession, ModelCall
-from dream.interfaces.cli.render.line import Line, Lines, Tone, numbers_table, paragraph
-from dream.interfaces.cli.render.text import clip, counted, one_line, when
-from dream.interfaces.cli.session import Session
+from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, counted, numbers_table, one_line, paragraph, when
+from dream.interfaces.cli.session import CommandSession
 
 _MOST_CALLS = 50
 _WIDEST_NAME = 24
 
 
-def session_list_lines(session: Session, found: Sequence[DreamSession | ConversationSession], prefix: str) -> Lines:
+def session_list_lines(
+    session: CommandSession, found: Sequence[DreamSession | ConversationSession], prefix: str
+) -> Lines:
     """Yield two lines per session: its key, and what it was."""
     width = session.screen.width
     if not found:
@@ -29,7 +30,7 @@ def session_list_lines(session: Session, found: Sequence[DreamSession | Conversa
         yield Line(f"Look at one: {session.command('show', dream)}", Tone.FAINT)
 
 
-def session_lines(session: Session, one: DreamSession, calls: Sequence[ModelCall]) -> Lines:
+def session_lines(session: CommandSession, one: DreamSession, calls: Sequence[ModelCall]) -> Lines:
     """Yield what stands beside the report of a dream: its session, and every call of it."""
     width = session.screen.width
     yield Line(f"Session {one.session}", Tone.TITLE)

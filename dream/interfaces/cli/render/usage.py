@@ -1,18 +1,19 @@
-"""What the model cost."""
+"""Shows what calls of a model cost, or would cost at most."""
 
 from collections.abc import Collection, Sequence
 
+from dream.domain.forecast import PassForecast, total
 from dream.domain.usage import UsageKey, UsageRow
-from dream.interfaces.cli.render.line import Line, Lines, numbers_table, paragraph
-from dream.interfaces.cli.render.text import clip, counted
-from dream.interfaces.cli.session import Session
+from dream.interfaces.cli.render.reasons import explained
+from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, counted, numbers_table, paragraph
+from dream.interfaces.cli.session import CommandSession
 
 _COUNTS = ("calls", "failed", "tokens in", "tokens out")
 _WIDEST_NAME = 32
 
 
 def usage_lines(
-    session: Session, rows: Sequence[UsageRow], total: UsageRow, keys: Collection[UsageKey], left: int | None
+    session: CommandSession, rows: Sequence[UsageRow], total: UsageRow, keys: Collection[UsageKey], left: int | None
 ) -> Lines:
     """Yield a line per row, the sum of all, and what may still be spent today."""
     if not rows:
@@ -47,3 +48,34 @@ def _names(row: UsageRow, keys: Sequence[UsageKey]) -> list[str]:
 
 def _numbers(row: UsageRow) -> list[str]:
     return [f"{number:,}" for number in (row.calls, row.failed, row.input_tokens, row.output_tokens)]
+
+
+_HEADS = ("pass", "calls", "directives", "data", "answers", "repairs", "backlog")
+
+
+def forecast_lines(session: CommandSession, passes: Sequence[PassForecast], left: int | None) -> Lines:
+    """Yield a line per pass with its calls and tokens, the sum, why others ask nothing, and what is left for today."""
+    width = session.screen.width
+    asking = [one for one in passes if one.calls]
+    yield Line(f"What a dream on {session.scope} would ask the model now; nobody was asked.", Tone.TITLE)
+    if asking:
+        rows = [_HEADS, *map(_cells, asking), _cells(total(asking))]
+        yield from numbers_table(rows, 1)
+        text = (
+            "In tokens, a token per four bytes: answers as long as they may be, and repairs as if every answer needed "
+            "one. Halves of what proves too long come on top; what earlier passes of the dream would add or fold is "
+            "not counted."
+        )
+        yield from paragraph(text, width, tone=Tone.FAINT)
+    for one in passes:
+        if not one.calls:
+            yield from paragraph(explained(one.reason), width, first=f"{one.name}: ")
+    if not passes:
+        yield Line("No pass that asks a model is enabled.")
+    yield left_line(left)
+
+
+def _cells(one: PassForecast) -> tuple[str, ...]:
+    numbers = (one.calls, one.directive_tokens, one.data_tokens, one.most_output_tokens)
+    numbers += (one.most_repair_tokens, one.backlog)
+    return (one.name, *(f"{number:,}" for number in numbers))

@@ -170,7 +170,7 @@ def facts_of(world: World, drawn: list[tuple[str, list[int]]]) -> list[Fact]:
             )
             for place in sorted(set(places))
         ]
-        item = FactItem(number=number, content=text, handles=(), quote="I like")
+        item = FactItem(number=number, content=text, category=None, tags=None, handles=["t1"], quote="I like")
         fact = fact_of(item, TurnEvidence(tuple(turns), turns[0], "I like"), terms, ())
         assert isinstance(fact, Fact)
         facts.append(fact)

@@ -1,19 +1,67 @@
-"""Asking a memory questions, and looking whether what it recalls goes back to the turns that answer them."""
+"""Asks a memory questions, and checks whether what it recalls goes back to the turns that answer them."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
 
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.signals import Purpose
 from agentcore.domain.text import fold_key
 from agentcore.hosting.memory import Memory
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.storage import ReadView, Storage
-from dream.interfaces.benchmark.provenance import Provenance
 from dream.interfaces.benchmark.samples import Question
+
+
+class Provenance:
+    """Follows entries down to the turns they were drawn from, through whatever they were made of.
+
+    An entry is made of the entries it names as sources and of those whose observations it absorbed. The successor of an
+    entry is not: what replaced a fact does not say it any longer.
+
+    Args:
+        entries: All entries of a scope, in whatever state.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> from agentcore.domain.memory import SourceRef
+        >>> from agentcore.domain.scope import Scope
+        >>> said = datetime(2025, 5, 1, tzinfo=UTC)
+        >>> def entry(name, *sources):
+        ...     return MemoryEntry(id=name, scope=Scope.default(), content=name, created_at=said, recorded_at=said,
+        ...                        last_seen_at=said, sources=tuple(map(SourceRef.parse, sources)))
+        >>> provenance = Provenance([entry("a", "turn:1"), entry("b", "turn:2"), entry("ab", "entry:a", "entry:b")])
+        >>> sorted(provenance.turns("ab"))
+        ['1', '2']
+    """
+
+    def __init__(self, entries: Iterable[MemoryEntry]) -> None:
+        self._entries = {entry.id: entry for entry in entries}
+        self._known: dict[str, frozenset[str]] = {}
+
+    def turns(self, entry_id: str) -> frozenset[str]:
+        """Return the ids of the turns that an entry goes back to; none for an entry that is not there."""
+        if entry_id not in self._known:
+            self._known[entry_id] = self._follow(entry_id)
+        return self._known[entry_id]
+
+    def _follow(self, entry_id: str) -> frozenset[str]:
+        found: set[str] = set()
+        seen = {entry_id}
+        ahead = [entry_id]
+        while ahead:
+            entry = self._entries.get(ahead.pop())
+            if entry is None:
+                continue
+            found.update(source.id for source in entry.sources if source.kind is SourceKind.TURN)
+            parents = {source.id for source in entry.sources if source.kind is SourceKind.ENTRY}
+            parents.update(absorbed for absorbed, _ in entry.absorbed)
+            ahead += parents - seen
+            seen |= parents
+        return frozenset(found)
+
 
 DEPTHS = (5, 10)
 """Numbers of entries read."""
@@ -25,7 +73,7 @@ _MARGIN = 1.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class AnsweredQuestion:
     """What became of one question.
 
     Args:
@@ -59,7 +107,7 @@ class Stage:
     entries: int
     tokens: int
     repeated: int
-    answers: tuple[Answered, ...]
+    answers: tuple[AnsweredQuestion, ...]
 
     def judged(self, replaced: Collection[str]) -> "Stage":
         """Return the stage with its stale hits counted: those whose entry is among *replaced*."""
@@ -102,7 +150,7 @@ async def ask_all(
     reached = frozenset[str]().union(*(provenance.turns(entry.id) for entry in live))
     tokens = sum(estimate_tokens(entry.content) for entry in live)
     depth = DEPTHS[-1] + ceil(_MARGIN * BUDGETS[-1] * len(live) / max(1, tokens))
-    answers: list[Answered] = []
+    answers: list[AnsweredQuestion] = []
     for question in questions:
         gold = frozenset(turn_ids[one] for one in question.evidence)
         ranked = await _ranked(memory, question.text, depth)
@@ -135,14 +183,14 @@ def _answered(
     reached: frozenset[str],
     ranked: Sequence[MemoryEntry],
     provenance: Provenance,
-) -> Answered:
+) -> AnsweredQuestion:
     shares = [0.0]
     found = frozenset[str]()
     for entry in ranked:
         found |= provenance.turns(entry.id) & gold
         shares.append(len(found) / len(gold))
     spent = list(accumulate(estimate_tokens(entry.content) for entry in ranked))
-    return Answered(
+    return AnsweredQuestion(
         category=category,
         kept=len(gold & reached) / len(gold),
         at=tuple(shares[min(depth, len(ranked))] for depth in DEPTHS),

@@ -1,4 +1,4 @@
-"""What an error says to a person, and which exit code it has."""
+"""Says an error to a person, and chooses the exit code."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a doctor looks at: the folder, the database, and whether what stands in it fits together."""
+"""Examines a memory for `dream doctor`: the folder, the database, and whether what stands in it fits together."""
 
 import asyncio
 import platform
@@ -24,7 +24,7 @@ from dream.domain.candidate import PromotionStanding
 from dream.domain.finding import Finding, Verdict
 from dream.errors import UnsupportedStorageError
 from dream.interfaces.cli.release import installed_version
-from dream.interfaces.cli.session import Access, Session
+from dream.interfaces.cli.session import Access, CommandSession
 from dream.stores import dream_stores
 
 _LIBRARIES = ("agentcore-dream", "sqlalchemy", "numpy", "pydantic", "orjson", "cyclopts")
@@ -32,7 +32,7 @@ _PAGE = 5_000
 _SHOWN = 3
 
 
-async def examine(session: Session) -> AsyncGenerator[Finding]:
+async def examine(session: CommandSession) -> AsyncGenerator[Finding]:
     """Look at everything, outermost first; what cannot be opened is not looked into."""
     yield _versions()
     yield _folder(session)
@@ -58,7 +58,7 @@ def _versions() -> Finding:
     )
 
 
-def _folder(session: Session) -> Finding:
+def _folder(session: CommandSession) -> Finding:
     folder = session.data_dir
     if not folder.exists():
         return Finding("folder", Verdict.NOTE, f"{folder} does not exist yet", "an import or a first memory makes it")

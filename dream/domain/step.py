@@ -1,0 +1,108 @@
+"""Describes steps: what one is about to do, and what its row reports."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dream.domain.declaration import Reads
+from dream.domain.proposal import Notes, Proposal, Refusal
+from dream.domain.rounds import AskedRound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepReport:
+    """What a step adds to the report of its pass.
+
+    Args:
+        accepted: Changes made.
+        proposed: Change sets that wait for a person.
+        retired: Entries retired, as far as the share cap counts them.
+        outputs: New records written.
+        purged: Records removed for good.
+        looked_at: Items dealt with.
+        refused: What was not done, and why.
+        notes: Findings, plain JSON values.
+        backlog: Items left for later runs.
+        seconds: Time it took.
+        reopened: Ids put into the pass's reopened set.
+        packed: Whether the step packed the batches that the run asks about.
+        batch: Number of the answered batch; None for a step without a question.
+        of: Number of the packed batch that it is, or is a part of.
+        is_last: Whether it ends that batch.
+        rounds: The rounds of its exchange, where there was more than the first.
+        stopped: Which budget ended the pass.
+        reads: What the pass's cursor counts, where an undo took the cursor away.
+    """
+
+    accepted: int = 0
+    proposed: int = 0
+    retired: int = 0
+    outputs: int = 0
+    purged: int = 0
+    looked_at: int = 0
+    refused: tuple[Refusal, ...] = ()
+    notes: Notes = field(default_factory=dict[str, Any])
+    backlog: int = 0
+    seconds: float = 0.0
+    reopened: tuple[str, ...] = ()
+    packed: bool = False
+    batch: str | None = None
+    of: str | None = None
+    is_last: bool = False
+    rounds: tuple[AskedRound, ...] = ()
+    stopped: str | None = None
+    reads: Reads | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the step's row keeps: the counts always, the rest where it says something."""
+        told = {name: getattr(self, name) for name in _COUNTS}
+        more = {name: getattr(self, name) for name in _MORE}
+        return {
+            **told,
+            "refused": [[item.code, item.detail] for item in self.refused],
+            "notes": dict(self.notes),
+            "reopened": list(self.reopened),
+            **({"rounds": [one.to_json() for one in self.rounds]} if self.rounds else {}),
+            **{name: value for name, value in more.items() if value is not None and value is not False},
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "StepReport":
+        """Read what `to_json` wrote; a row of an undo or a plan of earlier versions says less."""
+        reads = values.get("reads")
+        known: dict[str, Any] = {name: values[name] for name in (*_COUNTS, *_MORE, "notes") if name in values}
+        known["refused"] = tuple(Refusal(code, detail) for code, detail in values.get("refused", ()))
+        known["rounds"] = tuple(AskedRound.from_json(one) for one in values.get("rounds", ()))
+        known["reopened"] = tuple(values.get("reopened", ()))
+        known["reads"] = None if reads is None else Reads(reads)
+        return cls(**known)
+
+
+_COUNTS = ("accepted", "proposed", "retired", "outputs", "purged", "looked_at", "backlog", "seconds")
+_MORE = ("packed", "batch", "of", "is_last", "stopped", "reads")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepDraft:
+    """A step that is about to be committed.
+
+    Args:
+        proposal: What to do.
+        batch: What its row keeps: for a packing the batches, else ids and versions; those of its changes if None.
+        reader: The cursor it moves, if it is not the pass's own: the name after the pass's.
+        reopen: Ids that the next run has to look at again.
+        waited: Keys of deferred change sets it settles one way or the other.
+        report: What is known of its report before it is committed.
+    """
+
+    proposal: Proposal
+    batch: list[list[Any]] | None = None
+    reader: str = ""
+    reopen: tuple[str, ...] = ()
+    waited: tuple[int, ...] = ()
+    report: StepReport = field(default=StepReport())
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Ids of what the question was about, if it is an answered batch."""
+        return () if self.report.batch is None else tuple(str(record_id) for record_id, _ in self.batch or ())
