@@ -6,6 +6,7 @@
     │   ├── InvalidContentError
     │   ├── InvalidSubjectTimeError
     │   ├── InvalidOptionsError
+    │   ├── InvalidLanguageError
     │   └── UnknownRecordError
     ├── HostError                   the host cannot do this now
     │   ├── HostNotStartedError
@@ -65,6 +66,13 @@ class InvalidOptionsError(InvalidInputError):
 
     def __init__(self, *, field: str, value: object, allowed: str) -> None:
         super().__init__(f"Option {field} = {value!r} is not possible: {allowed}.")
+
+
+class InvalidLanguageError(InvalidInputError):
+    """The file of a language's words could not be read."""
+
+    def __init__(self, *, code: str, problem: str) -> None:
+        super().__init__(f"The words of the language {code!r} cannot be read: {problem}.")
 
 
 class UnknownRecordError(InvalidInputError):

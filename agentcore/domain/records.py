@@ -1,9 +1,13 @@
-"""Record kinds, and their images: the canonical mappings that journal, export and plan write.
+"""Defines the kinds of records, and their images: the canonical mappings that journal, export and plan write.
+
+`RECORD_TYPES` is the one table of kinds: what stores, journal, exports, imports, `forget` and reports ask of a kind
+stands there. `agentcore.stores.sql.unit` says where each kind is stored, `dream.guards.change_guards` what guards it.
 
 An image holds everything a person could miss and nothing that only the store needs: no version, no decayed importance.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar, cast
@@ -35,24 +39,137 @@ class RecordKind(StrEnum):
     DOCUMENT = "document"
 
 
-_TYPES: dict[RecordKind, type[Record]] = {
-    RecordKind.ENTRY: MemoryEntry,
-    RecordKind.TURN: Turn,
-    RecordKind.SKILL: Skill,
-    RecordKind.SKILL_USE: SkillUse,
-    RecordKind.FEEDBACK: Feedback,
-    RecordKind.WISP_RUN: WispRun,
-    RecordKind.TOOL_CALL: ToolCall,
-    RecordKind.DOCUMENT: StoredDocument,
-}
-_KINDS = {cls: kind for kind, cls in _TYPES.items()}
 _STORE_ONLY = frozenset({"scope", "version", "importance"})
-_FIELDS = {cls: tuple(name for name in cls.__dataclass_fields__ if name not in _STORE_ONLY) for cls in _KINDS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordType:
+    """Everything that differs from one kind of record to another.
+
+    Args:
+        record: The class of its records. Its fields are stored, journalled and exported under their own names.
+        singular: What people call one of them.
+        plural: What people call several of them.
+        text: The field whose text a person can ask to forget; None if it has no such text of its own.
+        is_read: Whether passes read it, each with a cursor of its own.
+        is_signal: Whether it is only ever appended, and dropped after a while.
+        dreams_add: Whether dreams add and remove it.
+        dreams_change: Whether dreams change it.
+        stands_alone: Whether a change set is taken back without it when it is gone or has changed since.
+        journalled: The fields that the journal keeps of it beside its id; None for all of them.
+        exported_as: What an export calls fields whose own names mean something else there.
+    """
+
+    record: type[Record]
+    singular: str
+    plural: str
+    text: str | None = None
+    is_read: bool = False
+    is_signal: bool = False
+    dreams_add: bool = False
+    dreams_change: bool = False
+    stands_alone: bool = False
+    journalled: tuple[str, ...] | None = None
+    exported_as: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of what an image holds."""
+        return tuple(one.name for one in fields(self.record) if one.name not in _STORE_ONLY)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Those of them without which there is no record."""
+        without = {one.name for one in fields(self.record) if one.default is MISSING and one.default_factory is MISSING}
+        return tuple(name for name in self.fields if name in without)
+
+
+RECORD_TYPES: Mapping[RecordKind, RecordType] = {
+    RecordKind.ENTRY: RecordType(
+        record=MemoryEntry,
+        singular="entry",
+        plural="entries",
+        text="content",
+        is_read=True,
+        dreams_add=True,
+        dreams_change=True,
+    ),
+    RecordKind.TURN: RecordType(
+        record=Turn,
+        singular="turn",
+        plural="turns",
+        text="content",
+        is_read=True,
+        dreams_change=True,
+        stands_alone=True,
+        # Its words never change.
+        journalled=("consumed_at",),
+    ),
+    RecordKind.SKILL: RecordType(
+        record=Skill,
+        singular="skill",
+        plural="skills",
+        text="content",
+        is_read=True,
+        dreams_add=True,
+        dreams_change=True,
+    ),
+    RecordKind.SKILL_USE: RecordType(
+        record=SkillUse, singular="use of a skill", plural="uses of skills", is_signal=True
+    ),
+    RecordKind.FEEDBACK: RecordType(
+        record=Feedback,
+        singular="piece of feedback",
+        plural="pieces of feedback",
+        text="summary",
+        is_read=True,
+        is_signal=True,
+        exported_as={"kind": "feedback_kind"},
+    ),
+    RecordKind.WISP_RUN: RecordType(record=WispRun, singular="wisp run", plural="wisp runs", is_signal=True),
+    RecordKind.TOOL_CALL: RecordType(record=ToolCall, singular="tool call", plural="tool calls", is_signal=True),
+    RecordKind.DOCUMENT: RecordType(
+        record=StoredDocument,
+        singular="document",
+        plural="documents",
+        dreams_add=True,
+        dreams_change=True,
+        stands_alone=True,
+    ),
+}
+"""The table of kinds, in the order in which an export has them."""
+
+SIGNALS = tuple(kind for kind, of in RECORD_TYPES.items() if of.is_signal)
+"""Kinds that are only ever appended."""
+
+_KINDS = {of.record: kind for kind, of in RECORD_TYPES.items()}
+_FIELDS = {kind: of.fields for kind, of in RECORD_TYPES.items()}
 
 
 def kind_of(record: Record) -> RecordKind:
     """Return the kind of *record*."""
     return _KINDS[type(record)]
+
+
+def type_of(record: Record) -> RecordType:
+    """Return the line of the table for the kind of *record*."""
+    return RECORD_TYPES[_KINDS[type(record)]]
+
+
+def version_of(record: Record | None) -> int | None:
+    """Return the version of a record that changes under versions; None for a signal, or where there is no record."""
+    return getattr(record, "version", None)
+
+
+def cited_by(record: Record | None) -> tuple[SourceRef, ...]:
+    """Return the records that *record* was made of; nothing of a kind that names none."""
+    return getattr(record, "sources", ())
+
+
+def text_of(record: Record) -> str | None:
+    """Return the text of *record* that a person can ask to forget, or None."""
+    name = type_of(record).text
+    return None if name is None else getattr(record, name)
 
 
 def to_image(record: Record) -> Image:
@@ -66,7 +183,7 @@ def to_image(record: Record) -> Image:
         True
     """
     image: Image = {}
-    for name in _FIELDS[type(record)]:
+    for name in _FIELDS[kind_of(record)]:
         value = getattr(record, name)
         if value is not None:
             image[name] = _plain(value)
@@ -75,9 +192,14 @@ def to_image(record: Record) -> Image:
 
 def from_image(kind: RecordKind, scope: Scope, image: Mapping[str, Any]) -> Record:
     """Build the record that *image* describes; KeyError, ValueError or TypeError if it describes none."""
-    known = _FIELDS[_TYPES[kind]]
-    values = {name: _typed(name, image[name]) for name in known if image.get(name) is not None}
-    return _TYPES[kind](scope=scope, **values)
+    values = {name: _typed(name, image[name]) for name in _FIELDS[kind] if image.get(name) is not None}
+    return RECORD_TYPES[kind].record(scope=scope, **values)
+
+
+def with_image(record: T, names: Collection[str], image: Mapping[str, Any]) -> T:
+    """Return *record* with the fields *names* as *image* has them; None where it has none."""
+    found = {name: None if image.get(name) is None else _typed(name, image[name]) for name in names}
+    return replace(cast("Any", record), **found)
 
 
 def _plain(value: Any) -> Any:

@@ -74,13 +74,11 @@ from .snapshot import (
     read_snapshot as read_snapshot,
     write_snapshot as write_snapshot,
 )
-from .stopwords import (
-    ENGLISH_STOP_WORDS as ENGLISH_STOP_WORDS,
-)
 from .thread import (
     RecallThread as RecallThread,
 )
 from .tokenizer import (
+    ENGLISH_STOP_WORDS as ENGLISH_STOP_WORDS,
     MAX_QUERY_TERMS as MAX_QUERY_TERMS,
     MAX_TERM_LENGTH as MAX_TERM_LENGTH,
     Tokenizer as Tokenizer,

@@ -6,12 +6,12 @@ in for older texts, and nothing can differ from the text it came from.
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, cast
 
 import regex
 
-from agentcore.recall.concept_words import FILE_EXTENSIONS, LITTLE_WORDS
+from agentcore.lexicon.language import language, languages
 
 MAX_CONCEPTS: Final = 8
 """Concepts of one text at most."""
@@ -22,6 +22,15 @@ _READ_CHARACTERS: Final = 2_000
 """Characters of a text that are looked at: what it is about stands at its beginning."""
 _LONGEST_RUN: Final = 4
 """Characters of Han up to which a run is taken for one word; a longer one is cut into pairs."""
+
+_EXTENSIONS = """
+7z avi bak bin bmp cfg cpp css csv db dll doc docx exe flac gif gz hpp htm html ico ini iso jar java jpeg jpg js json
+jsonl jsx lock log m4a md mkv mov mp3 mp4 odt ogg pdf php png ppt pptx ps1 py rar rs rst rtf scss sh sql svg tar tex tgz
+tif tiff toml ts tsx txt wav webm webp xls xlsx xml yaml yml zip
+"""
+
+_FILE_EXTENSIONS: Final = frozenset(_EXTENSIONS.split())
+"""Endings of file names: alone they say nothing."""
 
 _EDGES = regex.compile(r"^[^\p{L}\p{N}]+|(?:['\u2019]s?|[^\p{L}\p{N}\p{M}])+$")
 """What stands around a word: signs, and the ending of a possessive."""
@@ -55,10 +64,16 @@ def concept(word: str) -> str | None:
     form = _EDGES.sub("", unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).lower()).replace("_", "-"))
     if len(form.encode("utf-8", "replace")) > MAX_CONCEPT_BYTES or _LETTER.search(form) is None:
         return None
-    if _DATE.fullmatch(form) is not None or form in LITTLE_WORDS or form in FILE_EXTENSIONS:
+    if _DATE.fullmatch(form) is not None or form in _little_words() or form in _FILE_EXTENSIONS:
         return None
     least = _SHORTEST_HAN if _HAN_OR_HANGUL.search(form) is not None else _SHORTEST
     return form if len(form) >= least else None
+
+
+@cache
+def _little_words() -> frozenset[str]:
+    """Return the words that stand in texts about anything, and words about notes themselves; in lower case."""
+    return frozenset(language("en").stop_words).union(*(one.common_words for one in languages()))
 
 
 def concepts(text: str, glossary: Sequence[str] = (), *, limit: int = MAX_CONCEPTS) -> tuple[str, ...]:

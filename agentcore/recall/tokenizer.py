@@ -9,7 +9,10 @@ from typing import Final, Protocol, cast
 
 import regex
 
-from agentcore.recall.stopwords import ENGLISH_STOP_WORDS
+from agentcore.lexicon.language import language
+
+ENGLISH_STOP_WORDS: Final = frozenset(language("en").stop_words)
+"""Casefolded, unstemmed. `us` and `may` stay searchable, as they are also a country and a month."""
 
 _ACCENTS = regex.compile(r"\p{M}+")
 

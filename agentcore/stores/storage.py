@@ -9,14 +9,14 @@ What a view or a unit of work reads and writes with are classes of `agentcore.st
 writes. `agentcore.testing.contracts` is the suite they have to pass on each database.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agentcore.domain.decay import Decay
-from agentcore.domain.records import Record
+from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
 
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Record)
 
 
 class Origin(StrEnum):
@@ -47,6 +48,38 @@ class Origin(StrEnum):
     IMPORT = "import"
     DREAM = "dream"
     UNDO = "undo"
+
+
+class RecordReader(Protocol[R]):
+    """What the store of every kind of record can be asked."""
+
+    def get_many(self, ids: Collection[str], /) -> list[R]:
+        """Return those that exist, by id."""
+        ...
+
+    def existing(self, ids: Collection[str], /) -> set[str]:
+        """Return those of *ids* that are taken."""
+        ...
+
+    def every(self) -> Iterator[R]:
+        """Stream them all, by id."""
+        ...
+
+
+class RecordStore(RecordReader[R], Protocol):
+    """What the store of every kind of record can be told."""
+
+    def apply(self, changes: Sequence[tuple[R | None, R | None]], /) -> None:
+        """Add, replace and remove records: each pair is one before and after, None for absence.
+
+        Raises:
+            StaleVersionError: a record is no longer what was before; nothing is written.
+        """
+        ...
+
+    def delete(self, ids: Collection[str], /) -> int:
+        """Remove records for good; return how many there were."""
+        ...
 
 
 class ReadView(Protocol):
@@ -165,6 +198,14 @@ class ReadView(Protocol):
         """
         ...
 
+    def of_kind(self, kind: RecordKind) -> RecordReader[Any]:
+        """Return the store of one kind of record."""
+        ...
+
+    def signals(self, kind: RecordKind) -> "SqlSignalReader[Any]":
+        """Return the store of one kind of signal."""
+        ...
+
     def records(self) -> Iterable[Record]:
         """Stream every record of the scope, by kind and id."""
         ...
@@ -256,6 +297,14 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def withheld(self) -> "SqlWithheldStore":
         """What is told to nobody since a person asked to forget what it says."""
+        ...
+
+    def of_kind(self, kind: RecordKind) -> RecordStore[Any]:
+        """Return the store of one kind of record."""
+        ...
+
+    def signals(self, kind: RecordKind) -> "SqlSignalStore[Any]":
+        """Return the store of one kind of signal."""
         ...
 
     def withhold(self, entry_id: str) -> tuple[str, ...]:

@@ -147,7 +147,7 @@ class PlanWriter:
         step = books.runs.next_step(self.run_id)
         reason = planned[0].reason
         books.journal.write_purges(self.run_id, step, self.pass_name, kind=kind, record_ids=doomed, reason=reason)
-        applied.purged += unit.turns.delete(doomed) if kind is RecordKind.TURN else unit.entries.delete(doomed)
+        applied.purged += unit.of_kind(kind).delete(doomed)
 
 
 def as_applied(planned: PassReport, applied: Applied) -> PassReport:
@@ -197,9 +197,4 @@ def _is_as_planned(present: Record | None, row: JournalRow) -> bool:
 
 
 def _stored(unit: UnitOfWork, row: JournalRow) -> Record | None:
-    stores = {
-        RecordKind.ENTRY: unit.entries.get,
-        RecordKind.TURN: unit.turns.get,
-        RecordKind.DOCUMENT: unit.documents.get,
-    }
-    return stores.get(row.kind, unit.skills.get)(row.record_id)
+    return next(iter(unit.of_kind(row.kind).get_many([row.record_id])), None)

@@ -9,8 +9,7 @@ from agentcore.stores.storage import ReadView
 from dream.cycle.running.context import ContextFactory
 from dream.domain.built_in_passes import PROMOTION
 from dream.domain.candidate import Candidate, PromotionGate, PromotionStanding
-from dream.options import DreamOptions
-from dream.options.promotion import PromotionOptions
+from dream.options import DreamOptions, PromotionOptions
 from dream.passes.promotion.blocks import unfit
 from dream.passes.promotion.gates import GATES
 from dream.passes.promotion.sweep import Sweep, look, settle

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 
 from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.domain.records import Record, RecordKind
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.parts import HostParts
@@ -75,7 +75,7 @@ class UndoService:
             undone = await self._undo_rows(scope, lease, report.run_id, rows)
             undone.refused += barred
             # Nobody has to read those again.
-            touched = [row.record_id for row in rows if row.kind not in {RecordKind.TURN, RecordKind.DOCUMENT}]
+            touched = [row.record_id for row in rows if not RECORD_TYPES[row.kind].stands_alone]
 
             def settle(unit: UnitOfWork) -> None:
                 unit.leases.assert_held(lease)

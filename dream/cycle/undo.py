@@ -6,8 +6,8 @@ from datetime import datetime
 from itertools import groupby
 
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.domain.records import Record, RecordKind
+from agentcore.domain.memory import Status
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, text_of
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.stores.storage import UnitOfWork
@@ -55,10 +55,6 @@ def _text(document: StoredDocument | None) -> str | None:
     return None if document is None else document.content
 
 
-_APART = frozenset({RecordKind.TURN, RecordKind.DOCUMENT})
-"""Records that may be gone without taking anything with them."""
-
-
 @dataclass(slots=True)
 class Undone:
     """What an undo did, summed over its transactions.
@@ -88,10 +84,11 @@ class _Obstacles:
 
     def forgot(self, row: JournalRow, before: Record | None, present: Record | None) -> bool:
         """Tell whether the text that would come back was forgotten and not said anew since."""
-        if not isinstance(before, MemoryEntry):
+        text, stored = (None if record is None else text_of(record) for record in (before, present))
+        if text is None:
             return False
-        key = fold_key(before.content)
-        if key not in self.forgotten or (isinstance(present, MemoryEntry) and fold_key(present.content) == key):
+        key = fold_key(text)
+        if key not in self.forgotten or (stored is not None and fold_key(stored) == key):
             return False
         # What was journalled later was stored then: somebody had said it anew.
         return row.recorded_at <= self.forgotten[key]
@@ -184,7 +181,7 @@ def _taken_back(
     gone = [
         row.record_id
         for row in rows
-        if row.kind not in _APART and row.before and row.after and not state.get(row.record_id)
+        if not RECORD_TYPES[row.kind].stands_alone and row.before and row.after and not state.get(row.record_id)
     ]
     if gone and not any(row.scrubbed for row in rows):
         # What the others took over from it stands nowhere else any more.
@@ -193,7 +190,7 @@ def _taken_back(
     inverses = [(row, *_inverse(row, state, obstacles)) for row in rows]
     undone.purged += sum(row.operation == PURGE for row in rows)
     undone.refused += [refusal for _, _, refusal in inverses if refusal is not None]
-    if any(refusal is not None and row.kind not in _APART for row, _, refusal in inverses):
+    if any(refusal is not None and not RECORD_TYPES[row.kind].stands_alone for row, _, refusal in inverses):
         # Half of it would leave entries whose successor does not exist, or what two of them count.
         return []
     return [change for _, change, _ in inverses if change is not None]
@@ -219,7 +216,7 @@ def _inverse_of_record(
     if image == row.before:
         return None, None  # somebody has taken it back before
     if image != row.after:
-        purged = row.kind is RecordKind.TURN and present is None
+        purged = RECORD_TYPES[row.kind].stands_alone and present is None
         return None, Refusal(NotUndone.PURGED if purged else NotUndone.CHANGED_SINCE, row.record_id)
     if isinstance(before, Skill) and obstacles.bar(before):
         return None, Refusal(NotUndone.CHANGED_SINCE, f"{row.record_id}, whose name another skill has now")
@@ -234,15 +231,11 @@ def _held(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, str]:
 
 
 def _present(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, Record | None]:
-    ids = [row.record_id for row in rows if row.kind is RecordKind.ENTRY]
-    present: dict[str, Record | None] = {entry.id: entry for entry in unit.entries.get_many(ids)}
-    for row in rows:
-        if row.kind is RecordKind.SKILL:
-            present[row.record_id] = unit.skills.get(row.record_id)
-        elif row.kind is RecordKind.DOCUMENT:
-            present[row.record_id] = unit.documents.get(row.record_id)
-    turn_ids = [row.record_id for row in rows if row.kind is RecordKind.TURN and row.operation != PURGE]
-    present.update({turn.id: turn for turn in unit.turns.get_many(turn_ids)})
+    present: dict[str, Record | None] = {}
+    for kind in RECORD_TYPES:
+        ids = [row.record_id for row in rows if row.kind is kind and row.operation != PURGE]
+        if ids:
+            present.update({record.id: record for record in unit.of_kind(kind).get_many(ids)})
     return present
 
 
@@ -257,4 +250,5 @@ def _net(stored: Mapping[str, Record | None], state: Mapping[str, Record | None]
 
 def _forgotten(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, datetime]:
     befores = [row.record_before for row in rows if row.operation != PURGE]
-    return unit.forgotten.since({fold_key(record.content) for record in befores if isinstance(record, MemoryEntry)})
+    texts = [text_of(record) for record in befores if record is not None]
+    return unit.forgotten.since({fold_key(text) for text in texts if text is not None})

@@ -1,30 +1,26 @@
 """A row of the journal: one record's change in one run."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import orjson
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.instants import from_text, to_text
-from agentcore.domain.records import Record, RecordKind, from_image, to_image
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, from_image, to_image, type_of, with_image
 from agentcore.domain.scope import Scope
 
 
 def image_text(record: Record | None) -> str | None:
-    """Return what the journal keeps of a record, as JSON; of a turn its id and consumption, for its words never change.
+    """Return what the journal keeps of a record, as JSON: of a turn not its words, which never change.
 
     Example:
         >>> image_text(None)
     """
     if record is None:
         return None
-    if isinstance(record, Turn):
-        consumed = {} if record.consumed_at is None else {"consumed_at": to_text(record.consumed_at)}
-        image = {"id": record.id, **consumed}
-    else:
-        image = to_image(record)
+    image, kept = to_image(record), type_of(record).journalled
+    if kept is not None:
+        image = {name: value for name, value in image.items() if name == "id" or name in kept}
     return orjson.dumps(image, option=orjson.OPT_SORT_KEYS).decode()
 
 
@@ -75,12 +71,12 @@ class JournalRow:
         return self._record(self.after)
 
     def was(self, present: Record | None) -> Record | None:
-        """Return the record as it was; of a turn the words are those of *present*, the record as it is stored."""
-        return _consumed_as(self.before, present) if isinstance(present, Turn) else self.record_before
+        """Return the record as it was; what the journal does not keep of it is that of *present*, the stored record."""
+        return self._upon(present, self.before)
 
     def became(self, present: Record | None) -> Record | None:
         """Return the record as it became, in the same way."""
-        return _consumed_as(self.after, present) if isinstance(present, Turn) else self.record_after
+        return self._upon(present, self.after)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -96,11 +92,12 @@ class JournalRow:
         }
 
     def _record(self, image: str | None) -> Record | None:
-        if image is None or self.kind is RecordKind.TURN:
+        if image is None or RECORD_TYPES[self.kind].journalled is not None:
             return None
         return from_image(self.kind, self.scope, orjson.loads(image))
 
-
-def _consumed_as(image: str | None, turn: Turn) -> Turn:
-    consumed = None if image is None else orjson.loads(image).get("consumed_at")
-    return replace(turn, consumed_at=None if consumed is None else from_text(consumed))
+    def _upon(self, present: Record | None, image: str | None) -> Record | None:
+        kept = RECORD_TYPES[self.kind].journalled
+        if kept is None or present is None:
+            return self._record(image)
+        return with_image(present, kept, {} if image is None else orjson.loads(image))

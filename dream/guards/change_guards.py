@@ -1,18 +1,19 @@
 """Holds a proposed change set against the laws, one guard per law.
 
-A guard takes the change set and what the transaction knows, and returns why it must not happen, or None. `GUARDS` has
-them in the order in which a person would want to hear the reasons.
+A guard takes the change set and what the transaction knows, and returns why it must not happen, or None. `GUARDS_OF`
+has those of each kind of record, `GUARDS` all of them in the order in which a person would want to hear the reasons.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
+from typing import TypeVar, cast
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status, Trust
-from agentcore.domain.records import Record
+from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.domain.temporal import Temporal, merge_observations
 from dream.domain.change import Change, ChangeSet
@@ -20,6 +21,8 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.secrets import secret_in
 from dream.options import RetentionOptions
+
+R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,20 +67,23 @@ def _fault(change: Change[Record]) -> Refused | None:
         return Refused.MISMATCHED
     if not change.reason.strip():
         return Refused.NO_REASON
-    if isinstance(after, (MemoryEntry, Skill)) and after.status != "active" and not after.status_reason:
+    if getattr(after, "status", Status.ACTIVE) is not Status.ACTIVE and not getattr(after, "status_reason", None):
         return Refused.NO_REASON
     return None
 
 
+def _changes(change_set: ChangeSet, of: type[R]) -> list[Change[R]]:
+    """Return the changes of one kind of record."""
+    return [cast("Change[R]", change) for change in change_set.changes if isinstance(change.record, of)]
+
+
 def keeps_words(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | None:
     """Refuse turns that nobody said, turns that say something else than before, and reading one a second time."""
-    for change in change_set.changes:
+    for change in _changes(change_set, Turn):
         before, after = change.before, change.after
-        if not isinstance(after, Turn):
-            continue
-        read_once = isinstance(before, Turn) and before.consumed_at is None and after.consumed_at is not None
-        if not (read_once and replace(after, consumed_at=None) == before):
-            return Refusal(Refused.MISMATCHED, after.id)
+        was_read = before is None or before.consumed_at is not None
+        if after is None or was_read or after.consumed_at is None or replace(after, consumed_at=None) != before:
+            return Refusal(Refused.MISMATCHED, change.record_id)
     return None
 
 
@@ -94,11 +100,12 @@ def raises_nothing(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | Non
     bar the entry. An entry that counts as promoted for the first time was seen
     when it was recalled last.
     """
-    before = [change.before for change in change_set.changes if isinstance(change.before, MemoryEntry)]
+    changes = _changes(change_set, MemoryEntry)
+    before = [change.before for change in changes if change.before is not None]
     observed = dict(merge_observations(Temporal.of(entry).observations for entry in before))
-    for change in change_set.changes:
+    for change in changes:
         after = change.after
-        if not isinstance(after, MemoryEntry):
+        if after is None:
             continue
         said = _newly_cited(after, before, knowledge)
         if any(turn.generated for turn in said):
@@ -107,7 +114,7 @@ def raises_nothing(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | Non
             return Refusal(Refused.FORGOTTEN, after.id)
         if after.trust > _most_trust(change, before, said):
             return Refusal(Refused.TRUST_RAISED, after.id)
-        if isinstance(change.before, MemoryEntry):
+        if change.before is not None:
             # As in a fold: whoever is trusted less reinforces nothing.
             said = [turn for turn in said if turn.trust >= change.before.trust]
         needed = [knowledge.needed.get(one.entry_id) for one in change_set.promotions if one.entry_id == after.id]
@@ -127,8 +134,8 @@ def _newly_cited(after: MemoryEntry, before: Sequence[MemoryEntry], knowledge: K
     return [knowledge.turns[turn_id] for turn_id in new if turn_id in knowledge.turns]
 
 
-def _most_trust(change: Change[Record], before: Sequence[MemoryEntry], said: Sequence[Turn]) -> Trust:
-    if isinstance(change.before, MemoryEntry):
+def _most_trust(change: Change[MemoryEntry], before: Sequence[MemoryEntry], said: Sequence[Turn]) -> Trust:
+    if change.before is not None:
         return change.before.trust
     sources = [*(entry.trust for entry in before), *(turn.trust for turn in said)]
     return min(sources, default=Trust.STATED) if before else min([*sources, Trust.STATED])
@@ -159,23 +166,21 @@ def _observes_more(after: MemoryEntry, observed: Mapping[str, int], heard: int, 
 
 def leaves_protected_categories(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
     """Refuse to touch an entry in a protected category, or to move one into it."""
-    for change in change_set.changes:
+    for change in _changes(change_set, MemoryEntry):
         for entry in (change.before, change.after):
-            if isinstance(entry, MemoryEntry) and is_under(entry.category, knowledge.protected):
+            if entry is not None and is_under(entry.category, knowledge.protected):
                 return Refusal(Refused.PROTECTED_CATEGORY, f"{entry.id} in {entry.category}")
     return None
 
 
 def keeps_pins(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | None:
     """Refuse to unpin an entry, or to retire a pinned one whose successor in the same set is not pinned."""
-    heirs = {
-        change.record_id
-        for change in change_set.changes
-        if isinstance(change.after, MemoryEntry) and change.after.is_active and change.after.pinned
-    }
-    for change in change_set.changes:
+    changes = _changes(change_set, MemoryEntry)
+    afters = [change.after for change in changes if change.after is not None]
+    heirs = {after.id for after in afters if after.is_active and after.pinned}
+    for change in changes:
         before, after = change.before, change.after
-        if not (isinstance(before, MemoryEntry) and isinstance(after, MemoryEntry) and before.pinned):
+        if before is None or after is None or not before.pinned:
             continue
         if not after.pinned or not (after.is_active or after.successor in heirs):
             return Refusal(Refused.PINNED, after.id)
@@ -193,9 +198,9 @@ def replaces_skills(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | No
     """Refuse to retire an active skill unless its successor is an active one, kept or written by the set."""
     kept = {skill.name for skill in _after(change_set) if _is_active(skill)}
     gone = {skill.name for skill in _before(change_set) if _is_active(skill)} - kept
-    for change in change_set.changes:
+    for change in _changes(change_set, Skill):
         before, after = change.before, change.after
-        if not (isinstance(before, Skill) and isinstance(after, Skill)):
+        if before is None or after is None:
             continue
         retires = _is_active(before) and not _is_active(after)
         if retires and (after.successor in gone or after.successor not in kept | knowledge.live_skills):
@@ -205,11 +210,11 @@ def replaces_skills(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | No
 
 def takes_no_name(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
     """Refuse to rename a skill, and to give a new one a name that another has or once had."""
-    for change in change_set.changes:
+    for change in _changes(change_set, Skill):
         before, after = change.before, change.after
-        if not isinstance(after, Skill):
+        if after is None:
             continue
-        if isinstance(before, Skill) and before.name != after.name:
+        if before is not None and before.name != after.name:
             return Refusal(Refused.MISMATCHED, after.id)
         if before is None and _is_active(after) and after.name in knowledge.taken_names:
             return Refusal(Refused.NAME_TAKEN, after.name)
@@ -227,11 +232,11 @@ def raises_no_skill(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | N
         texts[_text(skill)] = max(skill.trust, texts.get(_text(skill), skill.trust))
     least = min((skill.trust for skill in befores), default=Trust.STATED)
     used = max((skill.last_used_at for skill in befores if skill.last_used_at is not None), default=None)
-    for change in change_set.changes:
+    for change in _changes(change_set, Skill):
         after = change.after
-        if not isinstance(after, Skill):
+        if after is None:
             continue
-        most = change.before.trust if isinstance(change.before, Skill) else least
+        most = change.before.trust if change.before is not None else least
         if after.trust > texts.get(_text(after), most):
             return Refusal(Refused.TRUST_RAISED, after.id)
         if after.last_used_at is not None and (used is None or after.last_used_at > used):
@@ -263,11 +268,11 @@ def _text(skill: Skill) -> tuple[str, str]:
 
 
 def _before(change_set: ChangeSet) -> list[Skill]:
-    return [change.before for change in change_set.changes if isinstance(change.before, Skill)]
+    return [change.before for change in _changes(change_set, Skill) if change.before is not None]
 
 
 def _after(change_set: ChangeSet) -> list[Skill]:
-    return [change.after for change in change_set.changes if isinstance(change.after, Skill)]
+    return [change.after for change in _changes(change_set, Skill) if change.after is not None]
 
 
 def _is_active(skill: Skill) -> bool:
@@ -276,16 +281,17 @@ def _is_active(skill: Skill) -> bool:
 
 def writes_no_secret(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | None:
     """Refuse documents with a line that looks like a secret, unless the line stood in one that the set began with."""
-    told = {line for change in change_set.changes for line in _document_lines(change.before)}
-    for change in change_set.changes:
+    changes = _changes(change_set, StoredDocument)
+    told = {line for change in changes for line in _document_lines(change.before)}
+    for change in changes:
         secret = secret_in("\n".join(line for line in _document_lines(change.after) if line not in told))
         if secret is not None:
             return Refusal(Refused.SECRET, f"{change.record_id} would hold a {secret}")
     return None
 
 
-def _document_lines(document: object) -> list[str]:
-    return [line.strip() for line in document.content.splitlines()] if isinstance(document, StoredDocument) else []
+def _document_lines(document: StoredDocument | None) -> list[str]:
+    return [] if document is None else [line.strip() for line in document.content.splitlines()]
 
 
 def respects_undo(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
@@ -312,19 +318,15 @@ def is_purgeable(entry: MemoryEntry, terms: RetentionOptions, as_of: datetime) -
 
 Guard = Callable[[ChangeSet, Knowledge], Refusal | None]
 
-GUARDS: tuple[Guard, ...] = (
-    keeps_records,
-    keeps_words,
-    raises_nothing,
-    leaves_protected_categories,
-    keeps_pins,
-    replaces_skills,
-    takes_no_name,
-    raises_no_skill,
-    tells_no_secret,
-    writes_no_secret,
-    respects_undo,
-)
+GUARDS_OF: Mapping[RecordKind, tuple[Guard, ...]] = {
+    RecordKind.TURN: (keeps_words,),
+    RecordKind.ENTRY: (raises_nothing, leaves_protected_categories, keeps_pins),
+    RecordKind.SKILL: (replaces_skills, takes_no_name, raises_no_skill, tells_no_secret),
+    RecordKind.DOCUMENT: (writes_no_secret,),
+}
+"""The laws of each kind of record that dreams change."""
+
+GUARDS: tuple[Guard, ...] = (keeps_records, *chain.from_iterable(GUARDS_OF.values()), respects_undo)
 
 
 def first_refusal(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:

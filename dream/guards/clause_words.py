@@ -1,12 +1,16 @@
 """Words and signs by which a text is cut into clauses, and that say how one clause goes on from another."""
 
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import regex
 
-from dream.guards.folding import words_in
+from agentcore.lexicon.language import Language, languages, recognised
+from dream.guards.languages import UNKNOWN, UNTABLED, all_words
 from dream.guards.lazy_pattern import lazy_pattern
-from dream.guards.negation_words import UNTABLED
+
+_NOTHING: Final = "(?!)"
+"""A pattern that stands nowhere."""
 
 SENTENCE = lazy_pattern(r"(?<=[.!?…])\s+|(?<=[。！？؟])|\n+")
 ABBREVIATED = lazy_pattern(r"(?:\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\.|\.{3,}|…)$", regex.IGNORECASE)
@@ -19,15 +23,10 @@ BREAK: Final = (
     r"|karena|nhưng|mutta|αλλά|و?لكن\p{Arabic}*|אבל|लेकिन|और)\b"
 )
 LINKS: Final = {
-    "en": "and|while|since|so|if|when|whether|unless|who|which|where|until|till|just|only",
-    "pt": "e|mas|desde|se|quando|até|exceto|só|quem",
-    "es": "e|y|desde|si|cuando|hasta|excepto|salvo|solo|sólo",
-    "fr": "et|car|mais|depuis|si|quand|sauf|jusqu|qui",
-    "de": "und|seit|wenn|ob|außer|bis|denn|nur",
-    "it": "e|ma|se|quando|tranne|finché|solo",
-    "nl": "en|want|terwijl|als|behalve|tot|alleen",
-    "": "und|mais",
-    UNTABLED: "och|og|men|dan|și|hogy|ama|ale|bo",
+    **{code: "|".join(one.clause_links) or _NOTHING for code, one in recognised().items()},
+    # In a text of an unknown language only words count that stand between clauses wherever they stand.
+    UNKNOWN: "und|mais",
+    UNTABLED: "|".join(word for one in languages() if not one.markers for word in one.clause_links),
 }
 TOKEN = lazy_pattern(
     r"[\p{Han}\p{Thai}]|[\p{Katakana}ー]+|[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]]"
@@ -72,29 +71,9 @@ CORRECTION = lazy_pattern(
     regex.IGNORECASE,
 )
 SHORTEST: Final = 3
-LITTLE: Final = words_in(
-    "true right correct wahr stimmt richtig vrai verdad cierto vero verdade certo waar klopt правда "
-    "dr prof mr mrs ms success luck chance succès erfolg éxito suerte successo sucesso sorte succes "
-    "want wants wanted would like möchte möchten will wollen mag quer querem quiere quieren quiero veut veulent veux "
-    "voudrais vuole vogliono voglio vorrei wil willen wilt хочет хочу "
-    "longer anymore yet ever even still really quite very much at all any every always either also too just again "
-    "mehr noch schon auch sehr gar gern gerne immer ich du wir mich mir sich dich habe hat haben hatte bin wird kann "
-    "plus encore jamais très bien je tu nous on me te ai ont été être avoir cela ça y fait peut "
-    "ya más aún todavía muy yo tú me te nos he ha han había soy ser estar tengo tiene tener puede esto eso eu "
-    "você me "
-    "mais ainda já muito tenho tem ter isso isto pode foi io tu mi ti ci ho ha hanno più ancora già molto questo può "
-    "meer nog al ook heel ik je jij we heb heeft hebben ben kan wordt dit dat "
-    "я ты он она мы мне меня у это уже ещё еще был была было есть в на с и"
-)
-SUBJECTS: Final = words_in(
-    "i we he she they it you is are was were has have had do does did will am i'm it's ich du er sie wir ist "
-    "sind hat je tu il elle "
-    "nous on est sont j'ai ho ha abbiamo hanno he tengo ai a avons tenho tem hebben heeft ci yo él ella nosotros es "
-    "son está está eu ele ela nós é são io lui lei noi è sono ik "
-    "hij zij is "
-    "я он она мы это"
-)
-WITHOUT: Final = words_in("without sem sin sans senza ohne zonder بدون без χωρίς")
+LITTLE: Final = all_words(lambda one: one.little_words)
+SUBJECTS: Final = all_words(lambda one: one.subjects)
+WITHOUT: Final = all_words(lambda one: one.without)
 HAN_BUILDING: Final = frozenset("的了在是和有他她我你也都就与及到着過过得地个個们們吗嗎呢吧把被还還再")
 UNLESS: Final = lazy_pattern(
     r"\b(?:unless|except (?:if|when)|es sei denn|außer wenn|à moins (?:que|de)|sauf si|a menos que|a no ser que"
@@ -118,11 +97,7 @@ ASKING: Final = lazy_pattern(
     regex.IGNORECASE,
 )
 """Words that ask for more than a yes or a no."""
-ANAPHOR: Final = words_in(
-    "it that them one there this any es das ihn keins keine keinen ça cela l'ai l'a en y lo la los las eso isso "
-    "isto o "
-    "ci ne het dat er это его её их"
-)
+ANAPHOR: Final = all_words(lambda one: one.anaphors)
 """Words that stand for what was said before."""
 TAKES_BACK: Final = lazy_pattern(
     r"^\W*(?:(?:oh|ah|ach|äh|uh|um|well|ok|okay|sorry|hmm*|ay|ups|oops|nein|no|non|não|nee|нет)\W+)*"
@@ -159,3 +134,35 @@ KIN: Final = lazy_pattern(
     regex.IGNORECASE,
 )
 """How a clause begins that tells of somebody else."""
+
+
+def _any(read: Callable[[Language], Iterable[str]]) -> str:
+    """Return a pattern of the patterns that *read* finds in any language, the longest first."""
+    found = sorted({pattern for one in languages() for pattern in read(one)}, key=lambda one: (-len(one), one))
+    return "|".join(found).replace(" ", r"\s+")
+
+
+_LEADING: Final = rf"(?:\W*+(?:{_any(lambda one: one.answer_fillers)})\b)*+\W*+"
+_END: Final = r"(?=\s*(?:[,.!;:—–…?。，！、؛،]|-\s|$))"
+_ENGLISH_NO: Final = r"(?:no|nee|nein|non|não)(?=\s+(?:i|we|he|she|it|they|that|there|ich|wir|das|dat|je|eu|nós)\b)"
+_DENYING = lazy_pattern(rf"{_LEADING}(?:(?:{_any(lambda one: one.no)}){_END}|{_ENGLISH_NO})", regex.IGNORECASE)
+_AFFIRMING = lazy_pattern(
+    rf"{_LEADING}(?:(?:{_any(lambda one: one.yes)})(?!\p{{L}})|(?:{_any(lambda one: one.weak_yes)}){_END}"
+    rf"|(?:{_any(lambda one: one.often)})(?!\p{{L}}|.*(?<!\p{{L}})(?:no|not|never|nicht|nie|kein\p{{L}}*|pas|jamais"
+    rf"|nunca|non|mai|não|niet|i|we|you|they|ich|wir|je|nous|yo|eu|io|ik|nooit|geen|не|n't)(?!\p{{L}})))",
+    regex.IGNORECASE,
+)
+
+
+def answered(sentence: str) -> tuple[bool | None, str]:
+    """Return whether a sentence begins with a yes or with a no, None if with neither; and what follows.
+
+    Example:
+        >>> answered("Not yet, but I want to."), answered("No milk, please."), answered("Exactly!")
+        ((False, ', but I want to.'), (None, 'No milk, please.'), (True, '!'))
+    """
+    for pattern, reply in ((_DENYING, False), (_AFFIRMING, True)):
+        found = pattern.match(sentence)
+        if found is not None:
+            return reply, sentence[found.end() :]
+    return None, sentence

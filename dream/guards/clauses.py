@@ -7,8 +7,7 @@ from typing import Final
 
 import regex
 
-from agentcore.recall.stopwords import ENGLISH_STOP_WORDS
-from dream.guards.answer_words import answered
+from agentcore.lexicon.language import language
 from dream.guards.clause_words import (
     ABBREVIATED,
     ANAPHOR,
@@ -34,13 +33,13 @@ from dream.guards.clause_words import (
     UNSURE,
     UNTIL,
     WITHOUT,
+    answered,
 )
 from dream.guards.folding import ELISION, fold, one_form, word_key
-from dream.guards.languages import FUNCTION_WORDS, language_of_all
+from dream.guards.languages import FUNCTION_WORDS, UNTABLED, language_of_all
 from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.negation_words import (
     IRREGULAR,
-    UNTABLED,
     blurs,
     in_one_word,
     is_negation,
@@ -51,6 +50,7 @@ from dream.guards.negation_words import (
     without_idioms,
 )
 
+_ENGLISH_STOP_WORDS: Final = frozenset(language("en").stop_words)
 _LITTLE: Final = FUNCTION_WORDS | LITTLE
 _TWO_SIDED: Final = frozenset({"de", "nl", "", UNTABLED})
 _FRAGMENT: Final = 3
@@ -110,7 +110,7 @@ class ClauseReader:
         language = language_of_all(texts, "")
         if language != "de" and any(OTHER_MARKS.search(text.casefold()) for text in texts):
             language = UNTABLED
-        elif not language and sum(word in ENGLISH_STOP_WORDS for word in words) > _ENGLISH * len(words):
+        elif not language and sum(word in _ENGLISH_STOP_WORDS for word in words) > _ENGLISH * len(words):
             language = "en"
         return cls(language) if language not in {"", UNTABLED} else cls(language, frozenset(word[:2] for word in words))
 

@@ -12,31 +12,23 @@ from typing import Final, NamedTuple
 
 import regex
 
-from dream.guards.calendar_words import AMBIGUOUS_MONTHS, MONTHS, SHORT_WEEKDAYS, WEEKDAYS
+from agentcore.lexicon.language import languages
 from dream.guards.detail import DetailKind, TextScan
-from dream.guards.folding import fold
+from dream.guards.folding import fold, folded_values, folded_words
 from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.text_cache import WORD_ROOM, TextCache
 
-_PLACES: Final = {
-    word: place
-    for place, words in {
-        1: "first erste ersten erster premier premiere primer primero primeira primeiro primo prima eerste",
-        2: "second zweite zweiten zweiter deuxieme seconde segundo segunda secondo seconda tweede",
-        3: "third dritte dritten dritter troisieme tercer tercero terceira terceiro terzo terza derde",
-        4: "fourth vierte vierten vierter quatrieme cuarto quarta quarto vierde",
-        5: "fifth funfte funften funfter cinquieme quinto quinta vijfde",
-        -1: "last letzte letzten letzter dernier derniere ultimo ultima laatste",
-    }.items()
-    for word in words.split()
-}
-_NEXT_MONTH: Final = (
-    "next month|nachsten monats|nachsten monat|mois prochain|proximo mes|mes que viene|mes que vem|mes proximo"
-    "|prossimo mese|mese prossimo|volgende maand"
-)
-_THIS_MONTH: Final = (
-    "this month|diesen monats|dieses monats|diesem monat|ce mois|este mes|deste mes|questo mese|deze maand"
-)
+MONTHS: Final = folded_values(lambda one: one.months)
+"""Number of each month by name. Portuguese `out`, `set` and `ago` are left out: they are words of other languages."""
+AMBIGUOUS_MONTHS: Final = frozenset(folded_words(lambda one: one.ambiguous_months))
+"""Names that are a month only where a preposition or a capital inside a sentence says so."""
+WEEKDAYS: Final = folded_values(lambda one: one.weekdays)
+"""Number of each weekday by name, Monday first."""
+SHORT_WEEKDAYS: Final = frozenset(folded_words(lambda one: one.short_weekdays))
+"""Names that are ordinary words at the start of a sentence."""
+_PLACES: Final = folded_values(lambda one: one.places)
+_NEXT_MONTH: Final = "|".join(folded_words(lambda one: one.next_month))
+_THIS_MONTH: Final = "|".join(folded_words(lambda one: one.this_month))
 
 
 @cache
@@ -98,7 +90,8 @@ class Day(NamedTuple):
 
 
 # A month's name in any accent or case: longest first, so that `mar` does not cut `march` short.
-_NAMES = "|".join(sorted({*MONTHS, "märz", "março", "février", "août", "décembre"}, key=len, reverse=True))
+_SPELLED = (name for one in languages() for names in one.months.values() for name in names)
+_NAMES = "|".join(sorted({*MONTHS, *_SPELLED}, key=len, reverse=True))
 _M = rf"(?<![\p{{L}}\d])(?P<m>{_NAMES})(?!\p{{L}})\.?"
 _ORDINAL = r"(?:st|nd|rd|th|er|º|ª|°|\.)?"
 _LINK = r"(?:\s*(?:of|de|del|d')(?=\s))?"

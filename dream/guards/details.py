@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from agentcore.lexicon.language import recognised
 from dream.guards.dates import read_dates
 from dream.guards.detail import Detail, DetailKind, TextScan, distinct
 from dream.guards.folding import one_form
-from dream.guards.languages import MARKERS, language_of, language_of_all
+from dream.guards.languages import language_of, language_of_all
 from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.literals import read_identifiers, read_verbatim
 from dream.guards.names import lower_case_keys, read_names, word_keys
@@ -146,7 +147,9 @@ class _ReadAlone:
         return cls(tuple(scan.found), before_rare, scan.text, distinct(scan.also))
 
 
-_READ_ALONE: Final = {language: TextCache(partial(_ReadAlone.of, language), room=TEXT_ROOM) for language in MARKERS}
+_READ_ALONE: Final = {
+    language: TextCache(partial(_ReadAlone.of, language), room=TEXT_ROOM) for language in recognised()
+}
 
 
 def _bound(scan: TextScan) -> tuple[tuple[str, Detail], ...]:

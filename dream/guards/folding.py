@@ -1,11 +1,15 @@
 """When two spellings are the same word."""
 
 import unicodedata
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeVar
 
 import regex
 
+from agentcore.lexicon.language import Language, languages
 from dream.guards.text_cache import WORD_ROOM, TextCache
+
+V = TypeVar("V")
 
 ELISION: Final = regex.compile(r"(?:[dlnjcsmt]|qu)'(?=\p{L}{2})", regex.IGNORECASE)
 """An article or pronoun that French and its neighbours write as one with the next word."""
@@ -14,18 +18,7 @@ _POSSESSIVES: Final = ("'s", "s'")
 _INFLECTED: Final = regex.compile(r"(?P<stem>\p{Lu}{2,})(?:s|'?e?d|'?ing)|(?P<stem>\p{L}{2,})'(?:e?d|ing)")
 """An acronym used as a verb or in the plural: `CC'd`, `CCed`, `cc'ing`, `PCs`."""
 _TITLES: Final = {
-    spelling: title
-    for title, spellings in {
-        "dr": "doctor doktor dokter docteur doctora doutor doutora dottor dottore dottoressa dott dra drs dr",
-        "prof": "professor professora professeur profesor profesora professore professoressa prof",
-        "mr": "mister",
-        "mrs": "missus",
-        "sr": "señor senhor",
-        "sra": "señora senhora",
-        "mme": "madame",
-        "sig": "signor signore",
-    }.items()
-    for spelling in spellings.split()
+    spelling: title for one in languages() for title, spellings in one.titles.items() for spelling in spellings
 }
 """The short form of each title by its spellings, as `word_key` would leave them."""
 _DIGITS_AND_SIGNS: Final = {
@@ -85,6 +78,26 @@ def _key(word: str) -> str:
 
 _KEYS: Final = TextCache(_key, room=WORD_ROOM)
 _FOLDED: Final = TextCache(fold, room=WORD_ROOM)
+
+
+def folded_words(read: Callable[[Language], Iterable[str]]) -> tuple[str, ...]:
+    """Return what *read* finds in any language, folded, each once.
+
+    Example:
+        >>> "ca fait" in folded_words(lambda one: one.since)
+        True
+    """
+    return tuple(dict.fromkeys(fold(word) for one in languages() for word in read(one)))
+
+
+def folded_values(read: Callable[[Language], Mapping[V, Iterable[str]]]) -> dict[str, V]:
+    """Return the value of each word of the tables that *read* finds in any language, by the word, folded.
+
+    Example:
+        >>> folded_values(lambda one: one.months)["fevrier"]
+        2
+    """
+    return {fold(word): value for one in languages() for value, words in read(one).items() for word in words}
 
 
 def words_in(text: str) -> frozenset[str]:

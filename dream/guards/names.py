@@ -4,30 +4,104 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from agentcore.lexicon.language import language
 from dream.guards.detail import COVER, DetailKind, TextScan
-from dream.guards.folding import ELISION, fold_word, word_key, words_in
-from dream.guards.german_nouns import is_everyday_noun
+from dream.guards.folding import ELISION, fold, fold_word, word_key
+from dream.guards.languages import FUNCTION_WORDS, all_words
 from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.negation_words import is_negation
 from dream.guards.number_words import WORDS as NUMBERS
-from dream.guards.text_cache import TEXT_ROOM, TextCache
+from dream.guards.text_cache import TEXT_ROOM, WORD_ROOM, TextCache
 from dream.guards.vocabulary import Vocabulary
+
+_ENDINGS: Final = ("", "e", "n", "en", "er", "ern", "s", "es", "nen", "innen")
+_NAMES_LIKE_NOUNS: Final = frozenset(language("de").names_like_nouns)
+_SUFFIX = lazy_pattern(
+    r"\p{L}{3,}(?:ung|ungen|heit|heiten|keit|keiten|schaft|schaften|tion|tionen|ismus|tat|taten|nis|nisse|chen|erei"
+    r"|ereien|ling|linge|itis|logie|grafie|graphie|meter|zeug|werk|stoff|mittel|gang|satz|kraft)"
+    r"|\p{L}{4,}erin(?:nen)?"
+)
+
+
+def is_everyday_noun(written: str) -> bool:
+    """Tell whether a word with a capital is a noun of the tables, a compound of one, or has the ending of one.
+
+    Example:
+        >>> [is_everyday_noun(word) for word in ("Haustiere", "Musikerin", "Lösungen", "Hannover", "Kemal")]
+        [True, True, True, False, False]
+    """
+    return _KNOWN[written]
+
+
+def _is_noun(written: str) -> bool:
+    folded = fold(written)
+    if folded in _NAMES_LIKE_NOUNS:
+        return False
+    if _SUFFIX.fullmatch(folded):
+        return True
+    stems = [folded.removesuffix(ending) for ending in _ENDINGS if folded.endswith(ending)]
+    return any(stem in _FOLDED for stem in stems) or any(
+        stem[start:] in _HEADS for stem in stems for start in range(2, len(stem) - 3)
+    )
+
+
+def exchanged_nouns(text: str, sources: Iterable[str]) -> list[str]:
+    """Return the nouns of a German text in whose place, behind the same words, its sources have another.
+
+    Example:
+        >>> exchanged_nouns("Anas Tochter spielt Klavier.", ["Meine Tochter spielt Geige."])
+        ['Klavier']
+        >>> exchanged_nouns("Ana backt Apfelkuchen.", ["Ich backe Kuchen."])
+        []
+    """
+    known = fold(text)
+    heard = [_framed(source) for source in sources]
+    told = fold(" ".join(sources))
+    return [
+        noun
+        for frame, noun in _framed(text)
+        if fold(noun)[:-2] not in told
+        and any(frame == other and not _akin(noun, instead, known) for one in heard for other, instead in one)
+    ]
+
+
+def _akin(noun: str, other: str, known: str) -> bool:
+    return fold(other)[:-2] in known or fold(noun).endswith(fold(other)[1:])
+
+
+def _framed(text: str) -> list[tuple[tuple[str, ...], str]]:
+    """Return everyday nouns behind the little words, and the one that tells something, that stand before them."""
+    found: list[tuple[tuple[str, ...], str]] = []
+    frame: tuple[str, ...] = ()
+    for match in _WORD_OR_STOP.finditer(text):
+        word = match.group()
+        if not word[0].isalpha():
+            frame = ()
+        elif fold(word) in FUNCTION_WORDS:
+            frame = (*frame, fold(word)) if frame else ()
+        else:
+            if frame and word[0].isupper() and is_everyday_noun(word):
+                found.append((frame, word))
+            frame = (fold(word)[:5],)
+    return found
+
+
+_WORD_OR_STOP = lazy_pattern(r"\p{L}+|[.!?;:,\n]")
+_FOLDED: Final = frozenset(map(fold, language("de").everyday_nouns))
+_HEADS: Final = frozenset(noun for noun in _FOLDED if len(noun) >= 4) - frozenset(language("de").name_endings)
+_KNOWN: Final = TextCache(_is_noun, room=WORD_ROOM)
+
 
 WORD: Final = lazy_pattern(r"\p{L}[\p{L}\p{M}]*(?:'\p{L}[\p{L}\p{M}]*)*'?")
 """A word with its apostrophes; scripts without spaces give whole phrases."""
 
 _SENTENCE_END = lazy_pattern(r"[.!?…:。！？\n|•]|^\s*[-*]\s|\s[-–—]\s|[\"“„«‘]\s*$")
-_TITLES: Final = words_in("dr dra dott mr mrs ms prof st sr sra sig jr vs no nr e.g i.e approx ca etc inc mme")
+_ABBREVIATIONS: Final = all_words(lambda one: one.abbreviations)
 _ADVERB_OR_PARTICIPLE = lazy_pattern(r"\p{Ll}{3,}(?:ly|ing|ed|mente|ment)")
 _FORMS: Final = (("ie", "y"), ("e", ""), ("ed", ""), ("ed", "e"), ("ied", "y"), ("ing", ""), ("ing", "e"), ("er", ""))
 _VERB = lazy_pattern(r"(?<=\p{Lu})(?:s|'?e?d|'?ing)$")
 _LONE_LETTERS: Final = frozenset("iaoeyuàéóèöå")
-_GERMAN_BEFORE_NOUN: Final = words_in(
-    "der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner keines mein meine "
-    "meinen sein seine seinen seinem seiner ihr ihre ihren ihrem ihrer unser unsere zum zur ins vom beim diese "
-    "dieser dieses diesen jede jeden jeder jedes viele vielen alle allen pro im am meiner meines seinen seinem seines "
-    "ihres unseren unserem unserer einige einigen mehrere mehreren wenige wenigen beide beiden"
-)
+_GERMAN_BEFORE_NOUN: Final = frozenset(language("de").words_before_nouns)
 _ADJECTIVE_BEFORE = lazy_pattern(
     rf"(?<!\p{{L}})(?:{'|'.join(sorted(_GERMAN_BEFORE_NOUN))})\s(?:\p{{Ll}}+(?:e|en|er|es|em)\s){{1,2}}$",
 )
@@ -82,7 +156,7 @@ def _words_of(text: str) -> tuple[WrittenWord, ...]:
 
 
 def _is_abbreviation(before: str, gap: str) -> bool:
-    return gap.startswith(".") and gap.strip(" ") == "." and (before in _TITLES or len(before) == 1)
+    return gap.startswith(".") and gap.strip(" ") == "." and (before in _ABBREVIATIONS or len(before) == 1)
 
 
 def lower_case_keys(texts: Iterable[str]) -> frozenset[str]:

@@ -4,116 +4,37 @@ from typing import Final
 
 import regex
 
-from dream.guards.folding import words_in
+from agentcore.lexicon.language import languages, recognised
+from dream.guards.languages import UNKNOWN, UNTABLED, all_words
 from dream.guards.lazy_pattern import lazy_pattern
 
-_EVERYWHERE: Final = words_in(
-    # English
-    "not never cannot none nobody nothing nowhere neither nor without no-one "
-    # Portuguese, Spanish, Italian
-    "não nunca jamais sem nem nenhum nenhuma nenhuns nenhumas ninguém jamás ningún ninguna ninguno nadie tampoco "
-    "nessuno nessuna senza niente "
-    # French
-    "ne pas aucun aucune sans rien "
-    # German, Dutch, Scandinavian
-    "nicht nie niemals nichts niemand weder ohne kein keine keinen keinem keiner keines keins niet geen nooit zonder "
-    "inte aldrig ikke "
-    # Slavic, Turkish
-    "нет не никогда без ничего никто ні немає ніколи nigdy nie není nikdy değil yok hiç asla "
-    # Greek, Indonesian, Vietnamese
-    "δεν μην όχι ποτέ χωρίς tidak bukan belum không chưa chẳng "
-    # Arabic, Hebrew, Hindi
-    "لا لم لن ليس ليست ليسوا غير بدون دون לא אין בלי नहीं मत"
-)
-_BY_LANGUAGE: Final[dict[str, frozenset[str]]] = {
-    "en": words_in("no zero dont doesnt didnt isnt arent wasnt cant wont havent hasnt couldnt wouldnt"),
-    "es": frozenset({"no", "sin", "ni", "nada"}),
-    "pt": frozenset({"nada"}),
-    "it": frozenset({"non", "né", "mai"}),
-    "fr": frozenset({"non", "ni", "n"}),
-    "de": frozenset({"nein"}),
-}
-UNTABLED: Final = "other"
-"""Stands for a language that no table of the guards knows."""
-_BY_LANGUAGE[""] = frozenset[str]().union(*_BY_LANGUAGE.values())
-_BY_LANGUAGE[UNTABLED] = _BY_LANGUAGE[""] | words_in(
-    "ei eivät älä en emme nem nincs soha nu nici ej ingen inga inget intet aldri 안 못"
-)
+
+def _own_negations() -> dict[str, frozenset[str]]:
+    """Return the words that negate in one language, by its code; for an unknown one all that negate in a known one."""
+    own = {code: frozenset(one.own_negations) for code, one in recognised().items()}
+    own[UNKNOWN] = frozenset[str]().union(*own.values())
+    own[UNTABLED] = own[UNKNOWN] | all_words(lambda one: one.own_negations)
+    return own
+
+
+_EVERYWHERE: Final = all_words(lambda one: one.negations)
+_BY_LANGUAGE: Final = _own_negations()
 _CONTRACTED = lazy_pattern(r"\p{L}+n't|n'\p{L}+")
 _INFLECTED = lazy_pattern(r"\p{L}+m[ıiuü]yor\p{L}*|\p{L}{2,}m[ae](?:d[ıi]\p{L}*|z|m|yız|yiz|m[ıi]ş\p{L}*)")
 """A Turkish verb that holds its negation."""
 
-_SOFT: Final = words_in(
-    "stop stops stopped stopping quit quits quitting dislike dislikes disliked hate hates hated avoid avoids "
-    "avoided refuse refuses refused unable lack lacks lacking former formerly except skip skips skipped hardly "
-    "rarely seldom barely forbidden prohibited banned forbids prohibits deixou evita evitar recusa exceto "
-    "proibido dejó evita salvo prohibido rechaza évite cessé arrêté sauf interdit refuse ehemalig ehemals früher "
-    "vermeidet verboten außer"
-)
-
-_TURNING: Final = words_in(
-    # English
-    "stop stops stopped stopping quit quits quitting avoid avoids avoided avoiding refuse refuses refused refusing "
-    "refusal skip skips skipped skipping dislike dislikes disliked hate hates hated former formerly "
-    "previously except "
-    "forbidden prohibited banned unable lack lacks lacking decline declines declined reject rejects rejected cancel "
-    "cancels cancelled canceled abandon abandoned despise despises ex "
-    # Portuguese, Spanish, Italian, French
-    "deixou deixei parou parei evita evito evitar recusa recusou odeia odeio detesta detesto dejó dejé dejado evita "
-    "evito odia odio rechaza rechazó smesso smette evita evitare rifiuta rifiutato arrête arrêté cessé évite éviter "
-    "refuse refusé déteste interdit proibido prohibido vietato ancien exceto excepto salvo sauf tranne "
-    # German, Dutch
-    "aufgehört aufgegeben vermeide vermeidet verweigert abgelehnt abgesagt hasst hasse verboten ehemalig ehemalige "
-    "ehemaliger ehemals früher außer meidet meide gestopt stopte vermijd vermijdt haat voormalig verboden geweigerd "
-    # Russian, Chinese, Japanese, Arabic
-    "бросил бросила перестал перестала избегает избегаю отказался отказалась ненавидит ненавижу توقف توقفت أتجنب "
-    "يتجنب تتجنب يكره تكره أكره رفض رفضت"
-)
+_SOFT: Final = all_words(lambda one: one.soft_negations)
+_TURNING: Final = all_words(lambda one: one.turning_words)
 """Words that deny what follows them and are no negation: `stopped smoking`; denied themselves, they affirm it."""
-
-_BLURRING: Final = words_in(
-    "miss misses missed forget forgets forgot forgotten fail fails failed leave leaves left lose lost hesitate "
-    "lieber rather instead "
-    "oublié oublie manqué quitté quitte esqueceu esqueci faltou perdeu olvidó "
-    "olvidé perdió "
-    "apenas verpasst vergessen verlassen fast vergeten забыл забыла пропустил"
-)
+_BLURRING: Final = all_words(lambda one: one.blurring_words)
 """Words after which nothing can be said of what is denied: `missed the party`, `rarely eats meat`."""
-
-_NEARLY: Final = words_in(
-    "hardly rarely seldom barely scarcely almost nearly quase raramente casi rara rarement presque quasi selten "
-    "kaum beinahe "
-    "zelden nauwelijks bijna редко почти едва чуть prawie nästan"
-)
+_NEARLY: Final = all_words(lambda one: one.nearly_words)
 """Words after which something was not quite, or is not often."""
-
-_UNSURE: Final = words_in(
-    "sure certain know knew tell told mention mentioned realise realised realize realized decided decide "
-    "clear convinced remember sicher weiß entschieden sûr sûre sais décidé "
-    "seguro segura sé decidido sabe sei certeza decidiu sicuro sicura so zeker weet уверен уверена знаю решил решила"
-)
+_UNSURE: Final = all_words(lambda one: one.unsure_words)
 """Words that say, denied, that what follows is not known."""
-
-_ONWARD: Final = words_in(
-    "without sem sin sans senza ohne zonder بدون kein keine keinen keinem keiner keines geen nenhum nenhuma "
-    "ningún ninguna aucun aucune"
-)
-
-_IRREGULAR = """
-send sent|eat ate eaten|go goes went gone|speak spoke spoken|drink drank drunk|drive drove driven
-write wrote written|buy bought|sell sold|pay paid|give gave given|take took taken|make made|tell told|say said
-know knew known|think thought|feel felt|see saw seen|read|come came|leave left|keep kept|sleep slept
-teach taught|bring brought|catch caught|meet met|lose lost|win won|build built|spend spent|hear heard
-hold held|stand stood|understand understood|wear wore worn|swim swam swum|sing sang sung|run ran
-begin began begun|break broke broken|choose chose chosen|fly flew flown|grow grew grown|ride rode ridden
-rise rose risen|throw threw thrown|get got gotten|find found|forget forgot forgotten|use used using|own owned
-"""
-IRREGULAR: Final = {
-    form: forms.split()[0]
-    for forms in _IRREGULAR.replace("\n", "|").strip("|").split("|")
-    for form in forms.split()[1:]
-}
-"""English verbs whose forms do not begin alike, by form."""
+_ONWARD: Final = all_words(lambda one: one.onward_negations)
+IRREGULAR: Final = {form: verb for one in languages() for verb, forms in one.irregular_verbs.items() for form in forms}
+"""Verbs whose forms do not begin alike, by form."""
 
 # Where a negation stands in a turn of phrase that does not negate.
 _NO_NEGATION = lazy_pattern(

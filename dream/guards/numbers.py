@@ -64,7 +64,7 @@ def spoken_numbers(text: str, language: str) -> Iterator[SpokenNumber]:
         word, gap = match.group().casefold(), text[end : match.start()]
         end = match.end()
         beside = run and gap in {" ", "-"}
-        if beside and link is None and word == LINKS[language]:
+        if beside and link is None and word in LINKS[language]:
             link = run[-1][2]
             continue
         value = _value(word, language)

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import regex
 
+from agentcore.lexicon.language import recognised
 from dream.guards.detail import Detail, DetailKind
 from dream.guards.folding import ELISION, fold_word, one_form, word_key
 from dream.guards.languages import FUNCTION_WORDS, language_of, language_of_all
@@ -30,15 +31,6 @@ _STOPS: Final = (
     r"\.(?=\s|$)(?!\s\p{L}+\s\d{4})(?<!\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\.)"
     r"|[;!?\n,()]|[。！？；，、،؛]|:\s|\s[-\u2013\u2014]\s|但|而且|\sو"
 )
-_LINKS: Final = {
-    "en": "and|but|though|although|while|because|since|so|if|when|who|which|where|instead",
-    "pt": "e|mas|embora|porque|desde|que|quem",
-    "es": "e|y|pero|aunque|porque|sino|desde|que|quien",
-    "fr": "et|mais|car|qui|puisque|depuis|parce",
-    "de": "und|aber|sondern|weil|obwohl|seit|wenn|als",
-    "it": "e|ma|perché|che|anche",
-    "nl": "en|maar|want|omdat|terwijl",
-}
 _TOKEN = lazy_pattern(
     r"\p{Han}|[\p{Katakana}ー]+|[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}]][[\p{L}\p{M}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}]]*"
     r"(?:'\p{L}+)*|\d+",
@@ -197,7 +189,8 @@ class _ClausesOfText:
 
 @cache
 def _clause_end(language: str) -> "regex.Pattern[str]":
-    return lazy_pattern(rf"{_STOPS}|\b(?:{_LINKS[language]})\b", regex.IGNORECASE)
+    links = "|".join(recognised()[language].negation_links)
+    return lazy_pattern(rf"{_STOPS}|\b(?:{links})\b" if links else _STOPS, regex.IGNORECASE)
 
 
 def _pieces(text: str, language: str) -> Iterator[tuple[int, str]]:
@@ -251,5 +244,5 @@ def _stems(word: str) -> list[str]:
 
 
 _BEGINNINGS: Final = TextCache(_beginnings_of, room=TEXT_ROOM)
-_READ: Final = {language: TextCache(partial(_read, language), room=WORD_ROOM) for language in _LINKS}
-_TOLD: Final = {language: TextCache(partial(_ClausesOfText.of, language), room=TEXT_ROOM) for language in _LINKS}
+_READ: Final = {language: TextCache(partial(_read, language), room=WORD_ROOM) for language in recognised()}
+_TOLD: Final = {language: TextCache(partial(_ClausesOfText.of, language), room=TEXT_ROOM) for language in recognised()}

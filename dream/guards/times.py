@@ -8,7 +8,8 @@ from typing import Final
 
 import regex
 
-from dream.guards.calendar_words import CHINESE_WEEKDAYS, JAPANESE_WEEKDAYS, SHORT_WEEKDAYS, WEEKDAYS
+from agentcore.lexicon.language import language
+from dream.guards.dates import SHORT_WEEKDAYS, WEEKDAYS
 from dream.guards.detail import DetailKind, TextScan
 from dream.guards.folding import fold
 from dream.guards.lazy_pattern import lazy_pattern
@@ -32,6 +33,8 @@ _SHORT_HOUR = lazy_pattern(r"(?<![\d.,:])(?P<h>\d{1,2})h(?!\w)")
 _SPOKEN: Final = {"noon": 720, "midday": 720, "midnight": 0, "meio-dia": 720, "mittag": 720, "mediodía": 720}
 _SPOKEN_WORD = lazy_pattern(rf"(?<!\p{{L}})(?:{'|'.join(_SPOKEN)})(?!\p{{L}})", regex.IGNORECASE)
 _WEEKDAY_WORD = lazy_pattern(r"\p{L}[\p{L}\p{M}]*(?:-feira)?")
+_CHINESE_WEEKDAYS: Final = {sign: day for day, signs in language("zh").weekday_signs.items() for sign in signs}
+_JAPANESE_WEEKDAYS: Final = {sign: day for day, signs in language("ja").weekday_signs.items() for sign in signs}
 _CJK_WEEKDAY = lazy_pattern(r"(?:周|週|星期|礼拜)(?P<zh>[一二三四五六日天])|(?P<ja>[月火水木金土日])曜日?")
 
 
@@ -84,7 +87,7 @@ def _lasted(part: dict[str, str | None]) -> Quantity | None:
 def _read_weekdays(scan: TextScan) -> None:
     spans: list[tuple[int, int]] = []
     for match in () if scan.text.isascii() else _CJK_WEEKDAY.finditer(scan.text):
-        number = CHINESE_WEEKDAYS[match["zh"]] if match["zh"] else JAPANESE_WEEKDAYS[match["ja"]]
+        number = _CHINESE_WEEKDAYS[match["zh"]] if match["zh"] else _JAPANESE_WEEKDAYS[match["ja"]]
         scan.add(DetailKind.WEEKDAY, *match.span(), number)
         spans.append(match.span())
     scan.cover(spans)

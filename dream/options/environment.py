@@ -1,4 +1,4 @@
-"""The variables that tell options of dreams."""
+"""Reads the variables that tell options of dreams."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 
-class _Environment(BaseSettings):
+class _DreamVariables(BaseSettings):
     """The variables as they stand: two underscores lead into a table, as in AGENTCORE_DREAMING__SCHEDULE__ZONE."""
 
     model_config = SettingsConfigDict(
@@ -31,4 +31,4 @@ class _Environment(BaseSettings):
 
 def read_variables() -> dict[str, Any]:
     """Return what the variables say, table by table, each value as it is written."""
-    return _Environment().dreaming
+    return _DreamVariables().dreaming

@@ -23,7 +23,7 @@ class OwnPass(Protocol):
         ...
 
 
-class Side(StrEnum):
+class PassPosition(StrEnum):
     """Where a pass stands beside another one."""
 
     BEFORE = "before"
@@ -36,13 +36,13 @@ class Insertion:
 
     Args:
         own_pass: The pass.
-        side: On which side of *anchor*.
+        position: On which side of *anchor*.
         anchor: Name of the pass it stands beside; None for the end of the run.
         directives: Texts of directives that only it brings, by name.
     """
 
     own_pass: OwnPass
-    side: Side = Side.AFTER
+    position: PassPosition = PassPosition.AFTER
     anchor: str | None = None
     directives: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -89,7 +89,9 @@ class OwnPasses(tuple[Insertion, ...]):
         self, anchor: str, own_pass: OwnPass, *, directives: Mapping[str, str] | None = None
     ) -> "OwnPasses":
         """Have a pass run right before another one; see `insert_after`."""
-        return self._with(Insertion(own_pass=own_pass, side=Side.BEFORE, anchor=anchor, directives=directives or {}))
+        return self._with(
+            Insertion(own_pass=own_pass, position=PassPosition.BEFORE, anchor=anchor, directives=directives or {})
+        )
 
     def append(self, own_pass: OwnPass, *, directives: Mapping[str, str] | None = None) -> "OwnPasses":
         """Have a pass run after all others; see `insert_after`."""

@@ -4,7 +4,7 @@ What a model answers is untrusted: a bad item is refused without affecting the o
 not used at all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, TypeVar, cast
 
@@ -22,13 +22,18 @@ NULLABLE_TEXT: Final[Mapping[str, Any]] = {"type": ["string", "null"]}
 IMPORTANCE: Final[Mapping[str, Any]] = {"type": "number", "minimum": 0, "maximum": 1}
 
 
+def choice_of(values: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of a text that is one of these."""
+    return {"type": "string", "enum": [str(value) for value in values]}
+
+
 @dataclass(frozen=True, slots=True)
 class Otherwise:
     """Why an item is refused whose field cannot be read.
 
     Args:
         code: The reason code.
-        problem: The rest of the sentence that begins with what the item is called, or with `{}` in that place.
+        problem: The sentence, with `{}` where the item is named.
         if_no_handle: The same where something in a list of handles is none; the same sentence unless told.
     """
 
@@ -39,8 +44,8 @@ class Otherwise:
     def refusal(self, label: str, error: str) -> Refusal:
         """Return the refusal of an item for a pydantic error of this type."""
         if error == Refused.UNKNOWN_HANDLE:
-            return Refusal(Refused.UNKNOWN_HANDLE, f"{label} {self.if_no_handle or self.problem}")
-        return Refusal(self.code, self.problem.format(label) if "{}" in self.problem else f"{label} {self.problem}")
+            return Refusal(Refused.UNKNOWN_HANDLE, (self.if_no_handle or self.problem).format(label))
+        return Refusal(self.code, self.problem.format(label))
 
 
 def bare_handle(text: str) -> str:
@@ -53,13 +58,28 @@ def bare_handle(text: str) -> str:
     return text.strip().strip("[]").strip()
 
 
+def _handle_list(given: object) -> object:
+    values = cast("Sequence[object]", given) if isinstance(given, list | tuple) else (None,)
+    handles = [bare_handle(value) for value in values if isinstance(value, str)]
+    if len(handles) < len(values):
+        raise PydanticCustomError(Refused.UNKNOWN_HANDLE.value, "lists something that is no handle")
+    return tuple(dict.fromkeys(handles))
+
+
+def bare_handles(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return handles without what models copy beside them, each once."""
+    return tuple(dict.fromkeys(map(bare_handle, given)))
+
+
+def text_or_none(given: object) -> str | None:
+    """Return a text, None if it is none."""
+    return given if isinstance(given, str) else None
+
+
 def _handles(given: object) -> object:
-    values = cast("Sequence[object]", given) if isinstance(given, list | tuple) else ()
-    if not values:
+    if not given or not isinstance(given, list | tuple):
         raise PydanticCustomError(Refused.NO_SOURCES.value, "cites nothing")
-    if not all(isinstance(value, str) for value in values):
-        raise PydanticCustomError(Refused.UNKNOWN_HANDLE.value, "cites something that is no handle")
-    return tuple(dict.fromkeys(bare_handle(cast("str", value)) for value in values))
+    return _handle_list(cast("object", given))
 
 
 def _handle(given: object) -> object:
@@ -73,8 +93,16 @@ def blank_if_known(given: object, info: ValidationInfo) -> object:
 
 Text = Annotated[str, Strict()]
 """A text, or the item is refused."""
+TextList = Annotated[
+    tuple[Text, ...], BeforeValidator(lambda given: () if given is None else given), WithJsonSchema(dict(TEXTS))
+]
+"""Texts, or the item is refused; none if the list is left out."""
 Handles = Annotated[tuple[str, ...], BeforeValidator(_handles), WithJsonSchema(dict(TEXTS))]
 """The records that an item cites, each once; an item that cites none is refused."""
+LooseHandle = Annotated[str, BeforeValidator(lambda given: bare_handle(given) if isinstance(given, str) else "")]
+"""One record that an item names; empty if it names none, or in another way."""
+HandleList = Annotated[tuple[str, ...], BeforeValidator(_handle_list), WithJsonSchema(dict(TEXTS))]
+"""The same, of which an item may name none."""
 Handle = Annotated[Annotated[str, Strict()] | None, BeforeValidator(_handle), WithJsonSchema(dict(NULLABLE_TEXT))]
 """One record that an item names, if it names one."""
 
@@ -88,8 +116,12 @@ class AnswerItem(BaseModel):
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
-    kind: ClassVar[str] = "item"
-    """What refusals call it."""
+    called: ClassVar[str] = "item {}"
+    """What refusals call it, with its number in the place of `{}`."""
+    misshapen: ClassVar[str] = "{} is no object"
+    """Why one is refused that is no object."""
+    short_for: ClassVar[str] = ""
+    """The field that a text means which stands in the place of the object."""
 
     number: SkipJsonSchema[int]
     """Its place in the answer."""
@@ -97,7 +129,7 @@ class AnswerItem(BaseModel):
     @property
     def label(self) -> str:
         """What refusals call it, with its number."""
-        return f"{self.kind} {self.number}"
+        return self.called.format(self.number)
 
 
 T = TypeVar("T", bound=AnswerItem)
@@ -105,9 +137,11 @@ T = TypeVar("T", bound=AnswerItem)
 
 def read_item(item: type[T], number: int, value: object) -> T | Refusal:
     """Read one item, or return why it cannot be read."""
-    label = f"{item.kind} {number}"
+    label = item.called.format(number)
+    if item.short_for and isinstance(value, str):
+        value = {item.short_for: value}
     if not isinstance(value, dict):
-        return Refusal(Refused.INVALID_CONTENT, f"{label} is no object")
+        return Refusal(Refused.INVALID_CONTENT, item.misshapen.format(label))
     absent = {str(field.validation_alias or name): None for name, field in item.model_fields.items()}
     try:
         return item.model_validate({**absent, **cast("dict[str, object]", value), "number": number})
@@ -121,12 +155,34 @@ def read_item(item: type[T], number: int, value: object) -> T | Refusal:
     return _UNREADABLE.refusal(label, "")
 
 
-_UNREADABLE: Final = Otherwise(Refused.INVALID_CONTENT, "cannot be read")
+_UNREADABLE: Final = Otherwise(Refused.INVALID_CONTENT, "{} cannot be read")
 
 
 def _is_cited(metadata: Sequence[object]) -> bool:
     # Whether an item says anything is asked before what it rests on.
     return any(isinstance(one, BeforeValidator) and one.func is _handles for one in metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenAnswer:
+    """An answer of which nothing is used, and why not."""
+
+    problem: str
+
+
+def read_whole(item: type[T], values: Sequence[object]) -> tuple[T, ...] | BrokenAnswer:
+    """Read all items, numbered from 0, or none of them."""
+    read = [read_item(item, place, value) for place, value in enumerate(values)]
+    broken = next((one for one in read if isinstance(one, Refusal)), None)
+    return tuple(one for one in read if not isinstance(one, Refusal)) if broken is None else BrokenAnswer(broken.detail)
+
+
+def optional_list(answer: Mapping[str, Any], name: str) -> list[object] | None:
+    """Return a list of an answer, empty if it is left out; None if something else stands there."""
+    given: object = answer.get(name)
+    if given is None:
+        return []
+    return cast("list[object]", given) if isinstance(given, list) else None
 
 
 def read_items(
@@ -150,6 +206,11 @@ def read_items(
     outcomes = [read_item(item, number, value) for number, value in enumerate(values, 1)]
     refused = [outcome.at(number) for number, outcome in enumerate(outcomes, 1) if isinstance(outcome, Refusal)]
     return [outcome for outcome in outcomes if not isinstance(outcome, Refusal)], refused
+
+
+def one_line(given: object) -> str:
+    """Return a text on one line; nothing if it is no text."""
+    return " ".join(given.split()) if isinstance(given, str) else ""
 
 
 class _ItemSchema(GenerateJsonSchema):

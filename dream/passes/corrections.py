@@ -14,43 +14,13 @@ from typing import Final
 
 import regex
 
+from agentcore.lexicon.language import recognised
 from dream.guards.folding import fold, words_in
 from dream.guards.languages import FUNCTION_WORDS, language_of_all
 from dream.passes.terms import terms_of
 
-_SUBJECTS: Final = {
-    "en": "i you he she it they we that this these those there the a an my your his her its their our who what why how",
-    "de": "ich du er sie es wir ihr das dies diese der die den ein eine mein dein ihr warum wieso wer was hast hat",
-    "fr": "je j tu il elle on nous vous ils elles ça cela c ce cette ces le la les l un une ton pourquoi qui as a",
-    "es": "yo tú tu usted él ella eso esto ese esta este el la los las un una mi por qué quién has ha",
-    "pt": "eu tu você ele ela isso isto esse esta este o a os as um uma meu teu seu porque quem",
-    "it": "io tu lui lei questo quello ciò il lo la i gli le un una mio tuo perché chi hai ha",
-    "nl": "ik jij je hij zij u het dat dit deze die de een mijn jouw waarom wie heb hebt",
-}
-"""Words that begin a clause which tells something."""
-_WISHES: Final = {
-    "en": r"should|must|needs?|want(?:ed)?|i (?:said|meant)|please|prefer|supposed|ought|have to|make sure"
-    r"|(?:told|asked) you to|right|correct|better|fine|okay"
-    r"|asked for",
-    "de": r"soll\w*|musst?|müss\w*|bitte|will|möchte|lieber|besser|richtig\w*",
-    "fr": r"dois|doit|devez|faut|veux|voudrais|plutôt|préfère|correcte?",
-    "es": r"debes?|debería\w*|hay que|tienes que|quiero|prefiero|mejor|correct[oa]",
-    "pt": r"deves?|devias?|t[ée]ns? que|quero|prefiro|melhor|cert[oa]|corret[oa]",
-    "it": r"devi|deve|bisogna|voglio|preferisco|meglio|corrett[oa]|giust[oa]",
-    "nl": r"moet\w*|wil|liever|beter|graag|juiste?",
-}
-"""Words of a wish, whatever its clause begins with."""
-_BANS: Final = {
-    "en": r"nothing|nobody|none|do not|don't|never|avoid\w*|stop|quit|refrain from|must not|mustn't|should not"
-    r"|shouldn't|not allowed|forbidden|no longer|wrong|mistake|^no(?=\s\p{L})"
-    r"|(?<!\b(?:did|does|was|were|is|are|has|have|had|could|would|will|'s|'re) )not",
-    "de": r"nichts|niemand\w*|hör\w* auf|nicht|nie|niemals|keine?[nmrs]?|vermeide\w*|falsch|verboten",
-    "fr": r"rien|aucune?|arrête\w*|cesse\w*|ne plus|ne|n'|pas|plus de|jamais|évite[rz]?|faux|interdit",
-    "es": r"nada|dej[ae]r? de|para de|no|nunca|jamás|evit[ae]r?|mal|prohibido",
-    "pt": r"nada|par[ae] de|deix[ae] de|chega de|não|nunca|jamais|evit[ae]r?|errado|proibido",
-    "it": r"niente|nulla|smett\w*|basta|non|mai|evita\w*|sbagliato|vietato",
-    "nl": r"niets|niemand|stop|hou op|niet|nooit|geen|vermijd\w*|fout|verkeerd|verboden",
-}
+_NOTHING: Final = "(?!)"
+"""A pattern that stands nowhere."""
 _RATHER: Final = (
     "rather than|instead of|(?:an)?statt|anstelle|au lieu de|en (?:vez|lugar) de|em vez de|invece di|in plaats van"
 )
@@ -61,24 +31,6 @@ _YOU: Final = words_in(
     "you why du warum wieso weshalb hast tu vous pourquoi as tú usted has por você porque perché hai jij je waarom heb"
 )
 """Words that begin a clause which tells what somebody did wrong."""
-_UNLESS: Final = {
-    "en": "before|until|till|unless|without|except",
-    "de": "bevor|ehe|bis|ohne|außer",
-    "fr": "avant|jusqu|sans|à moins|sauf",
-    "es": "antes|hasta|sin|salvo|excepto",
-    "pt": "antes|até|sem|exceto",
-    "it": "prima|finché|senza|tranne",
-    "nl": "voordat|tot|zonder|behalve",
-}
-_IF: Final = {
-    "en": "after|once|when|whenever|if|while",
-    "de": "nachdem|sobald|wenn|falls",
-    "fr": "après|dès|quand|si|lorsque",
-    "es": "después|cuando|si|tras",
-    "pt": "depois|quando|se|após",
-    "it": "dopo|quando|se",
-    "nl": "nadat|als|wanneer",
-}
 _PARTED: Final = regex.compile(
     r"\b(?:for|in|on|with|at|to|from|of|by|into|via|für|mit|bei|an|auf|zu|von|aus|pour|dans|sur|avec|à|chez|para|en|con"
     r"|por|em|com|no|nos|na|nas|per|su|da|voor|met|op|naar|bij)\b",
@@ -197,7 +149,7 @@ def turned_round(lesson: str, corrections: Sequence[str], beside: Sequence[str] 
         []
     """
     guess = language_of_all([lesson, *corrections])
-    language = next((one for one in (guess, *_BANS) if _ban(one).search(lesson)), guess)
+    language = next((one for one in (guess, *recognised()) if _ban(one).search(lesson)), guess)
     said = [clause for text in corrections for clause in _clauses(text, language)]
     rule = list(_clauses(lesson, language))
     bans = [clause for clause in rule if clause.sense is _Sense.FORBIDS]
@@ -381,26 +333,32 @@ def _does(clause: str, language: str) -> bool:
 
 
 def _sense(clause: str, language: str) -> _Sense:
-    if regex.search(rf"\b(?:{_WISHES[language]})\b", clause, regex.IGNORECASE):
+    if regex.search(rf"\b(?:{_any(recognised()[language].rule_wishes)})\b", clause, regex.IGNORECASE):
         return _Sense.ASKS
     words = regex.findall(r"\p{L}+", clause.casefold())
     if words and words[0] in _WE:
         return _Sense.MAY_ASK
     if (words and words[0] in _YOU) or (language in {"es", "pt"} and _PAST.search(clause)):
         return _Sense.BLAMES
-    if not words or words[0] in _SUBJECTS[language].split() or _BEING.search(clause) or _does(clause, language):
+    if not words or words[0] in recognised()[language].rule_told_by or _BEING.search(clause) or _does(clause, language):
         return _Sense.TELLS
     return _Sense.MAY_ASK
 
 
+def _any(patterns: Iterable[str]) -> str:
+    return "|".join(patterns) or _NOTHING
+
+
 @cache
 def _ban(language: str) -> "regex.Pattern[str]":
-    return regex.compile(rf"(?<![\w'])(?:(?P<rather>{_RATHER})|{_BANS[language]})(?:(?<=')|(?!\w))", regex.IGNORECASE)
+    bans = _any(recognised()[language].rule_bans)
+    return regex.compile(rf"(?<![\w'])(?:(?P<rather>{_RATHER})|{bans})(?:(?<=')|(?!\w))", regex.IGNORECASE)
 
 
 @cache
 def _condition(language: str) -> "regex.Pattern[str]":
-    return regex.compile(rf"\b(?:(?P<unless>{_UNLESS[language]})|{_IF[language]})\b", regex.IGNORECASE)
+    unless, provided = _any(recognised()[language].rule_unless), _any(recognised()[language].rule_provided)
+    return regex.compile(rf"\b(?:(?P<unless>{unless})|{provided})\b", regex.IGNORECASE)
 
 
 def _words(text: str, language: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ from dream.directives import KNOWN, KnownDirective, known_directives
 from dream.domain.built_in_passes import BUILT_IN
 from dream.domain.declaration import Declaration, PassMode, Preset, Reads, declared
 from dream.errors import InvalidPassError, UnknownPassError
-from dream.options import OwnPasses, Side
+from dream.options import OwnPasses, PassPosition
 from dream.passes.protocol import DreamPass, ModelPass
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -107,8 +107,8 @@ def arranged(own: OwnPasses, order: Sequence[PassSlot] = ORDER) -> tuple[PassSlo
             continue
         if insertion.anchor not in names:
             raise UnknownPassError(name=insertion.anchor, known=names)
-        index = names.index(insertion.anchor) + (insertion.side is Side.AFTER)
-        places.insert(index, PassSlot(joining, f"the host put it {insertion.side} {insertion.anchor}"))
+        index = names.index(insertion.anchor) + (insertion.position is PassPosition.AFTER)
+        places.insert(index, PassSlot(joining, f"the host put it {insertion.position} {insertion.anchor}"))
     _check_directives(own)
     return tuple(places)
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from agentcore.domain.conversation import Turn
-from agentcore.domain.records import RecordKind
+from agentcore.domain.records import SIGNALS, RecordKind
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import RETENTION
 from dream.domain.proposal import HistoryKind, Notes, Proposal, PurgeHistory, PurgeRecords, PurgeSignals, Work, summed
@@ -17,8 +17,6 @@ from dream.passes.protocol import DreamContext, PassView
 
 _HISTORY_PER_CHANGE = 10
 """Rows of bookkeeping removed in the time that one change of a record takes."""
-
-_SIGNALS = (RecordKind.SKILL_USE, RecordKind.FEEDBACK, RecordKind.WISP_RUN, RecordKind.TOOL_CALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +66,7 @@ def _next_date(view: ReadView, terms: RetentionOptions) -> datetime | None:
     """
     retired = view.entries.next_retirement(floor=terms.protect_importance, reinforced=terms.protect_reinforced)
     kept = [(retired, terms.archived), (view.turns.oldest_recorded(), terms.turns)]
-    signals = (view.skill_uses, view.feedback, view.wisp_runs, view.tool_calls)
-    kept += [(one.oldest_recorded(), terms.signals) for one in signals]
+    kept += [(view.signals(kind).oldest_recorded(), terms.signals) for kind in SIGNALS]
     return min((since + length for since, length in kept if since is not None), default=None)
 
 
@@ -121,14 +118,8 @@ def _turns(view: ReadView, found: Sequence[Turn], reason: str) -> _Due | None:
 
 def _signals(kind: RecordKind) -> _Find:
     def find(view: ReadView, terms: RetentionOptions, as_of: datetime, limit: int) -> _Due | None:
-        stores = {
-            RecordKind.SKILL_USE: view.skill_uses,
-            RecordKind.FEEDBACK: view.feedback,
-            RecordKind.WISP_RUN: view.wisp_runs,
-            RecordKind.TOOL_CALL: view.tool_calls,
-        }
         before = as_of - terms.signals
-        count = stores[kind].count_expired(recorded_before=before, keep=terms.max_signals)
+        count = view.signals(kind).count_expired(recorded_before=before, keep=terms.max_signals)
         if not count:
             return None
         reason = f"older than {terms.signals.days} days or beyond the newest {terms.max_signals}"
@@ -163,5 +154,5 @@ _FINDERS: tuple[_Find, ...] = (
     _retired_entries,
     _expired_turns,
     _surplus_turns,
-    *(_signals(kind) for kind in _SIGNALS),
+    *(_signals(kind) for kind in SIGNALS),
 )

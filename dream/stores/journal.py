@@ -2,17 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Row, Select, bindparam, func, insert, select
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.document import StoredDocument
 from agentcore.domain.instants import from_micros, from_text, to_micros, to_text
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.records import Record, RecordKind, from_image, to_image
+from agentcore.domain.records import Record, RecordKind, from_image, to_image, version_of
 from agentcore.domain.scope import Scope
-from agentcore.domain.skill import Skill
 from agentcore.stores.sql.schema import journal
 from agentcore.stores.sql.transaction import Transaction, of_my_scope
 from dream.domain.change import Change, ChangeSet
@@ -143,7 +139,6 @@ def _to_journal_row(scope: Scope, row: Row[Any]) -> JournalRow:
 
 
 _SIDES = ("before", "after")
-_VERSIONED = (MemoryEntry, Skill, Turn, StoredDocument)
 
 
 def to_json(change_set: ChangeSet) -> dict[str, Any]:
@@ -157,7 +152,7 @@ def to_json(change_set: ChangeSet) -> dict[str, Any]:
             {
                 "kind": change.kind.value,
                 "before": None if change.before is None else to_image(change.before),
-                "version": change.before.version if isinstance(change.before, _VERSIONED) else None,
+                "version": version_of(change.before),
                 "after": None if change.after is None else to_image(change.after),
                 "reason": change.reason,
                 "fingerprint": change_set.fingerprints.get(change.record_id),
@@ -174,8 +169,8 @@ def from_json(scope: Scope, values: Mapping[str, Any]) -> ChangeSet:
     for item in values["changes"]:
         kind = RecordKind(item["kind"])
         before, after = (None if item[name] is None else from_image(kind, scope, item[name]) for name in _SIDES)
-        if isinstance(before, _VERSIONED):
-            before = replace(before, version=item["version"])
+        if before is not None and version_of(before) is not None:
+            before = replace(cast("Any", before), version=item["version"])
         change = Change[Record](before=before, after=after, reason=item["reason"])
         changes.append(change)
         if item["fingerprint"] is not None:

@@ -340,6 +340,10 @@ def _frozen(
             get_many=lambda ids: [feedback[one] for one in ids if one in feedback],
         ),
         forgotten=SimpleNamespace(contains=lambda _keys: set(), since=lambda _keys: {}),
+        books=SimpleNamespace(
+            decisions=SimpleNamespace(declined=lambda _: set(), withheld=lambda _: {}),
+            clusters=SimpleNamespace(all=lambda _: []),
+        ),
     )
     numbers = count(1)
 
@@ -349,19 +353,11 @@ def _frozen(
     async def nothing(*_: Any, **__: Any) -> Any:
         return {}
 
-    async def none_declined(_: Any) -> dict[str, Any]:
-        return {}
-
-    async def no_clusters() -> list[Any]:
-        return []
+    recall: Any = SimpleNamespace(similar=nothing, alike=nothing, count_documents=nothing)
 
     return replace(
         context,
         read=read,
-        similar=nothing,
-        alike=nothing,
-        count_documents=nothing,
-        declined=none_declined,
-        settled=no_clusters,
+        recall=recall,
         new_id=lambda: f"new-{next(numbers)}",
     )

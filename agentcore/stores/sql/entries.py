@@ -59,9 +59,10 @@ _SELECTED = select(*RECORD_COLUMNS).where(_MINE).order_by(entries.c.last_seen_at
 _BY_KEY = PreparedByKey(
     select(*RECORD_COLUMNS, entries.c.pk).where(entries.c.scope_id + 0 == bindparam(MY_SCOPE)), entries.c.pk
 )
-_VERSIONS = select(entries.c.id, entries.c.version).where(_MINE, entries.c.id.in_(_AMONG))
-_newest = select(*RECORD_COLUMNS).where(_MINE).order_by(entries.c.last_seen_at.desc(), entries.c.id)
-_newest = _newest.limit(bindparam("at_most"))
+_EVERY = select(*RECORD_COLUMNS).where(_MINE).order_by(entries.c.id)
+_NAMED = entries.c.id.in_(_AMONG)
+_VERSIONS = select(entries.c.id, entries.c.version).where(_MINE, _NAMED)
+_newest = _SELECTED.limit(bindparam("at_most"))
 # A status that no index knows keeps SQLite from walking all active entries in the order asked for.
 _PINNED = Prepared(_newest.where(is_pinned(entries.c.pinned), entries.c.status.concat("") == Status.ACTIVE.value))
 _LAST_POSITION = select(func.max(entries.c.position)).where(_MINE)
@@ -112,14 +113,22 @@ class SqlEntryReader:
 
     def get(self, entry_id: str) -> MemoryEntry | None:
         """Return the entry in whatever state, or None."""
-        found = self.get_many((entry_id,))
-        return found[0] if found else None
+        return next(iter(self.get_many((entry_id,))), None)
 
-    def get_many(self, entry_ids: Collection[str]) -> list[MemoryEntry]:
+    def get_many(self, ids: Collection[str], /) -> list[MemoryEntry]:
         """Return those that exist, by id."""
         transaction = self._transaction
-        found = [to_entry(transaction, row) for row in transaction.by_key(_BY_ID, sorted(set(entry_ids)))]
+        found = [to_entry(transaction, row) for row in transaction.by_key(_BY_ID, sorted(set(ids)))]
         return sorted(found, key=lambda entry: entry.id) if len(found) > 1 else found
+
+    def existing(self, ids: Collection[str], /) -> set[str]:
+        """Return those of *ids* that are taken."""
+        return set(self.versions(ids))
+
+    def every(self) -> Iterator[MemoryEntry]:
+        """Stream them all, by id."""
+        for row in self._transaction.execute(_EVERY):
+            yield to_entry(self._transaction, row)
 
     def versions(self, entry_ids: Collection[str]) -> dict[str, int]:
         """Return the present version of those that exist."""
@@ -130,8 +139,7 @@ class SqlEntryReader:
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, MemoryEntry]:
         """Return entries by the keys that `changes_since` gave."""
-        transaction = self._transaction
-        return {row[-1]: to_entry(transaction, row) for row in transaction.by_key(_BY_KEY, keys)}
+        return {row[-1]: to_entry(self._transaction, row) for row in self._transaction.by_key(_BY_KEY, keys)}
 
     def resolve(self, prefix: str) -> str:
         """Return the one id that starts with *prefix*; UnknownRecordError if none or several do."""
@@ -289,8 +297,7 @@ def _within(branch: str) -> ColumnElement[bool]:
     return and_(starts_with(entries.c.category, branch), or_(entries.c.category == branch, below))
 
 
-_NAMED = entries.c.id.in_(_AMONG)
-_LOCKED_VERSIONS = select(entries.c.id, entries.c.version).where(_MINE, _NAMED).with_for_update()
+_LOCKED_VERSIONS = _VERSIONS.with_for_update()
 _KEYS = select(entries.c.id, entries.c.pk).where(_MINE, _NAMED)
 _STAYS = frozenset({"pk", "scope_id", "id", "position"})
 _REPLACE = (
@@ -350,10 +357,16 @@ class SqlEntryStore(SqlEntryReader):
         self._unlink_sources(sorted(relinked))
         self._link_sources([latest[entry_id] for entry_id in sorted(relinked)])
 
-    def delete(self, entry_ids: Collection[str]) -> int:
+    def apply(self, changes: Sequence[tuple[MemoryEntry | None, MemoryEntry | None]], /) -> None:
+        """Remove, replace and add entries, in this order: each pair is one before and after."""
+        self.delete([before.id for before, after in changes if before is not None and after is None])
+        self.replace([(before, after) for before, after in changes if before is not None and after is not None])
+        self.add([after for before, after in changes if before is None and after is not None])
+
+    def delete(self, ids: Collection[str], /) -> int:
         """Remove entries for good; return how many there were."""
         texts: dict[int, str] = {}
-        for chunk in chunks(sorted(set(entry_ids))):
+        for chunk in chunks(sorted(set(ids))):
             statement = select(entries.c.pk, entries.c.content).where(self._mine, entries.c.id.in_(chunk))
             texts.update((row.pk, row.content) for row in self._connection.execute(statement))
         keys = list(texts)
@@ -361,7 +374,7 @@ class SqlEntryStore(SqlEntryReader):
         for chunk in chunks(keys):
             self._connection.execute(delete(entry_sources).where(entry_sources.c.entry_pk.in_(chunk)))
             self._connection.execute(delete(entries).where(entries.c.pk.in_(chunk)))
-        for chunk in chunks(sorted(set(entry_ids)) if keys else ()):
+        for chunk in chunks(sorted(set(ids)) if keys else ()):
             for table in (recall_hits, phase_hits):
                 mine = table.c.scope_id == self._transaction.scope_id
                 self._connection.execute(delete(table).where(mine, table.c.entry_id.in_(chunk)))

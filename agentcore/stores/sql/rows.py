@@ -12,13 +12,11 @@ from typing import Any, Generic, TypeVar, cast
 import orjson
 from sqlalchemy import ColumnElement, Table, and_, exists, false, or_, select
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.document import StoredDocument
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
-from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
-from agentcore.domain.skill import Skill, SkillUse
+from agentcore.domain.records import Record
+from agentcore.domain.signals import FailureCategory, FeedbackKind, Rating
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import fold_key
 from agentcore.stores.sql.schema import entries, entry_sources
@@ -72,7 +70,7 @@ def builder(record_type: type[Built]) -> Callable[[Iterable[Any]], Built]:
     return build
 
 
-R = TypeVar("R", Turn, Skill, SkillUse, Feedback, WispRun, ToolCall, StoredDocument)
+R = TypeVar("R", bound=Record)
 
 
 def _all_texts(column: str) -> tuple[str, ...]:

@@ -1,36 +1,43 @@
-"""Signals: skill uses, feedback, wisp runs and tool calls share one store."""
+"""Reads and appends signals: skill uses, feedback, wisp runs and tool calls share one store."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, delete, func, or_, select
 
 from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.records import RecordKind
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
+from agentcore.stores.sql.record_store import SqlRecordReader, delete_records
 from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import feedback, skill_uses, tool_calls, wisp_runs
 from agentcore.stores.sql.switches import any_counts, learnable
-from agentcore.stores.sql.transaction import Transaction, chunks
+from agentcore.stores.sql.transaction import Transaction
 
-S = TypeVar("S", SkillUse, Feedback, WispRun, ToolCall)
+S = TypeVar("S", bound=SkillUse | Feedback | WispRun | ToolCall)
 
 SKILL_USES = RecordRows(SkillUse, skill_uses)
 FEEDBACK = RecordRows(Feedback, feedback)
 WISP_RUNS = RecordRows(WispRun, wisp_runs)
 TOOL_CALLS = RecordRows(ToolCall, tool_calls)
 
+SIGNAL_ROWS: Mapping[RecordKind, RecordRows[Any]] = {
+    RecordKind.SKILL_USE: SKILL_USES,
+    RecordKind.FEEDBACK: FEEDBACK,
+    RecordKind.WISP_RUN: WISP_RUNS,
+    RecordKind.TOOL_CALL: TOOL_CALLS,
+}
+"""Where each kind of signal stands."""
 
-class SqlSignalReader(Generic[S]):
+
+class SqlSignalReader(SqlRecordReader[S]):
     """Read one kind of signal."""
 
     def __init__(self, transaction: Transaction, rows: RecordRows[S]) -> None:
-        self._transaction = transaction
-        self._connection = transaction.connection
-        self._rows = rows
+        super().__init__(transaction, rows)
         self._columns = rows.table.c
-        self._mine = self._columns.scope_id == transaction.scope_id
 
     def newest(self, *, limit: int, since: datetime | None = None) -> list[S]:
         """Return the newest *limit* (not the first ones), oldest of them first."""
@@ -40,15 +47,6 @@ class SqlSignalReader(Generic[S]):
         statement = statement.order_by(self._columns.occurred_at.desc(), self._columns.pk.desc()).limit(limit)
         found = [self._rows.read(self._transaction, row) for row in self._transaction.execute(statement).all()]
         return found[::-1]
-
-    def get_many(self, signal_ids: Collection[str]) -> list[S]:
-        """Return those that exist, sorted by id."""
-        found: list[S] = []
-        for chunk in chunks(sorted(set(signal_ids))):
-            statement = select(*self._rows.columns).where(self._mine, self._columns.id.in_(chunk))
-            rows = self._connection.execute(statement.order_by(self._columns.id))
-            found += [self._rows.read(self._transaction, row) for row in rows.all()]
-        return found
 
     def count(self) -> int:
         """Count them."""
@@ -84,6 +82,14 @@ class SqlSignalStore(SqlSignalReader[S]):
             self._transaction.insert_new(self._rows.table, "signal", rows)
             if any_counts(self._transaction, {signal.session_id for signal in signals}):
                 self._transaction.note_activity()
+
+    def apply(self, changes: Sequence[tuple[S | None, S | None]], /) -> None:
+        """Append what the pairs add; a signal never changes."""
+        self.append([after for before, after in changes if before is None and after is not None])
+
+    def delete(self, ids: Collection[str], /) -> int:
+        """Remove signals for good; return how many there were."""
+        return delete_records(self._transaction, self._rows.table, ids)
 
     def drop_expired(self, *, recorded_before: datetime, keep: int, limit: int) -> int:
         """Remove at most *limit* of those `count_expired` counts, oldest first; return how many."""

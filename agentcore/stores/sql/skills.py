@@ -1,8 +1,8 @@
-"""Skills."""
+"""Reads and writes skills."""
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import ColumnElement, Text, bindparam, delete, or_, select, update
+from sqlalchemy import Text, bindparam, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.memory import Status
@@ -10,6 +10,7 @@ from agentcore.domain.skill import Skill
 from agentcore.errors import StaleVersionError, UnknownRecordError
 from agentcore.stores.sql.feed import SKILLS, read_feed
 from agentcore.stores.sql.prepared import PreparedByKey
+from agentcore.stores.sql.record_store import SqlRecordReader, SqlRecordStore
 from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import skills
 from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, encode, is_active, of_my_scope, starts_with
@@ -30,26 +31,21 @@ _NAMES = select(skills.c.name).where(of_my_scope(skills), _ACTIVE)
 _NAMES_AMONG = _NAMES.where(skills.c.name.in_(_AMONG))
 
 
-class SqlSkillReader:
+class SqlSkillReader(SqlRecordReader[Skill]):
     """Read skills."""
 
     def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._connection = transaction.connection
-
-    @property
-    def _mine(self) -> ColumnElement[bool]:
-        return skills.c.scope_id == self._transaction.scope_id
+        super().__init__(transaction, _ROWS)
 
     def get(self, skill_id: str) -> Skill | None:
         """Return the skill in whatever state, or None."""
         found = self.get_many((skill_id,))
         return found[0] if found else None
 
-    def get_many(self, skill_ids: Collection[str]) -> list[Skill]:
+    def get_many(self, ids: Collection[str], /) -> list[Skill]:
         """Return those that exist, in whatever state, sorted by id."""
         found: list[Skill] = []
-        for chunk in chunks(sorted(set(skill_ids))):
+        for chunk in chunks(sorted(set(ids))):
             rows = self._transaction.execute(_BY_ID, among=chunk).all()
             found += [_ROWS.read(self._transaction, row) for row in rows]
         return found
@@ -129,10 +125,10 @@ class SqlSkillReader:
         return [_ROWS.read(self._transaction, row) for row in self._connection.execute(statement).all()]
 
 
-class SqlSkillStore(SqlSkillReader):
+class SqlSkillStore(SqlSkillReader, SqlRecordStore[Skill]):
     """Write skills."""
 
-    def add(self, skill: Skill) -> None:
+    def add(self, skill: Skill, /) -> None:
         """Insert a skill; StaleVersionError if its id is taken, or an active one has its name."""
         if skill.status is Status.ACTIVE and self.named(skill.name) is not None:
             raise StaleVersionError(kind="skill", record_id=skill.name)
@@ -141,7 +137,7 @@ class SqlSkillStore(SqlSkillReader):
         self._transaction.insert_new(skills, "skill", [row])
         self._transaction.note_activity()
 
-    def replace(self, before: Skill, after: Skill) -> None:
+    def replace(self, before: Skill, after: Skill, /) -> None:
         """Write *after* over *before*; StaleVersionError if the stored version is another than *before*'s."""
         row = _ROWS.write(self._transaction, after) | self._counters(version=before.version + 1)
         if self._is_renewed(before, after):
@@ -155,10 +151,10 @@ class SqlSkillStore(SqlSkillReader):
         if written != 1:
             raise StaleVersionError(kind="skill", record_id=before.id)
 
-    def delete(self, skill_ids: Collection[str]) -> int:
+    def delete(self, ids: Collection[str], /) -> int:
         """Remove skills for good; return how many there were."""
         keys: list[int] = []
-        for chunk in chunks(sorted(set(skill_ids))):
+        for chunk in chunks(sorted(set(ids))):
             keys += self._connection.execute(select(skills.c.pk).where(self._mine, skills.c.id.in_(chunk))).scalars()
         for chunk in chunks(keys):
             self._connection.execute(delete(skills).where(skills.c.pk.in_(chunk)))

@@ -1,5 +1,6 @@
-"""The conversation log."""
+"""Reads and writes the conversation log."""
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ from agentcore.domain.conversation import ConversationSession, Turn
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.stores.sql.feed import TURNS, read_feed
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey
+from agentcore.stores.sql.record_store import SqlRecordReader
 from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.switches import ALL_OF_THEM, any_counts, learnable
@@ -48,12 +50,11 @@ _COUNT_AGAIN = _COUNT_UNREAD.where(_REOPENED)
 _CONSUMED_FIRST: tuple[ColumnElement[Any], ...] = (_UNREAD, turns.c.recorded_at, turns.c.pk)
 
 
-class SqlTurnReader:
+class SqlTurnReader(SqlRecordReader[Turn]):
     """Read the conversation log."""
 
     def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._connection = transaction.connection
+        super().__init__(transaction, _ROWS)
         self._learnable = self._learnt_from()
 
     def _learnt_from(self) -> ColumnElement[bool]:
@@ -61,10 +62,6 @@ class SqlTurnReader:
         if self._transaction.learnable_only:
             told = learnable_turns(self._transaction)
         return switched_on if told is None else and_(switched_on, told)
-
-    @property
-    def _mine(self) -> ColumnElement[bool]:
-        return turns.c.scope_id == self._transaction.scope_id
 
     @property
     def _readable(self) -> ColumnElement[bool]:
@@ -75,10 +72,10 @@ class SqlTurnReader:
         found = self.get_many((turn_id,))
         return found[0] if found else None
 
-    def get_many(self, turn_ids: Collection[str]) -> list[Turn]:
+    def get_many(self, ids: Collection[str], /) -> list[Turn]:
         """Return those that exist, by id."""
         found: list[Turn] = []
-        for chunk in chunks(sorted(set(turn_ids))):
+        for chunk in chunks(sorted(set(ids))):
             found += self._read(self._of(_BY_ID), among=chunk)
         return found
 
@@ -243,6 +240,20 @@ class SqlTurnStore(SqlTurnReader):
         if any_counts(self._transaction, {turn.session_id for turn in new}):
             self._transaction.note_activity()
 
+    def apply(self, changes: Sequence[tuple[Turn | None, Turn | None]], /) -> None:
+        """Append the turns that are new, remove those that go; of others write when they were consumed, or were not."""
+        self.delete([before.id for before, after in changes if before is not None and after is None])
+        self.add([after for before, after in changes if before is None and after is not None])
+        marked: defaultdict[datetime | None, list[str]] = defaultdict(list)
+        for before, after in changes:
+            if before is not None and after is not None:
+                marked[after.consumed_at].append(after.id)
+        for instant, ids in marked.items():
+            if instant is None:
+                self.mark_unread(ids)
+            else:
+                self.mark_consumed(ids, instant)
+
     def mark_consumed(self, turn_ids: Collection[str], at: datetime) -> int:
         """Set `consumed_at` where it is empty; return how many were set."""
         return self._mark(turn_ids, _EMPTY, to_micros(at))
@@ -251,13 +262,13 @@ class SqlTurnStore(SqlTurnReader):
         """Empty `consumed_at`, which an undo does; return how many were emptied."""
         return self._mark(turn_ids, turns.c.consumed_at.is_not(None), None)
 
-    def delete(self, turn_ids: Collection[str]) -> int:
+    def delete(self, ids: Collection[str], /) -> int:
         """Remove turns for good; return how many there were."""
-        keys = sorted(self.keys_of(turn_ids).values())
+        keys = sorted(self.keys_of(ids).values())
         for chunk in chunks(keys):
             self._connection.execute(delete(turns).where(turns.c.pk.in_(chunk)))
         if keys:
-            drop_refused_texts(self._transaction, turn_ids)
+            drop_refused_texts(self._transaction, ids)
             self._transaction.removed(keys, told_in=TURNS.removed)
         return len(keys)
 

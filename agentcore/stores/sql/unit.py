@@ -1,39 +1,41 @@
-"""The views and the unit of work that `SqlStorage` hands to its callers."""
+"""Opens the stores of one transaction: the views and the unit of work that `SqlStorage` hands to its callers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from typing import Any
 
-from sqlalchemy import select
-
-from agentcore.domain.conversation import Turn
 from agentcore.domain.decay import Decay
-from agentcore.domain.document import StoredDocument
-from agentcore.domain.records import Record
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
-from agentcore.domain.skill import Skill, SkillUse
+from agentcore.domain.skill import SkillUse
 from agentcore.stores.sql.activity import SqlActivityStore
-from agentcore.stores.sql.documents import DOCUMENTS, SqlDocumentStore
+from agentcore.stores.sql.documents import SqlDocumentStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.forget import forget, withhold
 from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger, SqlSettingsStore
 from agentcore.stores.sql.leases import SqlBusyStore, SqlLeaseStore
 from agentcore.stores.sql.recall_hits import SqlRecallHitStore
-from agentcore.stores.sql.rows import RECORD_COLUMNS, RecordRows, to_entry
-from agentcore.stores.sql.schema import entries, skills, turns
-from agentcore.stores.sql.signals import FEEDBACK, SKILL_USES, TOOL_CALLS, WISP_RUNS, SqlSignalStore
+from agentcore.stores.sql.signals import FEEDBACK, SIGNAL_ROWS, SKILL_USES, TOOL_CALLS, WISP_RUNS, SqlSignalStore
 from agentcore.stores.sql.skills import SqlSkillStore
 from agentcore.stores.sql.switches import SqlSwitchStore
-from agentcore.stores.sql.transaction import Transaction, of_my_scope
+from agentcore.stores.sql.transaction import Transaction
 from agentcore.stores.sql.turns import SqlTurnStore
 from agentcore.stores.sql.vectors import SqlVectorStore
 from agentcore.stores.sql.withheld import SqlWithheldStore
+from agentcore.stores.storage import RecordStore
 from agentcore.stores.values import Forgotten
 
-_ENTRIES = select(*RECORD_COLUMNS).where(of_my_scope(entries)).order_by(entries.c.id)
-_TURNS = RecordRows(Turn, turns)
-_SKILLS = RecordRows(Skill, skills)
+_STORES: Mapping[RecordKind, Callable[[Transaction], RecordStore[Any]]] = {
+    RecordKind.ENTRY: SqlEntryStore,
+    RecordKind.TURN: SqlTurnStore,
+    RecordKind.SKILL: SqlSkillStore,
+    RecordKind.DOCUMENT: SqlDocumentStore,
+    **{kind: partial(SqlSignalStore[Any], rows=rows) for kind, rows in SIGNAL_ROWS.items()},
+}
+"""Where each kind of record is kept."""
 
 
 class SqlUnit:
@@ -165,22 +167,15 @@ class SqlUnit:
         """Remove an entry, its equal texts and what was derived from it alone, and scrub every copy of the text."""
         return forget(self.transaction, entry_id)
 
+    def of_kind(self, kind: RecordKind) -> RecordStore[Any]:
+        """Return the store of one kind of record."""
+        return _STORES[kind](self.transaction)
+
+    def signals(self, kind: RecordKind) -> SqlSignalStore[Any]:
+        """Return the store of one kind of signal."""
+        return SqlSignalStore(self.transaction, SIGNAL_ROWS[kind])
+
     def records(self) -> Iterator[Record]:
         """Stream every record of the scope, by kind and id."""
-        for row in self.transaction.execute(_ENTRIES):
-            yield to_entry(self.transaction, row)
-        for rows in (_TURNS, _SKILLS, SKILL_USES, FEEDBACK, WISP_RUNS, TOOL_CALLS, DOCUMENTS):
-            yield from self._all(rows)
-
-    def _all(
-        self,
-        rows: RecordRows[Turn]
-        | RecordRows[Skill]
-        | RecordRows[SkillUse]
-        | RecordRows[Feedback]
-        | RecordRows[WispRun]
-        | RecordRows[ToolCall]
-        | RecordRows[StoredDocument],
-    ) -> Iterator[Record]:
-        for row in self.transaction.execute(rows.by_id):
-            yield rows.read(self.transaction, row)
+        for kind in RECORD_TYPES:
+            yield from self.of_kind(kind).every()

@@ -31,6 +31,7 @@ same way. Each test says in its name what the storage owes; a failure shows what
 from agentcore.testing.contracts.entries import EntryContract, LifetimeContract, SelectionContract
 from agentcore.testing.contracts.feed import FeedContract
 from agentcore.testing.contracts.forgetting import ForgetContract
+from agentcore.testing.contracts.kinds import RecordKindContract
 from agentcore.testing.contracts.leases import BusyContract, LeaseContract
 from agentcore.testing.contracts.material import MaterialContract
 from agentcore.testing.contracts.recalls import RecallHitContract, VectorContract
@@ -52,6 +53,7 @@ class StorageContract(
     SkillContract,
     SignalContract,
     DocumentContract,
+    RecordKindContract,
     RecallHitContract,
     VectorContract,
     LeaseContract,
@@ -78,6 +80,7 @@ __all__ = [
     "LifetimeContract",
     "MaterialContract",
     "RecallHitContract",
+    "RecordKindContract",
     "SelectionContract",
     "SignalContract",
     "SkillContract",

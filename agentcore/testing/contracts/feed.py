@@ -19,7 +19,7 @@ R = TypeVar("R")
 _BEGINNING = FeedPosition()
 
 
-class Follower:
+class FeedReader:
     """What a recall index does: takes over page after page of *limit* rows."""
 
     def __init__(self, storage: Storage, limit: int, scope: Scope = SCOPE) -> None:
@@ -62,11 +62,11 @@ class FeedContract:
             await _add(storage, words)
         await _retire(storage, "d")
         for limit in range(1, 9):
-            expect_equal(await Follower(storage, limit).catch_up(), ["a", "b", "c", "e", "f"])
+            expect_equal(await FeedReader(storage, limit).catch_up(), ["a", "b", "c", "e", "f"])
 
     async def test_an_empty_scope_has_an_empty_feed(self, storage: Storage) -> None:
         """And whoever saw it empty hears of what comes."""
-        follower = Follower(storage, 9)
+        follower = FeedReader(storage, 9)
         expect_equal(await follower.catch_up(), [])
         await _add(storage, ["a"])
         expect_equal(await follower.catch_up(), ["a"])
@@ -74,7 +74,7 @@ class FeedContract:
     async def test_at_the_end_there_is_nothing_until_something_changes(self, storage: Storage) -> None:
         """Settings and leases are no records."""
         await _add(storage, ["a"])
-        follower = Follower(storage, 9)
+        follower = FeedReader(storage, 9)
         await follower.catch_up()
         await storage.write(SCOPE, lambda unit: unit.settings.put("paused", "yes"))
         page = await follower.step()
@@ -83,7 +83,7 @@ class FeedContract:
     async def test_every_kind_of_change_reaches_a_follower(self, storage: Storage) -> None:
         """Added, rewritten, retired, brought back, deleted: by whomever."""
         await _add(storage, ["a", "b", "c"])
-        follower = Follower(storage, 2)
+        follower = FeedReader(storage, 2)
         await follower.catch_up()
         for origin in Origin:
             word = f"of-{origin.value}"
@@ -100,7 +100,7 @@ class FeedContract:
     async def test_an_entry_changed_twice_comes_once_as_it_is_now(self, storage: Storage) -> None:
         """The feed tells states, not stories."""
         await _add(storage, ["a"])
-        follower = Follower(storage, 9)
+        follower = FeedReader(storage, 9)
         await follower.catch_up()
         for base in (0.6, 0.7):
             (before,) = await _get(storage, ["a"])
@@ -112,7 +112,7 @@ class FeedContract:
     async def test_a_deleted_key_is_given_to_nobody_else(self, storage: Storage) -> None:
         """Else a late follower would drop the newcomer for the departed."""
         await _add(storage, ["a", "b"])
-        follower = Follower(storage, 9)
+        follower = FeedReader(storage, 9)
         await follower.catch_up()
         held = set(follower.rows)
         await storage.write(SCOPE, lambda unit: unit.entries.delete(["b"]))
@@ -123,7 +123,7 @@ class FeedContract:
     async def test_a_record_deleted_and_added_again_stays(self, storage: Storage) -> None:
         """In one transaction or in two, whatever the page's size."""
         await _add(storage, ["a", "b"])
-        followers = [Follower(storage, limit) for limit in (1, 2, 9)]
+        followers = [FeedReader(storage, limit) for limit in (1, 2, 9)]
         for follower in followers:
             await follower.catch_up()
         await storage.write(SCOPE, lambda unit: (unit.entries.delete(["b"]), unit.entries.add([_worded("b")])))
@@ -136,7 +136,7 @@ class FeedContract:
         """Changes before and behind its position, between any two of its pages."""
         await _add(storage, list("abcdefgh"))
         for start in range(8):
-            follower = Follower(storage, 1)
+            follower = FeedReader(storage, 1)
             for _ in range(start):
                 await follower.step()
             for word in "bg":
@@ -152,7 +152,7 @@ class FeedContract:
     async def test_a_position_from_another_database_starts_again(self, storage: Storage) -> None:
         """An index must not trust what a restored backup has never seen."""
         await _add(storage, ["a"])
-        follower = Follower(storage, 9)
+        follower = FeedReader(storage, 9)
         follower.position = FeedPosition(99, 1)
         page = await follower.step()
         expect_equal((page.rebuild, page.position), (True, FeedPosition()))
@@ -161,7 +161,7 @@ class FeedContract:
         """The text is content and filing; the key leads to the entry."""
         entry = an_entry("a", "Tea.", category="people/ana-maria", tags=("hot", "drink"), base=0.25)
         await storage.write(SCOPE, lambda unit: unit.entries.add([entry]))
-        page = await Follower(storage, 9).step()
+        page = await FeedReader(storage, 9).step()
         (row,) = page.rows
         expect_equal(row.text.split(), ["Tea.", "people", "ana", "maria", "hot", "drink"])
         expect_equal((row.base, row.live), (0.25, True))

@@ -1,12 +1,13 @@
 """Makes records for the contract tests, and words what is wrong when a test is not met."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
+from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
@@ -187,3 +188,16 @@ def a_tool_call(call_id: str, **fields: Any) -> ToolCall:
         **_ONCE,
     }
     return ToolCall(id=call_id, **(usual | fields))
+
+
+SAMPLES: Mapping[RecordKind, Callable[[str], Record]] = {
+    RecordKind.ENTRY: a_full_entry,
+    RecordKind.TURN: a_turn,
+    RecordKind.SKILL: lambda skill_id: a_skill(skill_id, name=f"mail/{skill_id}"),
+    RecordKind.SKILL_USE: a_skill_use,
+    RecordKind.FEEDBACK: a_feedback,
+    RecordKind.WISP_RUN: a_wisp_run,
+    RecordKind.TOOL_CALL: a_tool_call,
+    RecordKind.DOCUMENT: a_document,
+}
+"""What makes a record of each kind, given its id."""

@@ -32,17 +32,17 @@ class SignalContract:
 
     async def test_skill_uses_are_kept(self, storage: Storage) -> None:
         """Invocations of skills."""
-        kind = Kind(storage, a_skill_use, lambda view: view.skill_uses, lambda unit: unit.skill_uses)
+        kind = SignalCases(storage, a_skill_use, lambda view: view.skill_uses, lambda unit: unit.skill_uses)
         await kind.check(a_skill_use("full", skill_name="odd/name", session_id="s2"))
 
     async def test_feedback_is_kept(self, storage: Storage) -> None:
         """Feedback, with and without its optional parts."""
-        kind = Kind(storage, a_feedback, lambda view: view.feedback, lambda unit: unit.feedback)
+        kind = SignalCases(storage, a_feedback, lambda view: view.feedback, lambda unit: unit.feedback)
         await kind.check(a_feedback("full", kind=FeedbackKind.CORRECTION, detail="She said so.", rating=None))
 
     async def test_wisp_runs_are_kept(self, storage: Storage) -> None:
         """Wisp runs, with and without their optional parts."""
-        kind = Kind(storage, a_wisp_run, lambda view: view.wisp_runs, lambda unit: unit.wisp_runs)
+        kind = SignalCases(storage, a_wisp_run, lambda view: view.wisp_runs, lambda unit: unit.wisp_runs)
         full = a_wisp_run(
             "full",
             shape_hash="s1",
@@ -61,14 +61,14 @@ class SignalContract:
 
     async def test_tool_calls_are_kept(self, storage: Storage) -> None:
         """Calls of tools, with and without their optional parts."""
-        kind = Kind(storage, a_tool_call, lambda view: view.tool_calls, lambda unit: unit.tool_calls)
+        kind = SignalCases(storage, a_tool_call, lambda view: view.tool_calls, lambda unit: unit.tool_calls)
         failed = a_tool_call(
             "full", succeeded=False, arguments='{"since": "today"}', error_message="timed out", duration_ms=30_000
         )
         await kind.check(failed)
 
 
-class Kind(Generic[S]):
+class SignalCases(Generic[S]):
     """One kind of signal, and where it is kept."""
 
     def __init__(

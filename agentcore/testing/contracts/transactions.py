@@ -180,8 +180,6 @@ _MEMORY = StoredDocument(
 )
 _DREAMS = StoredDocument(id="DREAMS.md", scope=SCOPE, content="", updated_at=START)
 
-_GONE = True
-
 
 class DocumentContract:
     """What a store of documents owes."""
@@ -208,8 +206,8 @@ class DocumentContract:
     async def test_a_deleted_document_is_gone(self, storage: Storage) -> None:
         """Deleting it twice says that there was none."""
         await storage.write(SCOPE, lambda unit: unit.documents.add(_MEMORY))
-        expect_equal(await storage.write(SCOPE, lambda unit: unit.documents.delete("MEMORY.md")), _GONE)
-        expect_equal(await storage.write(SCOPE, lambda unit: unit.documents.delete("MEMORY.md")), not _GONE)
+        expect_equal(await storage.write(SCOPE, lambda unit: unit.documents.delete(["MEMORY.md"])), 1)
+        expect_equal(await storage.write(SCOPE, lambda unit: unit.documents.delete(["MEMORY.md"])), 0)
         expect_equal(await storage.read(SCOPE, lambda view: view.documents.all()), [])
 
     async def test_a_document_of_another_scope_is_refused(self, storage: Storage) -> None:

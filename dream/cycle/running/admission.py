@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import MemoryEntry, SourceKind, Status
-from agentcore.domain.records import Record, RecordKind
+from agentcore.domain.memory import SourceKind, Status
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, cited_by, version_of
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.stores.storage import ReadView, UnitOfWork
@@ -38,24 +37,18 @@ class Admission:
 Key = tuple[RecordKind, str]
 
 
-def sources_of(change_sets: Sequence[ChangeSet]) -> list[MemoryEntry | Skill | Turn | StoredDocument]:
+def sources_of(change_sets: Sequence[ChangeSet]) -> list[Record]:
     """Return the records that they change, as their pass read them."""
-    return [
-        change.before
-        for change_set in change_sets
-        for change in change_set.changes
-        if isinstance(change.before, (MemoryEntry, Skill, Turn, StoredDocument))
-    ]
+    befores = [change.before for change_set in change_sets for change in change_set.changes]
+    return [before for before in befores if before is not None and version_of(before) is not None]
 
 
 def cited_turns(change_sets: Sequence[ChangeSet]) -> set[str]:
-    """Return the ids of turns that entries cite after the change and did not before."""
+    """Return the ids of turns that records cite after the change and did not before."""
     cited: set[str] = set()
     for change in (change for change_set in change_sets for change in change_set.changes):
-        if isinstance(change.after, MemoryEntry):
-            known = change.before.sources if isinstance(change.before, MemoryEntry) else ()
-            new = set(change.after.sources) - set(known)
-            cited.update(source.id for source in new if source.kind is SourceKind.TURN)
+        new = set(cited_by(change.after)) - set(cited_by(change.before))
+        cited.update(source.id for source in new if source.kind is SourceKind.TURN)
     return cited
 
 
@@ -64,14 +57,10 @@ def stored_records(unit: UnitOfWork, change_sets: Sequence[ChangeSet]) -> dict[K
     present: dict[Key, Record | None] = {
         (change.kind, change.record_id): None for change_set in change_sets for change in change_set.changes
     }
-    ids = [record_id for kind, record_id in present if kind is RecordKind.ENTRY]
-    present.update({(RecordKind.ENTRY, entry.id): entry for entry in unit.entries.get_many(ids)})
-    for kind, record_id in [key for key in present if key[0] is RecordKind.SKILL]:
-        present[kind, record_id] = unit.skills.get(record_id)
-    turns = unit.turns.get_many([record_id for kind, record_id in present if kind is RecordKind.TURN])
-    present.update({(RecordKind.TURN, turn.id): turn for turn in turns})
-    for kind, record_id in [key for key in present if key[0] is RecordKind.DOCUMENT]:
-        present[kind, record_id] = unit.documents.get(record_id)
+    for kind, of in RECORD_TYPES.items():
+        ids = [record_id for found, record_id in present if found is kind]
+        if ids and of.dreams_change:
+            present.update({(kind, record.id): record for record in unit.of_kind(kind).get_many(ids)})
     return present
 
 
@@ -88,10 +77,7 @@ def moved_since(change_set: ChangeSet, present: Mapping[Key, Record | None]) -> 
 def is_as_read(stored: Record | None, before: Record | None) -> bool:
     """Tell whether a stored record is the one that a pass read."""
     # The journal's image is what an undo brings back, so the pass's word for it is not enough.
-    kept = (MemoryEntry, Skill, Turn, StoredDocument)
-    if isinstance(stored, kept) and isinstance(before, kept):
-        return stored.version == before.version and stored == before
-    return stored is None and before is None
+    return version_of(stored) == version_of(before) and stored == before
 
 
 def rebased(change_set: ChangeSet, present: Mapping[Key, Record | None]) -> ChangeSet:

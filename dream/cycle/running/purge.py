@@ -3,11 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import Record, RecordKind
-from agentcore.stores.sql.signals import SqlSignalStore
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.proposal import HistoryKind, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal
 from dream.domain.reasons import Refused
@@ -52,7 +50,7 @@ class Purger:
         books = dream_stores(self.unit)
         ids = sorted(record_ids)
         books.journal.write_purges(self.run_id, self.step, self.pass_name, kind=kind, record_ids=ids, reason=reason)
-        return self.unit.turns.delete(ids) if kind is RecordKind.TURN else self.unit.entries.delete(ids)
+        return self.unit.of_kind(kind).delete(ids)
 
     def _purge(self, purge: Purge) -> int:
         if isinstance(purge, PurgeHistory):
@@ -65,7 +63,7 @@ class Purger:
                 return expiry.purge(purge.before, limit=purge.limit)
             return expiry.purge_feed(purge.before, limit=purge.limit)
         if isinstance(purge, PurgeSignals):
-            store = _signals(self.unit)[purge.kind]
+            store = self.unit.signals(purge.kind)
             return store.drop_expired(recorded_before=purge.recorded_before, keep=purge.keep, limit=purge.limit)
         return self._purge_records(purge)
 
@@ -95,12 +93,3 @@ class Purger:
             self.refused.append(Refusal(Refused.DESTROYS, proposed.id))
             return False
         return True
-
-
-def _signals(unit: UnitOfWork) -> dict[RecordKind, SqlSignalStore[Any]]:
-    return {
-        RecordKind.SKILL_USE: unit.skill_uses,
-        RecordKind.FEEDBACK: unit.feedback,
-        RecordKind.WISP_RUN: unit.wisp_runs,
-        RecordKind.TOOL_CALL: unit.tool_calls,
-    }

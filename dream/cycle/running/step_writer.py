@@ -5,11 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.records import Record, RecordKind
-from agentcore.domain.skill import Skill
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, version_of
 from agentcore.errors import InvalidContentError
 from agentcore.stores.storage import UnitOfWork
 from agentcore.stores.values import Lease
@@ -139,7 +135,7 @@ class StepWriter:
             reads = declared(self.dream_pass).readers.get(reader, Reads.ENTRIES)
             books.cursors.move(reader, proposal.cursor, reads)
         consumed = books.cursors.settle(reader, proposal.looked_at)
-        changed = [[record.id, record.version] for record in sources_of(proposal.change_sets)]
+        changed = [[record.id, version_of(record)] for record in sources_of(proposal.change_sets)]
         return StepRow(
             number=number,
             pass_name=reader,
@@ -245,57 +241,12 @@ def _changes_of(change_sets: Sequence[ChangeSet]) -> list[Change[Record]]:
 
 def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:
     """Write records as *changes* say; StaleVersionError if one moved."""
-    replaced: list[tuple[MemoryEntry, MemoryEntry]] = []
-    added: list[MemoryEntry] = []
-    read: list[Turn] = []
+    by_kind: defaultdict[RecordKind, list[tuple[Record | None, Record | None]]] = defaultdict(list)
     for change in changes:
-        before, after = change.before, change.after
-        if isinstance(before, MemoryEntry) and isinstance(after, MemoryEntry):
-            replaced.append((before, after))
-        elif isinstance(after, MemoryEntry):
-            added.append(after)
-        elif isinstance(before, MemoryEntry):
-            unit.entries.delete([before.id])
-        elif isinstance(before, Turn) and isinstance(after, Turn):
-            read.append(after)
-        elif change.kind is RecordKind.DOCUMENT:
-            _apply_document(unit, before, after)
-        else:
-            _apply_skill(unit, change)
-    unit.entries.replace(replaced)
-    unit.entries.add(added)
-    _mark_turns(unit, read)
-
-
-def _apply_document(unit: UnitOfWork, before: Record | None, after: Record | None) -> None:
-    """Keep a document's new text; its file follows from the outbox."""
-    if isinstance(before, StoredDocument) and isinstance(after, StoredDocument):
-        unit.documents.replace(before, after)
-    elif isinstance(after, StoredDocument):
-        unit.documents.add(after)
-    elif isinstance(before, StoredDocument):
-        unit.documents.delete(before.id)
-
-
-def _apply_skill(unit: UnitOfWork, change: Change[Record]) -> None:
-    before, after = change.before, change.after
-    if isinstance(before, Skill) and isinstance(after, Skill):
-        unit.skills.replace(before, after)
-    elif isinstance(after, Skill):
-        unit.skills.add(after)
-    elif isinstance(before, Skill):
-        unit.skills.delete([before.id])
-    else:
-        raise InvalidContentError(field="change", problem=f"a {change.kind} cannot be changed by a dream")
-
-
-def _mark_turns(unit: UnitOfWork, turns: Sequence[Turn]) -> None:
-    """Write when each of *turns* was consumed, or that it was not."""
-    ids: defaultdict[datetime | None, list[str]] = defaultdict(list)
-    for turn in turns:
-        ids[turn.consumed_at].append(turn.id)
-    for instant, turn_ids in ids.items():
-        if instant is None:
-            unit.turns.mark_unread(turn_ids)
-        else:
-            unit.turns.mark_consumed(turn_ids, instant)
+        of = RECORD_TYPES[change.kind]
+        is_change = change.before is not None and change.after is not None
+        if not (of.dreams_change if is_change else of.dreams_add):
+            raise InvalidContentError(field="change", problem=f"a {change.kind} cannot be changed by a dream")
+        by_kind[change.kind].append((change.before, change.after))
+    for kind, pairs in by_kind.items():
+        unit.of_kind(kind).apply(pairs)

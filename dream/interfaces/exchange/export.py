@@ -15,7 +15,6 @@ bytes below the first line: keys are sorted, and nothing is written that only th
 importance). Runs and their journal stay behind.
 """
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -23,13 +22,9 @@ from pathlib import Path
 
 import orjson
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import MemoryEntry, SourceKind
-from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image
+from agentcore.domain.memory import SourceKind
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, from_image, kind_of, to_image, type_of
 from agentcore.domain.scope import Scope
-from agentcore.domain.signals import Feedback, ToolCall, WispRun
-from agentcore.domain.skill import Skill, SkillUse
 from agentcore.errors import InvalidInputError
 from agentcore.stores.storage import ReadView, Storage
 from agentcore.stores.values import Withheld
@@ -43,20 +38,9 @@ from dream.stores import dream_stores
 FORMAT_PREFIX = "agentcore-dream/"
 FORMAT = f"{FORMAT_PREFIX}1"
 
-_FEEDBACK_KIND = "feedback_kind"
 _KINDS = {kind.value: kind for kind in RecordKind}
 _SOURCES = {kind.value: kind for kind in SourceKind}
 _READS = {reads.value: reads for reads in Reads}
-_TYPES: dict[RecordKind, type[Record]] = {
-    RecordKind.ENTRY: MemoryEntry,
-    RecordKind.TURN: Turn,
-    RecordKind.SKILL: Skill,
-    RecordKind.SKILL_USE: SkillUse,
-    RecordKind.FEEDBACK: Feedback,
-    RecordKind.WISP_RUN: WispRun,
-    RecordKind.TOOL_CALL: ToolCall,
-    RecordKind.DOCUMENT: StoredDocument,
-}
 _REPAIR = "export again, or repair the line"
 _MAX_ID = 64
 
@@ -118,11 +102,11 @@ def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:
 
 
 def _document(record: Record) -> Mapping[str, object]:
-    image = to_image(record)
-    kind = kind_of(record)
-    # Feedback has a kind of its own, the one field that the line's `kind` would hide.
-    own_kind = {_FEEDBACK_KIND: image.pop("kind")} if kind is RecordKind.FEEDBACK else {}
-    return {**image, **own_kind, "kind": kind.value}
+    called = type_of(record).exported_as
+    return {
+        **{called.get(name, name): value for name, value in to_image(record).items()},
+        "kind": kind_of(record).value,
+    }
 
 
 def parse_export(source: SourceFile) -> Iterator[ImportItem | CursorMark | Withheld]:
@@ -189,9 +173,10 @@ def _parsed(
 
 
 def _record(source: SourceFile, line: int, kind: RecordKind, values: Mapping[str, object]) -> Record:
-    image = {**values, "kind": values.get(_FEEDBACK_KIND)} if kind is RecordKind.FEEDBACK else values
+    of_kind = RECORD_TYPES[kind]
+    image = {**values, **{name: values.get(called) for name, called in of_kind.exported_as.items()}}
     what = f"it is no {kind.value.replace('_', ' ')} of an export"
-    for name in _required_fields(_TYPES[kind]):
+    for name in of_kind.required:
         if image.get(name) is None:
             raise source.refusal(f"{what}: {name} is missing", line=line, remedy=_REPAIR)
     try:
@@ -203,11 +188,3 @@ def _record(source: SourceFile, line: int, kind: RecordKind, values: Mapping[str
     if not 0 < len(record.id) <= _MAX_ID:
         raise source.refusal(f"{what}: its id should have 1 to {_MAX_ID} characters", line=line, remedy=_REPAIR)
     return record
-
-
-@cache
-def _required_fields(record_type: type[Record]) -> tuple[str, ...]:
-    missing = dataclasses.MISSING
-    found = dataclasses.fields(record_type)
-    required = [one.name for one in found if one.default is missing and one.default_factory is missing]
-    return tuple(name for name in required if name != "scope")

@@ -1,8 +1,8 @@
 """Imports a file: reads and checks all of it before it writes any, decides what is new, counts what became of it."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
@@ -11,15 +11,12 @@ from pathlib import Path
 
 from agentcore.clock import Clock
 from agentcore.domain.conversation import Turn
-from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status
-from agentcore.domain.records import Record, RecordKind, kind_of
+from agentcore.domain.records import Record, RecordKind, kind_of, text_of, type_of
 from agentcore.domain.scope import Scope
-from agentcore.domain.signals import Feedback, ToolCall, WispRun
-from agentcore.domain.skill import Skill, SkillUse
+from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.ids import IdFactory
-from agentcore.stores.sql.signals import SqlSignalReader
 from agentcore.stores.storage import Origin, Storage, UnitOfWork
 from agentcore.stores.values import Withheld
 from dream.domain.change import Change
@@ -115,9 +112,6 @@ class Tally:
         )
 
 
-_IS_READ = (MemoryEntry, Turn, Skill, Feedback)
-
-
 @dataclass(slots=True)
 class ImportWriter:
     """What one import has written so far; lives as long as it.
@@ -131,7 +125,6 @@ class ImportWriter:
     """Ids of what readers read and came by this file, now or in an import of it that was cut short."""
     _turn_ids: dict[str, str] = field(default_factory=dict[str, str])
     _known_turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
-    _signal_ids: dict[RecordKind, set[str]] = field(default_factory=dict[RecordKind, set[str]])
 
     def write(self, unit: UnitOfWork, parsed: Sequence[Parsed]) -> Tally:
         """Write what is new among *parsed*; return what became of each."""
@@ -181,13 +174,13 @@ class ImportWriter:
         """Keep what later items may need of one that is here already."""
         if isinstance(item.record, Turn):
             self._known_turns[item.source_key] = item.record
-        if isinstance(item.record, _IS_READ) and item.record.id and item.source_key in imported:
+        if type_of(item.record).is_read and item.record.id and item.source_key in imported:
             self.ours.add(item.record.id)
 
     def _named(self, unit: UnitOfWork, item: ImportItem, tally: Tally) -> Record:
         tally.notes.update(item.notes)
         if item.record.id:
-            if isinstance(item.record, _IS_READ):
+            if type_of(item.record).is_read:
                 self.ours.add(item.record.id)
             return item.record
         record_id = self.ids.new()
@@ -216,45 +209,13 @@ class ImportWriter:
         by_kind: dict[RecordKind, set[str]] = {}
         for record in records:
             by_kind.setdefault(kind_of(record), set()).add(record.id)
-        return {(kind, one) for kind, ids in by_kind.items() for one in self._stored(unit, kind, ids)}
-
-    def _stored(self, unit: UnitOfWork, kind: RecordKind, ids: set[str]) -> Iterable[str]:
-        if kind is RecordKind.ENTRY:
-            return unit.entries.versions(ids)
-        if kind is RecordKind.TURN:
-            return [turn.id for turn in unit.turns.get_many(ids)]
-        if kind is RecordKind.SKILL:
-            return [one for one in ids if unit.skills.get(one) is not None]
-        if kind is RecordKind.DOCUMENT:
-            return [one for one in ids if unit.documents.get(one) is not None]
-        # Signals cannot be asked for by id, so those of before this import are listed once.
-        if kind not in self._signal_ids:
-            signals = _signals(unit, kind)
-            self._signal_ids[kind] = {signal.id for signal in signals.newest(limit=signals.count())}
-        found = self._signal_ids[kind] & ids
-        self._signal_ids[kind] |= ids
-        return found
-
-
-def _signals(
-    unit: UnitOfWork, kind: RecordKind
-) -> SqlSignalReader[SkillUse] | SqlSignalReader[Feedback] | SqlSignalReader[WispRun] | SqlSignalReader[ToolCall]:
-    match kind:
-        case RecordKind.SKILL_USE:
-            return unit.skill_uses
-        case RecordKind.FEEDBACK:
-            return unit.feedback
-        case RecordKind.WISP_RUN:
-            return unit.wisp_runs
-        case _:
-            return unit.tool_calls
+        return {(kind, one) for kind, ids in by_kind.items() for one in unit.of_kind(kind).existing(ids)}
 
 
 def _fold_key(record: Record) -> str | None:
     """Return what a forgotten text is recognised by, or None for a record without a text of its own."""
-    if isinstance(record, Feedback):
-        return fold_key(record.summary)
-    return None if isinstance(record, SkillUse | WispRun | ToolCall | StoredDocument) else fold_key(record.content)
+    text = text_of(record)
+    return None if text is None else fold_key(text)
 
 
 def _is_taken(unit: UnitOfWork, skill: Skill, names: set[str]) -> bool:
@@ -267,20 +228,14 @@ def _is_taken(unit: UnitOfWork, skill: Skill, names: set[str]) -> bool:
 
 
 def _add(unit: UnitOfWork, records: Sequence[Record]) -> None:
-    unit.turns.add([record for record in records if isinstance(record, Turn)])
-    unit.entries.add([record for record in records if isinstance(record, MemoryEntry)])
-    for skill in (record for record in records if isinstance(record, Skill)):
-        unit.skills.add(skill)
-    unit.skill_uses.append([record for record in records if isinstance(record, SkillUse)])
-    unit.feedback.append([record for record in records if isinstance(record, Feedback)])
-    unit.wisp_runs.append([record for record in records if isinstance(record, WispRun)])
-    unit.tool_calls.append([record for record in records if isinstance(record, ToolCall)])
-    documents = [record for record in records if isinstance(record, StoredDocument)]
-    for document in documents:
-        unit.documents.add(document)
-    # Their files follow when a host with the workspace opens.
-    added = [Change[Record](before=None, after=document, reason="imported") for document in documents]
-    dream_stores(unit).outbox.post("", "import", added)
+    by_kind: defaultdict[RecordKind, list[tuple[None, Record]]] = defaultdict(list)
+    for record in records:
+        by_kind[kind_of(record)].append((None, record))
+    for kind, added in by_kind.items():
+        unit.of_kind(kind).apply(added)
+    # The files of documents follow when a host with the workspace opens.
+    changes = [Change[Record](before=None, after=record, reason="imported") for record in records]
+    dream_stores(unit).outbox.post("", "import", changes)
 
 
 CHUNK = 2_000

@@ -14,34 +14,47 @@ from typing import Final
 import regex
 
 from agentcore.domain.subject_time import PartialDate, Precision, Span
+from agentcore.lexicon.language import Language, languages
 from dream.guards import dates as calendar_dates
-from dream.guards.calendar_words import MONTHS
-from dream.guards.folding import fold, one_form
+from dream.guards.dates import MONTHS, SHORT_WEEKDAYS, WEEKDAYS
+from dream.guards.folding import fold, folded_values, folded_words, one_form
 from dream.guards.languages import language_of
-from dream.passes.conversation.date_words import (
-    ABOUT,
-    AFTER,
-    AGES,
-    AGO,
-    AHEAD,
-    BEFORE,
-    COUNTS,
-    DAYS,
-    EAST_ASIAN,
-    EAST_ASIAN_AGO,
-    EAST_ASIAN_UNITS,
-    FOR_HOW_LONG,
-    NOT_BEHIND,
-    ORDINAL,
-    SPOKEN_IN,
-    STRETCHES,
-    UNITS,
-    WEEKDAY_NAMES,
-    in_whole_months,
-)
+from dream.guards.number_words import WORDS
 
 DateReading = PartialDate | Span
 _COVER: Final = "\x1a"
+
+_DAYS: Final = folded_values(lambda one: one.days_from_now)
+"""Days from the day on which it was said."""
+_SPOKEN_IN: Final = {fold(word): one.code for one in languages() for word in one.spoken_here_alone}
+"""Words that mean something else in another language: read only in a text of their own."""
+_UNITS: Final = folded_values(lambda one: one.stretches)
+"""What a word for a stretch of the calendar stands for."""
+_STRETCHES: Final = {word: unit for word, unit in _UNITS.items() if unit != "day"}
+"""Those that can be the last or the next one: the last day of a journey is no yesterday."""
+_WEEKDAY_NAMES: Final = {name: day for name, day in WEEKDAYS.items() if name not in SHORT_WEEKDAYS}
+"""Weekdays that no text means otherwise, Monday first."""
+_BEFORE: Final = folded_values(lambda one: one.before_stretch)
+"""Where a stretch lies, by the word before it: the one before, this one, the one after."""
+_AFTER: Final = folded_values(lambda one: one.after_stretch)
+"""The same by the word behind it."""
+_COUNTS: Final = {
+    # Longer ones hardly stand before a stretch, and each costs time in the patterns.
+    **{fold(word): value for words in WORDS.values() for word, value in words.items() if 0 < value <= 20},
+    **{fold(word): value for words in WORDS.values() for word, value in words.items() if value in range(20, 101, 10)},
+    **folded_values(lambda one: one.counts),
+}
+"""Numbers that stand before a stretch."""
+_NEAR: Final = {
+    word: (unit, int(count))
+    for one in languages()
+    for place, words in one.near_stretches.items()
+    for count, unit in (place.split(),)
+    for word in words
+}
+"""Words of Japanese and Chinese, which have no spaces around them, as a unit and how many of it."""
+_EAST_ASIAN_AGO: Final = r"(?P<count>\d{1,3}|[一二三四五六七八九十])(?P<unit>日|天|週間|周|[ヶかカ]月|个月|年)(?:半)?前"
+_EAST_ASIAN_UNITS: Final = {"日": "day", "天": "day", "週": "week", "周": "week", "年": "year"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +85,11 @@ def relative_dates(text: str, said_on: date) -> tuple[DateMention, ...]:
         >>> [str(one.readings[0]) for one in relative_dates("I saw Rui last Tuesday.", date(2025, 6, 14))]
         ['2025-06-10']
     """
-    folded, language = in_whole_months(fold(one_form(text))), language_of(text, "")
+    folded, language = _in_whole_months(fold(one_form(text))), language_of(text, "")
     found: list[DateMention] = []
     for pattern, read in _readers():
         for match in pattern.finditer(folded):
-            spoken_in = SPOKEN_IN.get(match.group(), language)
+            spoken_in = _SPOKEN_IN.get(match.group(), language)
             mention = _read(read, match, said_on) if language in {spoken_in, ""} else None
             if mention is not None and mention.readings:
                 found.append(mention if language == spoken_in else replace(mention, sure=False))
@@ -123,14 +136,14 @@ def _read(read: _Reader, match: "regex.Match[str]", said_on: date) -> DateMentio
 
 
 def _by_word(match: "regex.Match[str]", said_on: date) -> DateMention:
-    days = DAYS[_spaced(match.group())]
+    days = _DAYS[_spaced(match.group())]
     return DateMention(match.group(), (day_of(said_on + timedelta(days=days)),))
 
 
 def _distance(sign: int, *, sure: bool = True) -> _Reader:
     def read(match: "regex.Match[str]", said_on: date) -> DateMention:
-        count = int(match["count"]) if match["count"].isdecimal() else COUNTS[_spaced(match["count"])]
-        readings = tuple(_moved(said_on, UNITS[_spaced(match["unit"])], sign * count))
+        count = int(match["count"]) if match["count"].isdecimal() else _COUNTS[_spaced(match["count"])]
+        readings = tuple(_moved(said_on, _UNITS[_spaced(match["unit"])], sign * count))
         return DateMention(match.group(), readings, sure)
 
     return read
@@ -138,7 +151,7 @@ def _distance(sign: int, *, sure: bool = True) -> _Reader:
 
 def _born(*, sure: bool) -> _Reader:
     def read(match: "regex.Match[str]", said_on: date) -> DateMention:
-        age = int(match["count"]) if match["count"].isdecimal() else COUNTS[_spaced(match["count"])]
+        age = int(match["count"]) if match["count"].isdecimal() else _COUNTS[_spaced(match["count"])]
         readings = [one for back in range(1 if sure else 2) for one in _moved(said_on, "year", -age - back)]
         return DateMention(match.group(), tuple(readings), sure=False, begins=True)
 
@@ -147,10 +160,10 @@ def _born(*, sure: bool) -> _Reader:
 
 def _east_asian(match: "regex.Match[str]", said_on: date) -> DateMention:
     if match["count"] is None:
-        unit, count = EAST_ASIAN[match.group()]
+        unit, count = _NEAR[match.group()]
     else:
         said = match["count"]
-        unit = EAST_ASIAN_UNITS.get(match["unit"][0], "month")
+        unit = _EAST_ASIAN_UNITS.get(match["unit"][0], "month")
         count = -(int(said) if said.isdecimal() else "一二三四五六七八九十".index(said) + 1)
     return DateMention(match.group(), tuple(_moved(said_on, unit, count)))
 
@@ -158,8 +171,8 @@ def _east_asian(match: "regex.Match[str]", said_on: date) -> DateMention:
 def _begin(match: "regex.Match[str]", said_on: date) -> DateMention:
     """Return since when something is so that has been so for a while; nobody counts the days exactly."""
     found = _distance(-1)(match, said_on)
-    months = int(match["count"]) if match["count"].isdecimal() else COUNTS[_spaced(match["count"])]
-    unit = UNITS[_spaced(match["unit"])]
+    months = int(match["count"]) if match["count"].isdecimal() else _COUNTS[_spaced(match["count"])]
+    unit = _UNITS[_spaced(match["unit"])]
     exact: list[DateReading] = []
     if unit in {"month", "year"}:
         months *= 12 if unit == "year" else 1
@@ -198,12 +211,12 @@ def _moved(said_on: date, unit: str, count: int) -> Iterator[DateReading]:
 
 
 def _stretch(match: "regex.Match[str]", said_on: date) -> DateMention:
-    place = BEFORE[match["before"]] if match["before"] else AFTER[_spaced(match["after"])]
+    place = _BEFORE[match["before"]] if match["before"] else _AFTER[_spaced(match["after"])]
     name = _spaced(match["name"] or match["name_"])
-    if name in WEEKDAY_NAMES:
-        return _weekday(match.group(), place, WEEKDAY_NAMES[name], said_on)
-    if name in UNITS:
-        return DateMention(match.group(), tuple(_moved(said_on, UNITS[name], place))[:1])
+    if name in _WEEKDAY_NAMES:
+        return _weekday(match.group(), place, _WEEKDAY_NAMES[name], said_on)
+    if name in _UNITS:
+        return DateMention(match.group(), tuple(_moved(said_on, _UNITS[name], place))[:1])
     return _named_month(match.group(), place, MONTHS[name], said_on)
 
 
@@ -238,7 +251,7 @@ def _named_month(phrase: str, place: int, month: int, said_on: date) -> DateMent
 
 
 def _alone(match: "regex.Match[str]", said_on: date) -> DateMention:
-    here = _monday(said_on) + timedelta(days=WEEKDAY_NAMES[match.group()] - 1)
+    here = _monday(said_on) + timedelta(days=_WEEKDAY_NAMES[match.group()] - 1)
     week = timedelta(weeks=1)
     past, coming = (here, here) if here == said_on else (here, here + week) if here < said_on else (here - week, here)
     return DateMention(match.group(), tuple(day_of(day) for day in dict.fromkeys((past, coming))), sure=False)
@@ -284,27 +297,63 @@ def _whole(pattern: str) -> "regex.Pattern[str]":
     return regex.compile(rf"(?<![\p{{L}}\p{{N}}]){spaced}(?![\p{{L}}\p{{N}}])")
 
 
-_COUNT: Final = rf"(?P<count>\d{{1,3}}|{_any(COUNTS)})"
-_UNIT: Final = rf"(?P<unit>{_any(UNITS)})"
-_NAME: Final = _any(STRETCHES, WEEKDAY_NAMES, MONTHS)
-_STRETCH: Final = rf"(?:(?P<before>{_any(BEFORE)}) (?P<name>{_NAME})|(?P<name_>{_NAME}) (?P<after>{_any(AFTER)}))"
+def _in_whole_months(folded: str) -> str:
+    """Return folded text with half years told in months, which can be counted back."""
+    for months, pattern in _half_years().items():
+        folded = pattern.sub(f"{months} months", folded)
+    return folded
+
+
+@cache
+def _half_years() -> dict[int, "regex.Pattern[str]"]:
+    by_months = {months: _alternatives(lambda one, months=months: one.half_years.get(months, ())) for months in (6, 18)}
+    return {months: regex.compile(rf"\b(?:{words})\b") for months, words in by_months.items()}
+
+
+def _alternatives(read: Callable[[Language], Iterable[str]]) -> str:
+    return "|".join(folded_words(read))
+
+
+def _patterns_of_stretches() -> Iterator[tuple["regex.Pattern[str]", _Reader]]:
+    """Return how people say since when something has been so, and how far from the day something was or will be."""
+    count = rf"(?P<count>\d{{1,3}}|{_any(_COUNTS)})"
+    stretch = rf"{count} (?P<unit>{_any(_UNITS)})"
+    about = f"(?:(?:{_alternatives(lambda one: one.about)}) )?"
+    unit = stretch.removeprefix(f"{count} ")
+    turning, of_age = _alternatives(lambda one: one.turning_age), _alternatives(lambda one: one.years_of_age)
+    yield _whole(rf"(?:{turning}) {count}(?: (?:{of_age}))?"), _born(sure=True)
+    yield _whole(rf"{count} (?:{_alternatives(lambda one: one.years_old)})"), _born(sure=False)
+    for way in (way for one in languages() for way in one.for_how_long):
+        yield _whole(way.format(count=count, unit=unit, about=about)), _begin
+    yield _whole(rf"(?:{_alternatives(lambda one: one.since)}) {about}{stretch}"), _begin
+    so_long = (_alternatives(lambda one: one.so_long_before), _alternatives(lambda one: one.so_long_behind))
+    yield _whole(rf"(?:{so_long[0]}) {about}{stretch} (?:{so_long[1]})"), _begin
+    not_behind = _alternatives(lambda one: one.not_before_tomorrow)
+    yield _whole(rf"(?<!\b(?:{not_behind}) )(?:{_any(_DAYS)})"), _by_word
+    yield _whole(rf"{stretch} (?:{_alternatives(lambda one: one.ago_behind)})"), _distance(-1)
+    yield _whole(rf"(?:{_alternatives(lambda one: one.ago_before)}) {about}{stretch}"), _distance(-1)
+    yield _whole(rf"{stretch} (?:{_alternatives(lambda one: one.ahead_behind)})"), _distance(1)
+    # It can also say how long something took.
+    yield _whole(rf"(?:{_alternatives(lambda one: one.ahead_before)}) {stretch}"), _distance(1, sure=False)
 
 
 @cache
 def _readers() -> tuple[tuple["regex.Pattern[str]", _Reader], ...]:
     # Compiled at the first text that is read: a process that reads none would hardly live as long.
+    name = _any(_STRETCHES, _WEEKDAY_NAMES, MONTHS)
+    stretch = rf"(?P<before>{_any(_BEFORE)}) (?P<name>{name})|(?P<name_>{name}) (?P<after>{_any(_AFTER)})"
+    number = _alternatives(lambda one: one.day_of_month_before)
     return (
         (calendar_dates.nth_weekday_pattern(), _nth_weekday),
-        (regex.compile(rf"{EAST_ASIAN_AGO}|{_any(EAST_ASIAN)}"), _east_asian),
-        *((_whole(way.format(count=_COUNT)), _born(sure=place == 0)) for place, way in enumerate(AGES)),
-        *((_whole(way.format(count=_COUNT, unit=_UNIT, about=ABOUT)), _begin) for way in FOR_HOW_LONG),
-        (_whole(rf"(?<!\b(?:{'|'.join(NOT_BEHIND.split())}) )(?:{_any(DAYS)})"), _by_word),
-        *((_whole(way.format(count=_COUNT, unit=_UNIT, about=ABOUT)), _distance(-1)) for way in AGO),
-        *(
-            (_whole(way.format(count=_COUNT, unit=_UNIT)), _distance(1, sure=place == 0))
-            for place, way in enumerate(AHEAD)
+        (regex.compile(rf"{_EAST_ASIAN_AGO}|{_any(_NEAR)}"), _east_asian),
+        *_patterns_of_stretches(),
+        (_whole(rf"(?:{stretch})"), _stretch),
+        (_whole(rf"(?:{_any(_WEEKDAY_NAMES)})"), _alone),
+        (
+            _whole(
+                r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th)"
+                rf"|(?:{number}) (?P<day>\d{{1,2}})(?!\d|[.:,/-]\d| (?:uhr|h)\b))"
+            ),
+            _day_of_month,
         ),
-        (_whole(_STRETCH), _stretch),
-        (_whole(rf"(?:{_any(WEEKDAY_NAMES)})"), _alone),
-        (_whole(ORDINAL), _day_of_month),
     )

@@ -12,9 +12,9 @@ from dream.domain.reasons import Refused
 from dream.guards.clauses import are_alike, content_words, names_in
 from dream.guards.contradictions import EvidenceText, contradiction
 from dream.guards.detail import DetailKind
-from dream.guards.german_nouns import exchanged_nouns
 from dream.guards.languages import language_of_all
 from dream.guards.merge_coverage import coverage
+from dream.guards.names import exchanged_nouns
 from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import Vocabulary

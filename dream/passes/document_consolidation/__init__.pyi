@@ -17,6 +17,5 @@ from .judging import (
 )
 from .prompt import (
     OVERHEAD as OVERHEAD,
-    BrokenEdits as BrokenEdits,
     parse as parse,
 )

@@ -25,7 +25,7 @@ from dream.passes.document_consolidation.judging import (
 )
 from dream.passes.document_consolidation.packing import packed, planned, settling
 from dream.passes.document_consolidation.prompt import (
-    BrokenEdits,
+    BrokenAnswer,
     GivenEdit,
     Op,
     complaint,
@@ -143,7 +143,7 @@ def _sheet(memory: MemoryDocument, batch: Batch) -> DocumentHandles:
 
 async def _read(context: ModelContext, batch: Batch, answer: Answer) -> _ReadAnswer | Refusal:
     given = parse(answer, 2 * len(batch.members))
-    if isinstance(given, BrokenEdits):
+    if isinstance(given, BrokenAnswer):
         return Refusal(Refused.BROKEN_ANSWER, given.problem)
     memory = await _memory(context)
     if memory is None:

@@ -17,8 +17,7 @@ from dream.guards.detail import Detail, DetailKind, distinct
 from dream.guards.merge_coverage import Coverage, Superseded, coverage
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import Vocabulary
-from dream.options import DreamOptions
-from dream.options.promotion import DocumentOptions
+from dream.options import DocumentOptions, DreamOptions
 from dream.passes.document_consolidation.items import DocumentItem
 from dream.passes.document_consolidation.prompt import GivenEdit, Op
 from dream.passes.faithfulness import Unfaithful
@@ -167,10 +166,10 @@ def over_eager(
     a page that was shown whole one item may go and two may change, however short it is; parts of a page have no such
     allowance, or they would add up to more than the page's share.
     """
-    known = {edit.place: [handle for handle in edit.items if handle in sheet.pieces] for edit in given}
-    archived = len({handle for edit in given if edit.op is Op.ARCHIVE for handle in known[edit.place]})
-    merged = sum(max(0, len(known[edit.place]) - 1) for edit in given if edit.op is Op.MERGE)
-    reworded = sum(len(known[edit.place]) for edit in given if edit.op is Op.REWRITE)
+    known = {edit.number: [handle for handle in edit.items if handle in sheet.pieces] for edit in given}
+    archived = len({handle for edit in given if edit.op is Op.ARCHIVE for handle in known[edit.number]})
+    merged = sum(max(0, len(known[edit.number]) - 1) for edit in given if edit.op is Op.MERGE)
+    reworded = sum(len(known[edit.number]) for edit in given if edit.op is Op.REWRITE)
     shown = len(sheet.pieces)
     if archived > max(int(is_whole), int(options.loss_limit * shown)):
         return Refusal(Refused.OVER_EAGER, f"it would archive {archived} of {shown} items")
@@ -182,7 +181,7 @@ def over_eager(
 
 def _fault(edit: GivenEdit, used: Mapping[str, int], sheet: DocumentHandles) -> Refusal | None:
     if len(edit.items) < _FEWEST.get(edit.op, 1) or (edit.op is Op.REWRITE and len(edit.items) > 1):
-        return Refusal(Refused.NO_SOURCES, f"edit {edit.place}: {edit.op} of {len(edit.items)} items")
+        return Refusal(Refused.NO_SOURCES, f"edit {edit.number}: {edit.op} of {len(edit.items)} items")
     fault = sheet.unusable((*edit.items, *(() if edit.target is None else (edit.target,))))
     if fault is not None or edit.op is Op.ADD:
         return fault
@@ -194,7 +193,7 @@ def _fault(edit: GivenEdit, used: Mapping[str, int], sheet: DocumentHandles) -> 
 
 def _one_by_one(edit: GivenEdit) -> Iterator[GivenEdit]:
     if edit.op in {Op.ARCHIVE, Op.MOVE}:
-        yield from (replace(edit, items=(handle,)) for handle in edit.items)
+        yield from (edit.model_copy(update={"items": (handle,)}) for handle in edit.items)
     else:
         yield edit
 
@@ -236,7 +235,7 @@ def judge(
     place = {handle: number for number, handle in enumerate(sheet.ids)}
     judged = JudgedEdits()
     for given in edits:
-        edit = replace(given, items=tuple(sorted(given.items, key=place.__getitem__)))
+        edit = given.model_copy(update={"items": tuple(sorted(given.items, key=place.__getitem__))})
         pieces = tuple(sheet.pieces[handle] for handle in edit.items)
         target = None if edit.target is None else sheet.pieces[edit.target]
         verdict = _verdict(edit, pieces, target, options, vocabulary)
@@ -307,7 +306,7 @@ def _archiving(edit: GivenEdit, made: Approved, options: DreamOptions, vocabular
 def _moving(edit: GivenEdit, made: Approved) -> Approved | Refusal | None:
     (piece,) = made.pieces
     if made.target is None:
-        return Refusal(Refused.NO_SOURCES, f"edit {edit.place}: it names no item to move to")
+        return Refusal(Refused.NO_SOURCES, f"edit {edit.number}: it names no item to move to")
     if piece.item.nested or piece.above:
         return Refusal.of(Refused.HAS_NESTED, edit.items)
     if made.target.is_kept:
@@ -358,4 +357,4 @@ def _unfaithful(edit: GivenEdit, found: Coverage) -> Unfaithful | None:
     code, details = (Refused.LOST_DETAIL, found.lost) if found.lost else (Refused.INVENTED_DETAIL, found.invented)
     counted = ", ".join(f"{count} x {kind}" for kind, count in Counter(item.kind.value for item in details).items())
     refusal = Refusal(code, f"{Refusal.of(code, edit.items).detail}: {counted}")
-    return Unfaithful(place=edit.place, coverage=found, refusal=refusal)
+    return Unfaithful(place=edit.number, coverage=found, refusal=refusal)

@@ -1,14 +1,30 @@
 """Asks the model for edits of MEMORY.md, and reads its answer."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from enum import StrEnum
-from typing import Any, Final, cast
+from typing import Annotated, ClassVar, Final, cast
 
-from agentcore.llm.chat import ChatRequest, ResponseFormat
+from pydantic import BeforeValidator, WithJsonSchema
+
+from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from dream.domain.batch import Answer
 from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
+from dream.domain.reasons import Refused
+from dream.passes.answers import (
+    NULLABLE_TEXT,
+    AnswerItem,
+    BrokenAnswer,
+    Handle,
+    HandleList,
+    Otherwise,
+    answer_form,
+    choice_of,
+    item_schema,
+    one_line,
+    read_whole,
+)
 from dream.passes.document_consolidation.items import DocumentItem
 from dream.passes.faithfulness import Unfaithful, fault_lines
 from dream.passes.prompts import CONTEXT_ONLY, build_request, fenced, quoted
@@ -35,39 +51,36 @@ class Op(StrEnum):
     """A new item says what several others show together."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenEdit:
-    """One edit as it was given.
-
-    Args:
-        place: Its number in the list, from 0.
-        op: What it does.
-        items: Handles, each once, as written.
-        text: The new text, on one line; empty if none was given.
-        target: A handle: whose section to move to, or what is true in the place of what is archived.
-        reason: Why, in the model's words, on one line.
-    """
-
-    place: int
-    op: Op
-    items: tuple[str, ...]
-    text: str = ""
-    target: str | None = None
-    reason: str = ""
+def _line(given: object) -> str:
+    text = one_line(given)
+    # Models copy the mark of a bullet, which would open a list within the item.
+    return next((text.removeprefix(mark).strip() for mark in _MARKS if text.startswith(mark)), text)
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenEdits:
-    """An answer of which nothing is used, and why not."""
+class GivenEdit(AnswerItem):
+    """One edit as it was given, numbered from 0."""
 
-    problem: str
+    called: ClassVar[str] = "edit {}"
+    misshapen: ClassVar[str] = "edits lists something that is no object"
+
+    op: Annotated[
+        Op, WithJsonSchema(choice_of(Op)), Otherwise(Refused.BROKEN_ANSWER, f"{{}} does none of {', '.join(Op)}")
+    ]
+    items: Annotated[HandleList, Otherwise(Refused.BROKEN_ANSWER, "the items of {} are no list of handles")]
+    """Handles, each once, as written."""
+    text: Annotated[str, BeforeValidator(_line), WithJsonSchema(dict(NULLABLE_TEXT))]
+    """The new text, on one line; empty if none was given."""
+    target: Annotated[Handle, Otherwise(Refused.BROKEN_ANSWER, "the target of {} is no handle")]
+    """Whose section to move to, or what is true in the place of what is archived."""
+    reason: Annotated[
+        str,
+        BeforeValidator(lambda given: _line(given)[:_LONGEST_REASON].strip()),
+        WithJsonSchema(dict(NULLABLE_TEXT)),
+    ]
+    """Why, in the model's words, on one line."""
 
 
-class _BrokenEditError(ValueError):
-    pass
-
-
-def parse(answer: Answer, most: int) -> tuple[GivenEdit, ...] | BrokenEdits:
+def parse(answer: Answer, most: int) -> tuple[GivenEdit, ...] | BrokenAnswer:
     """Read an answer whole, or not at all.
 
     Args:
@@ -78,76 +91,20 @@ def parse(answer: Answer, most: int) -> tuple[GivenEdit, ...] | BrokenEdits:
         >>> parse({"edits": [{"op": "archive", "items": ["[i2]"], "reason": "over"}]}, 9)[0].items
         ('i2',)
         >>> parse({"memory": "# All new"}, 9)
-        Broken(problem='it has no list "edits"')
+        BrokenAnswer(problem='it has no list "edits"')
     """
     given: object = answer.get("edits")
     if not isinstance(given, list):
-        return BrokenEdits('it has no list "edits"')
+        return BrokenAnswer('it has no list "edits"')
     values = cast("list[object]", given)
     if len(values) > most:
-        return BrokenEdits(f"it lists {len(values):,} edits, more than {most}")
-    try:
-        return tuple(_edit(place, value) for place, value in enumerate(values))
-    except _BrokenEditError as error:
-        return BrokenEdits(str(error))
-
-
-def _edit(place: int, value: object) -> GivenEdit:
-    if not isinstance(value, Mapping):
-        raise _BrokenEditError("edits lists something that is no object")
-    fields = cast("Mapping[str, Any]", value)
-    op, items, target = fields.get("op"), fields.get("items"), fields.get("target")
-    if not isinstance(op, str) or op not in set(Op):
-        raise _BrokenEditError(f"edit {place} does none of {', '.join(Op)}")
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in cast("list[object]", items)):
-        raise _BrokenEditError(f"the items of edit {place} are no list of handles")
-    if target is not None and not isinstance(target, str):
-        raise _BrokenEditError(f"the target of edit {place} is no handle")
-    return GivenEdit(
-        place=place,
-        op=Op(op),
-        items=tuple(dict.fromkeys(_handle(item) for item in cast("list[str]", items))),
-        text=_line(fields.get("text")),
-        target=None if target is None else _handle(target),
-        reason=_line(fields.get("reason"))[:_LONGEST_REASON].strip(),
-    )
-
-
-def _line(value: object) -> str:
-    text = " ".join(value.split()) if isinstance(value, str) else ""
-    # Models copy the mark of a bullet, which would open a list within the item.
-    return next((text.removeprefix(mark).strip() for mark in _MARKS if text.startswith(mark)), text)
-
-
-def _handle(text: str) -> str:
-    # Models copy the brackets of the line, or its spaces.
-    return text.strip().removeprefix("[").removesuffix("]").strip()
+        return BrokenAnswer(f"it lists {len(values):,} edits, more than {most}")
+    return read_whole(GivenEdit, values)
 
 
 DIRECTIVE: Final = DOCUMENT_CONSOLIDATION.sent[0]
 
-_TEXT: Final[Mapping[str, Any]] = {"type": "string"}
-_EDIT: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "op": {"type": "string", "enum": [op.value for op in Op]},
-        "items": {"type": "array", "items": _TEXT},
-        "text": {"type": ["string", "null"]},
-        "target": {"type": ["string", "null"]},
-        "reason": {"type": ["string", "null"]},
-    },
-    "required": ["op", "items", "text", "target", "reason"],
-    "additionalProperties": False,
-}
-_FORM: Final = ResponseFormat(
-    name="document_consolidation",
-    schema={
-        "type": "object",
-        "properties": {"edits": {"type": "array", "items": _EDIT}},
-        "required": ["edits"],
-        "additionalProperties": False,
-    },
-)
+_FORM: Final = answer_form("document_consolidation", edits=item_schema(GivenEdit))
 _CONTRACT: Final = """\
 Review the items of MEMORY.md above. Answer with {"edits": [...]}: only what is to change, never the file itself.
 An edit is {"op", "items", "text", "target", "reason"}; "items" are handles, and what an edit does not need is null:

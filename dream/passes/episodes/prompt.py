@@ -20,6 +20,7 @@ from dream.passes.answers import (
     Text,
     answer_form,
     blank_if_known,
+    choice_of,
     item_schema,
     read_items as read_list,
 )
@@ -43,22 +44,24 @@ class EventType(StrEnum):
 class EpisodeItem(AnswerItem):
     """One episode as the model gave it: text where text is due, the rest not yet looked at."""
 
-    kind: ClassVar[str] = "episode"
+    called: ClassVar[str] = "episode {}"
 
-    existing: Annotated[Handle, Otherwise(Refused.UNKNOWN_HANDLE, "names something that is no handle")] = None
+    existing: Annotated[Handle, Otherwise(Refused.UNKNOWN_HANDLE, "{} names something that is no handle")] = None
     """Handle of the episode that is met again; None for a new one."""
-    content: Annotated[Text, Otherwise(Refused.INVALID_CONTENT, "has no text as its content")] = ""
+    content: Annotated[Text, Otherwise(Refused.INVALID_CONTENT, "{} has no text as its content")] = ""
     """What happened; blank where an episode is met again."""
-    event_type: Annotated[object, WithJsonSchema({"type": "string", "enum": [kind.value for kind in EventType]})] = (
-        Field(default=None, validation_alias="eventType")
+    event_type: Annotated[object, WithJsonSchema(choice_of(EventType))] = Field(
+        default=None, validation_alias="eventType"
     )
     actor: Annotated[object, WithJsonSchema(dict(TEXT))] = None
     tags: Annotated[object, WithJsonSchema(dict(TEXTS))] = None
     importance: Annotated[object, WithJsonSchema(dict(IMPORTANCE))] = None
     subject_time: Annotated[object, WithJsonSchema(dict(TEXT))] = Field(default=None, validation_alias="subjectTime")
-    handles: Annotated[Handles, Otherwise(Refused.NO_SOURCES, "cites no turn")] = Field(validation_alias="sourceTurns")
+    handles: Annotated[Handles, Otherwise(Refused.NO_SOURCES, "{} cites no turn")] = Field(
+        validation_alias="sourceTurns"
+    )
     """Turns that it cites."""
-    quote: Annotated[Text, Otherwise(Refused.QUOTE_NOT_FOUND, "has no text as its quote")]
+    quote: Annotated[Text, Otherwise(Refused.QUOTE_NOT_FOUND, "{} has no text as its quote")]
     """Words that stand in one of them."""
 
     _content = field_validator("content", mode="before")(blank_if_known)

@@ -31,18 +31,18 @@ _MOST_FACTS: Final = 250
 class FactItem(AnswerItem):
     """One fact as the model gave it: text where text is due, the rest not yet looked at."""
 
-    kind: ClassVar[str] = "fact"
+    called: ClassVar[str] = "fact {}"
 
-    content: Annotated[Text, Otherwise(Refused.INVALID_CONTENT, "has no text as its content")]
+    content: Annotated[Text, Otherwise(Refused.INVALID_CONTENT, "{} has no text as its content")]
     category: Annotated[object, WithJsonSchema(dict(TEXT))]
     tags: Annotated[object, WithJsonSchema(dict(TEXTS))]
     importance: Annotated[object, WithJsonSchema(dict(IMPORTANCE))] = None
     subject_time: Annotated[object, WithJsonSchema(dict(TEXT))] = Field(default=None, validation_alias="subjectTime")
     handles: Annotated[
-        Handles, Otherwise(Refused.NO_SOURCES, "cites no turn", if_no_handle="cites something that is no handle")
+        Handles, Otherwise(Refused.NO_SOURCES, "{} cites no turn", if_no_handle="{} cites something that is no handle")
     ] = Field(validation_alias="sourceTurns")
     """Turns that it cites."""
-    quote: Annotated[Text, Otherwise(Refused.QUOTE_NOT_FOUND, "has no text as its quote")]
+    quote: Annotated[Text, Otherwise(Refused.QUOTE_NOT_FOUND, "{} has no text as its quote")]
     """Words that stand in one of them."""
 
 

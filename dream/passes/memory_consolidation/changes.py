@@ -264,13 +264,13 @@ def judge_saving(
     found = compare(desk, draft.content, sources, gives_way, draft.category)
     refusal = unfaithful(found, [entry.id for entry in draft.used])
     if refusal is not None:
-        return Unfaithful(place=saving.item.place, coverage=found, refusal=refusal.at(saving.item.place + 1))
+        return Unfaithful(place=saving.item.number, coverage=found, refusal=refusal.at(saving.item.number + 1))
     return _change_set(draft, desk, taken)
 
 
 def _draft(item: SaveItem, sources: Sequence[MemoryEntry], gives_way: Sequence[MemoryEntry]) -> MergeDraft | Refusal:
     if not sources:
-        return Refusal.of(Refused.NO_SOURCES, [old.id for old in gives_way] or [f"item {item.place}"])
+        return Refusal.of(Refused.NO_SOURCES, [old.id for old in gives_way] or [f"item {item.number}"])
     if not is_clean(item.content):
         return Refusal.of(Refused.INVALID_CONTENT, [entry.id for entry in (*sources, *gives_way)])
     oldest = min(sources, key=lambda source: (source.created_at, source.id))

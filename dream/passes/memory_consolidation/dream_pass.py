@@ -15,6 +15,7 @@ from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import NextRound, Round, answers_of
+from dream.passes.answers import BrokenAnswer
 from dream.passes.conflicts import speakers_by_entry
 from dream.passes.declared import DeclaredPass
 from dream.passes.memory_consolidation.clusters import next_date, settle
@@ -31,7 +32,6 @@ from dream.passes.memory_consolidation.judging import (
 )
 from dream.passes.memory_consolidation.packing import FEEDBACK, SETTLED, count, pack
 from dream.passes.memory_consolidation.prompt import (
-    BrokenConsolidation,
     ConsolidationAnswer,
     ConsolidationHandles,
     about_entries,
@@ -89,7 +89,7 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
     async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of texts that lost or made up something, a bounded number of times per run."""
         parsed = parse(answer, len(batch.members))
-        if isinstance(parsed, BrokenConsolidation) or not self._may_repair(context, batch):
+        if isinstance(parsed, BrokenAnswer) or not self._may_repair(context, batch):
             return None
         judged, _ = await self._judged(context, batch, parsed)
         first = await self._question(context, batch) if judged.unfaithful else None
@@ -109,7 +109,7 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
             (one, answer) for one, answer in zip(read, answers, strict=True) if isinstance(one, ConsolidationAnswer)
         ]
         if not whole:
-            problems = [one.problem for one in read if isinstance(one, BrokenConsolidation)]
+            problems = [one.problem for one in read if isinstance(one, BrokenAnswer)]
             return Proposal(refused=tuple(Refusal(Refused.BROKEN_ANSWER, problem) for problem in problems[-1:]))
         parsed, answer = whole[-1]
         judged, stored = await self._judged(context, batch, parsed)

@@ -83,7 +83,7 @@ def judge_lesson(
     unknown = [handle[:40] for handle in item.sources if handle not in feedback]
     if unknown or not item.sources:
         code = Refused.UNKNOWN_HANDLE if unknown else Refused.NO_SOURCES
-        return Refusal.of(code, unknown or [f"item {item.place}"])
+        return Refusal.of(code, unknown or [f"item {item.number}"])
     sources = [feedback[handle] for handle in item.sources]
     code = _fault(item, desk)
     if code is not None:
@@ -92,7 +92,7 @@ def judge_lesson(
     made_up = Coverage(invented=_made_up(content, sources, desk))
     refusal = unfaithful(made_up, _ids(sources))
     if refusal is not None:
-        return Unfaithful(place=item.place, coverage=made_up, refusal=refusal.at(item.place + 1))
+        return Unfaithful(place=item.number, coverage=made_up, refusal=refusal.at(item.number + 1))
     if desk.twins.get(fold_key(content)):
         return None
     return _learned(item, content, category, sources, desk)

@@ -158,7 +158,7 @@ class _OperationSorter:
 
     def add_save(self, item: SaveItem) -> None:
         """Take what gives way out of its sources."""
-        gives_way = tuple(dict.fromkeys(self.gives_way.get(item.place, [])))
+        gives_way = tuple(dict.fromkeys(self.gives_way.get(item.number, [])))
         sources = tuple(handle for handle in item.sources if handle not in gives_way)
         self.operations.append(Saving(item=item, sources=sources, gives_way=gives_way))
 
@@ -197,7 +197,7 @@ def sort_out(parsed: ConsolidationAnswer, sheet: ConsolidationHandles) -> Sorted
     makers: dict[str, list[int]] = {}
     for save in parsed.saves:
         for handle in save.sources:
-            makers.setdefault(handle, []).append(save.place)
+            makers.setdefault(handle, []).append(save.number)
     going = frozenset(item.handle for item in parsed.deletes if item.handle not in makers)
     sorting = _OperationSorter(sheet, parsed.saves, makers, going)
     for item in _each_once(parsed.deletes):

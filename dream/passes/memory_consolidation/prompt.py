@@ -3,56 +3,103 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Annotated, ClassVar, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field, Strict, WithJsonSchema
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.text import clean_content
 from agentcore.errors import InvalidContentError
-from agentcore.llm.chat import ChatRequest, ResponseFormat
+from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from dream.domain.batch import Answer, Batch
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.passes.answers import (
+    NULLABLE_TEXT,
+    TEXT,
+    AnswerItem,
+    BrokenAnswer,
+    Handle,
+    Otherwise,
+    Text,
+    TextList,
+    answer_form,
+    bare_handle,
+    bare_handles,
+    item_schema,
+    one_line,
+    optional_list,
+    read_whole,
+    text_or_none,
+)
 from dream.passes.faithfulness import Unfaithful, fault_lines
 from dream.passes.prompts import build_request, fenced, handles
 from dream.passes.protocol import ModelContext
 
-_TEXTS: Final = {"type": "array", "items": {"type": "string"}}
-_SAVE: Final = {
-    "type": "object",
-    "properties": {
-        "content": {"type": "string"},
-        "category": {"type": ["string", "null"]},
-        "tags": _TEXTS,
-        "importance": {"type": ["number", "null"]},
-        "sourceIds": _TEXTS,
-    },
-    "required": ["content", "category", "tags", "importance", "sourceIds"],
-    "additionalProperties": False,
-}
-_GONE: Final = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string"},
-        "reason": {"type": "string"},
-        "supersededBy": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
-    },
-    "required": ["id", "reason", "supersededBy"],
-    "additionalProperties": False,
-}
+_LONGEST_REASON: Final = 160
 
 
-def _format(name: str, gone: dict[str, object]) -> ResponseFormat:
-    lists: dict[str, object] = {
-        "toDelete": {"type": "array", "items": gone},
-        "toSave": {"type": "array", "items": _SAVE},
-    }
-    schema = {"type": "object", "properties": lists, "required": list(lists), "additionalProperties": False}
-    return ResponseFormat(name=name, schema=schema)
+def _number(given: object) -> float | None:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    try:
+        number = float(given)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
-_ENTRIES_FORMAT: Final = _format("memory_consolidation", {"anyOf": [{"type": "string"}, _GONE]})
-_FEEDBACK_FORMAT: Final = _format("anti_patterns", {"type": "string"})
+class SaveItem(AnswerItem):
+    """One item of `toSave`, numbered from 0."""
+
+    misshapen: ClassVar[str] = "toSave lists something that is no object"
+
+    content: Annotated[str | None, BeforeValidator(text_or_none), WithJsonSchema(dict(TEXT))]
+    """The text; None if it is no text."""
+    category: Annotated[
+        str | None,
+        BeforeValidator(lambda given: given if isinstance(given, str) and given.strip() else None),
+        WithJsonSchema(dict(NULLABLE_TEXT)),
+    ]
+    """Where it goes; None if none was given."""
+    tags: Annotated[TextList, Otherwise(Refused.BROKEN_ANSWER, "tags is no list of texts")]
+    importance: Annotated[float | None, BeforeValidator(_number), WithJsonSchema({"type": ["number", "null"]})]
+    sources: Annotated[
+        TextList, AfterValidator(bare_handles), Otherwise(Refused.BROKEN_ANSWER, "sourceIds is no list of texts")
+    ] = Field(validation_alias="sourceIds")
+    """Handles, each once."""
+
+
+class DeleteItem(AnswerItem):
+    """One item of `toDelete`."""
+
+    misshapen: ClassVar[str] = "toDelete lists something that is neither a handle nor an object"
+    short_for: ClassVar[str] = "id"
+
+    handle: Annotated[
+        Text, AfterValidator(bare_handle), Otherwise(Refused.BROKEN_ANSWER, "an item of toDelete has no id")
+    ] = Field(validation_alias="id")
+    """What goes."""
+    reason: Annotated[
+        str,
+        BeforeValidator(lambda given: one_line(given[:_LONGEST_REASON]) if isinstance(given, str) else ""),
+    ]
+    """Why, in the model's words, on one line."""
+    successor: Annotated[
+        Handle | Annotated[int, Strict()],
+        Otherwise(Refused.BROKEN_ANSWER, "supersededBy is neither a handle nor an index"),
+        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}),
+    ] = Field(validation_alias="supersededBy")
+    """A handle, or an index into `toSave`; None if nothing takes its place."""
+
+
+_ENTRIES_FORMAT: Final = answer_form(
+    "memory_consolidation",
+    toDelete={"anyOf": [TEXT, item_schema(DeleteItem)]},
+    toSave=item_schema(SaveItem),
+)
+_FEEDBACK_FORMAT: Final = answer_form("anti_patterns", toDelete=TEXT, toSave=item_schema(SaveItem))
 
 _ENTRIES: Final = """\
 Review the memory entries above. Answer with {"toDelete": [...], "toSave": [...]}; leave a list empty if it has no item.
@@ -107,45 +154,6 @@ def complaint(context: ModelContext, faults: Iterable[Unfaithful]) -> str:
     return f"{_REPAIR}\n\n{fenced(context.marker, 'Items:', fault_lines(faults))}"
 
 
-_LONGEST_REASON: Final = 160
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaveItem:
-    """One item of `toSave`.
-
-    Args:
-        place: Its index.
-        content: The text; None if it is no text.
-        category: Where it goes; None if none was given.
-        tags: As given.
-        importance: None if none was given.
-        sources: Handles, each once, as written.
-    """
-
-    place: int
-    content: str | None
-    category: str | None = None
-    tags: tuple[str, ...] = ()
-    importance: float | None = None
-    sources: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteItem:
-    """One item of `toDelete`.
-
-    Args:
-        handle: What goes.
-        reason: Why, in the model's words, on one line.
-        successor: A handle, or an index into `toSave`; None if nothing takes its place.
-    """
-
-    handle: str
-    reason: str = ""
-    successor: str | int | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationAnswer:
     """An answer in the shape asked for."""
@@ -154,18 +162,7 @@ class ConsolidationAnswer:
     deletes: tuple[DeleteItem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenConsolidation:
-    """An answer of which nothing is used, and why not."""
-
-    problem: str
-
-
-class _BrokenConsolidationError(ValueError):
-    pass
-
-
-def parse(answer: Answer, most: int) -> ConsolidationAnswer | BrokenConsolidation:
+def parse(answer: Answer, most: int) -> ConsolidationAnswer | BrokenAnswer:
     """Read an answer whole, or not at all.
 
     Args:
@@ -174,18 +171,24 @@ def parse(answer: Answer, most: int) -> ConsolidationAnswer | BrokenConsolidatio
 
     Example:
         >>> parse({"toDelete": ["e1"], "toSave": "none"}, 3)
-        Broken(problem='toSave is no list')
+        BrokenAnswer(problem='toSave is no list')
         >>> parse({"toDelete": [{"id": "[e2]", "supersededBy": "e1"}], "toSave": []}, 3).deletes[0].handle
         'e2'
     """
     if "toSave" not in answer and "toDelete" not in answer:
-        return BrokenConsolidation("it has neither toSave nor toDelete")
-    try:
-        saves = [_save(place, item) for place, item in enumerate(_items(answer, "toSave", most))]
-        deletes = [_delete(item) for item in _items(answer, "toDelete", most)]
-    except _BrokenConsolidationError as error:
-        return BrokenConsolidation(str(error))
-    return ConsolidationAnswer(saves=tuple(saves), deletes=tuple(deletes))
+        return BrokenAnswer("it has neither toSave nor toDelete")
+    lists: dict[str, list[object]] = {}
+    for name in ("toSave", "toDelete"):
+        given = optional_list(answer, name)
+        if given is None:
+            return BrokenAnswer(f"{name} is no list")
+        if len(given) > most:
+            return BrokenAnswer(f"{name} lists {len(given)} items of {most} records")
+        lists[name] = given
+    saves, deletes = read_whole(SaveItem, lists["toSave"]), read_whole(DeleteItem, lists["toDelete"])
+    if isinstance(saves, BrokenAnswer):
+        return saves
+    return deletes if isinstance(deletes, BrokenAnswer) else ConsolidationAnswer(saves=saves, deletes=deletes)
 
 
 def is_clean(content: str | None) -> bool:
@@ -200,76 +203,6 @@ def is_clean(content: str | None) -> bool:
     except InvalidContentError:
         return False
     return True
-
-
-def _items(answer: Answer, name: str, most: int) -> Sequence[Any]:
-    value = answer.get(name)
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise _BrokenConsolidationError(f"{name} is no list")
-    items = cast("list[Any]", value)
-    if len(items) > most:
-        raise _BrokenConsolidationError(f"{name} lists {len(items)} items of {most} records")
-    return items
-
-
-def _save(place: int, item: Any) -> SaveItem:
-    if not isinstance(item, Mapping):
-        raise _BrokenConsolidationError("toSave lists something that is no object")
-    fields = cast("Mapping[str, Any]", item)
-    content, category, importance = fields.get("content"), fields.get("category"), fields.get("importance")
-    return SaveItem(
-        place=place,
-        content=content if isinstance(content, str) else None,
-        category=category if isinstance(category, str) and category.strip() else None,
-        tags=_texts(fields.get("tags"), "tags"),
-        importance=_number(importance),
-        sources=tuple(dict.fromkeys(_handle(text) for text in _texts(fields.get("sourceIds"), "sourceIds"))),
-    )
-
-
-def _delete(item: Any) -> DeleteItem:
-    if isinstance(item, str):
-        return DeleteItem(handle=_handle(item))
-    if not isinstance(item, Mapping):
-        raise _BrokenConsolidationError("toDelete lists something that is neither a handle nor an object")
-    fields = cast("Mapping[str, Any]", item)
-    handle, reason, successor = fields.get("id"), fields.get("reason"), fields.get("supersededBy")
-    if not isinstance(handle, str):
-        raise _BrokenConsolidationError("an item of toDelete has no id")
-    if successor is not None and (isinstance(successor, bool) or not isinstance(successor, str | int)):
-        raise _BrokenConsolidationError("supersededBy is neither a handle nor an index")
-    return DeleteItem(
-        handle=_handle(handle),
-        reason=" ".join(reason[:_LONGEST_REASON].split()) if isinstance(reason, str) else "",
-        successor=_handle(successor) if isinstance(successor, str) else successor,
-    )
-
-
-def _texts(value: Any, name: str) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    items = cast("list[Any]", value) if isinstance(value, list) else [None]
-    texts = [item for item in items if isinstance(item, str)]
-    if len(texts) != len(items):
-        raise _BrokenConsolidationError(f"{name} is no list of texts")
-    return tuple(texts)
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _handle(text: str) -> str:
-    # Models copy the brackets of the line, or its spaces.
-    return text.strip().removeprefix("[").removesuffix("]").strip()
 
 
 _SHOWN = 40

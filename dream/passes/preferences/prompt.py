@@ -19,6 +19,7 @@ from dream.passes.answers import (
     Text,
     answer_form,
     blank_if_known,
+    choice_of,
     item_schema,
     read_items as read_list,
 )
@@ -51,17 +52,17 @@ def _asks(given: object) -> bool:
 class PreferenceItem(AnswerItem):
     """One preference as the model gave it: text where text is due, the rest not yet looked at."""
 
-    kind: ClassVar[str] = "preference"
+    called: ClassVar[str] = "preference {}"
 
-    existing: Annotated[Handle, Otherwise(Refused.UNKNOWN_HANDLE, "names something that is no handle")] = None
+    existing: Annotated[Handle, Otherwise(Refused.UNKNOWN_HANDLE, "{} names something that is no handle")] = None
     """Handle of the known preference that is met again; None for a new one."""
-    supersedes: Annotated[Handle, Otherwise(Refused.UNKNOWN_HANDLE, "names something that is no handle")] = None
+    supersedes: Annotated[Handle, Otherwise(Refused.UNKNOWN_HANDLE, "{} names something that is no handle")] = None
     """Handle of the known preference that it contradicts."""
-    content: Annotated[Text, Otherwise(Refused.INVALID_CONTENT, "has no text as its content")] = ""
+    content: Annotated[Text, Otherwise(Refused.INVALID_CONTENT, "{} has no text as its content")] = ""
     """The preference; blank where a known one is met again."""
-    sentiment: Annotated[
-        Sentiment, BeforeValidator(_sentiment), WithJsonSchema({"type": "string", "enum": [*map(str, Sentiment)]})
-    ] = Sentiment.CASUAL
+    sentiment: Annotated[Sentiment, BeforeValidator(_sentiment), WithJsonSchema(choice_of(Sentiment))] = (
+        Sentiment.CASUAL
+    )
     """How strongly it was voiced."""
     tags: Annotated[object, WithJsonSchema(dict(TEXTS))] = None
     importance: Annotated[object, WithJsonSchema(dict(IMPORTANCE))] = None
@@ -69,9 +70,9 @@ class PreferenceItem(AnswerItem):
         default=False, validation_alias="requiresUserPermission"
     )
     """Whether the model would have the assistant ask before it acts on it."""
-    handles: Annotated[Handles, Otherwise(Refused.NO_SOURCES, "cites nothing")] = Field(validation_alias="sourceIds")
+    handles: Annotated[Handles, Otherwise(Refused.NO_SOURCES, "{} cites nothing")] = Field(validation_alias="sourceIds")
     """Turns and feedback that it cites."""
-    quote: Annotated[Text, Otherwise(Refused.QUOTE_NOT_FOUND, "has no text as its quote")]
+    quote: Annotated[Text, Otherwise(Refused.QUOTE_NOT_FOUND, "{} has no text as its quote")]
     """Words that stand in one of them."""
 
     _content = field_validator("content", mode="before")(blank_if_known)

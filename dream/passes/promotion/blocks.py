@@ -16,7 +16,7 @@ from dream.guards.change_guards import is_under
 from dream.guards.merge_coverage import coverage
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import builtin_vocabulary
-from dream.options.promotion import PromotionOptions
+from dream.options import PromotionOptions
 from dream.passes.document_changes import NEW_DIARY, appended
 
 _FIGURES: Final = re.compile(r"\s*_\(score=[\d.]+, hits=\d+, days=\d+\)_\s*$")

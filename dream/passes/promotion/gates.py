@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from agentcore.domain.instants import to_micros
 from dream.domain.phases import PhaseStanding
 from dream.domain.recalls import RecallColumns
-from dream.options.promotion import PromotionOptions
+from dream.options import PromotionOptions
 from dream.passes.promotion.scoring import CONCEPTS, MICROS_PER_DAY, MOST_TAGS, SCORERS, Floats, RecallSignals, Scorer
 
 GATES: Final = ("min_recall_count", "min_unique_queries", "min_unique_days", "min_score")

@@ -24,7 +24,7 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
 from dream.domain.rounds import NextRound, Round
-from dream.options.rem import Narrator
+from dream.options import Narrator
 from dream.passes.conversation.packing import terms_for
 from dream.passes.declared import DeclaredPass
 from dream.passes.document_changes import moment, rewritten

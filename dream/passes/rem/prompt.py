@@ -32,10 +32,10 @@ LEAST_CITED: Final = 2
 class ReflectionItem(AnswerItem):
     """One theme as the model gave it."""
 
-    kind: ClassVar[str] = "theme"
+    called: ClassVar[str] = "theme {}"
 
-    text: Annotated[Text, Otherwise(Refused.INVALID_CONTENT, "has no text")]
-    handles: Annotated[Handles, Otherwise(Refused.NO_SOURCES, "cites nothing")] = Field(validation_alias="sourceIds")
+    text: Annotated[Text, Otherwise(Refused.INVALID_CONTENT, "{} has no text")]
+    handles: Annotated[Handles, Otherwise(Refused.NO_SOURCES, "{} cites nothing")] = Field(validation_alias="sourceIds")
     """The entries that it cites."""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Final, TypeVar, cast
 
 from agentcore.domain.memory import Trust
 from agentcore.domain.signals import FailureCategory
@@ -18,6 +18,7 @@ from dream.guards.detail import DetailKind
 from dream.guards.merge_coverage import coverage
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import Vocabulary
+from dream.passes.answers import AnswerItem, read_item
 from dream.passes.wisp_failures.patterns import (
     ANNOTATE,
     FailureCase,
@@ -28,7 +29,9 @@ from dream.passes.wisp_failures.patterns import (
     with_section,
     without_section,
 )
+from dream.passes.wisp_failures.prompt import AnnotationItem, ClassItem
 
+T = TypeVar("T", bound=AnswerItem)
 LONGEST: Final = 1_000
 """Characters of an annotation."""
 _MOST_ITEMS: Final = 200
@@ -69,7 +72,7 @@ class JudgedFailures:
 
 def judge(answer: Answer, desk: FailureJudgeInput) -> JudgedFailures | Refusal:
     """Judge an answer item by item; nothing of one in another shape is used."""
-    patterns, updates = _items(answer, "patterns"), _items(answer, "skillUpdates")
+    patterns, updates = _items(answer, "patterns", ClassItem), _items(answer, "skillUpdates", AnnotationItem)
     if patterns is None or updates is None:
         return Refusal(Refused.BROKEN_ANSWER, 'it has no lists "patterns" and "skillUpdates"')
     judged = JudgedFailures()
@@ -77,7 +80,7 @@ def judge(answer: Answer, desk: FailureJudgeInput) -> JudgedFailures | Refusal:
         refusal = _classify(item, desk, judged)
         if refusal is not None:
             judged.refused.append(refusal)
-    named = {_handle(item, "pattern") for item in patterns}
+    named = {item.pattern for item in patterns}
     passed_over = [handle for handle in desk.cases if handle not in named]
     if passed_over:
         judged.refused.append(Refusal(Refused.INVALID_CONTENT, f"{', '.join(passed_over)}: given no class"))
@@ -91,20 +94,19 @@ def judge(answer: Answer, desk: FailureJudgeInput) -> JudgedFailures | Refusal:
     return judged
 
 
-def _items(answer: Answer, name: str) -> list[Mapping[str, Any]] | None:
+def _items(answer: Answer, name: str, item: type[T]) -> list[T] | None:
     given: object = answer.get(name)
     if not isinstance(given, list) or len(cast("list[object]", given)) > _MOST_ITEMS:
         return None
-    return [cast("dict[str, Any]", item) if isinstance(item, dict) else {} for item in cast("list[object]", given)]
+    listed = cast("list[object]", given)
+    # What is no object names no pattern, and is refused for that.
+    values: list[object] = [value if isinstance(value, dict) else dict[str, object]() for value in listed]
+    read = [read_item(item, number, value) for number, value in enumerate(values, 1)]
+    return [one for one in read if not isinstance(one, Refusal)]
 
 
-def _handle(item: Mapping[str, Any], name: str) -> str:
-    value = item.get(name)
-    return value.strip().strip("[]") if isinstance(value, str) else ""
-
-
-def _classify(item: Mapping[str, Any], desk: FailureJudgeInput, judged: JudgedFailures) -> Refusal | None:
-    handle, said = _handle(item, "pattern"), item.get("classification")
+def _classify(item: ClassItem, desk: FailureJudgeInput, judged: JudgedFailures) -> Refusal | None:
+    handle, said = item.pattern, item.classification
     if handle not in desk.cases:
         return Refusal(Refused.UNKNOWN_HANDLE, handle[:_SHOWN])
     if handle in judged.classes:
@@ -116,17 +118,16 @@ def _classify(item: Mapping[str, Any], desk: FailureJudgeInput, judged: JudgedFa
 
 
 def _annotate(
-    item: Mapping[str, Any], desk: FailureJudgeInput, judged: JudgedFailures, touched: set[str]
+    item: AnnotationItem, desk: FailureJudgeInput, judged: JudgedFailures, touched: set[str]
 ) -> ChangeSet | Refusal | None:
     found = _meant(item, desk, judged, touched)
     if isinstance(found, Refusal):
         return found
     handle, case, skill = found
-    annotation = _text(item.get("annotation"))
-    refusal = _fault(annotation, case, skill, desk.vocabulary)
+    refusal = _fault(item.annotation, case, skill, desk.vocabulary)
     if refusal is not None:
         return refusal
-    section = section_text(case.pattern, judged.classes[handle], annotation)
+    section = section_text(case.pattern, judged.classes[handle], item.annotation)
     content = _storable(with_section(skill.content, case.pattern.key, section))
     if content is None:
         return Refusal(Refused.INVALID_CONTENT, f"{skill.name} would be too long")
@@ -139,10 +140,10 @@ def _annotate(
 
 
 def _meant(
-    item: Mapping[str, Any], desk: FailureJudgeInput, judged: JudgedFailures, touched: set[str]
+    item: AnnotationItem, desk: FailureJudgeInput, judged: JudgedFailures, touched: set[str]
 ) -> tuple[str, FailureCase, Skill] | Refusal:
     """Return the pattern and the skill that an item is about."""
-    handle, name = _handle(item, "pattern"), _handle(item, "skill")
+    handle, name = item.pattern, item.skill
     unknown = [one[:_SHOWN] for one in (handle, name) if one not in desk.cases.keys() | desk.handles]
     if unknown:
         return Refusal.of(Refused.UNKNOWN_HANDLE, unknown)
@@ -171,10 +172,6 @@ def _fault(annotation: str, case: FailureCase, skill: Skill, vocabulary: Vocabul
     if invented:
         return Refusal(Refused.INVENTED_DETAIL, f"{skill.name}: {len(invented)} addresses")
     return None
-
-
-def _text(value: object) -> str:
-    return value.strip() if isinstance(value, str) else ""
 
 
 def _storable(content: str) -> str | None:

@@ -1,19 +1,21 @@
 """Asks the model what a skill should say about a failure pattern, and builds the answer's form."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, WithJsonSchema
 
 from agentcore.domain.signals import FailureCategory, WispRun
 from agentcore.domain.skill import Skill
-from agentcore.llm.chat import ChatRequest, ResponseFormat
+from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from dream.options import ModelOptions
+from dream.passes.answers import AnswerItem, LooseHandle, answer_form, choice_of, item_schema
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
 from dream.passes.skills.lines import skill_line
 from dream.passes.wisp_failures.patterns import FailureCase
 
-_TEXT: Final[Mapping[str, Any]] = {"type": "string"}
 _LONGEST_MESSAGE: Final = 400
 _LONGEST_SKILL: Final = 1_500
 """Tokens of a skill's text that are shown whole; of a longer one the summary stands alone, for nothing is cut."""
@@ -31,20 +33,22 @@ _SKILLS: Final = "Skills that may have produced them:"
 _WIDEST: Final = "w0000"
 
 
-def _object(**fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+class ClassItem(AnswerItem):
+    """The class of one pattern as the model gave it."""
+
+    pattern: LooseHandle
+    classification: Annotated[object, WithJsonSchema(choice_of(FailureCategory))]
 
 
-_FORM: Final = ResponseFormat(
-    name="wisp_failures",
-    schema=_object(
-        patterns={
-            "type": "array",
-            "items": _object(pattern=_TEXT, classification={"type": "string", "enum": list(FailureCategory)}),
-        },
-        skillUpdates={"type": "array", "items": _object(pattern=_TEXT, skill=_TEXT, annotation=_TEXT)},
-    ),
-)
+class AnnotationItem(AnswerItem):
+    """One annotation as the model gave it."""
+
+    pattern: LooseHandle
+    skill: LooseHandle
+    annotation: Annotated[str, BeforeValidator(lambda given: given.strip() if isinstance(given, str) else "")]
+
+
+_FORM: Final = answer_form("wisp_failures", patterns=item_schema(ClassItem), skillUpdates=item_schema(AnnotationItem))
 
 
 def room_for_cases(options: ModelOptions) -> int:

@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, select
 from agentcore.stores import FeedPage, FeedPosition, Origin, ReadView, UnitOfWork
 from agentcore.stores.sql import SqlStorage
 from agentcore.stores.sql.schema import change_feed
-from agentcore.testing.contracts.feed import Follower
+from agentcore.testing.contracts.feed import FeedReader
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 
 
@@ -40,14 +40,14 @@ async def test_a_follower_from_before_the_cut_starts_again(storage: SqlStorage, 
 async def test_a_start_needs_no_past(storage: SqlStorage):
     await added(storage, "a", "b", "c")
     await storage.write(SCOPE, lambda unit: cut(unit, 99))
-    assert await Follower(storage, 2).catch_up() == ["a", "b", "c"]
+    assert await FeedReader(storage, 2).catch_up() == ["a", "b", "c"]
 
 
 async def test_a_reader_on_its_way_through_an_old_store_is_not_sent_back(storage: SqlStorage):
     """Its first pages reach revisions from long before the cut; what was removed then it has never held."""
     await added(storage, *"abcdefgh")
     await storage.write(SCOPE, lambda unit: cut(unit, 8))
-    follower = Follower(storage, 1)
+    follower = FeedReader(storage, 1)
     await follower.step()
     await storage.write(SCOPE, lambda unit: unit.entries.delete(["a", "h"]))
     pages = [await follower.step() for _ in range(8)]
@@ -65,7 +65,7 @@ async def test_without_any_past_only_the_present_is_trusted(storage: SqlStorage)
 
 async def test_a_follower_that_was_told_to_start_again_recovers(storage: SqlStorage):
     await added(storage, "a", "b", "c")
-    follower = Follower(storage, 2)
+    follower = FeedReader(storage, 2)
     await follower.catch_up()
     await storage.write(SCOPE, lambda unit: unit.entries.delete(["b"]))
     await added(storage, "d")

@@ -16,7 +16,7 @@ from agentcore.errors import StaleVersionError
 from agentcore.stores import FeedPosition, Origin, ReadView, UnitOfWork
 from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
-from agentcore.testing.contracts.feed import Follower
+from agentcore.testing.contracts.feed import FeedReader
 from agentcore.testing.contracts.samples import (
     SCOPE,
     START,
@@ -128,7 +128,7 @@ async def test_what_is_done_in_one_scope_shows_in_no_other(shared: SqlStorage, o
 async def test_a_follower_holds_what_the_store_holds(shared: SqlStorage, history: list[tuple[Step, int]], limit: int):
     """However many pages it reads between any two transactions."""
     storage, scope = shared, a_new_scope()
-    follower = Follower(storage, limit, scope)
+    follower = FeedReader(storage, limit, scope)
     for step, pages in history:
         await run(storage, scope, [step])
         for _ in range(pages):

@@ -4,20 +4,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
-from agentcore.domain.records import RecordKind
+from agentcore.domain.records import RECORD_TYPES, RecordKind
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, one_line, paragraph
 from dream.interfaces.cli.session import CommandSession
 from dream.interfaces.exchange.importer import ImportReport
-
-_NOUNS = {
-    RecordKind.ENTRY: ("entry", "entries"),
-    RecordKind.TURN: ("turn", "turns"),
-    RecordKind.SKILL: ("skill", "skills"),
-    RecordKind.SKILL_USE: ("use of a skill", "uses of skills"),
-    RecordKind.FEEDBACK: ("piece of feedback", "pieces of feedback"),
-    RecordKind.WISP_RUN: ("wisp run", "wisp runs"),
-    RecordKind.TOOL_CALL: ("tool call", "tool calls"),
-}
 
 
 def import_lines(session: CommandSession, report: ImportReport) -> Lines:
@@ -42,7 +32,8 @@ def _words(code: StrEnum) -> str:
 
 def amounts(counts: Mapping[RecordKind, int]) -> str:
     """Return how many of each kind, in words."""
-    return ", ".join(counted(counts[kind], *nouns) for kind, nouns in _NOUNS.items() if counts.get(kind))
+    found = [(counts[kind], of) for kind, of in RECORD_TYPES.items() if counts.get(kind)]
+    return ", ".join(counted(count, of.singular, of.plural) for count, of in found)
 
 
 def exported_lines(session: CommandSession, path: Path, records: int) -> Lines:

@@ -29,7 +29,6 @@ from dream.passes.skills.consolidation.judging import (
 )
 from dream.passes.skills.consolidation.packing import SkillReviewPlan, batch_of, planned, settling
 from dream.passes.skills.consolidation.prompt import (
-    SOURCES,
     SkillUsage,
     complaint,
     question,
@@ -145,7 +144,7 @@ async def _usage(context: ModelContext) -> SkillUsage:
 
 
 async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[JudgedSkills, SkillHandles]:
-    read = read_skills(answer, sources=SOURCES)
+    read = read_skills(answer)
     sheet = await context.read(lambda view: _sheet(view, batch, read))
     if isinstance(read, Refusal):
         return JudgedSkills(refused=[read], problem=read.detail), sheet

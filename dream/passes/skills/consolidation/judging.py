@@ -90,7 +90,7 @@ class Operation:
     @property
     def where(self) -> str:
         """How a complaint names it: the index of its item, or the skill that would go."""
-        return str(self.draft.place) if self.draft is not None else ", ".join(skill.name for skill, _ in self.retired)
+        return str(self.draft.number) if self.draft is not None else ", ".join(skill.name for skill, _ in self.retired)
 
     def marks(self) -> dict[str, str]:
         """Return, per record there is, what a person declines by taking it back; by name for a guide."""
@@ -115,7 +115,7 @@ def sort_out(answer: SkillAnswer, sheet: SkillHandles) -> tuple[list[Operation],
         if isinstance(made, Operation) and made.name in saves:
             made = Refusal(Refused.HANDLE_REUSED, f"{quoted_name(made.name)} is saved twice")
         if isinstance(made, Refusal):
-            refused.append(made.at(draft.place + 1))
+            refused.append(made.at(draft.number + 1))
             failed |= {draft.name.strip(), clean_skill_name(draft.name)}
             continue
         saves[made.name] = made
@@ -152,7 +152,7 @@ def _saving(draft: SkillDraft, sheet: SkillHandles) -> Operation | Refusal:
         return Operation(name=target.name, target=target, draft=draft, sources=sources)
     name = clean_skill_name(draft.name)
     if not name or name in sheet.handles:
-        return Refusal(Refused.INVALID_CONTENT, f"item {draft.place} has no name that can be stored")
+        return Refusal(Refused.INVALID_CONTENT, f"item {draft.number} has no name that can be stored")
     if not sheet.taken.isdisjoint({name, draft.name.strip().casefold()}):
         return Refusal(Refused.NAME_TAKEN, quoted_name(name))
     return Operation(name=name, target=None, draft=draft, sources=sources)
@@ -250,7 +250,7 @@ def judge(operations: Sequence[Operation], refused: Sequence[Refusal], desk: Ski
         )
         text = Refusal.of(Refused.UNDONE_BY_PERSON, operation.names()) if undone else _text(operation, desk, judged)
         if isinstance(text, Refusal):
-            judged.refused.append(text if operation.draft is None else text.at(operation.draft.place + 1))
+            judged.refused.append(text if operation.draft is None else text.at(operation.draft.number + 1))
         else:
             _join(fit, operation, text)
     judged.change_sets += _Changes(desk, fit).all()

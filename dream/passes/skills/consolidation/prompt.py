@@ -13,9 +13,10 @@ from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.options import ModelOptions
+from dream.passes.answers import answer_form, item_schema
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
-from dream.passes.skills.answers import answer_form
+from dream.passes.skills.answers import Retirement, SkillDraft
 from dream.passes.skills.coverage import SkillCoverage, told_details
 from dream.passes.skills.lines import SPARSE, is_sparse, skill_line
 from dream.passes.skills.names import prefix_of
@@ -70,9 +71,7 @@ def read_usage(view: ReadView, context: ModelContext, names: Collection[str]) ->
     return usage([use for use in uses if use.occurred_at <= context.as_of], names)
 
 
-SOURCES: Final = "sourceNames"
-
-_FORM: Final = answer_form("skill_consolidation", sources=SOURCES, retires=True)
+_FORM: Final = answer_form("skill_consolidation", toDelete=item_schema(Retirement), toSave=item_schema(SkillDraft))
 _CONTRACT: Final = """\
 Review the skills above. Answer with {"toDelete": [...], "toSave": [...]}; leave a list empty if it has no item.
 An item of toSave is {"name", "summary", "content", "sourceNames", "seeAlso"}:

@@ -19,10 +19,10 @@ from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext
 from dream.passes.repairing import ask_and_repair, repair_of, repaired, with_texts
 from dream.passes.run_memo import RunMemo
-from dream.passes.skills.answers import read_skills
+from dream.passes.skills.answers import NewSkillDraft, read_skills
 from dream.passes.skills.gaps.judging import SkillRules, judged
 from dream.passes.skills.gaps.packing import PromptRoom, packed
-from dream.passes.skills.gaps.prompt import SOURCES, Catalogue, Openings, OpeningTurn, frame, opening_turns, question
+from dream.passes.skills.gaps.prompt import Catalogue, Openings, OpeningTurn, frame, opening_turns, question
 from dream.passes.skills.names import clean_skill_name
 from dream.passes.terms import CUTTER
 
@@ -106,7 +106,7 @@ class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
     async def _judged(
         self, context: ModelContext, batch: Batch, answer: Answer
     ) -> tuple[list[ChangeSet], list[Refusal]]:
-        read = read_skills(answer, sources=SOURCES)
+        read = read_skills(answer, NewSkillDraft)
         if isinstance(read, Refusal):
             return [], [read]
         shown = await _shown(context, batch)

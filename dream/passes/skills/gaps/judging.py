@@ -52,7 +52,7 @@ def judged(drafts: Sequence[SkillDraft], terms: SkillRules) -> tuple[list[Change
     for draft in drafts:
         verdict = _skill(draft, terms, names)
         if isinstance(verdict, Refusal):
-            refused.append(verdict.at(draft.place + 1))
+            refused.append(verdict.at(draft.number + 1))
             continue
         names.add(verdict.name)
         sessions = len({terms.shown[handle].turn.session_id for handle in draft.sources})
@@ -65,7 +65,7 @@ def judged(drafts: Sequence[SkillDraft], terms: SkillRules) -> tuple[list[Change
 def _skill(draft: SkillDraft, terms: SkillRules, names: set[str]) -> Skill | Refusal:
     name, summary, content = clean_skill_name(draft.name), one_line(draft.summary), storable(draft.content)
     if not name or summary is None or content is None:
-        return Refusal(Refused.INVALID_CONTENT, f"item {draft.place} has no name, summary or content to be stored")
+        return Refusal(Refused.INVALID_CONTENT, f"item {draft.number} has no name, summary or content to be stored")
     if name in names or not terms.taken.isdisjoint({name, draft.name.strip().casefold()}):
         return Refusal(Refused.NAME_TAKEN, quoted_name(name))
     turns = _evidence(draft, terms)

@@ -12,9 +12,10 @@ from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.batch import Batch
+from dream.passes.answers import answer_form, item_schema
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
-from dream.passes.skills.answers import answer_form
+from dream.passes.skills.answers import NewSkillDraft
 from dream.passes.terms import terms_of
 
 
@@ -138,9 +139,7 @@ def _commonest(counted: Counter[str]) -> str:
     return min(counted, key=lambda word: (-counted[word], word))
 
 
-SOURCES: Final = "sourceTurns"
-
-_FORM: Final = answer_form("skill_gaps", sources=SOURCES, retires=False)
+_FORM: Final = answer_form("skill_gaps", toSave=item_schema(NewSkillDraft))
 _CONTRACT: Final = """\
 Answer with {"toSave": [...]}; an empty list is a good answer. Each item is a new skill:
 - "name": a short lower-case path such as "summarize-emails" or "mail/summarize", which no skill of the catalogue has;

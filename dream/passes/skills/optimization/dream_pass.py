@@ -30,7 +30,7 @@ from dream.passes.skills.optimization.packing import (
     reverted,
     tried_texts,
 )
-from dream.passes.skills.optimization.prompt import SOURCES, complaint, question, room_for_skills, weigh
+from dream.passes.skills.optimization.prompt import complaint, question, room_for_skills, weigh
 
 KIND = "skills"
 
@@ -162,7 +162,7 @@ def _shown(view: ReadView, context: ModelContext, batch: Batch, outcomes: Outcom
 async def _judged(
     context: ModelContext, batch: Batch, answer: Answer, outcomes: Outcomes
 ) -> tuple[JudgedRewrites | Refusal, Mapping[str, RewriteCandidate]]:
-    read = read_skills(answer, sources=SOURCES)
+    read = read_skills(answer)
     shown = await context.read(lambda view: _shown(view, context, batch, outcomes))
     if isinstance(read, Refusal):
         return read, shown

@@ -74,7 +74,7 @@ def judge(answer: SkillAnswer, desk: RewriteJudgeInput) -> JudgedRewrites:
     for draft in answer.saves:
         made = _rewrite(draft, desk, judged, taken)
         if isinstance(made, Refusal):
-            judged.refused.append(made.at(draft.place + 1))
+            judged.refused.append(made.at(draft.number + 1))
         elif made is not None:
             judged.change_sets.append(made)
     return judged
@@ -108,7 +108,7 @@ def _refusal(
     coverage = _coverage(found, content, desk.vocabulary)
     if coverage.faithful:
         return None
-    judged.unfaithful[str(draft.place)] = coverage
+    judged.unfaithful[str(draft.number)] = coverage
     code = Refused.LOST_DETAIL if coverage.lost else Refused.INVENTED_DETAIL
     return Refusal(code, f"{skill.name}: {coverage.counted()}")
 
@@ -119,7 +119,7 @@ def _meant(draft: SkillDraft, desk: RewriteJudgeInput) -> RewriteCandidate | Ref
     if unknown:
         return Refusal.of(Refused.UNKNOWN_HANDLE, unknown)
     if len(draft.sources) != 1:
-        return Refusal(Refused.NO_SOURCES, f"item {draft.place} is about {len(draft.sources)} skills")
+        return Refusal(Refused.NO_SOURCES, f"item {draft.number} is about {len(draft.sources)} skills")
     found = desk.shown.get(draft.sources[0])
     if found is None:
         return Refusal(Refused.STALE_SOURCE, draft.sources[0])

@@ -7,17 +7,16 @@ from agentcore.domain.signals import Feedback, ToolCall
 from agentcore.llm.chat import ChatRequest
 from agentcore.llm.tokens import estimate_tokens
 from dream.options import ModelOptions
+from dream.passes.answers import answer_form, item_schema
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
-from dream.passes.skills.answers import answer_form
+from dream.passes.skills.answers import Retirement, SkillDraft
 from dream.passes.skills.coverage import SkillCoverage, told_details
 from dream.passes.skills.lines import SPARSE, skill_line, tokens_of
 from dream.passes.skills.optimization.outcomes import Retry
 from dream.passes.skills.optimization.packing import RewriteCandidate
 
-SOURCES: Final = "sourceNames"
-
-_FORM: Final = answer_form("skill_optimization", sources=SOURCES, retires=True)
+_FORM: Final = answer_form("skill_optimization", toDelete=item_schema(Retirement), toSave=item_schema(SkillDraft))
 _CONTRACT: Final = f"""\
 Improve the skills above. Answer with {{"toDelete": [], "toSave": [...]}}; an empty toSave is a good answer.
 An item of toSave is {{"name", "summary", "content", "sourceNames", "seeAlso"}}: the name of one skill shown, which it

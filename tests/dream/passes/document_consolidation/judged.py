@@ -12,8 +12,8 @@ from agentcore.workspace import Document
 from dream.domain import Refusal
 from dream.guards import builtin_vocabulary
 from dream.options import DreamOptions
+from dream.passes.answers import BrokenAnswer
 from dream.passes.document_consolidation import (
-    BrokenEdits,
     DocumentEditor,
     DocumentHandles,
     JudgedEdits,
@@ -108,7 +108,7 @@ def edited(
     ]
     desk = DocumentEditor(memory=memory, cap=options.documents.size_cap, as_of=NOW)
     given = parse({"edits": told}, 2 * len(sheet.ids) + 1)
-    assert not isinstance(given, BrokenEdits)
+    assert not isinstance(given, BrokenAnswer)
     excess = over_eager(given, sheet, options.documents, is_whole=is_whole)
     if excess is not None:
         return Outcome(memory.document.text, "", [excess], JudgedEdits(), desk)

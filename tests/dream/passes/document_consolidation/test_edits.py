@@ -10,7 +10,8 @@ from tidying import LATE, NEW, OLD, PAGE, SAME
 
 from agentcore.domain import MemoryEntry, Scope, SubjectTime, fold_key
 from dream.options import DocumentOptions, DreamOptions, PassMode
-from dream.passes.document_consolidation import BrokenEdits, parse
+from dream.passes.answers import BrokenAnswer
+from dream.passes.document_consolidation import parse
 
 MEDICINE = (
     "# Care\n\n- Give Ana [10mg] of the syrup at night\n- Give Ana [100mg] of the syrup at night\n"
@@ -289,5 +290,5 @@ def test_an_edit_of_the_same_items_has_the_same_mark_in_whatever_words():
 )
 def test_an_answer_of_another_form_is_refused_whole(given: dict[str, Any], problem: str):
     broken = parse(given, 3)
-    assert isinstance(broken, BrokenEdits)
+    assert isinstance(broken, BrokenAnswer)
     assert problem in broken.problem

@@ -117,7 +117,7 @@ class Desk:
         known = StoredDocument(
             id="MEMORY.md", scope=self.world.scope, content=text, updated_at=self.world.clock.now(), own=tuple(keys)
         )
-        await self.world.write(lambda unit: unit.documents.delete("MEMORY.md"))
+        await self.world.write(lambda unit: unit.documents.delete(["MEMORY.md"]))
         await self.world.write(lambda unit: unit.documents.add(known))
 
     async def own(self, name: str = "MEMORY.md") -> set[str]:

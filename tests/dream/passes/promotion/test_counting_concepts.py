@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from agentcore.domain import to_micros
 from dream.domain import PhaseStanding, RecallColumns
-from dream.options.promotion import PromotionOptions, ScorerName
+from dream.options import PromotionOptions, ScorerName
 from dream.passes.promotion import Scored, scored, settle
 
 _NOW = datetime(2025, 6, 14, tzinfo=UTC)

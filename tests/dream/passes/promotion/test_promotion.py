@@ -22,8 +22,7 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.workspace import GitUse, Workspaces, read
 from dream.domain import Outcome, PassReport, RunReport
 from dream.interfaces.cli.render.reports import passes_lines
-from dream.options import DocumentOptions, DreamOptions, PassMode, PromotionOptions
-from dream.options.promotion import ScorerName
+from dream.options import DocumentOptions, DreamOptions, PassMode, PromotionOptions, ScorerName
 from dream.passes.promotion import PromotionPass
 from dream.stores import dream_stores
 

@@ -1,0 +1,6 @@
+"""Words of languages: one file per language, read when it is first asked for."""
+
+import lazy_loader
+
+# pyright: reportUnknownVariableType=false
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,57 @@
+from .dream_options import (
+    OTHERS as OTHERS,
+    DreamOptions as DreamOptions,
+    ModelOptions as ModelOptions,
+    PassMode as PassMode,
+    Preset as Preset,
+    ReviewOptions as ReviewOptions,
+)
+from .own_passes import (
+    Insertion as Insertion,
+    OwnPass as OwnPass,
+    OwnPasses as OwnPasses,
+    PassPosition as PassPosition,
+)
+from .pass_options import (
+    ConsolidationOptions as ConsolidationOptions,
+    ConsumptionPolicy as ConsumptionPolicy,
+    DocumentOptions as DocumentOptions,
+    EpisodeOptions as EpisodeOptions,
+    LogOptions as LogOptions,
+    MiningOptions as MiningOptions,
+    Narrator as Narrator,
+    NearDuplicateOptions as NearDuplicateOptions,
+    PreferenceOptions as PreferenceOptions,
+    PromotionOptions as PromotionOptions,
+    PromotionPolicy as PromotionPolicy,
+    RemOptions as RemOptions,
+    RetentionOptions as RetentionOptions,
+    ScorerName as ScorerName,
+    SessionOptions as SessionOptions,
+    SkillConsolidationOptions as SkillConsolidationOptions,
+    SkillGapOptions as SkillGapOptions,
+    SkillOptimizationOptions as SkillOptimizationOptions,
+    WispFailureOptions as WispFailureOptions,
+)
+from .scheduling import (
+    CatchUp as CatchUp,
+    SchedulingOptions as SchedulingOptions,
+)
+from .sources import (
+    Configured as Configured,
+    EffectiveOption as EffectiveOption,
+    OptionSource as OptionSource,
+    configured as configured,
+)
+from .triggers import (
+    AllOf as AllOf,
+    AnyOf as AnyOf,
+    CapWindow as CapWindow,
+    Cron as Cron,
+    DailyAt as DailyAt,
+    Heartbeat as Heartbeat,
+    Idle as Idle,
+    Interval as Interval,
+    Threshold as Threshold,
+    Trigger as Trigger,
+)

@@ -1,0 +1,340 @@
+"""Defines everything a host may tune of its dreams, and the presets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Final, Self
+
+from pydantic import Field, InstanceOf, field_serializer, field_validator
+
+from agentcore.domain.capability import Capability
+from agentcore.errors import InvalidOptionsError
+from agentcore.hosting.options import Options
+from dream.domain.built_in_passes import BUILT_IN, DECLARED
+from dream.domain.declaration import Declaration, PassMode, Preset
+from dream.options.own_passes import OwnPasses
+from dream.options.pass_options import (
+    ConsolidationOptions,
+    DocumentOptions,
+    EpisodeOptions,
+    LogOptions,
+    MiningOptions,
+    NearDuplicateOptions,
+    PreferenceOptions,
+    PromotionOptions,
+    RemOptions,
+    RetentionOptions,
+    SessionOptions,
+    SkillConsolidationOptions,
+    SkillGapOptions,
+    SkillOptimizationOptions,
+    WispFailureOptions,
+)
+from dream.options.scheduling import SchedulingOptions
+from dream.options.triggers import CapWindow, DailyAt, Heartbeat, Idle, Interval, Threshold
+
+_NO_SKILLS: Final = frozenset({Capability.SKILLS, Capability.WORKSPACE})
+
+
+@dataclass(frozen=True, slots=True)
+class PresetChoice:
+    """What a preset chooses; all else keeps its default.
+
+    Args:
+        schedule: When dreams start.
+        leaves_out: Passes that require any of these do not run, unless they declare otherwise for the preset.
+        others: What becomes of the changes of all other passes.
+        max_outputs: New records that one run may write; None: no bound.
+        documents: How documents are kept; None: as by default.
+    """
+
+    schedule: SchedulingOptions
+    leaves_out: frozenset[Capability] = frozenset()
+    others: PassMode = PassMode.APPLY
+    max_outputs: int | None = None
+    documents: DocumentOptions | None = None
+
+
+@cache
+def preset_choice(preset: Preset) -> PresetChoice:
+    """Return what *preset* chooses.
+
+    Example:
+        >>> preset_choice(Preset.REVIEWED).schedule.trigger.kind
+        'daily'
+    """
+    match preset:
+        case Preset.TIMED:
+            trigger = Interval(initial_delay=timedelta(minutes=5), every=timedelta(hours=4))
+            return PresetChoice(SchedulingOptions(trigger=trigger, busy_poll=timedelta(seconds=5)))
+        case Preset.PEER:
+            trigger = Threshold(min_new=50, cooldown=timedelta(hours=8), idle=timedelta(minutes=60))
+            return PresetChoice(SchedulingOptions(trigger=trigger), _NO_SKILLS)
+        case Preset.REVIEWED:
+            trigger = DailyAt(at="03:00")
+            return PresetChoice(SchedulingOptions(trigger=trigger), _NO_SKILLS, PassMode.PROPOSE, max_outputs=5)
+        case Preset.PROMOTION:
+            trigger = Heartbeat(beat=timedelta(seconds=30), every=timedelta(hours=24))
+            return PresetChoice(SchedulingOptions(trigger=trigger, zone="UTC"), frozenset({Capability.LLM}))
+        case Preset.IDLE:
+            trigger = Idle(after=timedelta(minutes=120), max_per_day=3, window=CapWindow.CALENDAR)
+            # Lines come to MEMORY.md from the agent, as in its document; a dream only tidies what stands there, whose
+            # ever it is: people mark what is to stay.
+            documents = DocumentOptions(protect_user_text=False)
+            return PresetChoice(SchedulingOptions(trigger=trigger), _NO_SKILLS, documents=documents)
+
+
+def mode_under(preset: Preset, declaration: Declaration) -> PassMode | None:
+    """Return what becomes of the changes of a pass under *preset*; None if that is as of all others.
+
+    Example:
+        >>> mode_under(Preset.PEER, Declaration(name="skill-diary", requires=frozenset({Capability.SKILLS})))
+        <PassMode.OFF: 'off'>
+    """
+    said = declaration.presets.get(preset)
+    if said is not None:
+        return PassMode(said)
+    return PassMode.OFF if preset_choice(preset).leaves_out & declaration.requires else None
+
+
+class ModelOptions(Options):
+    """What dreams may ask of the model."""
+
+    section: ClassVar[str] = "dreaming.model"
+    """What its fields are called after in errors."""
+
+    calls_in_flight: int = Field(default=8, ge=1, le=64)
+    """Calls made at once, over all the dreams of a host."""
+    prompt_tokens: int = Field(default=6_000, ge=500)
+    """The longest prompt, directives aside; what is more goes into another call."""
+    answer_tokens: int = Field(default=4_000, ge=100)
+    """The longest answer asked for."""
+    max_rounds: int = Field(default=4, ge=1, le=20)
+    """Rounds of one exchange at most: the question, lookups, a repair, a second reading."""
+    tokens_per_run: int | None = Field(default=500_000, ge=0)
+    """Tokens one run may cost, failed calls included; it ends as partial before it would cost more. None: no bound."""
+    tokens_per_day: int | None = Field(default=2_000_000, ge=0)
+    """Tokens all runs of a scope may cost in a day (UTC), failed calls included. None: no bound."""
+
+
+OTHERS = "*"
+"""What stands in `DreamOptions.modes` for every pass that is not named there."""
+
+
+class ReviewOptions(Options):
+    """How much may wait for a person, and how long."""
+
+    section: ClassVar[str] = "dreaming.review"
+    """What its fields are called after in errors."""
+
+    expire_after: timedelta = Field(default=timedelta(days=30), gt=timedelta(0))
+    """A proposal that nobody decided for so long is dropped; it is never applied by itself."""
+    max_waiting: int | None = Field(default=200, ge=1)
+    """Proposals of a scope that wait at once, of all passes together. None: no bound."""
+    per_day: int | None = Field(default=50, ge=1)
+    """Proposals made for a scope in a day (UTC), of all passes together. None: no bound."""
+
+
+class DreamOptions(Options):
+    """Everything a host may tune of its dreams; frozen, validated when the host is built.
+
+    Example:
+        >>> DreamOptions(near_duplicates=NearDuplicateOptions(threshold=0.6)).near_duplicates.threshold
+        0.6
+    """
+
+    section: ClassVar[str] = "dreaming"
+    """What its fields are called after in errors."""
+
+    enabled: bool = True
+    """Whether anything dreams; if not, nothing does, not by hand either."""
+    force: bool = False
+    """Whether workspaces and scopes dream that switched dreams off."""
+    schedule: SchedulingOptions = Field(default_factory=SchedulingOptions)
+    """When dreams start by themselves."""
+    passes: InstanceOf[OwnPasses] = Field(default_factory=OwnPasses)
+    """Passes of the host's own, and where they stand among the built-in ones."""
+    starts_from: Preset = Preset.TIMED
+    """The preset that these options started from: what becomes of the changes of a pass that `modes` does not name."""
+    pass_options: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
+    """Options of passes of the host's own, by the name of the pass; a pass declares which it has."""
+    modes: Mapping[str, PassMode] = Field(default_factory=dict)
+    """What becomes of the changes of each pass, by its name; `*` stands for all others. They are made by default.
+
+    `session-evaluator` is the service that sums conversations up, which can only be switched off.
+    """
+    review: ReviewOptions = Field(default_factory=ReviewOptions)
+    """How much may wait for a person, and how long."""
+    protected_categories: tuple[str, ...] = ("active-plans",)
+    """Categories (with everything below) that no pass changes."""
+    retention: RetentionOptions = Field(default_factory=RetentionOptions)
+    """How long things are kept."""
+    near_duplicates: NearDuplicateOptions = Field(default_factory=NearDuplicateOptions)
+    """How the search for near-duplicates is bounded."""
+    model: ModelOptions = Field(default_factory=ModelOptions)
+    """What dreams may ask of the model."""
+    mining: MiningOptions = Field(default_factory=MiningOptions)
+    """How facts are mined from conversations."""
+    consolidation: ConsolidationOptions = Field(default_factory=ConsolidationOptions)
+    """How the model merges and retires entries."""
+    episodes: EpisodeOptions = Field(default_factory=EpisodeOptions)
+    """How episodes are found in conversations."""
+    preferences: PreferenceOptions = Field(default_factory=PreferenceOptions)
+    """How preferences are inferred."""
+    skill_gaps: SkillGapOptions = Field(default_factory=SkillGapOptions)
+    """How recurring requests become skills."""
+    skill_consolidation: SkillConsolidationOptions = Field(default_factory=SkillConsolidationOptions)
+    """How skills are merged, linked and retired."""
+    skill_optimization: SkillOptimizationOptions = Field(default_factory=SkillOptimizationOptions)
+    """How skills that fail are rewritten."""
+    wisp_failures: WispFailureOptions = Field(default_factory=WispFailureOptions)
+    """How failed wisps teach skills."""
+    sessions: SessionOptions = Field(default_factory=SessionOptions)
+    """How conversations at rest are evaluated."""
+    log: LogOptions = Field(default_factory=LogOptions)
+    """When turns are consumed."""
+    promotion: PromotionOptions = Field(default_factory=PromotionOptions)
+    """Which entries go to MEMORY.md."""
+    rem: RemOptions = Field(default_factory=RemOptions)
+    """How the diary tells what recall keeps coming back to."""
+    documents: DocumentOptions = Field(default_factory=DocumentOptions)
+    """How the documents of the workspace are kept."""
+    directives: Mapping[str, str] = Field(default_factory=dict)
+    """Paths of directives by name, relative to the data directory; `directives/NAME.md` by default."""
+    alarm_after: int = Field(default=3, ge=1)
+    """Runs in a row that failed or, with work waiting, changed nothing, after which the host is told."""
+    step_size: int = Field(default=250, ge=2, le=500)
+    """Deterministic changes per transaction at most; a fold takes two."""
+    max_outputs: int | None = Field(default=None, ge=1)
+    """New records that one run may write; what is more waits, paid for, for a later run. None: no bound.
+
+    What belongs together is never cut: an operation that alone writes more is made as long as any room is left.
+    """
+    resume_within: timedelta = Field(default=timedelta(hours=24), gt=timedelta(0))
+    """An interrupted run younger than this is resumed; an older one is closed as partial."""
+    lease: timedelta = Field(default=timedelta(seconds=60), ge=timedelta(seconds=3))
+    """How long a silent holder keeps the right to dream; it is renewed six times as often."""
+
+    @classmethod
+    def preset(cls, name: str) -> "DreamOptions":
+        """Return the options of a preset; `replace` changes any of them.
+
+        Args:
+            name: `timed`, `peer`, `reviewed`, `promotion` or `idle`.
+
+        Raises:
+            InvalidOptionsError: there is none of that name.
+
+        Example:
+            >>> DreamOptions.preset("idle").schedule.trigger.max_per_day
+            3
+        """
+        if name not in set(Preset):
+            allowed = f"the presets are {', '.join(Preset)}"
+            raise InvalidOptionsError(field=f"{cls.section}.preset", value=name, allowed=allowed)
+        preset = Preset(name)
+        choice = preset_choice(preset)
+        # What a preset does not choose counts as said by nobody.
+        chosen = {"documents": choice.documents, "max_outputs": choice.max_outputs}
+        told = {name: value for name, value in chosen.items() if value is not None}
+        found = {name: mode_under(preset, one) for name, one in DECLARED.items()}
+        modes = {} if choice.others is PassMode.APPLY else {OTHERS: choice.others}
+        modes |= {name: mode for name, mode in found.items() if mode not in {None, choice.others}}
+        return cls.model_validate({"schedule": choice.schedule, "modes": modes, "starts_from": preset, **told})
+
+    def declared(self, pass_name: str) -> Declaration:
+        """Return what a pass declares, a built-in one or one of the host's own; of any other name its name alone."""
+        found = DECLARED.get(pass_name) or self.passes.declarations.get(pass_name)
+        return found or Declaration(name=pass_name)
+
+    def mode(self, pass_name: str) -> PassMode:
+        """Return what becomes of the changes of a pass.
+
+        Its name in `modes` decides, else `*`, else what the pass declares. One that is off by what it declares, or by
+        the preset, is switched on by its name alone. Retention and log consumption never propose.
+
+        Example:
+            >>> DreamOptions(modes={"*": "propose", "preferences": "off"}).mode("preferences")
+            <PassMode.OFF: 'off'>
+        """
+        declaration = self.declared(pass_name)
+        mode = self.modes.get(pass_name) or self._usual_mode(declaration)
+        return PassMode.APPLY if declaration.never_waits and mode is PassMode.PROPOSE else mode
+
+    def _usual_mode(self, declaration: Declaration) -> PassMode:
+        # What a preset makes of the built-in passes stands in `modes`, where people may replace it.
+        by_preset = None if declaration.name in DECLARED else mode_under(self.starts_from, declaration)
+        usual = by_preset or PassMode(declaration.mode)
+        return usual if usual is PassMode.OFF else self.modes.get(OTHERS, usual)
+
+    def is_on(self, pass_name: str) -> bool:
+        """Tell whether a pass runs at all."""
+        return self.mode(pass_name) is not PassMode.OFF
+
+    def of(self, pass_name: str) -> Any:
+        """Return the options of a pass as they are in force for it: its section, or what it declares of its own.
+
+        Raises:
+            InvalidOptionsError: a pass of the host's own has no such option, or it cannot have that value.
+
+        Example:
+            >>> DreamOptions(modes={"wisp-failures": "propose"}).of("wisp-failures").promotion
+            <PromotionPolicy.STORE: 'store'>
+        """
+        declaration = self.declared(pass_name)
+        told = self.pass_options.get(pass_name, {})
+        if told and not isinstance(declaration.options, type):
+            section = declaration.options
+            raise InvalidOptionsError(
+                field=f"{self.section}.pass_options.{pass_name}",
+                value=dict(told),
+                allowed=f"give them in {self.section}.{section}" if section else "the pass has none, leave them out",
+            )
+        if isinstance(declaration.options, str):
+            found: Options = getattr(self, declaration.options)
+        else:
+            found = (declaration.options or Options)(**told)
+        is_proposing = declaration.when_proposing and self.mode(pass_name) is PassMode.PROPOSE
+        return found.replace(**declaration.when_proposing) if is_proposing else found
+
+    def applying(self) -> Self:
+        """Return the same options with all that would be proposed being applied instead."""
+        known = {**DECLARED, **self.passes.declarations}
+        proposing = [name for name in known if self.mode(name) is PassMode.PROPOSE]
+        modes = {name: mode for name, mode in self.modes.items() if mode is not PassMode.PROPOSE}
+        modes |= dict.fromkeys(proposing, PassMode.APPLY)
+        sections: dict[str, object] = {}
+        own = dict(self.pass_options)
+        for name in proposing:
+            if known[name].when_proposing:
+                section = known[name].options
+                if isinstance(section, str):
+                    sections[section] = self.of(name)
+                else:
+                    own[name] = {**own.get(name, {}), **known[name].when_proposing}
+        return self.replace(modes=modes, pass_options=own, **sections)
+
+    @field_serializer("passes")
+    def _names(self, passes: OwnPasses) -> list[str]:
+        return list(passes.names)
+
+    @field_validator("modes")
+    @classmethod
+    def _propose_what_can_wait(cls, modes: Mapping[str, PassMode]) -> Mapping[str, PassMode]:
+        for name in sorted(one.name for one in BUILT_IN if one.never_waits):
+            if modes.get(name) is PassMode.PROPOSE:
+                remedy = "what it does cannot wait for a person; give apply or off"
+                raise InvalidOptionsError(field=f"{cls.section}.modes[{name!r}]", value="propose", allowed=remedy)
+        return modes
+
+    @field_validator("directives")
+    @classmethod
+    def _stay_in_the_data_directory(cls, paths: Mapping[str, str]) -> Mapping[str, str]:
+        for name, path in paths.items():
+            parts = Path(path).parts
+            if not parts or Path(path).anchor or ".." in parts or not path.isprintable():
+                remedy = f"name a file inside the data directory, such as directives/{name}.md"
+                raise InvalidOptionsError(field=f"{cls.section}.directives[{name!r}]", value=path, allowed=remedy)
+        return paths
