@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
-from agentcore.recall.results import Neighbour
+from agentcore.recall.results import Hit, Neighbour
 from agentcore.stores.storage import ReadView
 from dream.domain.batch import Batch, Packing
 from dream.domain.change import ChangeSet
@@ -48,6 +48,10 @@ class ScopeRecall:
 
     _recall: "Recall"
     _scope: Scope
+
+    async def search(self, query: str, *, k: int = 10) -> Sequence[Hit]:
+        """Return the *k* best active entries for *query*, best first."""
+        return await self._recall.search(self._scope, query, k=k)
 
     async def similar(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
         """Return, per key, the entries above *threshold* that share most of its rare words, best first."""
