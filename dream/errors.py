@@ -13,6 +13,7 @@ AgentcoreError
     ├── UnknownRunError             (also InvalidInputError)
     ├── UnknownSessionError         (also InvalidInputError)
     ├── UnknownPlanError            (also InvalidInputError)
+    ├── OutdatedPlanError           (also InvalidInputError)
     ├── UnknownChangeError          (also InvalidInputError)
     ├── UnknownProposalError        (also InvalidInputError)
     ├── UnknownDirectiveError       (also InvalidInputError)
@@ -109,6 +110,16 @@ class UnknownPlanError(DreamError, InvalidInputError):
 
     def __init__(self, *, value: str) -> None:
         super().__init__(f"There is no plan {value[:80]!r} in this scope: make one with `dream plan`.")
+
+
+class OutdatedPlanError(DreamError, InvalidInputError):
+    """A plan was made by an earlier version, or with a pass that is gone."""
+
+    def __init__(self, *, value: str) -> None:
+        super().__init__(
+            f"The plan {value[:8]} was made by an earlier version, or with a pass that is gone: make a new one with "
+            "`dream plan`."
+        )
 
 
 class UnknownChangeError(DreamError, InvalidInputError):

@@ -13,7 +13,6 @@ from agentcore.hosting.service import HostedService
 from agentcore.stores.storage import UnitOfWork
 from dream.cycle.forecast import Forecaster
 from dream.cycle.listeners import DreamListeners, Listener, Unsubscribe
-from dream.cycle.planning import make_plan
 from dream.cycle.records import DreamRecords
 from dream.cycle.running.runner import Runner
 from dream.cycle.scheduling.status import ScheduleFacade, ScheduleStatus
@@ -29,9 +28,10 @@ from dream.options import DreamOptions
 from dream.options.sources import Configured, EffectiveOption
 
 if TYPE_CHECKING:
+    from dream.cycle.plans import PlanService
     from dream.cycle.review import ReviewService
-    from dream.cycle.revision import UndoService
     from dream.cycle.scheduling.service import DreamService
+    from dream.cycle.undo import UndoService
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,14 @@ class Dreams(DreamRecords):
 
         return (SessionEvaluator(self._parts, self._options),)
 
-    async def _reviser(self) -> "UndoService":
-        return await asyncio.to_thread(_make_reviser, self._parts, self._options)
+    async def _undo_service(self) -> "UndoService":
+        return await asyncio.to_thread(_make_undo_service, self._parts, self._options)
 
-    async def _reviewer(self) -> "ReviewService":
-        return await asyncio.to_thread(_make_reviewer, self._parts, self._options)
+    async def _plan_service(self) -> "PlanService":
+        return await asyncio.to_thread(_make_plan_service, self._parts, self._options)
+
+    async def _review_service(self) -> "ReviewService":
+        return await asyncio.to_thread(_make_review_service, self._parts, self._options)
 
     def for_scope(self, scope: Scope) -> "Dreams":
         """Return the dreams of another scope."""
@@ -159,11 +162,12 @@ class Dreams(DreamRecords):
             UnknownPassError: a pass was named that does not exist.
             InvalidOptionsError: *max_outputs* is less than 1.
             UnknownPlanError: there is no such plan.
+            OutdatedPlanError: an earlier version made it, or a pass of it is gone.
             InvalidContentError: *now* has no time zone.
             StorageError: the database failed; the next run goes on from the last committed step.
         """
         if plan is not None:
-            return await self._watch.told(await (await self._reviser()).apply(self._scope, plan))
+            return await self._watch.told(await (await self._plan_service()).apply(self._scope, plan))
         gone_on: list[RunReport] = []
         booking = self._desk.booking(is_whole=passes is None)
         runner = self._runner
@@ -182,7 +186,7 @@ class Dreams(DreamRecords):
         The plan itself is kept, so that `run(plan=plan.plan_id)` can apply it. What a pass would only propose is shown
         as a change too: to apply a plan is to approve it.
         """
-        return await make_plan(self._parts, self._options, self._scope, passes=passes, now=clean_instant(now))
+        return await (await self._plan_service()).make(self._scope, passes=passes, now=clean_instant(now))
 
     async def forecast(
         self, *, passes: Collection[str] | None = None, now: datetime | None = None
@@ -217,7 +221,7 @@ class Dreams(DreamRecords):
             UnknownChangeError: no such change in the run.
         """
         self._require(pass_name)
-        report = await (await self._reviser()).undo(self._scope, run_id, pass_name=pass_name, number=change)
+        report = await (await self._undo_service()).undo(self._scope, run_id, pass_name=pass_name, number=change)
         return await self._watch.told(report)
 
     async def approve(self, proposal_ids: Collection[str]) -> RunReport:
@@ -233,7 +237,7 @@ class Dreams(DreamRecords):
         Raises:
             UnknownProposalError: one of them names none that waits, or several.
         """
-        return await self._watch.told(await (await self._reviewer()).approve(self._scope, proposal_ids))
+        return await self._watch.told(await (await self._review_service()).approve(self._scope, proposal_ids))
 
     async def reject(self, proposal_ids: Collection[str]) -> RunReport:
         """Drop these proposals; no dream proposes or does the same again (`undone_by_person`).
@@ -244,11 +248,11 @@ class Dreams(DreamRecords):
         Raises:
             UnknownProposalError: one of them names none that waits, or several.
         """
-        return await self._watch.told(await (await self._reviewer()).reject(self._scope, proposal_ids))
+        return await self._watch.told(await (await self._review_service()).reject(self._scope, proposal_ids))
 
     async def restore(self, entry_id: str) -> RunReport:
         """Bring a retired entry back; no dream retires it for the same reason again."""
-        return await self._watch.told(await (await self._reviser()).restore(self._scope, entry_id))
+        return await self._watch.told(await (await self._undo_service()).restore(self._scope, entry_id))
 
     def on_report(self, listener: Listener[RunReport]) -> Unsubscribe:
         """Have *listener* told of each run of this host that came to its end, on any scope.
@@ -298,13 +302,19 @@ def _pause(unit: UnitOfWork, value: str | None) -> None:
     unit.activity.notify()
 
 
-def _make_reviser(parts: HostParts, options: DreamOptions) -> "UndoService":
-    from dream.cycle.revision import UndoService  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
+def _make_undo_service(parts: HostParts, options: DreamOptions) -> "UndoService":
+    from dream.cycle.undo import UndoService  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
 
     return UndoService(parts, options)
 
 
-def _make_reviewer(parts: HostParts, options: DreamOptions) -> "ReviewService":
+def _make_review_service(parts: HostParts, options: DreamOptions) -> "ReviewService":
     from dream.cycle.review import ReviewService  # noqa: PLC0415 - as above
 
     return ReviewService(parts, options)
+
+
+def _make_plan_service(parts: HostParts, options: DreamOptions) -> "PlanService":
+    from dream.cycle.plans import PlanService  # noqa: PLC0415 - as above
+
+    return PlanService(parts, options)

@@ -11,6 +11,8 @@ from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.stores.storage import UnitOfWork
 from agentcore.stores.values import Lease
 from dream.domain.names import DREAM_LEASE
+from dream.domain.reasons import Deferral
+from dream.errors import NotAdmittedError
 
 
 class _Renewal(BackgroundService):
@@ -40,27 +42,31 @@ class _Renewal(BackgroundService):
 @asynccontextmanager
 async def dream_lease(
     parts: HostParts, scope: Scope, duration: timedelta, *, admit: Callable[[UnitOfWork], None] | None = None
-) -> AsyncGenerator[Lease | None]:
-    """Hold the lease for the length of the block; yield None if another holder has it.
+) -> AsyncGenerator[Lease]:
+    """Hold the lease for the length of the block.
 
     Args:
         parts: What the host offers.
         scope: Whose memory.
         duration: How long a silent holder keeps it.
         admit: Called in the transaction that takes it, if given; what it raises leaves the lease where it was.
+
+    Raises:
+        NotAdmittedError: another holder has it.
     """
     holder = parts.ids.new()
 
-    def take(unit: UnitOfWork) -> Lease | None:
+    def take(unit: UnitOfWork) -> Lease:
         taken = unit.leases.acquire(DREAM_LEASE, holder=holder, duration=duration)
-        if taken is not None and admit is not None:
+        if taken is None:
+            other = unit.leases.holder(DREAM_LEASE)
+            who = f" by process {other.pid} on {other.host}" if other else ""
+            raise NotAdmittedError(reason=f"{Deferral.LEASE_HELD}{who}")
+        if admit is not None:
             admit(unit)
         return taken
 
     lease = await parts.storage.write(scope, take)
-    if lease is None:
-        yield None
-        return
     renewal = _Renewal(parts, scope, lease, duration)
     await renewal.start()
     try:

@@ -1,24 +1,35 @@
-"""Takes back what the journal holds, wherever nothing changed since."""
+"""Takes back what the journal holds, wherever nothing changed since, and brings retired entries back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import groupby
+from typing import Final
 
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import Status
+from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, text_of
+from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
-from agentcore.stores.storage import UnitOfWork
+from agentcore.errors import InvalidContentError, UnknownRecordError
+from agentcore.hosting.parts import HostParts
+from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.workspace.differences import difference, own_left
 from agentcore.workspace.document import Document
-from dream.cycle.running.step_writer import apply_changes
-from dream.domain.change import Change, ChangeSet
+from dream.cycle.documents.delivery import NO_WORKSPACE
+from dream.cycle.running.admission import Admission
+from dream.cycle.running.run_envelope import RunEnvelope, asked_for, carry_out
+from dream.cycle.running.step_writer import StepWriter
+from dream.domain.change import FOLD, Change, ChangeSet, fingerprint
 from dream.domain.journal import JournalRow, image_text
-from dream.domain.proposal import Refusal
+from dream.domain.proposal import Proposal, Refusal
 from dream.domain.reasons import NotUndone
-from dream.domain.step import StepReport
+from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
+from dream.domain.step import StepDraft, StepReport
+from dream.errors import UnknownChangeError
+from dream.options import DreamOptions
 from dream.stores import DreamStores, dream_stores
 from dream.stores.journal import DOCUMENT_CHANGED, PURGE
 from dream.stores.runs import StepRow
@@ -53,6 +64,85 @@ def document_inverse(row: JournalRow, present: Record | None) -> Inverse:
 
 def _text(document: StoredDocument | None) -> str | None:
     return None if document is None else document.content
+
+
+UNDO: Final = "undo"
+RESTORE: Final = "restore"
+
+
+class UndoService:
+    """Undoes runs and restores entries; lives as long as the host.
+
+    Args:
+        parts: What the host offers.
+        options: The host's options.
+    """
+
+    def __init__(self, parts: HostParts, options: DreamOptions) -> None:
+        self._parts = parts
+        self._options = options
+
+    async def undo(
+        self, scope: Scope, run_id: str, *, pass_name: str | None = None, number: int | None = None
+    ) -> RunReport:
+        """Take back a run, one pass of it, or one change set.
+
+        Raises:
+            UnknownRunError: no such run in the scope.
+            UnknownChangeError: no such change in the run.
+        """
+
+        def find(view: ReadView) -> tuple[str, list[JournalRow], list[StepRow]]:
+            books = dream_stores(view)
+            full = books.runs.resolve(run_id)
+            return full, books.journal.of_run(full, pass_name=pass_name, number=number), books.runs.steps(full)
+
+        target, rows, steps = await self._parts.storage.read(scope, find)
+        if number is not None and not rows:
+            raise UnknownChangeError(run_id=target, number=number)
+
+        async def take_back(run: RunEnvelope) -> None:
+            barred, mine = _without_barred(run.obstacle, rows)
+            undone, writer = Undone(), StepWriter.of(self._parts, run, self._options.applying(), UNDO)
+            for batch in _newest_first(mine, self._options.step_size):
+                work = partial(_undo_batch, writer=writer, rows=batch, undone=undone)
+                await run.write(work, origin=Origin.UNDO)
+            # Nobody has to read those again.
+            touched = [row.record_id for row in mine if not RECORD_TYPES[row.kind].stands_alone]
+
+            def look_again(unit: UnitOfWork) -> None:
+                books = dream_stores(unit)
+                for name in sorted({step.pass_name for step in steps}):
+                    wholly = number is None and pass_name in {None, name, name.partition("/")[0]}
+                    _restore_cursor(books, run.report.run_id, name, steps, touched, wholly=wholly)
+                    if wholly:
+                        books.deferred.withdraw(target, name)
+                        books.proposals.withdraw(target, name)
+                        books.clusters.withdraw(target, name)
+
+            await run.write(look_again, origin=Origin.UNDO)
+            run.passes.append(_report(UNDO, undone.restored, (*undone.refused, *barred), purged=undone.purged))
+
+        opening = asked_for(self._parts, scope, RunKind.UNDO, target)
+        has_documents = any(row.kind is RecordKind.DOCUMENT for row in rows)
+        return await carry_out(self._parts, self._options, opening, take_back, reads_documents=has_documents)
+
+    async def restore(self, scope: Scope, entry_id: str) -> RunReport:
+        """Bring a retired entry back; no dream retires it for the same reason again.
+
+        Raises:
+            UnknownRecordError: no such entry.
+            InvalidContentError: the entry is active.
+        """
+        await self._parts.storage.read(scope, lambda view: _revival(view, entry_id))
+
+        async def bring_back(run: RunEnvelope) -> None:
+            writer = StepWriter.of(self._parts, run, self._options.applying(), RESTORE)
+            await run.write(partial(_restore, writer=writer, entry_id=entry_id), origin=Origin.HOST)
+            run.passes.append(_report(RESTORE, 1, ()))
+
+        opening = asked_for(self._parts, scope, RunKind.RESTORE, entry_id)
+        return await carry_out(self._parts, self._options, opening, bring_back, reads_documents=False)
 
 
 @dataclass(slots=True)
@@ -98,7 +188,7 @@ class _Obstacles:
         return skill.status is Status.ACTIVE and self.held.get(skill.name, skill.id) != skill.id
 
 
-def newest_first(rows: Sequence[JournalRow], size: int) -> list[list[JournalRow]]:
+def _newest_first(rows: Sequence[JournalRow], size: int) -> list[list[JournalRow]]:
     """Cut the journal into batches of about *size* rows, newest first, change sets whole."""
     batches: list[list[JournalRow]] = [[]]
     for _, group in groupby(reversed(rows), key=lambda row: row.number):
@@ -109,12 +199,12 @@ def newest_first(rows: Sequence[JournalRow], size: int) -> list[list[JournalRow]
     return [batch for batch in batches if batch]
 
 
-def undo_batch(unit: UnitOfWork, run_id: str, step: int, rows: Sequence[JournalRow], undone: Undone) -> None:
-    """Take back *rows* (newest first) in this transaction, as a step of the undoing run *run_id*."""
+def _undo_batch(unit: UnitOfWork, writer: StepWriter, rows: Sequence[JournalRow], undone: Undone) -> None:
+    """Take back *rows* (newest first) in this transaction, as a step of an undoing run."""
     books = dream_stores(unit)
     obstacles = _Obstacles(_forgotten(unit, rows), _held(unit, rows))
     state = _present(unit, rows)
-    stored = dict(state)
+    stored, refused = dict(state), len(undone.refused)
     change_sets: list[ChangeSet] = []
     marks: set[str] = set()
     for _, group in groupby(rows, key=lambda row: row.number):
@@ -123,21 +213,19 @@ def undo_batch(unit: UnitOfWork, run_id: str, step: int, rows: Sequence[JournalR
         if changes:
             prints = {row.record_id: row.fingerprint for row in members if row.fingerprint is not None}
             state.update({change.record_id: change.after for change in changes})
-            change_sets.append(ChangeSet(operation="undo", changes=tuple(changes), fingerprints=prints))
+            change_sets.append(ChangeSet(operation=UNDO, changes=tuple(changes), fingerprints=prints))
             # Those of members left alone too: what is back must not join them again.
             marks.update(prints.values())
-    net = _net(stored, state)
-    apply_changes(unit, net)
-    books.outbox.post(run_id, "undo", net)
-    undone.restored += sum(len(change_set.changes) for change_set in change_sets)
-    books.journal.write(run_id, step, "undo", change_sets)
+    draft = StepDraft(proposal=Proposal(refused=tuple(undone.refused[refused:])), batch=[])
+    step = writer.write(unit, draft, Admission(accepted=change_sets, written=_net(stored, state)))
+    undone.restored += step.report.accepted
     if rows and books.runs.takes_back(rows[0].run_id):
         books.decisions.reconsider(marks)
     else:
-        books.decisions.decline(marks, run_id=run_id)
+        books.decisions.decline(marks, run_id=writer.run_id)
 
 
-def restore_cursor(
+def _restore_cursor(
     books: DreamStores, run_id: str, name: str, steps: Sequence[StepRow], touched: Sequence[str], *, wholly: bool
 ) -> None:
     """Have a pass look again at what was taken back, as a step of the undoing run *run_id*.
@@ -252,3 +340,54 @@ def _forgotten(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, dateti
     befores = [row.record_before for row in rows if row.operation != PURGE]
     texts = [text_of(record) for record in befores if record is not None]
     return unit.forgotten.since({fold_key(text) for text in texts if text is not None})
+
+
+def _restore(unit: UnitOfWork, writer: StepWriter, entry_id: str) -> None:
+    before, after = _revival(unit, entry_id)
+    made = Change[Record](before=before, after=after, reason="brought back by a person")
+    change_set = ChangeSet(operation=RESTORE, changes=(made,))
+    writer.write(unit, StepDraft(proposal=Proposal(), batch=[]), Admission(accepted=[change_set]))
+    unit.withheld.release(entry_id)
+    dream_stores(unit).decisions.decline(_marks_against(unit, before), run_id=writer.run_id)
+
+
+def _report(name: str, accepted: int, refused: tuple[Refusal, ...], *, purged: int = 0) -> PassReport:
+    return PassReport(
+        name=name,
+        outcome=PassOutcome.APPLIED if accepted else PassOutcome.UNCHANGED,
+        accepted=accepted,
+        refused=refused,
+        notes={"purged_for_good": purged} if purged else {},
+    )
+
+
+def _without_barred(problem: str | None, rows: list[JournalRow]) -> tuple[list[Refusal], list[JournalRow]]:
+    """Return *rows* without documents whose files cannot be read, and why; where there is no workspace, they wait."""
+    if problem is None or problem == NO_WORKSPACE:
+        return [], rows
+    kept = [row for row in rows if row.kind is not RecordKind.DOCUMENT]
+    return [Refusal(NotUndone.DOCUMENT_BARRED, problem)], kept
+
+
+def _marks_against(unit: UnitOfWork, retired: MemoryEntry) -> list[str]:
+    """Return the marks of what retired the entry last, its own and its successor's.
+
+    A journal that is gone by now leaves the fold, the one operation that tells its marks from the records.
+    """
+    journal = dream_stores(unit).journal
+    marked = [row for row in journal.of_record(retired.id) if row.fingerprint]
+    if not marked:
+        successor = unit.entries.get(retired.successor) if retired.successor else None
+        return [fingerprint(FOLD, entry) for entry in (retired, successor) if entry is not None]
+    together = journal.of_run(marked[-1].run_id, number=marked[-1].number)
+    pair = {retired.id, retired.successor}
+    return [row.fingerprint for row in together if row.fingerprint and row.record_id in pair]
+
+
+def _revival(view: ReadView, entry_id: str) -> tuple[MemoryEntry, MemoryEntry]:
+    entry = view.entries.get(entry_id)
+    if entry is None:
+        raise UnknownRecordError(kind="entry", value=entry_id)
+    if entry.is_active:
+        raise InvalidContentError(field="entry", problem=f"{entry_id} is active already, there is nothing to restore")
+    return entry, replace(entry, status=Status.ACTIVE, status_reason=None, successor=None, status_at=None)

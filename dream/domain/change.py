@@ -2,16 +2,18 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Generic, TypeVar, cast
 
 import orjson
 
-from agentcore.domain.records import Record, RecordKind, kind_of
+from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image, version_of
+from agentcore.domain.scope import Scope
 from dream.domain.promotion import Promotion
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 
+_SIDES = ("before", "after")
 FOLD: Final = "fold"
 """The operation that puts copies of one text together: it loses nothing, so the share cap does not count it."""
 _JUDGED = ("content", "category", "name", "summary")
@@ -71,6 +73,43 @@ class ChangeSet:
     changes: tuple[Change[Record], ...]
     fingerprints: Mapping[str, str] = field(default_factory=dict[str, str])
     promotions: tuple[Promotion, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values: images of the records, and the versions they had."""
+        changed = {change.record_id for change in self.changes}
+        return {
+            "operation": self.operation,
+            "marks": {record: mark for record, mark in self.fingerprints.items() if record not in changed},
+            "promotions": [one.to_json() for one in self.promotions],
+            "changes": [
+                {
+                    "kind": change.kind.value,
+                    "before": None if change.before is None else to_image(change.before),
+                    "version": version_of(change.before),
+                    "after": None if change.after is None else to_image(change.after),
+                    "reason": change.reason,
+                    "fingerprint": self.fingerprints.get(change.record_id),
+                }
+                for change in self.changes
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> "ChangeSet":
+        """Read what `to_json` wrote."""
+        changes: list[Change[Record]] = []
+        marks: dict[str, str] = dict(values.get("marks", {}))
+        for item in values["changes"]:
+            kind = RecordKind(item["kind"])
+            before, after = (None if item[name] is None else from_image(kind, scope, item[name]) for name in _SIDES)
+            if before is not None and version_of(before) is not None:
+                before = replace(cast("Any", before), version=item["version"])
+            change = Change[Record](before=before, after=after, reason=item["reason"])
+            changes.append(change)
+            if item["fingerprint"] is not None:
+                marks[change.record_id] = item["fingerprint"]
+        promotions = tuple(map(Promotion.from_json, values.get("promotions", ())))
+        return cls(operation=values["operation"], changes=tuple(changes), fingerprints=marks, promotions=promotions)
 
 
 def fingerprint(operation: str, *sources: Record) -> str:

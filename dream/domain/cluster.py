@@ -1,6 +1,5 @@
 """Defines a cluster that was looked at and left as it is."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -38,27 +37,3 @@ class SettledCluster:
             declines=declines,
             declined_at=from_micros(declined_at),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterChanges:
-    """What a run did to the settled clusters of a pass.
-
-    Args:
-        settled: Those it left as they are.
-        unsettled: Fingerprints of those that are no more.
-    """
-
-    settled: tuple[SettledCluster, ...] = ()
-    unsettled: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        """Tell whether there is any."""
-        return bool(self.settled or self.unsettled)
-
-    @classmethod
-    def between(cls, before: Collection[SettledCluster], after: Collection[SettledCluster]) -> "ClusterChanges":
-        """Return what leads from the clusters *before* to those *after*."""
-        left = {cluster.fingerprint for cluster in after}
-        settled = tuple(cluster for cluster in after if cluster not in before)
-        return cls(settled, tuple(cluster.fingerprint for cluster in before if cluster.fingerprint not in left))

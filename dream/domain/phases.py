@@ -1,8 +1,12 @@
 """Counts how often sweeps and thematic summaries met an entry."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
+
+from agentcore.domain.instants import from_text, to_text
 
 
 class Phase(StrEnum):
@@ -27,6 +31,16 @@ class PhaseHit:
     entry_id: str
     phase: Phase
     at: datetime
+
+    def to_json(self) -> list[Any]:
+        """Return plain JSON values."""
+        return [self.entry_id, self.phase.value, to_text(self.at)]
+
+    @classmethod
+    def from_json(cls, values: Sequence[Any]) -> "PhaseHit":
+        """Read what `to_json` wrote."""
+        entry_id, phase, at = values
+        return cls(entry_id, Phase(phase), from_text(at))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

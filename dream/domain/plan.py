@@ -1,4 +1,4 @@
-"""Plan: the journal of a run that was tried on a copy."""
+"""Describes plans: the steps of a run that was tried on a copy, kept to be taken as they stand."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,35 +8,28 @@ from typing import Any
 import orjson
 
 from agentcore.domain.records import RecordKind
-from dream.domain.cluster import ClusterChanges, SettledCluster
-from dream.domain.declaration import Reads
 from dream.domain.journal import JournalRow
 from dream.domain.report import RunReport
+from dream.domain.step import StepDraft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run would do, in the words of its journal.
+    """What a run would do.
 
     Args:
         plan_id: What `dream run --plan` takes.
         created_at: When it was made.
         report: The report of the trial run.
-        rows: The journal of the trial run.
-        cursors: Where each pass would have looked up to.
-        reads: What these cursors count.
-        settled: Reopened ids that each pass would have dealt with.
-        clusters: What would have become of each pass's settled clusters.
+        rows: The journal of the trial run, for people.
+        steps: The steps of the trial run, each with the name of its pass, as they are to be taken.
     """
 
     plan_id: str
     created_at: datetime
     report: RunReport
     rows: tuple[JournalRow, ...]
-    cursors: Mapping[str, int]
-    reads: Mapping[str, Reads]
-    settled: Mapping[str, tuple[str, ...]]
-    clusters: Mapping[str, ClusterChanges]
+    steps: tuple[tuple[str, StepDraft], ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `dream plan --json` prints."""
@@ -50,34 +43,18 @@ class Plan:
         """Return what the store keeps beside the report."""
         return {
             "rows": [_to_content(row) for row in self.rows],
-            "cursors": dict(self.cursors),
-            "reads": dict(self.reads),
-            "settled": dict(self.settled),
-            "clusters": {
-                name: {"settled": [one.to_json() for one in changes.settled], "unsettled": changes.unsettled}
-                for name, changes in self.clusters.items()
-            },
+            "steps": [[name, draft.to_json()] for name, draft in self.steps],
         }
 
     @classmethod
     def from_content(cls, plan_id: str, created_at: datetime, report: RunReport, content: Mapping[str, Any]) -> "Plan":
         """Read what `content` wrote."""
-        rows = tuple(_from_content(report, created_at, values) for values in content["rows"])
         return cls(
             plan_id=plan_id,
             created_at=created_at,
             report=report,
-            rows=rows,
-            cursors=content["cursors"],
-            # A plan of an earlier version does not say it: its cursors keep what they count.
-            reads={name: Reads(reads) for name, reads in content.get("reads", {}).items()},
-            settled={name: tuple(ids) for name, ids in content["settled"].items()},
-            clusters={
-                name: ClusterChanges(
-                    tuple(map(SettledCluster.from_json, values["settled"])), tuple(values["unsettled"])
-                )
-                for name, values in content.get("clusters", {}).items()
-            },
+            rows=tuple(_from_content(report, created_at, values) for values in content["rows"]),
+            steps=tuple((name, StepDraft.from_json(report.scope, values)) for name, values in content["steps"]),
         )
 
 

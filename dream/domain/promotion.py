@@ -1,7 +1,11 @@
 """Records that an entry went to MEMORY.md."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
+
+from agentcore.domain.instants import from_text, to_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,3 +25,13 @@ class Promotion:
     hits: int
     run_id: str
     promoted_at: datetime
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {**asdict(self), "promoted_at": to_text(self.promoted_at)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Promotion":
+        """Read what `to_json` wrote."""
+        known: dict[str, Any] = {**values, "promoted_at": from_text(values["promoted_at"])}
+        return cls(**known)

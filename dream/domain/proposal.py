@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
-from agentcore.domain.records import Record, RecordKind
+from agentcore.domain.instants import from_text, to_text
+from agentcore.domain.records import Record, RecordKind, from_image, to_image
+from agentcore.domain.scope import Scope
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.phases import PhaseHit
@@ -42,6 +44,16 @@ class Refusal:
     def at(self, place: int) -> "Refusal":
         """Return it as one of the item with this number."""
         return replace(self, place=place)
+
+    def to_json(self) -> list[Any]:
+        """Return plain JSON values: the code, the particulars, and what is told of the item."""
+        return [self.code, self.detail, self.text, list(self.cites)]
+
+    @classmethod
+    def from_json(cls, values: Sequence[Any]) -> "Refusal":
+        """Read what `to_json` wrote."""
+        code, detail, text, cites = values
+        return cls(code, detail, text=text, cites=tuple(cites))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +100,37 @@ class PurgeHistory:
 
 
 Purge = PurgeRecords | PurgeSignals | PurgeHistory
+
+
+def purge_to_json(purge: Purge) -> dict[str, Any]:
+    """Return plain JSON values."""
+    if isinstance(purge, PurgeRecords):
+        records = [[to_image(record), getattr(record, "version", None)] for record in purge.records]
+        return {"kind": purge.kind.value, "records": records, "reason": purge.reason}
+    if isinstance(purge, PurgeSignals):
+        bounds = {"before": to_text(purge.recorded_before), "keep": purge.keep, "limit": purge.limit}
+        return {"kind": purge.kind.value, **bounds, "reason": purge.reason}
+    return {"what": purge.what.value, "before": to_text(purge.before), "limit": purge.limit, "reason": purge.reason}
+
+
+def purge_from_json(scope: Scope, values: Mapping[str, Any]) -> Purge:
+    """Read what `purge_to_json` wrote."""
+    reason: str = values["reason"]
+    if "what" in values:
+        return PurgeHistory(HistoryKind(values["what"]), from_text(values["before"]), values["limit"], reason)
+    kind = RecordKind(values["kind"])
+    if "records" not in values:
+        return PurgeSignals(kind, from_text(values["before"]), values["keep"], values["limit"], reason)
+    records = [(from_image(kind, scope, image), version) for image, version in values["records"]]
+    return PurgeRecords(
+        kind,
+        tuple(
+            record if version is None else replace(cast("Any", record), version=version) for record, version in records
+        ),
+        reason,
+    )
+
+
 Notes = Mapping[str, Any]
 
 
@@ -126,6 +169,45 @@ class Proposal:
     promotions: tuple[Promotion, ...] = ()
     phases: tuple[PhaseHit, ...] = ()
     done: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values: all of it, as a plan keeps it."""
+        return {
+            "change_sets": [one.to_json() for one in self.change_sets],
+            "purges": [purge_to_json(one) for one in self.purges],
+            "refused": [one.to_json() for one in self.refused],
+            "notes": dict(self.notes),
+            "cursor": self.cursor,
+            "looked_at": list(self.looked_at),
+            "reopen": list(self.reopen),
+            "fingerprint": self.fingerprint,
+            "backlog": self.backlog,
+            "settled": [one.to_json() for one in self.settled],
+            "unsettled": list(self.unsettled),
+            "promotions": [one.to_json() for one in self.promotions],
+            "phases": [one.to_json() for one in self.phases],
+            "done": self.done,
+        }
+
+    @classmethod
+    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> "Proposal":
+        """Read what `to_json` wrote."""
+        return cls(
+            change_sets=tuple(ChangeSet.from_json(scope, one) for one in values["change_sets"]),
+            purges=tuple(purge_from_json(scope, one) for one in values["purges"]),
+            refused=tuple(map(Refusal.from_json, values["refused"])),
+            notes=values["notes"],
+            cursor=values["cursor"],
+            looked_at=tuple(values["looked_at"]),
+            reopen=tuple(values["reopen"]),
+            fingerprint=values["fingerprint"],
+            backlog=values["backlog"],
+            settled=tuple(map(SettledCluster.from_json, values["settled"])),
+            unsettled=tuple(values["unsettled"]),
+            promotions=tuple(map(Promotion.from_json, values["promotions"])),
+            phases=tuple(map(PhaseHit.from_json, values["phases"])),
+            done=values["done"],
+        )
 
 
 @dataclass(frozen=True, slots=True)

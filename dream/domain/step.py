@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentcore.domain.scope import Scope
+from dream.domain.change import ChangeSet
 from dream.domain.declaration import Reads
 from dream.domain.proposal import Notes, Proposal, Refusal
 from dream.domain.rounds import AskedRound
@@ -92,7 +94,10 @@ class StepDraft:
         reader: The cursor it moves, if it is not the pass's own: the name after the pass's.
         reopen: Ids that the next run has to look at again.
         waited: Keys of deferred change sets it settles one way or the other.
+        deferred: Change sets that go on waiting for room under the share cap, where a plan found none.
         report: What is known of its report before it is committed.
+        planned_from: Where the cursor stood when a plan took the step; None where there was none, or no plan.
+        is_planned: Whether a plan took it, so that the cursor may have moved on since.
     """
 
     proposal: Proposal
@@ -100,9 +105,46 @@ class StepDraft:
     reader: str = ""
     reopen: tuple[str, ...] = ()
     waited: tuple[int, ...] = ()
+    deferred: tuple[ChangeSet, ...] = ()
     report: StepReport = field(default=StepReport())
+    planned_from: int | None = None
+    is_planned: bool = False
 
     @property
     def members(self) -> tuple[str, ...]:
         """Ids of what the question was about, if it is an answered batch."""
         return () if self.report.batch is None else tuple(str(record_id) for record_id, _ in self.batch or ())
+
+    def cursor_after(self, before: int | None) -> int | None:
+        """Return where the cursor goes that stands at *before*: never back behind what was read since a plan."""
+        if not self.is_planned or before == self.planned_from or self.proposal.cursor is None:
+            return self.proposal.cursor
+        return max(before or 0, self.proposal.cursor)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values: all of it, as a plan keeps it."""
+        return {
+            "proposal": self.proposal.to_json(),
+            "batch": self.batch,
+            "reader": self.reader,
+            "reopen": list(self.reopen),
+            "waited": list(self.waited),
+            "deferred": [one.to_json() for one in self.deferred],
+            "report": self.report.to_json(),
+            "planned_from": self.planned_from,
+        }
+
+    @classmethod
+    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> "StepDraft":
+        """Read what `to_json` wrote."""
+        return cls(
+            proposal=Proposal.from_json(scope, values["proposal"]),
+            batch=values["batch"],
+            reader=values["reader"],
+            reopen=tuple(values["reopen"]),
+            waited=tuple(values["waited"]),
+            deferred=tuple(ChangeSet.from_json(scope, one) for one in values["deferred"]),
+            report=StepReport.from_json(values["report"]),
+            planned_from=values["planned_from"],
+            is_planned=True,
+        )

@@ -30,7 +30,6 @@ from agentcore.stores.sql.withheld import IS_WITHHELD
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.declaration import Reads
-from dream.stores.journal import from_json, to_json
 
 
 class _ReadTable:
@@ -235,7 +234,7 @@ class DeferredStore:
                 "scope_id": self._transaction.scope_id,
                 "run_id": run_id,
                 "pass_name": pass_name,
-                "changes": encode(to_json(change_set)),
+                "changes": encode(change_set.to_json()),
                 "deferred_at": to_micros(self._transaction.now),
             }
             for change_set in change_sets
@@ -251,7 +250,7 @@ class DeferredStore:
         """Return the longest waiting change sets of the pass with their keys."""
         mine = select(deferred.c.pk, deferred.c.changes).where(self._mine, deferred.c.pass_name == pass_name)
         rows = self._connection.execute(mine.order_by(deferred.c.pk).limit(limit))
-        return [(row.pk, from_json(self._transaction.scope, orjson.loads(row.changes))) for row in rows]
+        return [(row.pk, ChangeSet.from_json(self._transaction.scope, orjson.loads(row.changes))) for row in rows]
 
     def remove(self, keys: Sequence[int]) -> None:
         """Drop those that wait no longer."""

@@ -11,13 +11,13 @@ from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
 from agentcore.stores.sql.schema import decisions, plans, proposals, refused_texts
 from agentcore.stores.sql.transaction import Transaction, chunks, encode, of_my_scope
+from dream.domain.change import ChangeSet
 from dream.domain.plan import Plan
 from dream.domain.reasons import Refused
 from dream.domain.refused import RefusedText
 from dream.domain.report import RunReport
 from dream.domain.waiting import WaitingProposal
-from dream.errors import UnknownPlanError, UnknownProposalError
-from dream.stores.journal import from_json, to_json
+from dream.errors import OutdatedPlanError, UnknownPlanError, UnknownProposalError
 
 _WAITING, _REJECTED = "waiting", "rejected"
 
@@ -47,7 +47,7 @@ class ProposalStore:
                 run_id=proposal.run_id,
                 pass_name=proposal.pass_name,
                 state=_WAITING,
-                changes=encode(to_json(change_set)),
+                changes=encode(change_set.to_json()),
                 marks=encode([*marks, *beside]),
                 looks_again=encode([proposal.reader, proposal.members]),
                 proposed_at=to_micros(proposal.proposed_at),
@@ -137,7 +137,7 @@ def _to_proposal(scope: Scope, row: Row[Any]) -> WaitingProposal:
         pass_name=row.pass_name,
         proposed_at=from_micros(row.proposed_at),
         expires_at=from_micros(row.expires_at),
-        change_set=from_json(scope, orjson.loads(row.changes)),
+        change_set=ChangeSet.from_json(scope, orjson.loads(row.changes)),
         reader=reader,
         members=tuple(members),
     )
@@ -165,12 +165,19 @@ class PlanStore:
         )
 
     def get(self, prefix: str) -> Plan:
-        """Return the one plan whose id starts with *prefix*; UnknownPlanError if none or several do."""
+        """Return the one plan whose id starts with *prefix*.
+
+        Raises:
+            UnknownPlanError: none or several do.
+            OutdatedPlanError: an earlier version kept it, with its changes alone.
+        """
         statement = select(plans).where(self._mine, plans.c.id.startswith(prefix, autoescape=True))
         found = self._connection.execute(statement.limit(2)).all()
         if not prefix or len(found) != 1:
             raise UnknownPlanError(value=prefix)
         content: dict[str, Any] = orjson.loads(found[0].changes)
+        if "steps" not in content:
+            raise OutdatedPlanError(value=found[0].id)
         report = RunReport.from_json(orjson.loads(found[0].report))
         created_at: datetime = from_micros(found[0].created_at)
         return Plan.from_content(found[0].id, created_at, report, content)

@@ -28,7 +28,7 @@ _BY_ID = _MINE & (runs.c.id == bindparam("of_run"))
 _OPEN = insert(runs)
 _CLOSE = update(runs).where(_BY_ID)
 _IS_OPEN = _MINE & runs.c.finished.is_(False)
-_UNFINISHED = select(runs).where(_IS_OPEN, runs.c.kind == RunKind.DREAM.value).order_by(runs.c.pk)
+_UNFINISHED = select(runs).where(_IS_OPEN, runs.c.kind == bindparam("kind")).order_by(runs.c.pk)
 _ABANDON = update(runs).where(_IS_OPEN, runs.c.kind.in_(bindparam("kinds", expanding=True)))
 _STEPS_OF_RUN = of_my_scope(steps) & (steps.c.run_id == bindparam("of_run"))
 _LAST_STEP = select(func.max(steps.c.number)).where(_STEPS_OF_RUN)
@@ -123,9 +123,9 @@ class RunStore:
             report=encode(report.to_json()),
         )
 
-    def unfinished(self) -> list[OpenRun]:
-        """Return dream runs that were interrupted, oldest first."""
-        return [_to_open_run(row) for row in self._transaction.execute(_UNFINISHED)]
+    def unfinished(self, kind: RunKind = RunKind.DREAM) -> list[OpenRun]:
+        """Return runs of a kind that were interrupted, oldest first."""
+        return [_to_open_run(row) for row in self._transaction.execute(_UNFINISHED, kind=kind.value)]
 
     def abandon(self, *kinds: RunKind) -> None:
         """Close interrupted runs of these kinds (of all, if none is named); each committed step stands."""

@@ -137,10 +137,10 @@ class Table:
                 as_of=self.context.as_of,
                 lease=self.lease,
                 options=self.context.options,
-                asks_model=True,
                 new_id=self.context.new_id,
+                dream_pass=self.model_pass,
             )
-            step = writer.commit(unit, 1, StepDraft(proposal=replace(proposal, refused=())))
+            step, _ = writer.commit(unit, StepDraft(proposal=replace(proposal, refused=())))
             refused.extend(refusal.code for refusal in step.report.refused)
             after.update(self.seen(unit))
             raise _TakenBackError

@@ -20,7 +20,7 @@ _ALLOWED = {
     "agentcore/stores/sql/migrations/versions/v0013_cursor_reads.py",
     "dream/domain/phases.py",
     # A finding of the doctor about what was promoted.
-    "dream/interfaces/cli/examination.py",
+    "dream/interfaces/cli/doctor.py",
 }
 _KNOWS_ONE = {
     # Tells of one pass what it would do: `dream promote --explain`.

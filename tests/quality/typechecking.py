@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
@@ -10,15 +11,22 @@ import orjson
 _ROOT = Path(__file__).parents[2]
 
 
-def refused_lines(code: str, folder: Path) -> dict[int, str]:
-    """Return the lines, counted from 0, that pyright refuses in strict mode, each with what it says."""
-    snippet = folder / "snippet.py"
-    snippet.write_text(f"# pyright: strict, reportUnusedImport=false\n{code}")
-    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson", str(snippet)]
+def refused_lines(codes: Mapping[str, str], folder: Path) -> dict[str, dict[int, str]]:
+    """Return for each code the lines, counted from 0, that pyright refuses in strict mode, each with what it says.
+
+    One call asks about all of them: to start the checker takes longer than to check.
+    """
+    names = {folder / f"snippet_{number}.py": name for number, name in enumerate(codes)}
+    for snippet, name in names.items():
+        snippet.write_text(f"# pyright: strict, reportUnusedImport=false\n{codes[name]}")
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson", *map(str, names)]
     environment = os.environ | {"PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
     done = subprocess.run(command, cwd=_ROOT, env=environment, capture_output=True, check=False)
-    found = orjson.loads(done.stdout)["generalDiagnostics"]
-    return {one["range"]["start"]["line"] - 1: one["message"] for one in found if one["severity"] == "error"}
+    found: dict[str, dict[int, str]] = {name: {} for name in codes}
+    for one in orjson.loads(done.stdout)["generalDiagnostics"]:
+        if one["severity"] == "error":
+            found[names[Path(one["file"])]][one["range"]["start"]["line"] - 1] = one["message"]
+    return found
 
 
 def marked_lines(code: str) -> set[int]:

@@ -6,7 +6,7 @@ from typing import cast
 
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.records import Record, RecordKind, kind_of
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, kind_of
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidContentError, StaleVersionError
 from agentcore.stores.storage import Origin, ReadView, Storage, UnitOfWork
@@ -14,16 +14,11 @@ from agentcore.testing.clock import ManualClock
 from agentcore.testing.contracts.samples import (
     DAY,
     OTHER_SCOPE,
+    SAMPLES,
     SCOPE,
     START,
-    a_document,
-    a_feedback,
     a_full_entry,
-    a_skill,
-    a_skill_use,
-    a_tool_call,
     a_turn,
-    a_wisp_run,
     an_entry,
     expect_equal,
     expect_error,
@@ -130,7 +125,7 @@ class TransactionContract:
         await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("b"), a_full_entry("c")]))
         await storage.write(SCOPE, _write_one_of_each)
         records = await _records(storage, SCOPE)
-        wanted = [("entry", "a"), ("entry", "b"), ("entry", "c"), *((kind, "a") for kind in list(RecordKind)[1:])]
+        wanted = [("entry", "a"), ("entry", "b"), ("entry", "c"), *((kind, "a") for kind in list(RECORD_TYPES)[1:])]
         expect_equal([(kind_of(record), record.id) for record in records], wanted)
         expect_equal(records[2], a_full_entry("c"))
 
@@ -157,15 +152,8 @@ class TransactionContract:
 
 
 def _write_one_of_each(unit: UnitOfWork) -> None:
-    scope = unit.scope
-    unit.entries.add([an_entry("a", scope=scope)])
-    unit.turns.add([a_turn("a", scope=scope)])
-    unit.skills.add(a_skill("a", scope=scope))
-    unit.skill_uses.append([a_skill_use("a", scope=scope)])
-    unit.feedback.append([a_feedback("a", scope=scope)])
-    unit.wisp_runs.append([a_wisp_run("a", scope=scope)])
-    unit.tool_calls.append([a_tool_call("a", scope=scope)])
-    unit.documents.add(a_document("a", scope=scope))
+    for kind, make in SAMPLES.items():
+        unit.of_kind(kind).apply([(None, dataclasses.replace(make("a"), scope=unit.scope))])
     unit.settings.put("a", "a")
     unit.imports.record({"a": (RecordKind.ENTRY, "a")})
     unit.leases.acquire("a", holder="a", duration=DAY)

@@ -30,6 +30,7 @@ from dream.cycle.lease import dream_lease
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.report import PassReport
+from dream.errors import NotAdmittedError
 from dream.options import DreamOptions
 from dream.stores import dream_stores
 from dream.stores.journal import DOCUMENT_CHANGED
@@ -257,8 +258,11 @@ class OutboxFlush:
         """Write what waits on one scope."""
         if not await self._parts.storage.read(scope, lambda view: dream_stores(view).outbox.waiting()):
             return
-        async with dream_lease(self._parts, scope, self._options.lease) as lease:
-            problem = None if lease is None else (await Documents(self._parts, scope).deliver()).problem
+        try:
+            async with dream_lease(self._parts, scope, self._options.lease):
+                problem = (await Documents(self._parts, scope).deliver()).problem
+        except NotAdmittedError:
+            return
         if problem is not None:
             _log.warning("documents_wait", extra={"scope": str(scope), "problem": problem})
 

@@ -24,14 +24,25 @@ from dream.stores import DreamStores
 
 @dataclass(slots=True)
 class Admission:
-    """What of a proposal may happen, what may not and why, and the ids to look at again."""
+    """What of a step may happen, what may not and why, and the ids to look at again.
+
+    Args:
+        accepted: What may happen, as the journal has it.
+        refused: What may not, and why.
+        stale: Ids of records that moved since they were read.
+        deferred: What has no room yet.
+        retired: Entries that it retires, as far as the share cap counts them.
+        outputs: New records that it writes.
+        written: What is written to the stores, if it is not each change accepted: an undo takes several back at once.
+    """
 
     accepted: list[ChangeSet] = field(default_factory=list[ChangeSet])
     refused: list[Refusal] = field(default_factory=list[Refusal])
     stale: list[str] = field(default_factory=list[str])
     deferred: list[ChangeSet] = field(default_factory=list[ChangeSet])
     retired: int = 0
-    written: int = 0
+    outputs: int = 0
+    written: list[Change[Record]] | None = None
 
 
 Key = tuple[RecordKind, str]

@@ -1,5 +1,6 @@
 """Runs one pass: its steps, and the report that sums them up."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -49,10 +50,10 @@ class PassRun:
         as_of: The instant it judges by.
         lease: The right to dream.
         steps: The steps of the pass committed so far, by an interrupted process or by this one.
-        next_number: The number of the run's next step.
         log_readers: Enabled passes that read the conversation log.
         log_end: Position of the newest turn when the run began.
         obstacle: Why documents must be left alone; None if they need not.
+        on_step: Given each step that was taken, as a plan takes it again.
         worked: How long its steps took so far, their commits included, in seconds.
         spent: What its calls cost, however far it came.
         rounds: What each round of its exchanges cost, where there was more than the first.
@@ -67,10 +68,10 @@ class PassRun:
     as_of: datetime
     lease: Lease
     steps: list[StepRow]
-    next_number: int
     log_readers: tuple[str, ...] = ()
     log_end: int = 0
     obstacle: str | None = None
+    on_step: Callable[[str, StepDraft], None] | None = None
     worked: float = field(init=False)
     spent: Spent = field(default=Spent(), init=False)
     rounds: tuple[RoundCost, ...] = field(default=(), init=False)
@@ -168,18 +169,17 @@ class PassRun:
             as_of=self.as_of,
             lease=self.lease,
             options=self.options,
-            asks_model=isinstance(self.dream_pass, ModelPass),
             new_id=self.parts.ids.new,
             dream_pass=self.dream_pass,
         )
-        number = self.next_number
-        step = await self.parts.storage.write(
+        step, judged = await self.parts.storage.write(
             self.scope,
-            lambda unit: writer.commit(unit, number, draft),
+            lambda unit: writer.commit(unit, draft),
             origin=Origin.DREAM,
         )
         self.steps.append(step)
-        self.next_number += 1
+        if self.on_step is not None:
+            self.on_step(self.name, writer.as_planned(draft, judged, step))
         self.worked += draft.report.seconds + elapsed(self.parts.clock, began)
 
     async def _has_work(self) -> Work:

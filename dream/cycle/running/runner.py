@@ -15,14 +15,16 @@ from agentcore.stores.values import Lease
 from dream.cycle.foreground import people_before
 from dream.cycle.lease import dream_lease
 from dream.cycle.running.context import directives_mark
+from dream.cycle.running.run_envelope import RunEnvelope, asked_for, deferred
 from dream.cycle.scheduling.bookings import Booking
 from dream.cycle.scope_boundary import scope_boundary
 from dream.directives import Directive, DirectiveLibrary
 from dream.domain.declaration import Reads
 from dream.domain.frozen import FrozenDirectives
-from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
+from dream.domain.names import PAUSED_SETTING
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.domain.step import StepDraft
 from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
 from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, PassSlot, arranged, brought
@@ -62,19 +64,6 @@ def opening(scope: Scope, run: OpenRun, *, resumed: bool) -> RunReport:
     )
 
 
-def deferred(scope: Scope, reason: str, now: datetime) -> RunReport:
-    """Return the report of a run that did not start."""
-    return RunReport(
-        run_id="",
-        scope=scope,
-        outcome=Outcome.DEFERRED,
-        reason=reason,
-        as_of=now,
-        started_at=now,
-        finished_at=now,
-    )
-
-
 def abandoned(scope: Scope, run: OpenRun, steps: Sequence[StepRow], now: datetime) -> RunReport:
     """Return the report of an interrupted run that is too old to go on with."""
     passes = tuple(
@@ -102,13 +91,11 @@ PAUSED = f"{Deferral.PAUSED}: `dream resume` lifts it"
 
 @dataclass(frozen=True, slots=True)
 class _RunState:
-    """How a run begins: afresh, or where an interrupted one stopped."""
+    """How a run begins: afresh, or where an interrupted one stopped, with the steps it had taken by then."""
 
     report: RunReport
-    names: tuple[str, ...]
-    steps: tuple[StepRow, ...]
-    directives: FrozenDirectives
-    log_end: int
+    run: OpenRun
+    steps: tuple[StepRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +107,7 @@ class _RunRequest:
     gone_on: list[RunReport] | None
     booking: Booking | None
     on_pass: Callable[[PassReport], None] | None
+    on_step: Callable[[str, StepDraft], None] | None
 
 
 class Runner:
@@ -174,6 +162,7 @@ class Runner:
         gone_on: list[RunReport] | None = None,
         booking: Booking | None = None,
         on_pass: Callable[[PassReport], None] | None = None,
+        on_step: Callable[[str, StepDraft], None] | None = None,
     ) -> RunReport:
         """Run one cycle, going on with an interrupted one first.
 
@@ -184,6 +173,7 @@ class Runner:
             gone_on: Takes the report of an interrupted run that was finished first, where it is not the one returned.
             booking: Its place in the schedule of the scope; None for a run that has none, as on a copy.
             on_pass: Told of each pass as it ends.
+            on_step: Given each step that was taken, with the name of its pass, as a plan takes it again.
 
         Raises:
             UnknownPassError: a pass was named that does not exist.
@@ -196,29 +186,28 @@ class Runner:
         try:
             with scope_boundary(scope):
                 async with dream_lease(self._parts, scope, self._options.lease, admit=admit) as lease:
-                    if lease is None:
-                        return await self._held(scope)
-                    return await self._led(scope, lease, _RunRequest(names, now, gone_on, booking, on_pass))
+                    wish = _RunRequest(names, now, gone_on, booking, on_pass, on_step)
+                    return await self._led(scope, lease, wish)
         except NotAdmittedError as error:
-            return deferred(scope, error.reason, self._parts.clock.now())
+            return deferred(asked_for(self._parts, scope, RunKind.DREAM, None), error.reason)
 
     async def _led(self, scope: Scope, lease: Lease, wish: _RunRequest) -> RunReport:
         """Run under the lease; a run that is broken off leaves the schedule as if it had not begun."""
         try:
             if await self._paused(scope):
                 await self._give_up(scope, wish.booking)
-                return deferred(scope, PAUSED, self._parts.clock.now())
+                return deferred(asked_for(self._parts, scope, RunKind.DREAM, None), PAUSED)
             resumed = await self._interrupted(scope)
             async with people_before(self._parts, self._options, scope).watching():
                 if resumed is not None:
-                    is_all = resumed.names == wish.names and wish.now is None
+                    is_all = resumed.run.passes == wish.names and wish.now is None
                     held = wish if is_all else dataclasses.replace(wish, booking=None)
-                    report = await self._dream(scope, lease, resumed, held)
+                    report = await self._dream(lease, resumed, held)
                     if is_all:
                         return report
                     if wish.gone_on is not None:
                         wish.gone_on.append(report)
-                return await self._dream(scope, lease, await self._open(scope, wish.names, wish.now), wish)
+                return await self._dream(lease, await self._begun(scope, wish.names, wish.now), wish)
         except asyncio.CancelledError:
             await self._give_up(scope, wish.booking)
             raise
@@ -243,24 +232,27 @@ class Runner:
         def look(unit: UnitOfWork) -> _RunState | None:
             from dream.cycle.running.model_pass_run import reopen_unfinished  # noqa: PLC0415 - `run` has imported it
 
-            runs = dream_stores(unit).runs
+            books = dream_stores(unit)
+            runs = books.runs
+            for run in runs.unfinished(RunKind.PLAN):
+                reopen_unfinished(books, runs.steps(run.run_id))
             runs.abandon(RunKind.PLAN, RunKind.UNDO, RunKind.RESTORE, RunKind.REVIEW)
             found = runs.unfinished()
             young = [run for run in found if run.started_at >= oldest]
             for run in found:
                 if run not in young[-1:]:
                     steps = runs.steps(run.run_id)
-                    reopen_unfinished(dream_stores(unit), steps)
+                    reopen_unfinished(books, steps)
                     runs.close(abandoned(scope, run, steps, unit.now))
             if not young:
                 return None
             run = young[-1]
             report = opening(scope, run, resumed=True)
-            return _RunState(report, run.passes, tuple(runs.steps(run.run_id)), run.directives, run.log_end)
+            return _RunState(report, run, tuple(runs.steps(run.run_id)))
 
         return await self._parts.storage.write(scope, look)
 
-    async def _open(self, scope: Scope, names: tuple[str, ...], now: datetime | None) -> _RunState:
+    async def _begun(self, scope: Scope, names: tuple[str, ...], now: datetime | None) -> _RunState:
         started_at = self._parts.clock.now()
         directives = await asyncio.to_thread(self._frozen, names)
         run = OpenRun(
@@ -270,107 +262,90 @@ class Runner:
             passes=names,
             directives=directives,
         )
-        report = opening(scope, run, resumed=False)
-        options = self._options.model_dump(mode="json")
-        begun = {"passes": list(names), "options": options, "directives": directives.to_json()}
-
-        def begin(unit: UnitOfWork) -> int:
-            end = unit.turns.last_position()
-            dream_stores(unit).runs.open(report, {**begun, "log_end": end})
-            return end
-
-        return _RunState(report, names, (), directives, await self._parts.storage.write(scope, begin))
+        return _RunState(opening(scope, run, resumed=False), run)
 
     def _frozen(self, names: Sequence[str]) -> FrozenDirectives:
         """Read the directives that the run's model passes will send, as they are now."""
         able = {place.name for place in self._order if place.requires <= self._parts.capabilities}
         return frozen(self._library, self.model_passes(able.intersection(names)))
 
-    async def _dream(self, scope: Scope, lease: Lease, start: _RunState, wish: _RunRequest) -> RunReport:
-        from dream.cycle.documents.delivery import Delivery, Documents  # noqa: PLC0415 - `run` has imported them
-        from dream.cycle.running.pass_run import isolated  # noqa: PLC0415
+    async def _dream(self, lease: Lease, start: _RunState, wish: _RunRequest) -> RunReport:
+        from dream.cycle.running.pass_run import isolated  # noqa: PLC0415 - `run` has imported it
 
-        await asyncio.to_thread(self._import_passes, start.names)
-        booking = wish.booking
-        reports: list[PassReport] = []
-        number = max((step.number for step in start.steps), default=0) + 1
-        documents = Documents(self._parts, scope)
-        obstacle = None if self._parts.workspaces is None else await documents.prepare()
-        for place in self._order:
-            name = place.name
-            if name not in start.names or not self._options.is_on(name):
-                why = Skip.NOT_REQUESTED if self._options.is_on(name) else Skip.DISABLED
-                reports.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
-                continue
-            steps = [step for step in start.steps if step.pass_name.partition("/")[0] == name]
-            run = self._pass_run(lease, start, place.dream_pass, steps=steps, number=number, obstacle=obstacle)
-            reports.append(await isolated(run))
-            if wish.on_pass is not None:
-                wish.on_pass(reports[-1])
-            number = run.next_number
-        delivery = await documents.deliver() if obstacle is None else Delivery()
-        passes = tuple(delivery.told_in(report) for report in reports)
-        report = start.report.with_passes(passes, self._parts.clock.now())
-        if booking is not None:
-            report = dataclasses.replace(report, trigger=booking.trigger.value, missed=booking.missed)
+        await asyncio.to_thread(self._import_passes, start.run.passes)
+        booking, report = wish.booking, start.report
+        options = self._options.model_dump(mode="json")
+        begun = {"passes": start.run.passes, "options": options, "directives": start.run.directives.to_json()}
 
-        def close(unit: UnitOfWork) -> None:
-            dream_stores(unit).runs.close(report)
+        def freeze(unit: UnitOfWork) -> dict[str, Any]:
+            return {**begun, "log_end": unit.turns.last_position()}
+
+        def end(unit: UnitOfWork, report: RunReport) -> None:
             if booking is not None:
                 booking.end(unit, report)
 
-        await self._parts.storage.write(scope, close)
-        return report
+        if booking is not None:
+            report = dataclasses.replace(report, trigger=booking.trigger.value, missed=booking.missed)
+        envelope = RunEnvelope(self._parts, lease, report, freeze=None if report.resumed else freeze, ending=end)
+        async with envelope as run:
+            log_end = start.run.log_end if report.resumed else run.frozen["log_end"]
+            for place in self._order:
+                name = place.name
+                if name not in start.run.passes or not self._options.is_on(name):
+                    why = Skip.NOT_REQUESTED if self._options.is_on(name) else Skip.DISABLED
+                    run.passes.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
+                    continue
+                steps = [step for step in start.steps if step.pass_name.partition("/")[0] == name]
+                pass_run = self._pass_run(run, start, place.dream_pass, steps=steps, log_end=log_end, wish=wish)
+                run.passes.append(await isolated(pass_run))
+                if wish.on_pass is not None:
+                    wish.on_pass(run.passes[-1])
+        return run.report
 
     def _import_passes(self, names: Sequence[str]) -> None:
         """Import these passes and what runs them, for the first dream of the process.
 
         That takes some tenths of a second: the event loop must not stand still for so long, nor the database be locked.
         """
-        from dream.cycle.documents.delivery import Documents  # noqa: PLC0415 - as above
-        from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415
+        from dream.cycle.documents import delivery  # noqa: PLC0415 - as above
+        from dream.cycle.running import model_pass_run  # noqa: PLC0415
 
-        _ = Documents, ModelPassRun
+        _ = delivery, model_pass_run
         for place in self._order:
             if place.name in names and self._options.is_on(place.name):
                 _ = place.dream_pass
 
     def _pass_run(
         self,
-        lease: Lease,
+        run: RunEnvelope,
         start: _RunState,
         dream_pass: DreamPass | ModelPass,
         *,
         steps: list[StepRow],
-        number: int,
-        obstacle: str | None,
+        log_end: int,
+        wish: _RunRequest,
     ) -> "PassRun":
         from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415 - as in `_dream`
         from dream.cycle.running.pass_run import PassRun  # noqa: PLC0415
 
         shared: dict[str, Any] = {
             "parts": self._parts,
-            "scope": start.report.scope,
+            "scope": run.report.scope,
             "options": self._options,
             "dream_pass": dream_pass,
-            "run_id": start.report.run_id,
-            "as_of": start.report.as_of,
-            "lease": lease,
+            "run_id": run.report.run_id,
+            "as_of": run.report.as_of,
+            "lease": run.lease,
             "steps": steps,
-            "next_number": number,
-            "obstacle": obstacle,
+            "obstacle": run.obstacle,
+            "on_step": wish.on_step,
             "log_readers": _log_readers(self._order, self._options, self._parts.capabilities),
-            "log_end": start.log_end,
+            "log_end": log_end,
         }
         if isinstance(dream_pass, ModelPass):
-            sent = start.directives
+            sent = start.run.directives
             return ModelPassRun(**shared, directives=sent.texts, problems=sent.problems)
         return PassRun(**shared)
-
-    async def _held(self, scope: Scope) -> RunReport:
-        holder = await self._parts.storage.read(scope, lambda view: view.leases.holder(DREAM_LEASE))
-        who = f" by process {holder.pid} on {holder.host}" if holder else ""
-        return deferred(scope, f"{Deferral.LEASE_HELD}{who}", self._parts.clock.now())
 
 
 def _log_readers(

@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, version_of
 from agentcore.errors import InvalidContentError
+from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import UnitOfWork
 from agentcore.stores.values import Lease
 from dream.cycle.review_queue import ReviewQueue
@@ -34,9 +36,13 @@ from dream.domain.step import StepDraft, StepReport
 from dream.domain.waiting import WaitingProposal
 from dream.guards import Knowledge, first_refusal
 from dream.options import DreamOptions, PassMode
+from dream.passes import ModelPass
 from dream.passes.protocol import CountsChanges
 from dream.stores import DreamStores, dream_stores
 from dream.stores.runs import StepRow
+
+if TYPE_CHECKING:
+    from dream.cycle.running.run_envelope import RunEnvelope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +55,6 @@ class StepWriter:
         as_of: The instant the run judges by.
         lease: The right to dream, checked in every transaction.
         options: The host's options.
-        asks_model: Whether what the pass proposes was paid for.
         new_id: Returns a fresh id.
         dream_pass: The pass, which may count what becomes of its changes, and declares what it reads; None if it is
             not asked.
@@ -60,24 +65,58 @@ class StepWriter:
     as_of: datetime
     lease: Lease
     options: DreamOptions
-    asks_model: bool
     new_id: Callable[[], str]
     dream_pass: object = None
 
-    def commit(self, unit: UnitOfWork, number: int, draft: StepDraft) -> StepRow:
-        """Write what the guards let pass; LeaseLostError if another process took over."""
+    @classmethod
+    def of(
+        cls, parts: HostParts, run: "RunEnvelope", options: DreamOptions, pass_name: str, dream_pass: object = None
+    ) -> "StepWriter":
+        """Return the writer of one pass of a run.
+
+        Args:
+            parts: What the host offers.
+            run: The run.
+            options: The host's options; those that apply, where a person has decided.
+            pass_name: The pass.
+            dream_pass: The pass, if it is asked.
+        """
+        return cls(
+            run_id=run.report.run_id,
+            pass_name=pass_name,
+            as_of=run.report.as_of,
+            lease=run.lease,
+            options=options,
+            new_id=parts.ids.new,
+            dream_pass=dream_pass,
+        )
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether what the pass proposes was paid for."""
+        return isinstance(self.dream_pass, ModelPass)
+
+    def commit(self, unit: UnitOfWork, draft: StepDraft) -> tuple[StepRow, Admission]:
+        """Write what the guards let pass of a proposal; LeaseLostError if another process took over."""
         unit.leases.assert_held(self.lease)
+        judged = self.judge(unit, draft.proposal.change_sets)
+        return self.write(unit, draft, judged), judged
+
+    def write(self, unit: UnitOfWork, draft: StepDraft, judged: Admission) -> StepRow:
+        """Write a step of which it is decided what may happen: nothing else changes what is remembered."""
         books, proposal = dream_stores(unit), draft.proposal
-        judged = self.judge(unit, books, proposal.change_sets)
+        number = books.runs.next_step(self.run_id)
         proposed = self._propose(unit, books, judged, draft) if self._only_proposes else 0
-        apply_changes(unit, _changes_of(judged.accepted))
+        changes = judged.written if judged.written is not None else changes_of(judged.accepted)
+        apply_changes(unit, changes)
         books.journal.write(self.run_id, number, self.pass_name, judged.accepted)
-        books.outbox.post(self.run_id, self.pass_name, _changes_of(judged.accepted))
-        books.promotions.record([*promotions_of(judged.accepted), *proposal.promotions])
+        books.outbox.post(self.run_id, self.pass_name, changes)
+        promotions = (*promotions_of(judged.accepted), *proposal.promotions)
+        books.promotions.record([replace(one, run_id=self.run_id) for one in promotions])
         if len(judged.accepted) + proposed == len(proposal.change_sets):
             books.phases.record(proposal.phases)
         books.deferred.remove(draft.waited)
-        again = self._defer(books, judged)
+        again = self._defer(books, judged, draft)
         books.clusters.remove(proposal.unsettled, pass_name=self.pass_name)
         books.clusters.put(proposal.settled, pass_name=self.pass_name, run_id=self.run_id)
         purging = self._purging(unit, number)
@@ -90,7 +129,7 @@ class StepWriter:
             accepted=sum(len(change_set.changes) for change_set in judged.accepted),
             proposed=proposed,
             retired=judged.retired,
-            outputs=judged.written,
+            outputs=judged.outputs,
             purged=purged,
             looked_at=draft.report.looked_at if draft.report.packed else looked_at,
             refused=tuple(refused),
@@ -101,8 +140,31 @@ class StepWriter:
         # A plain pass would find the same again at once: what has no room now has to wait for another run.
         step = self._row(books, number, draft, reopen, report, closing=proposal.done or bool(again))
         books.runs.add_step(self.run_id, step)
-        books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
+        if self.dream_pass is not None:
+            books.ledger.record(self.pass_name, run_id=self.run_id, fingerprint=proposal.fingerprint)
         return step
+
+    def as_planned(self, draft: StepDraft, judged: Admission, step: StepRow) -> StepDraft:
+        """Return a step that was taken on a copy as a plan takes it: with what was refused there left out for good."""
+        proposal = draft.proposal
+        is_whole = len(judged.accepted) == len(proposal.change_sets)
+        again = () if self.asks_model else (record.id for record in sources_of(judged.deferred))
+        return replace(
+            draft,
+            proposal=replace(
+                proposal,
+                change_sets=tuple(judged.accepted),
+                refused=(*proposal.refused, *judged.refused),
+                phases=proposal.phases if is_whole else (),
+                backlog=step.report.backlog,
+                done=step.closing,
+            ),
+            reopen=(*_to_look_at_again(judged.stale, draft), *again, *draft.reopen),
+            deferred=tuple(judged.deferred),
+            report=replace(draft.report, seconds=0.0),
+            planned_from=step.cursor_before,
+            is_planned=True,
+        )
 
     def _made(self, proposal: Proposal, judged: Admission) -> Notes:
         """Return what the pass counts of its changes, of those alone that are made or proposed."""
@@ -110,10 +172,11 @@ class StepWriter:
             return {}
         return self.dream_pass.made(judged.accepted)
 
-    def _defer(self, books: DreamStores, judged: Admission) -> list[str]:
+    def _defer(self, books: DreamStores, judged: Admission, draft: StepDraft) -> list[str]:
         """Keep what has no room yet if it was paid for; else return the ids to look at again, which costs nothing."""
         if self.asks_model:
-            books.deferred.save(judged.deferred, run_id=self.run_id, pass_name=self.pass_name)
+            left = [*draft.deferred, *judged.deferred]
+            books.deferred.save(left, run_id=self.run_id, pass_name=self.pass_name)
             return []
         return [record.id for record in sources_of(judged.deferred)]
 
@@ -131,17 +194,18 @@ class StepWriter:
         proposal = draft.proposal
         reader = f"{self.pass_name}/{draft.reader}" if draft.reader else self.pass_name
         before = books.cursors.position(reader)
-        if proposal.cursor is not None:
+        after = draft.cursor_after(before)
+        if after is not None:
             reads = declared(self.dream_pass).readers.get(reader, Reads.ENTRIES)
-            books.cursors.move(reader, proposal.cursor, reads)
+            books.cursors.move(reader, after, reads)
         consumed = books.cursors.settle(reader, proposal.looked_at)
         changed = [[record.id, version_of(record)] for record in sources_of(proposal.change_sets)]
         return StepRow(
             number=number,
             pass_name=reader,
             batch=changed if draft.batch is None else draft.batch,
-            cursor_before=None if proposal.cursor is None else before,
-            cursor_after=proposal.cursor,
+            cursor_before=None if after is None else before,
+            cursor_after=after,
             reopened_consumed=consumed,
             closing=closing,
             report=replace(report, reopened=tuple(books.cursors.reopen(reader, reopen))),
@@ -171,13 +235,12 @@ class StepWriter:
             )
         return len(admitted)
 
-    def judge(
-        self, unit: UnitOfWork, books: DreamStores, change_sets: Sequence[ChangeSet], *, is_approved: bool = False
-    ) -> Admission:
-        """Hold change sets against the guards, the stored records and the cap on what one day may retire.
+    def judge(self, unit: UnitOfWork, change_sets: Sequence[ChangeSet]) -> Admission:
+        """Hold change sets against the guards, the stored records and the caps.
 
-        What only waits for a person retires nothing yet; the cap is asked once that person *is_approved* it.
+        What only waits for a person retires nothing yet: the cap is asked once it is approved.
         """
+        books = dream_stores(unit)
         marks = {mark for change_set in change_sets for mark in change_set.fingerprints.values()}
         declined = frozenset(books.decisions.declined(marks))
         cited = cited_turns(change_sets)
@@ -192,8 +255,7 @@ class StepWriter:
         knowledge = with_skill_names(unit, change_sets, knowledge)
         present = stored_records(unit, change_sets)
         judged = Admission()
-        waits = self._only_proposes and not is_approved
-        caps = Caps.of(unit, books, self.options, self.run_id, change_sets, only_proposes=waits)
+        caps = Caps.of(unit, books, self.options, self.run_id, change_sets, only_proposes=self._only_proposes)
         for proposed in change_sets:
             change_set = rebased(proposed, present)
             refusal = first_refusal(change_set, knowledge)
@@ -213,7 +275,7 @@ class StepWriter:
                 present.pop((change.kind, change.record_id), None)
                 if change.kind is RecordKind.DOCUMENT:
                     present[change.kind, change.record_id] = as_stored(change)
-        judged.retired, judged.written = caps.retired, caps.written
+        judged.retired, judged.outputs = caps.retired, caps.written
         return judged
 
     def _purging(self, unit: UnitOfWork, number: int) -> Purger:
@@ -235,7 +297,8 @@ def _to_look_at_again(stale: Sequence[str], draft: StepDraft) -> list[str]:
     return list(stale) if set(stale) <= set(draft.members) else list(draft.members)
 
 
-def _changes_of(change_sets: Sequence[ChangeSet]) -> list[Change[Record]]:
+def changes_of(change_sets: Sequence[ChangeSet]) -> list[Change[Record]]:
+    """Return the changes of all these sets, in order."""
     return [change for change_set in change_sets for change in change_set.changes]
 
 

@@ -7,7 +7,7 @@ import pytest
 from commandline import CommandLine, copies_file
 
 from agentcore.clock import SystemClock
-from agentcore.domain import Scope
+from agentcore.domain import Capability, Scope
 from agentcore.stores.sql import SqlStorage
 from dream.passes import ORDER
 from dream.passes.exact_fold import ExactFold
@@ -43,9 +43,7 @@ async def _broken(*_: object) -> None:
 def test_a_run_reports_every_pass_and_how_to_see_and_undo_it(filled: CommandLine):
     out = filled.good("run", "--now", AS_OF)
     run_id = filled.json("runs")["runs"][0]["run_id"]
-    assert [
-        name for name in ("retention", "exact-fold", "near-duplicates", "importance-decay") if name not in out
-    ] == []
+    assert [place.name for place in ORDER if place.requires <= {Capability.MEMORY} and place.name not in out] == []
     assert "36 records changed" in out
     assert "37 faded" not in out  # the fold took some of them
     assert f"diff {run_id}" in out

@@ -21,6 +21,7 @@ async def propose(self, context):
     await asyncio.Event().wait()
 
 NearDuplicates.propose = propose
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored below a suite in the background of a shell
 sys.exit(main(sys.argv[1:]))
 """
 

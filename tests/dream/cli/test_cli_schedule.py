@@ -106,6 +106,7 @@ def test_a_preset_says_only_what_it_chooses(cli: CommandLine):
     assert {value for name, value in told.items() if name.startswith("modes.")} == {"off"}
     assert {name: value for name, value in told.items() if not name.startswith("modes.")} == {
         "schedule.trigger.kind": "daily", "schedule.trigger.at": "03:00", "max_outputs": 5,
+        "starts_from": "reviewed",
     }  # fmt: skip
 
 

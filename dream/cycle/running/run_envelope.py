@@ -1,0 +1,151 @@
+"""Opens and closes runs: the row, the documents and the report of whatever is asked for, under the lease."""
+
+import dataclasses
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from agentcore.domain.scope import Scope
+from agentcore.hosting.parts import HostParts
+from agentcore.stores.storage import Origin, UnitOfWork
+from agentcore.stores.values import Lease
+from dream.cycle.lease import dream_lease
+from dream.domain.report import Outcome, PassReport, RunKind, RunReport
+from dream.errors import NotAdmittedError
+from dream.options import DreamOptions
+from dream.stores import dream_stores
+
+if TYPE_CHECKING:
+    from dream.cycle.documents.delivery import Documents
+
+T = TypeVar("T")
+
+
+class RunEnvelope:
+    """One run under way, from the opening of its row to the report that closes it; use it by `async with`.
+
+    At the end of the block, documents are written to their files and the row is closed. A block that raises leaves the
+    row open: the next dream of the scope resumes the run, or gives it up.
+
+    Args:
+        parts: What the host offers.
+        lease: The right to dream.
+        report: What is known of it as it begins.
+        freeze: Returns what the run's row freezes, in the transaction that opens it; None for a run that is resumed.
+        reads_documents: Whether what people wrote in the files of the workspace is read first.
+        ending: Called in the transaction that closes it; by default whoever plans dreams looks again.
+    """
+
+    def __init__(
+        self,
+        parts: HostParts,
+        lease: Lease,
+        report: RunReport,
+        *,
+        freeze: Callable[[UnitOfWork], Mapping[str, Any]] | None = lambda _: {"passes": []},
+        reads_documents: bool = True,
+        ending: Callable[[UnitOfWork, RunReport], None] = lambda unit, _: unit.activity.notify(),
+    ) -> None:
+        self._parts = parts
+        self._freeze = freeze
+        self._reads_documents = reads_documents and parts.workspaces is not None
+        self._ending = ending
+        self._documents: Documents | None = None
+        self.lease = lease
+        self.report = report
+        self.frozen: Mapping[str, Any] = {}
+        self.obstacle: str | None = None
+        """Why documents must be left alone; None if they need not."""
+        self.passes: list[PassReport] = []
+        """What its passes did, in order; the block adds to it."""
+
+    async def __aenter__(self) -> Self:
+        """Open the run's row, and read the files of the workspace."""
+        from dream.cycle.documents.delivery import Documents  # noqa: PLC0415 - a host that only looks needs none
+
+        if self._freeze is not None:
+            self.frozen = await self._parts.storage.write(self.report.scope, self._open)
+        self._documents = Documents(self._parts, self.report.scope)
+        if self._reads_documents:
+            self.obstacle = await self._documents.prepare()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Write documents to their files, and close the row."""
+        if kind is not None:
+            return
+        passes = tuple(self.passes)
+        if self.obstacle is None and self._documents is not None:
+            passes = tuple(map((await self._documents.deliver()).told_in, passes))
+        self.report = self.report.with_passes(passes, self._parts.clock.now())
+        await self._parts.storage.write(self.report.scope, self._close)
+
+    async def write(self, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.DREAM) -> T:
+        """Do *work* in one transaction; LeaseLostError if another process took over."""
+
+        def held(unit: UnitOfWork) -> T:
+            unit.leases.assert_held(self.lease)
+            return work(unit)
+
+        return await self._parts.storage.write(self.report.scope, held, origin=origin)
+
+    def _open(self, unit: UnitOfWork) -> Mapping[str, Any]:
+        frozen = {} if self._freeze is None else dict(self._freeze(unit))
+        dream_stores(unit).runs.open(self.report, frozen)
+        return frozen
+
+    def _close(self, unit: UnitOfWork) -> None:
+        dream_stores(unit).runs.close(self.report)
+        self._ending(unit, self.report)
+
+
+async def carry_out(
+    parts: HostParts,
+    options: DreamOptions,
+    opening: RunReport,
+    work: Callable[[RunEnvelope], Awaitable[None]],
+    **particulars: Any,
+) -> RunReport:
+    """Do what a person asked for as a run of its own, and return its report; while somebody dreams, it says so.
+
+    Args:
+        parts: What the host offers.
+        options: The host's options.
+        opening: What is known of the run as it begins; without an id it is given one.
+        work: Does it, and adds to the reports of the run.
+        particulars: More for the envelope.
+    """
+    try:
+        async with dream_lease(parts, opening.scope, options.lease) as lease:
+            report = opening if opening.run_id else dataclasses.replace(opening, run_id=parts.ids.new())
+            async with RunEnvelope(parts, lease, report, **particulars) as run:
+                await work(run)
+            return run.report
+    except NotAdmittedError as error:
+        return deferred(opening, error.reason)
+
+
+def asked_for(
+    parts: HostParts, scope: Scope, kind: RunKind, target: str | None, *, as_of: datetime | None = None
+) -> RunReport:
+    """Return the report of a run that a person asks for, as it begins; it has no id yet."""
+    now = parts.clock.now()
+    return RunReport(
+        run_id="",
+        scope=scope,
+        kind=kind,
+        outcome=Outcome.UNCHANGED,
+        as_of=as_of or now,
+        started_at=now,
+        target=target,
+    )
+
+
+def deferred(opening: RunReport, reason: str) -> RunReport:
+    """Return the report of a run that did not start."""
+    return dataclasses.replace(
+        opening, run_id="", outcome=Outcome.DEFERRED, reason=reason, finished_at=opening.started_at
+    )
