@@ -130,6 +130,7 @@ class ModelCall:
             "pass": self.pass_name,
             "batch": self.batch,
             "attempt": self.attempt,
+            "kind": self.kind,
             "model": self.model,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
