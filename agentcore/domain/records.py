@@ -297,3 +297,9 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "generated": _flag,
     "succeeded": _flag,
 }
+
+
+def entry_json(entry: MemoryEntry) -> dict[str, Any]:
+    """Return an entry as people's JSON shows it: its image with the importance as of now."""
+    image = to_image(entry)
+    return {**image, "importance": round(entry.importance, 6), "reinforcement_count": entry.reinforcement_count}

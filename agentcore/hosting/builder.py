@@ -244,38 +244,37 @@ class AgentHostBuilder:
         from agentcore.hosting.lifecycle import DEFAULT_SHUTDOWN_TIMEOUT  # noqa: PLC0415
         from agentcore.hosting.validation import BuildValidation  # noqa: PLC0415
 
-        validation = BuildValidation()
+        checked = BuildValidation()
         storage, chat = self._storage, self._chat
         timeout = DEFAULT_SHUTDOWN_TIMEOUT if self._shutdown_timeout is None else self._shutdown_timeout
-        folder = validation.folder(self._data_dir)
-        clock = validation.part("clock", self._clock, "now", "sleep")
+        folder = checked.folder(self._data_dir)
+        clock = checked.part("clock", self._clock, "now", "sleep")
         config = HostConfig(
             data_dir=folder,
             clock=clock,
-            ids=validation.part("ids", self._ids, "new"),
-            shutdown_timeout=validation.duration("shutdown_timeout", timeout),
+            ids=checked.part("ids", self._ids, "new"),
+            shutdown_timeout=checked.duration("shutdown_timeout", timeout),
             storage=None
             if storage is None
-            else validation.part("with_storage", storage, "start", "stop", "read", "write"),
-            chat=None if chat is None else validation.chat(chat[0], folder, clock),
-            embedder=None if self._embedder is None else validation.embedder(self._embedder[0], folder, clock),
-            embeddings=validation.options(options.EmbeddingOptions, self._told.get("embeddings")),
+            else checked.part("with_storage", storage, "start", "stop", "read", "write"),
+            chat=None if chat is None else checked.chat(chat[0], folder, clock),
+            embedder=None if self._embedder is None else checked.embedder(self._embedder[0], folder, clock),
+            embeddings=checked.options(options.EmbeddingOptions, self._told.get("embeddings")),
             fills_embeddings=self._fills_embeddings,
-            memory=validation.options(options.MemoryOptions, self._told.get("memory")),
-            conversation=validation.options(options.ConversationOptions, self._told.get("conversation")),
-            skills=validation.options(options.SkillOptions, self._told.get("skills")),
-            feedback=validation.options(options.FeedbackOptions, self._told.get("feedback")),
-            wisps=validation.options(options.WispOptions, self._told.get("wisps")),
-            tool_calls=validation.options(options.ToolCallOptions, self._told.get("tool_calls")),
-            workspace=validation.options(options.WorkspaceOptions, self._told.get("workspace")),
-            where=None if self._workspace is None else validation.workspace(self._workspace),
-            corrections=self._corrections and validation.function("with_feedback(corrections)", self._corrections),
-            context=validation.options(options.ContextOptions, self._told.get("context")),
-            services=tuple(validation.part("with_service", one, "start", "stop") for one in self._services),
-            busy_sources=tuple(validation.function("with_busy_source", one) for one in self._busy_sources),
-            dreaming=self._install
-            and validation.plugin(partial(self._install, data_dir=folder), self._told["dreaming"]),
+            memory=checked.options(options.MemoryOptions, self._told.get("memory")),
+            conversation=checked.options(options.ConversationOptions, self._told.get("conversation")),
+            skills=checked.options(options.SkillOptions, self._told.get("skills")),
+            feedback=checked.options(options.FeedbackOptions, self._told.get("feedback")),
+            wisps=checked.options(options.WispOptions, self._told.get("wisps")),
+            tool_calls=checked.options(options.ToolCallOptions, self._told.get("tool_calls")),
+            workspace=checked.options(options.WorkspaceOptions, self._told.get("workspace")),
+            where=None if self._workspace is None else checked.workspace(self._workspace),
+            corrections=self._corrections and checked.function("with_feedback(corrections)", self._corrections),
+            context=checked.options(options.ContextOptions, self._told.get("context")),
+            services=tuple(checked.part("with_service", one, "start", "stop") for one in self._services),
+            busy_sources=tuple(checked.function("with_busy_source", one) for one in self._busy_sources),
+            dreaming=self._install and checked.plugin(partial(self._install, data_dir=folder), self._told["dreaming"]),
         )
-        validation.check_decay(config.storage, config.memory)
-        validation.conclude()
+        checked.check_decay(config.storage, config.memory)
+        checked.conclude()
         return config

@@ -5,6 +5,7 @@ pydantic checks them; its errors are told in the sentences of `agentcore.errors`
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import cache
 from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -61,10 +62,25 @@ class Options(BaseModel):
     """What its fields are called after in errors."""
 
     def __init__(self, **values: Any) -> None:
+        if not values and self._defaults_need_no_check():
+            # Nothing was said: pydantic takes milliseconds to make ready for checking what is right already.
+            made = type(self).model_construct()
+            object.__setattr__(self, "__dict__", made.__dict__)
+            for name in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
+                object.__setattr__(self, name, getattr(made, name))
+            return
         try:
             super().__init__(**values)
         except ValidationError as error:
             raise together(_refusals(type(self), error)) from None
+
+    @classmethod
+    @cache
+    def _defaults_need_no_check(cls) -> bool:
+        """Tell whether every field has a default, and nothing but the fields' own types says what it may be."""
+        fields = cls.model_fields.values()
+        free = not any(field.is_required() or field.validate_default for field in fields)
+        return free and not cls.__pydantic_decorators__.model_validators
 
     def replace(self, **changes: object) -> Self:
         """Return a checked copy with other values in some fields."""

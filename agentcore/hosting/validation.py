@@ -27,7 +27,7 @@ class BuildValidation:
     """One examination of what a builder was told; lives as long as `build`.
 
     Example:
-        >>> validation = Settling()
+        >>> validation = BuildValidation()
         >>> validation.folder(" ")
         >>> validation.conclude()
         Traceback (most recent call last):

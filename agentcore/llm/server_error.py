@@ -59,7 +59,7 @@ def read_server_error(status: int, body: bytes) -> ServerError:
     """Return what an error's body says; never raises.
 
     Example:
-        >>> read_refusal(400, b'{"error": {"code": "context_length_exceeded"}}').is_context_too_long
+        >>> read_server_error(400, b'{"error": {"code": "context_length_exceeded"}}').is_context_too_long
         True
     """
     try:

@@ -1,5 +1,6 @@
 """Reads the settings file of a data directory: one table for each part that is configured without code."""
 
+import os
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -38,6 +39,19 @@ def read_section(path: Path, name: str) -> dict[str, object]:
         else:
             problem = f"write a table [{name}]"
     raise InvalidOptionsError(field="settings file", value=str(path), allowed=problem)
+
+
+def is_told(data_dir: Path, section: str, variables: Iterable[str]) -> bool:
+    """Tell whether the settings file of a folder has a table with something in it, or one of *variables* is set.
+
+    Raises:
+        InvalidOptionsError: the file cannot be read, or that is no table.
+    """
+    wanted = frozenset(variables)
+    # Variables are read in either case, as pydantic-settings reads them.
+    return bool(read_section(data_dir.expanduser() / FILE_NAME, section)) or any(
+        name.upper() in wanted for name in os.environ
+    )
 
 
 def _misspelt(name: str, written: Iterable[str]) -> str:

@@ -273,9 +273,9 @@ class ShownRecords:
         ...             occurred_at=now, recorded_at=now)
         >>> note = MemoryEntry(id="a", scope=Scope.default(), content="Ana lives in Porto", created_at=now,
         ...                    recorded_at=now, last_seen_at=now, sources=(SourceRef(SourceKind.TURN, "t"),))
-        >>> told = Told()
+        >>> told = ShownRecords()
         >>> told.add(SourceRef(SourceKind.ENTRY, "a"), frozenset(note.sources))
-        >>> told.repeats(Finding(turn, 0.8))
+        >>> told.repeats(CombinedHit(turn, 0.8))
         True
     """
 

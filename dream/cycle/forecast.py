@@ -115,8 +115,8 @@ def directive_forecast(*, entries: int, text: int, share: int, options: DreamOpt
         options: The host's.
 
     Example:
-        >>> forecast(entries=1_000, text=25, share=2_500, options=DreamOptions())
-        Forecast(entries=1000, runs=1, calls=50, tokens=450000, changed=())
+        >>> directive_forecast(entries=1_000, text=25, share=2_500, options=DreamOptions())
+        DirectiveForecast(entries=1000, runs=1, calls=50, tokens=450000, changed=())
     """
     consolidation = options.consolidation
     shown = entries * (text + _ATTRIBUTES) * (1 + consolidation.neighbours)

@@ -5,7 +5,7 @@ from typing import Any
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
-from agentcore.domain.records import to_image
+from agentcore.domain.records import entry_json, to_image
 from agentcore.domain.skill import Skill
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.storage import ReadView
@@ -46,12 +46,6 @@ class EntryHistory:
             "turns": [to_image(turn) for turn in self.turns],
             "descendants": [to_image(entry) for entry in self.descendants],
         }
-
-
-def entry_json(entry: MemoryEntry) -> dict[str, Any]:
-    """Return an entry as people's JSON shows it: its image with the importance as of now."""
-    image = to_image(entry)
-    return {**image, "importance": round(entry.importance, 6), "reinforcement_count": entry.reinforcement_count}
 
 
 def read_entry_history(view: ReadView, entry_id: str) -> EntryHistory:

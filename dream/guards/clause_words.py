@@ -1,6 +1,7 @@
 """Words and signs by which a text is cut into clauses, and that say how one clause goes on from another."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Final
 
 import regex
@@ -9,21 +10,21 @@ from agentcore.lexicon.language import Language, languages, recognised
 from dream.guards.languages import UNKNOWN, UNTABLED, all_words
 from dream.guards.lazy_pattern import lazy_pattern
 
-_NOTHING: Final = "(?!)"
+NOTHING: Final = "(?!)"
 """A pattern that stands nowhere."""
 
 SENTENCE = lazy_pattern(r"(?<=[.!?…])\s+|(?<=[。！？؟])|\n+")
 ABBREVIATED = lazy_pattern(r"(?:\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\.|\.{3,}|…)$", regex.IGNORECASE)
 QUESTION = lazy_pattern(r"[?？؟]\W*$")
-BREAK: Final = (
-    r"[;,()，、،؛:：\n]|\s[-\u2013\u2014]+\s|\.(?=\s|$)|[!?。！？؟…]+|但是?|而且|而是|所以|因为|けど|けれど|(?<=[るただすん])が|지만|는데"
+_BREAK: Final = (
+    r"[;,()，、،؛：\n]|:(?=\s|$)|\s[-\u2013\u2014]+\s|\.(?=\s|$)|[!?。！？؟…]+|但是?|而且|而是|所以|因为|けど|けれど|(?<=[るただすん])が|지만|는데"
     r"|\b(?:(?<!anything )but|although|though|because|however|except|aber|sondern|obwohl|weil|pero|sino|aunque"
     r"|porque|porém|embora"
     r"|parce|puisque|però|perché|maar|omdat|lecz|ponieważ|но|а|и|потому|хотя|если|çünkü|tapi"
-    r"|karena|nhưng|mutta|αλλά|و?لكن\p{Arabic}*|אבל|लेकिन|और)\b"
+    r"|karena|nhưng|mutta|αλλά|و?لكن\p{Arabic}*|אבל|लेकिन|और)\b|\sو"
 )
 LINKS: Final = {
-    **{code: "|".join(one.clause_links) or _NOTHING for code, one in recognised().items()},
+    **{code: "|".join(one.clause_links) or NOTHING for code, one in recognised().items()},
     # In a text of an unknown language only words count that stand between clauses wherever they stand.
     UNKNOWN: "und|mais",
     UNTABLED: "|".join(word for one in languages() if not one.markers for word in one.clause_links),
@@ -152,6 +153,27 @@ _AFFIRMING = lazy_pattern(
     rf"|nunca|non|mai|não|niet|i|we|you|they|ich|wir|je|nous|yo|eu|io|ik|nooit|geen|не|n't)(?!\p{{L}})))",
     regex.IGNORECASE,
 )
+
+
+@cache
+def _breaks(links: str) -> "regex.Pattern[str]":
+    return lazy_pattern(rf"{_BREAK}|\b(?:{links})\b", regex.IGNORECASE)
+
+
+def clause_ends(text: str, links: str) -> Iterator[tuple[int, int, str]]:
+    """Yield where each clause of a text ends, where the next one begins, and what stands between.
+
+    Args:
+        text: Any string.
+        links: Pattern of the words between clauses, beside the signs and conjunctions that stand between any.
+
+    Example:
+        >>> list(clause_ends("I cook, but not fish", "and"))
+        [(6, 7, ','), (8, 11, 'but'), (20, 20, '')]
+    """
+    for match in _breaks(links).finditer(text):
+        yield match.start(), match.end(), match.group()
+    yield len(text), len(text), ""
 
 
 def answered(sentence: str) -> tuple[bool | None, str]:

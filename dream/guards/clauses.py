@@ -2,17 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Final
-
-import regex
 
 from agentcore.lexicon.language import language
 from dream.guards.clause_words import (
     ABBREVIATED,
     ANAPHOR,
     ARABIC_AFFIX,
-    BREAK,
     CONTENT,
     CONTRAST,
     CORRECTION,
@@ -34,10 +30,10 @@ from dream.guards.clause_words import (
     UNTIL,
     WITHOUT,
     answered,
+    clause_ends,
 )
 from dream.guards.folding import ELISION, fold, one_form, word_key
 from dream.guards.languages import FUNCTION_WORDS, UNTABLED, language_of_all
-from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.negation_words import (
     IRREGULAR,
     blurs,
@@ -159,7 +155,7 @@ class ClauseReader:
         reply, rest = answered(sentence)
         if reply is None:
             # "I'm not, I left in spring."
-            end, following, _ = next(_ends(sentence, self.language))
+            end, following, _ = next(clause_ends(sentence, LINKS[self.language]))
             signs, negated = self._signs(sentence[:end])
             # "Luckily not." and "Lieber nicht.", "I never made it."
             words = TOKEN.findall(sentence[:end])
@@ -179,7 +175,7 @@ class ClauseReader:
         asks = QUESTION.search(sentence) is not None
         found: list[Clause] = []
         prior, link, done = before, "" if before is None else _AFTER_ANSWER, 0
-        for end, following, next_link in _ends(sentence, self.language):
+        for end, following, next_link in clause_ends(sentence, LINKS[self.language]):
             clause = self._clause(sentence[done:end], link, next_link, prior)
             if done == 0 and last is not None and clause.signs and all(map(turns, clause.signs)):
                 # "They offered 900. I refused."
@@ -388,18 +384,6 @@ def sentences_of(text: str) -> list[str]:
         elif piece.strip():
             found.append(piece)
     return found
-
-
-@cache
-def _breaks(language: str) -> "regex.Pattern[str]":
-    return lazy_pattern(rf"{BREAK}|\b(?:{LINKS[language]})\b", regex.IGNORECASE)
-
-
-def _ends(sentence: str, language: str) -> Iterator[tuple[int, int, str]]:
-    """Return where each clause ends, where the next one begins, and what stands between."""
-    for match in _breaks(language).finditer(sentence):
-        yield match.start(), match.end(), match.group()
-    yield len(sentence), len(sentence), ""
 
 
 def _listed(clauses: list[Clause]) -> list[Clause]:

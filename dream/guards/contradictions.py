@@ -116,7 +116,8 @@ def contradiction(statement: str, said: Sequence[EvidenceText]) -> str | None:
         said: Its evidence, in the order it was said.
 
     Example:
-        >>> talk = [Said("I do not eat meat, but I love fish.", "Ana"), Said("Not yet.", "Ana", "Ever tried sushi?")]
+        >>> fish = EvidenceText("I do not eat meat, but I love fish.", "Ana")
+        >>> talk = [fish, EvidenceText("Not yet.", "Ana", "Ever tried sushi?")]
         >>> contradiction("Ana eats meat.", talk)
         "'Ana eats meat', against 'I do not eat meat'"
         >>> contradiction("Ana loves fish.", talk), contradiction("Ana has never tried sushi.", talk)

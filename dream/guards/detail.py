@@ -38,7 +38,7 @@ class Detail:
         key: Equal for equivalent spellings, per kind: a folded word, a `Quantity`, a `Day`, minutes of the day.
 
     Example:
-        >>> str(Specific(Kind.NAME, "Porto", "porto"))
+        >>> str(Detail(DetailKind.NAME, "Porto", "porto"))
         "name 'Porto'"
     """
 

@@ -36,8 +36,8 @@ class Details:
 
     Example:
         >>> from dream.guards.vocabulary import builtin_vocabulary
-        >>> specifics = extract("Ana pays 60 euros on 1 May 2025.", builtin_vocabulary())
-        >>> [str(specific) for specific in specifics]
+        >>> found = details_of("Ana pays 60 euros on 1 May 2025.", builtin_vocabulary())
+        >>> [str(detail) for detail in found]
         ["name 'Ana'", "number '60 euros'", "date '1 May 2025'"]
     """
 
@@ -94,7 +94,7 @@ def details_of(
 
     Example:
         >>> from dream.guards.vocabulary import builtin_vocabulary
-        >>> [item.kind.value for item in extract("The RTX 4090 does not fit; see `fit.md`.", builtin_vocabulary())]
+        >>> [item.kind.value for item in details_of("The RTX 4090 does not fit; see `fit.md`.", builtin_vocabulary())]
         ['negation', 'acronym', 'number', 'code']
     """
     written, beside = one_form(text), beside or ComparedTexts.of([text])
@@ -112,7 +112,7 @@ def measures_of(text: str) -> Details:
     """Return those of the details that `details_of` finds which no other text has a say in: numbers, dates and times.
 
     Example:
-        >>> [str(specific) for specific in measures_of("Ana pays 60 euros on 1 May 2025.")]
+        >>> [str(detail) for detail in measures_of("Ana pays 60 euros on 1 May 2025.")]
         ["number '60 euros'", "date '1 May 2025'"]
     """
     written = one_form(text)

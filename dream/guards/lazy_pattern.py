@@ -29,7 +29,7 @@ def lazy_pattern(pattern: str, flags: int = 0) -> "Pattern":
         flags: Those of `regex`.
 
     Example:
-        >>> late(r"[a-z]+", regex.IGNORECASE).findall("Ana, Bo")
+        >>> lazy_pattern(r"[a-z]+", regex.IGNORECASE).findall("Ana, Bo")
         ['Ana', 'Bo']
     """
     return cast("Pattern", _LazyPattern(pattern, flags))

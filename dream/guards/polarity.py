@@ -7,12 +7,13 @@ other denies the same. Words are compared by their first letters, so that `allow
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Final, NamedTuple
 
 import regex
 
 from agentcore.lexicon.language import recognised
+from dream.guards.clause_words import NOTHING, clause_ends
 from dream.guards.detail import Detail, DetailKind
 from dream.guards.folding import ELISION, fold_word, one_form, word_key
 from dream.guards.languages import FUNCTION_WORDS, language_of, language_of_all
@@ -27,10 +28,7 @@ from dream.guards.negation_words import (
 )
 from dream.guards.text_cache import TEXT_ROOM, WORD_ROOM, TextCache
 
-_STOPS: Final = (
-    r"\.(?=\s|$)(?!\s\p{L}+\s\d{4})(?<!\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\.)"
-    r"|[;!?\n,()]|[。！？；，、،؛]|:\s|\s[-\u2013\u2014]\s|但|而且|\sو"
-)
+_LINKS: Final = {code: "|".join(one.negation_links) or NOTHING for code, one in recognised().items()}
 _TOKEN = lazy_pattern(
     r"\p{Han}|[\p{Katakana}ー]+|[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}]][[\p{L}\p{M}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}]]*"
     r"(?:'\p{L}+)*|\d+",
@@ -187,19 +185,12 @@ class _ClausesOfText:
         )
 
 
-@cache
-def _clause_end(language: str) -> "regex.Pattern[str]":
-    links = "|".join(recognised()[language].negation_links)
-    return lazy_pattern(rf"{_STOPS}|\b(?:{links})\b" if links else _STOPS, regex.IGNORECASE)
-
-
 def _pieces(text: str, language: str) -> Iterator[tuple[int, str]]:
     plain = without_idioms(text)
     done = 0
-    for match in _clause_end(language).finditer(plain):
-        yield done, plain[done : match.start()]
-        done = match.end()
-    yield done, plain[done:]
+    for end, following, _ in clause_ends(plain, _LINKS[language]):
+        yield done, plain[done:end]
+        done = following
 
 
 def _clause(piece: str, language: str, known: frozenset[str]) -> _DenyingClause:

@@ -24,7 +24,7 @@ class TextCache(dict[str, V], Generic[V]):
         room: Characters of the texts that are kept.
 
     Example:
-        >>> lengths = Memo(len, room=WORDS)
+        >>> lengths = TextCache(len, room=WORD_ROOM)
         >>> lengths["Porto"], len(lengths)
         (5, 1)
     """

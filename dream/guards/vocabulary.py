@@ -75,7 +75,7 @@ def parse_vocabulary(data: bytes, *, path: str, base: Vocabulary | None = None) 
         InvalidVocabularyError: it is no such object, has an unknown field, or exceeds 1 MB.
 
     Example:
-        >>> parse(b'{"always_specific": ["Sterling"]}', path="mine.json").always_specific
+        >>> parse_vocabulary(b'{"always_specific": ["Sterling"]}', path="mine.json").always_specific
         frozenset({'sterling'})
     """
     if len(data) > _MOST_BYTES:

@@ -42,7 +42,8 @@ def install_dreaming(
     """
     found = configured(data_dir)
     options = configure(found.options) if callable(configure) else configure or found.options
-    options = options.replace(passes=OwnPasses((*installed_passes(), *options.passes)))
+    if installed := installed_passes():
+        options = options.replace(passes=OwnPasses((*installed, *options.passes)))
     known = (*(place.name for place in arranged(options.passes)), SESSION_EVALUATOR)
     for name in sorted((options.modes.keys() - {*known, OTHERS}) | (options.pass_options.keys() - {*known})):
         raise UnknownPassError(name=name, known=known)

@@ -98,9 +98,11 @@ def configured(data_dir: Path | None = None) -> Configured:
     from_file, from_variable = written.pop(PRESET, None), said.pop(PRESET, None)
     preset = from_file if from_variable is None else from_variable
     sources: dict[str, OptionSource] = {}
+    layers = ((OptionSource.PRESET, _of_preset(preset)), (OptionSource.FILE, written), (OptionSource.ENVIRONMENT, said))
+    if not any(layer for _, layer in layers):
+        return Configured()
     # What is said of a trigger of no kind is said of the usual one.
     values: Values = {"schedule": {"trigger": {_KIND: Interval().kind}}}
-    layers = ((OptionSource.PRESET, _of_preset(preset)), (OptionSource.FILE, written), (OptionSource.ENVIRONMENT, said))
     for source, layer in layers:
         values = _laid_over(values, layer)
         sources |= dict.fromkeys((name for name, _ in _leaves(layer)), source)

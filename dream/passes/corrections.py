@@ -15,6 +15,7 @@ from typing import Final
 import regex
 
 from agentcore.lexicon.language import recognised
+from dream.guards.clause_words import clause_ends
 from dream.guards.folding import fold, words_in
 from dream.guards.languages import FUNCTION_WORDS, language_of_all
 from dream.passes.terms import terms_of
@@ -37,11 +38,8 @@ _PARTED: Final = regex.compile(
     regex.IGNORECASE,
 )
 """What stands before the first preposition is what a clause is about."""
-_END: Final = regex.compile(
-    r"[.:](?=\s|$)|[;!?,\n()]|\s[-\u2013\u2014]\s|\b(?:and|but|because|since|then|und|aber|sondern|weil|et|mais"
-    r"|pero|sino|porque|perché|maar|omdat|(?<=,\s)(?:car|mas|ma|want))\b",
-    regex.IGNORECASE,
-)
+_LINKS: Final = r"and|since|then|und|et|mais|(?<=,\s)(?:car|mas|ma|want)"
+"""Words between the clauses of a rule, beside those that `clause_ends` knows."""
 _PAST: Final = regex.compile(r"\b\p{L}+[aei]stes?\b")
 """What somebody did, where Portuguese and Spanish need no subject."""
 _BEING: Final = regex.compile(r"\b(?:is|are|was|were|ist|sind|est|sont|está|são|é|è|sono|zijn)\b", regex.IGNORECASE)
@@ -291,10 +289,11 @@ def _in_order(text: str, language: str) -> Iterator[tuple[str, tuple[str, ...]]]
 
 def _clauses(text: str, language: str) -> Iterator[_CorrectionClause]:
     done = 0
-    for match in _END.finditer(text):
-        yield from _clause(text[done : match.start()], language)
-        done = match.end()
-    yield from _clause(text[done:], language)
+    for end, following, between in clause_ends(text, _LINKS):
+        if _condition(language).fullmatch(between):
+            continue
+        yield from _clause(text[done:end], language)
+        done = following
 
 
 def _clause(piece: str, language: str) -> Iterator[_CorrectionClause]:

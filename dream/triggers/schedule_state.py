@@ -135,7 +135,7 @@ def winning_switch(*, enabled: bool, force: bool, workspace: bool | None, scope:
         >>> winning_switch(enabled=True, force=False, workspace=False, scope=None).source.value
         'workspace'
         >>> winning_switch(enabled=True, force=True, workspace=False, scope=None)
-        Switch(on=True, source=<Source.FORCE: 'force'>)
+        Switch(on=True, source=<SwitchSource.FORCE: 'force'>)
     """
     if not enabled:
         return Switch(on=False, source=SwitchSource.OPTIONS)

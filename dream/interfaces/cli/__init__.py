@@ -1,9 +1,9 @@
 """The command line `dream`.
 
 `app` is the table of commands and the global options, `session` what every command gets, `commands/` one file per group
-of commands, `render/` how things look to a person, `screen` where they go, `faults` what an error says and which exit
-code it has. The files of `commands` are imported when one of their commands is called, so that `dream --help` loads no
-database.
+of commands, `render/` how things look to a person, `screen` where they go, `exit_codes` what an error says and which
+exit code it has. The files of `commands` are imported when one of their commands is called, so that `dream --help`
+loads no database.
 """
 
 import gc
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 __all__ = ["main"]
 
-_ALLOCATIONS = 50_000
-"""Between two looks for garbage: with the usual 700, a tenth of the start goes into looking for what is not there."""
+_ALLOCATIONS = 250_000
+"""Between two looks for garbage: a short command makes fewer, and each look goes through all that was imported."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -16,6 +16,7 @@ from agentcore.clock import Clock
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.ids import IdFactory
+from agentcore.llm.settings_file import is_told
 from dream.interfaces.cli.errors import UnknownScopeError
 from dream.interfaces.cli.screen import Screen
 
@@ -78,8 +79,8 @@ class CommandSession:
         Example:
             >>> from agentcore.clock import SystemClock
             >>> from agentcore.ids import RandomIds
-            >>> session = Session(data_dir=Path("d"), scope=Scope.default(), screen=Screen(), clock=SystemClock(),
-            ...                   ids=RandomIds(), given=("--data", "my data"))
+            >>> session = CommandSession(data_dir=Path("d"), scope=Scope.default(), screen=Screen(),
+            ...                          clock=SystemClock(), ids=RandomIds(), given=("--data", "my data"))
             >>> session.command("undo", "4f00c2")
             "dream --data 'my data' undo 4f00c2"
         """
@@ -92,12 +93,16 @@ class CommandSession:
             InvalidOptionsError: an option is unknown or cannot have its value, or the file cannot be read.
             ExceptionGroup: several are.
         """
+        if not is_told(self.data_dir, "llm", ("AGENTCORE_MODEL", "AGENTCORE_DREAM_MODEL")):
+            return None
         from agentcore.llm.settings import from_environment  # noqa: PLC0415 - most commands ask no model
 
         return from_environment(self.data_dir)
 
     def embedder(self) -> "EmbedderOptions | None":
         """Return which embedding model recall asks, from where `chat` looks, or none; errors as there."""
+        if not is_told(self.data_dir, "embeddings", ("AGENTCORE_EMBEDDINGS_MODEL",)):
+            return None
         from agentcore.llm.settings import embedder_from_environment  # noqa: PLC0415 - as above
 
         return embedder_from_environment(self.data_dir)
@@ -121,14 +126,16 @@ class CommandSession:
         chat: "ChatOptions | None" = None,
         modes: "Mapping[str, PassMode] | None" = None,
         embedder: "EmbedderOptions | None" = None,
+        dreams: bool = True,
     ) -> AsyncGenerator["Host"]:
-        """Open the memory with all its services and dreams.
+        """Open the memory with all its services.
 
         Args:
             access: What is done to it.
             chat: Which model dreams ask; None for none.
             modes: What becomes of the changes of passes; all are made by default.
             embedder: Which embedding model recall asks; None for words alone.
+            dreams: Whether dreams are among them; a command that only looks at entries is quicker without.
 
         Raises:
             UnknownScopeError: nothing was ever stored in the scope, and the command is none that makes it.
@@ -141,10 +148,12 @@ class CommandSession:
         is_there = access is not Access.LOOK or self.database.exists() or self.data_dir.is_file()
         builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
         builder.with_memory().with_skills().with_conversation_log().with_feedback()
-        # A command starts no dream by itself. A folder without a database may hold settings all the same.
-        found = self.configured().options
-        options = found if modes is None else found.replace(modes={**found.modes, **modes})
-        builder.with_wisps().with_tool_calls().with_dreaming(options, in_background=False)
+        builder.with_wisps().with_tool_calls()
+        if dreams:
+            # A command starts no dream by itself. A folder without a database may hold settings all the same.
+            found = self.configured().options
+            options = found if modes is None else found.replace(modes={**found.modes, **modes})
+            builder.with_dreaming(options, in_background=False)
         if chat is not None:
             builder.with_llm(chat)
         if embedder is not None:

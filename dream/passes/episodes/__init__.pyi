@@ -4,9 +4,8 @@ from .dream_pass import (
     judge as judge,
 )
 from .judging import (
-    EpisodeCandidates as EpisodeCandidates,
+    EpisodeReconciler as EpisodeReconciler,
     counted as counted,
-    reconcile as reconcile,
 )
 from .prompt import (
     EventType as EventType,

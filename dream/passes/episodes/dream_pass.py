@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, ClassVar, Final
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
@@ -13,46 +13,28 @@ from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import EPISODE_EXTRACTION
-from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
+from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.domain.rounds import NextRound, Round, answers_of
 from dream.passes.conversation.evidence import evidence_of
 from dream.passes.conversation.lines import PromptTurn, line, shown_turns
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
-from dream.passes.conversation.packing import packed, pending, read_new, settled_of, terms_for
-from dream.passes.conversation.statement import StatementRules
-from dream.passes.declared import DeclaredPass
+from dream.passes.conversation.packing import packed, read_new, terms_for
+from dream.passes.conversation.reconcile import Reconciler, Reinforcement
+from dream.passes.conversation.statement import StatementRules, reason_of
+from dream.passes.conversation.turn_pass import TurnPass
 from dream.passes.episodes.judging import (
     EPISODES,
     TAG,
-    EpisodeCandidates,
-    EpisodeReinforcement,
+    EpisodeReconciler,
     JudgedEpisode,
-    Reconciliation,
     counted,
     episode_of,
-    marks_of,
-    reconcile,
+    sources_of,
 )
 from dream.passes.episodes.prompt import EpisodeItem, frame, question, read_items
 from dream.passes.prompts import entry_line, importance_at
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import ask_and_repair, repair_of, repaired, with_texts
 
-_LIST: Final = "toSave"
-_COUNTS = (
-    "turns",
-    "sessions",
-    "episodes_found",
-    "new",
-    "reinforced",
-    "known",
-    "types_repaired",
-    "actors_repaired",
-    "subject_times_dropped",
-    "repairs",
-    "repaired",
-)
 _SHARE_BESIDE: Final = 4
 """A quarter of a prompt at most goes to episodes that are known."""
 _LOOKED_THROUGH: Final = 1_000
@@ -60,16 +42,28 @@ _LOOKED_THROUGH: Final = 1_000
 _WIDEST_HANDLE: Final = "e9999"
 
 
-class EpisodeExtraction(DeclaredPass, declaration=EPISODE_EXTRACTION):
+class EpisodeExtraction(TurnPass, declaration=EPISODE_EXTRACTION):
     """Reads what was said since it last looked, and keeps what happened as episodes.
 
     A known episode that new turns come back to is shown beside them; what meets it again counts once per session
     (`docs/explanation/episodes-and-preferences.md`).
     """
 
-    async def has_work(self, context: ModelContext) -> Work:
-        """Every turn that nobody has consumed and that it has not read is work."""
-        return Work(await pending(context))
+    answered: ClassVar[str] = "toSave"
+    reconciler: ClassVar[type[Reconciler[Any]]] = EpisodeReconciler
+    counts: ClassVar[tuple[str, ...]] = (
+        "turns",
+        "sessions",
+        "episodes_found",
+        "new",
+        "reinforced",
+        "known",
+        "types_repaired",
+        "actors_repaired",
+        "subject_times_dropped",
+        "repairs",
+        "repaired",
+    )
 
     async def pack(self, context: ModelContext) -> Packing:
         """Take the oldest new turns, by session, and beside them the known episodes that are nearest."""
@@ -82,13 +76,7 @@ class EpisodeExtraction(DeclaredPass, declaration=EPISODE_EXTRACTION):
         with_known = await context.read(lambda view: _with_known(view, context, batches, said, beside))
         return reading.packing(tuple(with_known), refused)
 
-    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
-        """Ask for the episodes of a batch, then for a repair of those that are refused."""
-        return await ask_and_repair(
-            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
-        )
-
-    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the episodes of a batch."""
         sheet = await context.read(lambda view: EpisodeHandles.of(view, batch))
         if not any(one.is_new for one in sheet.turns):
@@ -98,33 +86,17 @@ class EpisodeExtraction(DeclaredPass, declaration=EPISODE_EXTRACTION):
         turns = [line(one.handle, one.turn, is_new=one.is_new) for one in sheet.turns]
         return question(context, known, turns, directives=self.directives, purpose=self.name)
 
-    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
-        """Ask for a repair of the episodes that are refused and can be put right."""
-        _, refused = await _judged(context, batch, answer)
-        return await repair_of(context, _LIST, answer, refused, lambda: self._question(context, batch))
-
-    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
-        """Keep the episodes that hold; each refusal stands for itself.
-
-        An answer of another shape settles nothing: its turns are read again by the next run.
-        """
-        read = await repaired(_LIST, answers_of(rounds), lambda answer: _judged(context, batch, answer))
-        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
-            return Proposal(refused=tuple(read.refused))
-        told = read.good
-        known = await context.read(lambda view: EpisodeCandidates.of(view, told))
-        declined = frozenset(await context.declined(marks_of(told, known)))
-        met = await asyncio.to_thread(_met, context, told, known, declined)
-        return Proposal(
-            change_sets=met.change_sets,
-            refused=with_texts((*read.refused, *met.refused), read.answer, _LIST, batch),
-            notes={**met.counts, **read.notes},
-            looked_at=await settled_of(context, batch),
-        )
-
-    def conclude(self, notes: Sequence[Notes]) -> Notes:
-        """Sum over packing and batches."""
-        return summed(notes, *_COUNTS)
+    async def judged(
+        self, context: ModelContext, batch: Batch, answer: Answer
+    ) -> tuple[list[JudgedEpisode], list[Refusal]]:
+        """Return the episodes that the turns bear out, and why the others are refused."""
+        items, unreadable = read_items(answer)
+        sheet = await context.read(lambda view: EpisodeHandles.of(view, batch))
+        texts = [*(item.content for item in items), *(one.turn.content for one in sheet.turns)]
+        terms = await terms_for(context, texts)
+        # Hundreds of comparisons take longer than the event loop may stall.
+        told, refused = await asyncio.to_thread(judge, items, sheet, terms)
+        return told, [*unreadable, *refused]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,16 +161,6 @@ def _with_known(
     return found
 
 
-async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[list[JudgedEpisode], list[Refusal]]:
-    items, unreadable = read_items(answer)
-    sheet = await context.read(lambda view: EpisodeHandles.of(view, batch))
-    texts = [*(item.content for item in items), *(one.turn.content for one in sheet.turns)]
-    terms = await terms_for(context, texts)
-    # Hundreds of comparisons take longer than the event loop may stall.
-    told, refused = await asyncio.to_thread(judge, items, sheet, terms)
-    return told, [*unreadable, *refused]
-
-
 def judge(
     items: Sequence[EpisodeItem], sheet: EpisodeHandles, terms: StatementRules
 ) -> tuple[list[JudgedEpisode], list[Refusal]]:
@@ -224,14 +186,16 @@ def _judged_item(
     if isinstance(found, Refusal):
         return found
     if item.existing:
-        return EpisodeReinforcement(item, sheet.entry_ids[item.existing], found)
+        return Reinforcement(
+            number=item.number,
+            label=item.label,
+            entry_id=sheet.entry_ids[item.existing],
+            evidence=found,
+            sources=sources_of(found),
+            said=[turn.content for turn in found.turns],
+            why=reason_of(found),
+        )
     return episode_of(item, found, terms)
-
-
-def _met(
-    context: ModelContext, told: Sequence[JudgedEpisode], known: EpisodeCandidates, declined: frozenset[str]
-) -> Reconciliation:
-    return reconcile(told, known, declined, new_id=context.new_id, as_of=context.as_of, vocabulary=context.vocabulary)
 
 
 __all__ = ["EpisodeExtraction"]

@@ -3,9 +3,8 @@ from .dream_pass import (
 )
 from .judging import (
     Fact as Fact,
-    FactCandidates as FactCandidates,
+    FactReconciler as FactReconciler,
     fact_of as fact_of,
-    reconcile as reconcile,
 )
 from .prompt import (
     FactItem as FactItem,

@@ -14,6 +14,5 @@ from .prompt import (
 )
 from .reconcile import (
     SUPERSEDE as SUPERSEDE,
-    PreferenceCandidates as PreferenceCandidates,
-    PreferenceReconciliation as PreferenceReconciliation,
+    PreferenceReconciler as PreferenceReconciler,
 )

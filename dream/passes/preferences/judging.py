@@ -224,6 +224,9 @@ class Preference:
         base: Its importance, below what protects.
         occasions: What it rests on.
         asks_permission: Whether the assistant must ask before it acts on it.
+        old_id: The preference that it contradicts, if it contradicts one.
+        old: That one as it was shown, whose mark stays, and whose importance and trust are not exceeded; None if it
+            moved or is gone.
     """
 
     item: PreferenceItem
@@ -232,16 +235,46 @@ class Preference:
     base: float
     occasions: Occasions
     asks_permission: bool
+    old_id: str | None = None
+    old: MemoryEntry | None = None
 
-    def entry(self, entry_id: str, as_of: datetime, old: MemoryEntry | None = None) -> MemoryEntry:
+    @property
+    def number(self) -> int:
+        """Its place in the answer."""
+        return self.item.number
+
+    @property
+    def label(self) -> str:
+        """What refusals call it."""
+        return self.item.label
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing is repaired."""
+        return ()
+
+    @property
+    def evidence(self) -> TurnEvidence:
+        """The turns that it rests on."""
+        return self.occasions.evidence
+
+    @property
+    def sources(self) -> tuple[SourceRef, ...]:
+        """The turns and the feedback that it rests on."""
+        return self.occasions.sources
+
+    def reason(self) -> str:
+        """Return why it is inferred, in words for people."""
+        return self.occasions.reason()
+
+    def entry(self, entry_id: str, as_of: datetime) -> MemoryEntry:
         """Return the entry it makes: one observation, however many occasions show it.
 
         Args:
             entry_id: Its id.
             as_of: The instant the run judges by.
-            old: The preference that it takes the place of: its mark stays, and neither its importance nor its trust is
-                exceeded.
         """
+        old = self.old
         said = self.occasions.said
         is_marked = self.asks_permission or (old is not None and PERMISSION in marks_of(old))
         return MemoryEntry(

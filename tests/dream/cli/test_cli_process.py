@@ -112,9 +112,9 @@ def test_a_command_on_a_memory_loads_no_model_client_and_no_colours(dreamt: Comm
 @pytest.mark.parametrize(
     ("command", "absent"),
     [
-        (("status",), ("numpy",)),
-        (("memories",), ("numpy", "dream.passes.retention", "dream.passes.near_duplicates")),
-        (("recall", "x"), ("dream.passes.retention", "dream.passes.near_duplicates")),
+        (("status",), ("numpy", "agentcore.llm.settings")),
+        (("memories",), ("numpy", "dream.passes", "dream.cycle", "dream.options", "agentcore.llm.settings")),
+        (("recall", "x"), ("dream.passes", "dream.cycle", "dream.options", "agentcore.llm.settings")),
     ],
     ids=["status", "memories", "recall"],
 )
@@ -138,6 +138,17 @@ def test_a_command_that_only_looks_imports_no_guard_and_no_pass_that_has_nothing
     told = [sys.executable, "-c", ask, "--data", str(filled.data), *command]
     done = subprocess.run(told, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
     assert done.stderr == "\n"
+
+
+def test_building_a_host_that_is_told_nothing_makes_no_checks_of_options_ready():
+    ask = (
+        "import sys; from agentcore import AgentHostBuilder; from dream.options import DreamOptions;"
+        "AgentHostBuilder(None).with_memory().with_skills().with_dreaming(in_background=False).build();"
+        "print(DreamOptions.__pydantic_complete__, file=sys.stderr)"
+    )
+    told = [sys.executable, "-c", ask]
+    done = subprocess.run(told, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
+    assert done.stderr == "False\n"
 
 
 def _on_a_terminal(arguments: list[str]) -> tuple[int, bytes]:

@@ -215,10 +215,14 @@ class Promoter(Plain):
         )
 
 
-async def test_its_side_products_are_kept(world: World):
+@pytest.mark.parametrize("is_planned", [False, True])
+async def test_its_side_products_are_kept_by_a_run_and_by_a_plan(world: World, *, is_planned: bool):
     (entry,) = await world.add("Ana likes tea")
     world.options = DreamOptions(passes=OwnPasses().append(Promoter()))
-    await world.dreams.run(passes=["promoter"])
+    if is_planned:
+        await world.dreams.run(plan=(await world.dreams.plan(passes=["promoter"])).plan_id)
+    else:
+        await world.dreams.run(passes=["promoter"])
 
     def kept(view: Any) -> tuple[list[str], list[str]]:
         books = dream_stores(view)

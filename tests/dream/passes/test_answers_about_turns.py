@@ -12,7 +12,7 @@ from dream.domain import ChangeSet
 from dream.guards import Knowledge, builtin_vocabulary, first_refusal
 from dream.options import PreferenceOptions
 from dream.passes import episodes, preferences
-from dream.passes.conversation import PromptTurn, StatementRules
+from dream.passes.conversation import Candidates, PromptTurn, StatementRules
 
 SAID = (
     ("user", "s1", "Shorter answers about the roof, please!"),
@@ -116,10 +116,11 @@ def test_no_answer_breaks_or_doubles_episodes(answer: dict[str, Any]):
     told, _ = episodes.judge(items, sheet, TERMS)
 
     def met(*entries: MemoryEntry) -> tuple[ChangeSet, ...]:
-        stored = episodes.EpisodeCandidates(entries)
-        return episodes.reconcile(
-            told, stored, frozenset(), new_id=ids(), as_of=NOW, vocabulary=builtin_vocabulary()
-        ).change_sets
+        reconciler = episodes.EpisodeReconciler(
+            known=Candidates(entries), new_id=ids(), as_of=NOW, vocabulary=builtin_vocabulary()
+        )
+        reconciler.add_all(told)
+        return reconciler.change_sets
 
     changed = holds(met(old))
     assert met(*after(old, changed)) == ()
@@ -138,16 +139,11 @@ def test_no_answer_breaks_or_doubles_preferences(answer: dict[str, Any]):
     shown, _ = preferences.judge(items, sheet, TERMS, PreferenceOptions())
 
     def met(*entries: MemoryEntry) -> tuple[ChangeSet, ...]:
-        meeting = preferences.PreferenceReconciliation(
-            known=preferences.PreferenceCandidates(entries),
-            declined=frozenset(),
-            new_id=ids(),
-            as_of=NOW,
-            vocabulary=builtin_vocabulary(),
+        reconciler = preferences.PreferenceReconciler(
+            known=Candidates(entries), new_id=ids(), as_of=NOW, vocabulary=builtin_vocabulary()
         )
-        for one in shown:
-            meeting.add(one)
-        return meeting.change_sets
+        reconciler.add_all(shown)
+        return reconciler.change_sets
 
     changed = holds(met(old))
     # The same again, once it is stored: a contradiction is settled, so it can no longer be one of the old entry.

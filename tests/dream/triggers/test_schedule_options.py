@@ -17,6 +17,7 @@ from dream.options import (
     Idle,
     Interval,
     PassMode,
+    Preset,
     SchedulingOptions,
     Threshold,
 )
@@ -58,7 +59,7 @@ _HOUR = timedelta(hours=1)
         (lambda: SchedulingOptions(back_off=2 * _HOUR), "schedule.back_off_most", "2:00:00"),
         (lambda: SchedulingOptions(busy_poll=timedelta(0)), "schedule.busy_poll", "1 second"),
         (lambda: DreamOptions(schedule={"trigger": {"kind": "idle", "after": -1}}), "trigger.after", "1 minute"),
-        (lambda: DreamOptions.preset("lunar"), "dreaming.preset", "timed, peer, reviewed, promotion, idle"),
+        (lambda: DreamOptions.preset("lunar"), "dreaming.preset", ", ".join(Preset)),
     ],
 )
 def test_what_cannot_be_is_refused_with_field_value_and_what_is_allowed(

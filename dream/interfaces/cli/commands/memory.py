@@ -7,11 +7,11 @@ from cyclopts import Parameter
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Status
+from agentcore.domain.records import entry_json
 from agentcore.domain.text import clean_category, clean_content, clean_tags
 from agentcore.hosting.filters import RecallFilters, recall_filter
 from agentcore.hosting.remember import MemoryFields, Observation
 from agentcore.recall.results import Explanation, Hit
-from dream.cycle.history import entry_json
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.entries import (
     OUT_OF_REACH,
@@ -114,7 +114,7 @@ async def recall(
         about=about,
     )
     recall_filter(conditions)
-    async with session.host(Access.LOOK, embedder=session.embedder()) as host:
+    async with session.host(Access.LOOK, embedder=session.embedder(), dreams=False) as host:
         hits = await host.for_scope(session.scope).memory.explain(query, k=k, **conditions)
     session.screen.show(
         lambda: {"query": query, "hits": [_hit_json(hit, why if explain else None) for hit, why in hits]},
@@ -154,7 +154,7 @@ async def memories(
         category=None if category is None else clean_category(category),
         tags=clean_tags(tags or ()),
     )
-    async with session.host(Access.LOOK) as host:
+    async with session.host(Access.LOOK, dreams=False) as host:
         memory = host.for_scope(session.scope).memory
         entries = await memory.list(category=category, tags=tags or (), status=state, limit=limit)
         total = await host.storage.read(session.scope, lambda view: view.entries.count(where))

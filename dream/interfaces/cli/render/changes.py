@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby, islice, zip_longest
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import RecordKind
-from dream.domain.journal import JournalRow
 from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, clipped, counted, one_line, paragraph
+
+if TYPE_CHECKING:
+    from dream.domain.journal import JournalRow
 
 SHORT = 400
 """Characters up to which a text is shown as it is."""
@@ -74,14 +76,14 @@ _VERB_WIDTH = 12
 Image = Mapping[str, Any]
 
 
-def successors_of(rows: Iterable[JournalRow]) -> list[str]:
+def successors_of(rows: "Iterable[JournalRow]") -> list[str]:
     """Return the ids of what took the place of records, whose texts `change_set_lines` shows."""
     found = (_image(row.after).get("successor") for row in rows)
     return sorted({str(successor) for successor in found if successor})
 
 
 def change_set_lines(
-    rows: Sequence[JournalRow],
+    rows: "Sequence[JournalRow]",
     width: int,
     *,
     limit: int | None = None,
@@ -109,7 +111,7 @@ def change_set_lines(
         yield Line(f"... and {counted(left, 'more change', 'more changes')}.", Tone.FAINT)
 
 
-def _change_set(rows: Sequence[JournalRow], width: int, known: Mapping[str, str], *, whole: bool) -> Lines:
+def _change_set(rows: "Sequence[JournalRow]", width: int, known: Mapping[str, str], *, whole: bool) -> Lines:
     head = rows[0]
     yield Line(f"#{head.number} {head.operation} ({head.pass_name})", Tone.TITLE)
     gone = [row for row in rows if row.before is None and row.after is None and not row.scrubbed]
@@ -124,13 +126,13 @@ def _change_set(rows: Sequence[JournalRow], width: int, known: Mapping[str, str]
         yield from _row(row, width, keeps=row.record_id in successors, known=known, whole=whole)
 
 
-def _purged(rows: Sequence[JournalRow], width: int) -> Lines:
+def _purged(rows: "Sequence[JournalRow]", width: int) -> Lines:
     kind = rows[0].kind.value.replace("_", " ")
     what = f"{counted(len(rows), f'{kind} record')} removed for good: {rows[0].reason} ({_names(rows)})"
     yield from paragraph(what, width, first="  ", tone=Tone.REMOVED)
 
 
-def _turns(rows: Sequence[JournalRow], width: int) -> Lines:
+def _turns(rows: "Sequence[JournalRow]", width: int) -> Lines:
     """Yield a line for what became of many turns: the journal has nothing but their ids."""
     for (is_consumed, reason), alike in groupby(rows, key=lambda row: (_is_consumed(row), row.reason)):
         turns = list(alike)
@@ -138,16 +140,16 @@ def _turns(rows: Sequence[JournalRow], width: int) -> Lines:
         yield from paragraph(f"{counted(len(turns), 'turn')} {what}: {reason} ({_names(turns)})", width, first="  ")
 
 
-def _is_consumed(row: JournalRow) -> bool:
+def _is_consumed(row: "JournalRow") -> bool:
     return "consumed_at" in _image(row.after)
 
 
-def _names(rows: Sequence[JournalRow]) -> str:
+def _names(rows: "Sequence[JournalRow]") -> str:
     names = ", ".join(row.record_id for row in rows[:_SHOWN_IDS])
     return f"{names} and {len(rows) - _SHOWN_IDS} more" if len(rows) > _SHOWN_IDS else names
 
 
-def _row(row: JournalRow, width: int, *, keeps: bool, known: Mapping[str, str], whole: bool) -> Lines:
+def _row(row: "JournalRow", width: int, *, keeps: bool, known: Mapping[str, str], whole: bool) -> Lines:
     before, after = _image(row.before), _image(row.after)
     verb, tone = _verb(row, before, after, keeps=keeps)
     indent = " " * (_VERB_WIDTH + 2)
@@ -167,7 +169,7 @@ def _row(row: JournalRow, width: int, *, keeps: bool, known: Mapping[str, str], 
             yield from paragraph(change, width, first=f"{indent}{name}: ", rest=f"{indent}  ")
 
 
-def _verb(row: JournalRow, before: Image, after: Image, *, keeps: bool) -> tuple[str, Tone]:
+def _verb(row: "JournalRow", before: Image, after: Image, *, keeps: bool) -> tuple[str, Tone]:
     if row.scrubbed:
         return "forgotten", Tone.FAINT
     if not before:

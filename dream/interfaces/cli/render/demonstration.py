@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcore.domain.instants import to_text
 from agentcore.domain.memory import MemoryEntry
-from dream.cycle.history import entry_json
+from agentcore.domain.records import entry_json
 from dream.cycle.scope_status import ScopeStatus
 from dream.domain.forecast import PassForecast
 from dream.domain.journal import JournalRow

@@ -2,19 +2,23 @@
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.skill import Skill
 from agentcore.recall.results import DenseScore, Explanation, Hit
 from agentcore.stores.values import Forgotten
-from dream.cycle.history import EntryHistory, SkillHistory
-from dream.domain.journal import JournalRow
-from dream.domain.report import Outcome, RunReport
 from dream.interfaces.cli.render.changes import change_set_lines, content_lines
 from dream.interfaces.cli.render.reasons import explained
 from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, clipped, counted, one_line, paragraph, when
 from dream.interfaces.cli.session import CommandSession
+
+# Lists and answers of recall are shown by commands that open no dreams.
+if TYPE_CHECKING:
+    from dream.cycle.history import EntryHistory, SkillHistory
+    from dream.domain.journal import JournalRow
+    from dream.domain.report import RunReport
 
 OUT_OF_REACH = ("turns of the conversation log", "git history", "backups", "exports")
 """Where a forgotten text may still stand."""
@@ -114,8 +118,10 @@ def remembered_lines(entry: MemoryEntry, width: int) -> Lines:
     yield from entry_lines(entry, width)
 
 
-def restored_lines(session: CommandSession, report: RunReport, entry: MemoryEntry | None) -> Lines:
+def restored_lines(session: CommandSession, report: "RunReport", entry: MemoryEntry | None) -> Lines:
     """Yield what a restore did."""
+    from dream.domain.report import Outcome  # noqa: PLC0415 - as above
+
     width = session.screen.width
     if report.outcome is Outcome.DEFERRED or entry is None:
         yield from paragraph(f"Not restored: {explained(report.reason)}.", width, tone=Tone.WARNING)
@@ -153,7 +159,7 @@ def provenance_of(entry: MemoryEntry) -> str:
     )
 
 
-def history_lines(history: EntryHistory, width: int) -> Lines:
+def history_lines(history: "EntryHistory", width: int) -> Lines:
     """Yield an entry as it is, what happened to it, where it came from, and what came of it."""
     if history.entry is None:
         text = f"The record {history.entry_id} is gone (purged or forgotten); the journal still knows of it."
@@ -173,7 +179,7 @@ def history_lines(history: EntryHistory, width: int) -> Lines:
             yield from entry_lines(entry, width, prefix="  ")
 
 
-def skill_history_lines(history: SkillHistory, width: int) -> Lines:
+def skill_history_lines(history: "SkillHistory", width: int) -> Lines:
     """Yield a skill as it is, what happened to it, and what it said before."""
     newest = history.skill or history.former[-1]
     yield Line(f"{newest.id}  {newest.name}  {newest.status.value}", Tone.TITLE)
@@ -210,7 +216,7 @@ def _present(entry: MemoryEntry, width: int) -> Lines:
         yield from paragraph(text, width, first="  ", tone=Tone.WARNING)
 
 
-def _events(rows: Sequence[JournalRow], width: int) -> Lines:
+def _events(rows: "Sequence[JournalRow]", width: int) -> Lines:
     if not rows:
         yield Line("  No dream and no undo has touched it.")
     for (run_id, instant), group in groupby(rows, key=lambda row: (row.run_id, row.recorded_at)):
@@ -219,7 +225,7 @@ def _events(rows: Sequence[JournalRow], width: int) -> Lines:
             yield Line(f"  {line.text}", line.tone)
 
 
-def _origins(history: EntryHistory, width: int) -> Lines:
+def _origins(history: "EntryHistory", width: int) -> Lines:
     for ancestor in sorted(history.ancestors, key=lambda entry: (entry.created_at, entry.id)):
         yield from entry_lines(ancestor, width, prefix="  ")
         if ancestor.status_reason:
@@ -245,7 +251,7 @@ def _turn(turn: Turn, width: int) -> Lines:
     yield from paragraph(f'"{turn.content}"', width, first="    ")
 
 
-def _missing(history: EntryHistory) -> list[str]:
+def _missing(history: "EntryHistory") -> list[str]:
     """Return the sources of the entry and its ancestors that no longer exist."""
     family = [entry for entry in (history.entry, *history.ancestors) if entry is not None]
     here = {(SourceKind.TURN, turn.id) for turn in history.turns}

@@ -3,11 +3,14 @@
 import re
 from collections.abc import Iterable, Mapping
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from agentcore.domain.memory import MemoryEntry
-from dream.domain.proposal import Refusal
 from dream.domain.reasons import Deferral, NotUndone, Refused, Skip, Stop
 from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, counted, paragraph
+
+if TYPE_CHECKING:
+    from dream.domain.proposal import Refusal
 
 _SHOWN = 3
 """Particulars shown of each code."""
@@ -136,13 +139,13 @@ def committed(told: str) -> str:
     return f"not committed: {_UNCOMMITTED[told]} ({told})" if told in _UNCOMMITTED else f"commit {told[:8]}"
 
 
-def refused_about(refused: Iterable[Refusal]) -> list[str]:
+def refused_about(refused: "Iterable[Refusal]") -> list[str]:
     """Return what may be ids of entries in the particulars that `refusal_lines` shows."""
     return [word for group in _grouped(refused).values() for detail in group[:_SHOWN] for word in _ID.findall(detail)]
 
 
 def refusal_lines(
-    refused: Iterable[Refusal], width: int, *, indent: str, entries: Mapping[str, MemoryEntry] | None = None
+    refused: "Iterable[Refusal]", width: int, *, indent: str, entries: Mapping[str, MemoryEntry] | None = None
 ) -> Lines:
     """Yield a paragraph per code, how often and what it means, and below it the first particulars.
 
@@ -164,7 +167,7 @@ def refusal_lines(
             yield Line(f"{below}- and {len(details) - _SHOWN} more", Tone.FAINT)
 
 
-def _grouped(refused: Iterable[Refusal]) -> Mapping[str, list[str]]:
+def _grouped(refused: "Iterable[Refusal]") -> Mapping[str, list[str]]:
     groups = groupby(sorted(refused, key=lambda item: item.code), key=lambda item: item.code)
     return {code: [item.detail for item in group] for code, group in groups}
 

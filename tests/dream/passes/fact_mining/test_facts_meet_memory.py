@@ -11,8 +11,8 @@ from mining import a_fact, a_turn, mine, talk
 from agentcore.domain import MemoryEntry, Status, Trust
 from agentcore.recall import Tokenizer
 from dream.guards import builtin_vocabulary
-from dream.passes.conversation import StatementRules, TurnEvidence, says_the_same
-from dream.passes.fact_mining import Fact, FactCandidates, FactItem, fact_of, reconcile
+from dream.passes.conversation import Candidates, StatementRules, TurnEvidence, says_the_same
+from dream.passes.fact_mining import Fact, FactItem, FactReconciler, fact_of
 
 TEA = a_fact("Ana likes tea.", "t1", quote="I like tea", category="people/ana")
 
@@ -177,6 +177,14 @@ def facts_of(world: World, drawn: list[tuple[str, list[int]]]) -> list[Fact]:
     return facts
 
 
+def reconcile(world: World, facts: list[Fact], entries: tuple[MemoryEntry, ...]) -> FactReconciler:
+    reconciler = FactReconciler(
+        known=Candidates(entries), new_id=world.ids.new, as_of=NOW, vocabulary=builtin_vocabulary()
+    )
+    reconciler.add_all(facts)
+    return reconciler
+
+
 _DRAWN = st.lists(
     st.tuples(
         st.sampled_from(
@@ -194,15 +202,8 @@ def test_the_same_answer_twice_is_the_same_as_once(drawn: list[tuple[str, list[i
     facts = facts_of(world, drawn)
 
     def met(entries: tuple[MemoryEntry, ...]) -> tuple[MemoryEntry, ...]:
-        meeting = reconcile(
-            facts,
-            FactCandidates(entries),
-            frozenset(),
-            new_id=world.ids.new,
-            as_of=NOW,
-            vocabulary=builtin_vocabulary(),
-        )
-        after = {change.record_id: change.after for one in meeting.change_sets for change in one.changes}
+        reconciled = reconcile(world, facts, entries)
+        after = {change.record_id: change.after for one in reconciled.change_sets for change in one.changes}
         kept = {entry.id: entry for entry in entries} | after
         return tuple(entry for entry in kept.values() if isinstance(entry, MemoryEntry))
 
@@ -218,10 +219,7 @@ def test_no_entry_is_trusted_or_counted_beyond_its_turns(first: Any, second: Any
     world = World(*[None] * 3)  # type: ignore[arg-type] - only its ids and scope are used
     entries: dict[str, MemoryEntry] = {}
     for drawn in (first, second):
-        known = FactCandidates(tuple(entries.values()))
-        met = reconcile(
-            facts_of(world, drawn), known, frozenset(), new_id=world.ids.new, as_of=NOW, vocabulary=builtin_vocabulary()
-        )
+        met = reconcile(world, facts_of(world, drawn), tuple(entries.values()))
         for change in (change for one in met.change_sets for change in one.changes):
             assert isinstance(change.after, MemoryEntry)
             assert change.reason
