@@ -273,8 +273,9 @@ class StepWriter:
             for change in change_set.changes:
                 # A later operation on the same record was proposed on a state that is no more; a document goes on.
                 present.pop((change.kind, change.record_id), None)
-                if change.kind is RecordKind.DOCUMENT:
-                    present[change.kind, change.record_id] = as_stored(change)
+                goes_on = as_stored(change)
+                if goes_on is not None:
+                    present[change.kind, change.record_id] = goes_on
         judged.retired, judged.outputs = caps.retired, caps.written
         return judged
 

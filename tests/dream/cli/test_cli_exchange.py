@@ -41,6 +41,20 @@ def test_an_import_says_what_came_in_and_what_did_not(cli: CommandLine):
     assert "here already: 127 entries" in cli.good("import", EXAMPLES / "MEMORY.md")
 
 
+def test_an_import_counts_documents_with_the_rest(cli: CommandLine, tmp_path: Path):
+    document = {
+        "content": "- Tea",
+        "id": "MEMORY.md",
+        "kind": "document",
+        "own": [],
+        "updated_at": "2025-06-01T10:00:00Z",
+    }
+    lines = [{"format": "agentcore-dream/1", "scope": "default/agent/agent"}, document, {"kind": "end", "lines": 2}]
+    backup = tmp_path / "backup.jsonl"
+    backup.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    assert "1 document." in cli.good("import", backup)
+
+
 def test_a_format_can_be_named(cli: CommandLine, tmp_path: Path):
     notes = tmp_path / "notes.txt"
     notes.write_text("# People\n\n- Ana likes tea\n")
