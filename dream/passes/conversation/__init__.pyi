@@ -14,7 +14,7 @@ from .packing import (
     tokens_of as tokens_of,
 )
 from .reconcile import (
-    Candidates as Candidates,
+    KnownEntries as KnownEntries,
     says_the_same as says_the_same,
 )
 from .relative_dates import (

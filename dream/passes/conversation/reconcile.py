@@ -104,7 +104,7 @@ S = TypeVar("S", bound=Statement)
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class KnownEntries:
     """What the store holds that could say the same as some statements.
 
     Args:
@@ -168,7 +168,7 @@ class Reconciler(Generic[S]):
     within: ClassVar[str | None] = None
     """The category whose entries are compared; None for all."""
 
-    known: Candidates
+    known: KnownEntries
     declined: frozenset[str] = frozenset()
     new_id: Callable[[], str]
     as_of: datetime
@@ -202,9 +202,9 @@ class Reconciler(Generic[S]):
         return made
 
     @classmethod
-    def candidates(cls, view: ReadView, statements: Sequence[S | Reinforcement]) -> Candidates:
+    def candidates(cls, view: ReadView, statements: Sequence[S | Reinforcement]) -> KnownEntries:
         """Look up what is known of *statements*."""
-        return Candidates.of(view, statements, cls.within)
+        return KnownEntries.of(view, statements, cls.within)
 
     @classmethod
     def mark(cls, content: str, statements: Iterable[S | Reinforcement]) -> str:

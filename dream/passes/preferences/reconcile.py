@@ -12,7 +12,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.passes.conflicts import ConflictVerdict, SideEvidence, judge, speakers_by_entry, speakers_of
 from dream.passes.conversation.neighbours import are_related
-from dream.passes.conversation.reconcile import Candidates, EntryDraft, Reconciler, Reinforcement, retells
+from dream.passes.conversation.reconcile import EntryDraft, KnownEntries, Reconciler, Reinforcement, retells
 from dream.passes.preferences.judging import PERMISSION, PREFERENCES, Occasions, Preference
 
 PREFER: Final = "prefer"
@@ -37,9 +37,9 @@ class PreferenceReconciler(Reconciler[Preference]):
     questions: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     @classmethod
-    def candidates(cls, view: ReadView, statements: Sequence[JudgedPreference]) -> Candidates:
+    def candidates(cls, view: ReadView, statements: Sequence[JudgedPreference]) -> KnownEntries:
         """Look up what is known, and who said what is contradicted."""
-        known = Candidates.of(view, statements, cls.within)
+        known = KnownEntries.of(view, statements, cls.within)
         contradicted = [one.old for one in statements if isinstance(one, Preference) and one.old is not None]
         return replace(known, speakers=speakers_by_entry(view, contradicted))
 

@@ -12,7 +12,7 @@ from dream.domain import ChangeSet
 from dream.guards import Knowledge, builtin_vocabulary, first_refusal
 from dream.options import PreferenceOptions
 from dream.passes import episodes, preferences
-from dream.passes.conversation import Candidates, PromptTurn, StatementRules
+from dream.passes.conversation import KnownEntries, PromptTurn, StatementRules
 
 SAID = (
     ("user", "s1", "Shorter answers about the roof, please!"),
@@ -117,7 +117,7 @@ def test_no_answer_breaks_or_doubles_episodes(answer: dict[str, Any]):
 
     def met(*entries: MemoryEntry) -> tuple[ChangeSet, ...]:
         reconciler = episodes.EpisodeReconciler(
-            known=Candidates(entries), new_id=ids(), as_of=NOW, vocabulary=builtin_vocabulary()
+            known=KnownEntries(entries), new_id=ids(), as_of=NOW, vocabulary=builtin_vocabulary()
         )
         reconciler.add_all(told)
         return reconciler.change_sets
@@ -140,7 +140,7 @@ def test_no_answer_breaks_or_doubles_preferences(answer: dict[str, Any]):
 
     def met(*entries: MemoryEntry) -> tuple[ChangeSet, ...]:
         reconciler = preferences.PreferenceReconciler(
-            known=Candidates(entries), new_id=ids(), as_of=NOW, vocabulary=builtin_vocabulary()
+            known=KnownEntries(entries), new_id=ids(), as_of=NOW, vocabulary=builtin_vocabulary()
         )
         reconciler.add_all(shown)
         return reconciler.change_sets

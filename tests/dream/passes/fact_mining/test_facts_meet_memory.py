@@ -11,7 +11,7 @@ from mining import a_fact, a_turn, mine, talk
 from agentcore.domain import MemoryEntry, Status, Trust
 from agentcore.recall import Tokenizer
 from dream.guards import builtin_vocabulary
-from dream.passes.conversation import Candidates, StatementRules, TurnEvidence, says_the_same
+from dream.passes.conversation import KnownEntries, StatementRules, TurnEvidence, says_the_same
 from dream.passes.fact_mining import Fact, FactItem, FactReconciler, fact_of
 
 TEA = a_fact("Ana likes tea.", "t1", quote="I like tea", category="people/ana")
@@ -179,7 +179,7 @@ def facts_of(world: World, drawn: list[tuple[str, list[int]]]) -> list[Fact]:
 
 def reconcile(world: World, facts: list[Fact], entries: tuple[MemoryEntry, ...]) -> FactReconciler:
     reconciler = FactReconciler(
-        known=Candidates(entries), new_id=world.ids.new, as_of=NOW, vocabulary=builtin_vocabulary()
+        known=KnownEntries(entries), new_id=world.ids.new, as_of=NOW, vocabulary=builtin_vocabulary()
     )
     reconciler.add_all(facts)
     return reconciler
