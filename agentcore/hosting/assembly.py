@@ -12,7 +12,6 @@ from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyAnnouncer, BusySource, BusyWatch
-from agentcore.hosting.context import Context, ContextParts, ContextWindows
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.corrections import CorrectionDetector, is_correction
 from agentcore.hosting.feedback import FeedbackLog
@@ -35,7 +34,6 @@ from agentcore.hosting.skills import Skills
 from agentcore.hosting.switches import Switchboard
 from agentcore.hosting.tool_calls import ToolCallLog
 from agentcore.hosting.wisps import WispLog
-from agentcore.hosting.workspace import AgentWorkspace
 from agentcore.hosting.write_behind import ActivityRecorder, EmbeddingFiller, RecallNotes
 from agentcore.ids import IdFactory, RandomIds
 from agentcore.llm.chat import ChatClient
@@ -47,6 +45,8 @@ from agentcore.stores.storage import Storage
 from agentcore.workspace.workspaces import Whereabouts, Workspaces
 
 if TYPE_CHECKING:
+    from agentcore.hosting.context import Context, ContextParts
+    from agentcore.hosting.workspace import AgentWorkspace
     from dream.cycle.dreams import Dreams
     from dream.interfaces.plugin import DreamFactory
 
@@ -152,6 +152,25 @@ def _holder() -> str:
     return RandomIds().new()
 
 
+# Imported when they are first asked for: what only opens a host need not wait for them.
+def _context_parts(**parts: Any) -> "ContextParts":
+    from agentcore.hosting.context import ContextParts, ContextWindows  # noqa: PLC0415
+
+    return ContextParts(**parts, windows=ContextWindows())
+
+
+def _context(*scope: Any, **parts: Any) -> "Context":
+    from agentcore.hosting.context import Context  # noqa: PLC0415
+
+    return Context(*scope, **parts)
+
+
+def _workspace(*scope: Any, **parts: Any) -> "AgentWorkspace":
+    from agentcore.hosting.workspace import AgentWorkspace  # noqa: PLC0415
+
+    return AgentWorkspace(*scope, **parts)
+
+
 class _HostContainer(containers.DeclarativeContainer):
     """How each part is made of the others; `assemble` supplies the dependencies and empties what is absent."""
 
@@ -206,15 +225,14 @@ class _HostContainer(containers.DeclarativeContainer):
     )
     skills = providers.Factory(Skills, storage=storage, recall=recall, ids=ids, options=skill_options)
     feedback = providers.Factory(FeedbackLog, storage=storage, ids=ids, options=feedback_options)
-    windows = providers.Singleton(ContextWindows)
     context_parts = providers.Singleton(
-        ContextParts, storage=storage, recall=recall, notes=notes, windows=windows, options=context_options
+        _context_parts, storage=storage, recall=recall, notes=notes, options=context_options
     )
-    context = providers.Factory(Context, parts=context_parts)
+    context = providers.Factory(_context, parts=context_parts)
     wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
     tool_calls = providers.Factory(ToolCallLog, storage=storage, ids=ids, options=tool_call_options)
 
-    workspace = providers.Factory(AgentWorkspace, storage=storage, workspaces=workspaces)
+    workspace = providers.Factory(_workspace, storage=storage, workspaces=workspaces)
 
     parts = providers.Singleton(
         HostParts,

@@ -10,7 +10,6 @@ from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.errors import ServiceMissingError
-from agentcore.hosting.context import Context
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.lifecycle import Lifecycle
@@ -26,6 +25,7 @@ from agentcore.stores.storage import Storage
 from agentcore.stores.values import SwitchSetting
 
 if TYPE_CHECKING:
+    from agentcore.hosting.context import Context
     from agentcore.hosting.tools.agent_tools import AgentTools, ToolArguments
     from agentcore.hosting.workspace import AgentWorkspace
     from dream.cycle.dreams import Dreams
@@ -47,7 +47,7 @@ class ServiceFactories:
     wisps: Callable[[Scope], WispLog | None]
     tool_calls: Callable[[Scope], ToolCallLog | None]
     workspace: Callable[[Scope], "AgentWorkspace | None"]
-    context: Callable[[Scope], Context | None]
+    context: "Callable[[Scope], Context | None]"
     dreams: Callable[[Scope], "Dreams | None"]
     switchboard: Switchboard
 
@@ -108,7 +108,7 @@ class ScopedHost:
         return _present(self._factories.workspace(self._scope), "workspace", "with_workspace")
 
     @cached_property
-    def context(self) -> Context:
+    def context(self) -> "Context":
         """What a turn should see of all that."""
         return _present(self._factories.context(self._scope), "context", "with_memory")
 
@@ -266,7 +266,7 @@ class Host(Lifecycle):
         return self._default.workspace
 
     @property
-    def context(self) -> Context:
+    def context(self) -> "Context":
         """What a turn of the default scope should see."""
         return self._default.context
 

@@ -34,7 +34,7 @@ from dream.guards.clause_words import (
 )
 from dream.guards.folding import ELISION, fold, one_form, word_key
 from dream.guards.languages import FUNCTION_WORDS, UNTABLED, language_of_all
-from dream.guards.negation_words import (
+from dream.guards.negations import (
     IRREGULAR,
     blurs,
     in_one_word,

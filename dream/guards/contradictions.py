@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from dream.guards.clause_words import AGAIN, ASKING, KIN, QUESTION, TAKES_BACK, TOKEN, UNLESS
 from dream.guards.clauses import Clause, ClauseReader, are_alike, content_words, names_in, question_of, sentences_of
 from dream.guards.folding import words_in
-from dream.guards.negation_words import nearly, turns
+from dream.guards.negations import nearly, turns
 
 _HALF: Final = 0.5
 

@@ -13,9 +13,9 @@ from dream.guards.languages import language_of, language_of_all
 from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.literals import read_identifiers, read_verbatim
 from dream.guards.names import lower_case_keys, read_names, word_keys
+from dream.guards.negations import negations_of
 from dream.guards.numbers import read_numbers, read_ordinals, read_quantities
 from dream.guards.other_forms import read_other_forms
-from dream.guards.polarity import negations_of
 from dream.guards.rare_terms import DocumentFrequency, read_rare
 from dream.guards.text_cache import TEXT_ROOM, TextCache
 from dream.guards.times import read_times

@@ -9,7 +9,7 @@ from dream.guards.detail import COVER, DetailKind, TextScan
 from dream.guards.folding import ELISION, fold, fold_word, word_key
 from dream.guards.languages import FUNCTION_WORDS, all_words
 from dream.guards.lazy_pattern import lazy_pattern
-from dream.guards.negation_words import is_negation
+from dream.guards.negations import is_negation
 from dream.guards.number_words import WORDS as NUMBERS
 from dream.guards.text_cache import TEXT_ROOM, WORD_ROOM, TextCache
 from dream.guards.vocabulary import Vocabulary

@@ -92,7 +92,7 @@ class TextIndex:
         return bare_words(self.plain)
 
     def holds(self, wanted: Detail) -> bool:
-        """Tell whether a detail of another text stands in this one; negations are judged by `polarity`."""
+        """Tell whether a detail of another text stands in this one; negations are judged by `negations`."""
         key: Any = wanted.key
         match wanted.kind:
             case DetailKind.NAME:

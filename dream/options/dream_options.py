@@ -302,8 +302,6 @@ class DreamOptions(Options):
         known = {**DECLARED, **self.passes.declarations}
         proposing = [name for name in known if self.mode(name) is PassMode.PROPOSE]
         modes = {name: mode for name, mode in self.modes.items() if mode is not PassMode.PROPOSE}
-        names = (*DECLARED, *self.passes.names)
-        modes |= {name: PassMode.APPLY for name in names if self.mode(name) is PassMode.PROPOSE}
         modes |= dict.fromkeys(proposing, PassMode.APPLY)
         sections: dict[str, object] = {}
         own = dict(self.pass_options)

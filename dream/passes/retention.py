@@ -20,14 +20,14 @@ _HISTORY_PER_CHANGE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Due:
+class _DueRecords:
     """Something whose time has run out: how many, and the step that removes the next of them."""
 
     pending: int
     proposal: Proposal
 
 
-_Find = Callable[[ReadView, RetentionOptions, datetime, int], "_Due | None"]
+_Find = Callable[[ReadView, RetentionOptions, datetime, int], "_DueRecords | None"]
 
 
 class Retention(DeclaredPass, declaration=RETENTION):
@@ -74,7 +74,7 @@ def _terms(context: DreamContext) -> tuple[RetentionOptions, datetime, int]:
     return context.options.retention, context.as_of, context.options.step_size
 
 
-def _first_due(view: ReadView, context: DreamContext) -> _Due | None:
+def _first_due(view: ReadView, context: DreamContext) -> _DueRecords | None:
     for find in _FINDERS:
         due = find(view, *_terms(context))
         if due is not None:
@@ -82,7 +82,7 @@ def _first_due(view: ReadView, context: DreamContext) -> _Due | None:
     return None
 
 
-def _retired_entries(view: ReadView, terms: RetentionOptions, as_of: datetime, limit: int) -> _Due | None:
+def _retired_entries(view: ReadView, terms: RetentionOptions, as_of: datetime, limit: int) -> _DueRecords | None:
     found = view.entries.purgeable(
         archived_before=as_of - terms.archived,
         floor=terms.protect_importance,
@@ -93,43 +93,43 @@ def _retired_entries(view: ReadView, terms: RetentionOptions, as_of: datetime, l
         return None
     reason = f"retired for more than {terms.archived.days} days"
     purge = PurgeRecords(RecordKind.ENTRY, tuple(found), reason)
-    return _Due(len(found), Proposal(purges=(purge,), notes={"entries": len(found)}, done=False))
+    return _DueRecords(len(found), Proposal(purges=(purge,), notes={"entries": len(found)}, done=False))
 
 
-def _expired_turns(view: ReadView, terms: RetentionOptions, as_of: datetime, limit: int) -> _Due | None:
+def _expired_turns(view: ReadView, terms: RetentionOptions, as_of: datetime, limit: int) -> _DueRecords | None:
     found = view.turns.expired(recorded_before=as_of - terms.turns, limit=limit)
     return _turns(view, found, f"said more than {terms.turns.days} days ago")
 
 
-def _surplus_turns(view: ReadView, terms: RetentionOptions, _as_of: datetime, limit: int) -> _Due | None:
+def _surplus_turns(view: ReadView, terms: RetentionOptions, _as_of: datetime, limit: int) -> _DueRecords | None:
     found = view.turns.surplus(keep=terms.max_turns, limit=limit)
     return _turns(view, found, f"beyond the newest {terms.max_turns} turns")
 
 
-def _turns(view: ReadView, found: Sequence[Turn], reason: str) -> _Due | None:
+def _turns(view: ReadView, found: Sequence[Turn], reason: str) -> _DueRecords | None:
     if not found:
         return None
     unread = {turn.id: turn.session_id for turn in found if turn.consumed_at is None}
     waiting = Counter(unread[turn_id] for turn_id in unread.keys() - view.withheld.turns(unread))
     notes: dict[str, Any] = {"turns": len(found), **({"unread_turns_dropped": dict(waiting)} if waiting else {})}
     purge = PurgeRecords(RecordKind.TURN, tuple(found), reason)
-    return _Due(len(found), Proposal(purges=(purge,), notes=notes, done=False))
+    return _DueRecords(len(found), Proposal(purges=(purge,), notes=notes, done=False))
 
 
 def _signals(kind: RecordKind) -> _Find:
-    def find(view: ReadView, terms: RetentionOptions, as_of: datetime, limit: int) -> _Due | None:
+    def find(view: ReadView, terms: RetentionOptions, as_of: datetime, limit: int) -> _DueRecords | None:
         before = as_of - terms.signals
         count = view.signals(kind).count_expired(recorded_before=before, keep=terms.max_signals)
         if not count:
             return None
         reason = f"older than {terms.signals.days} days or beyond the newest {terms.max_signals}"
         purge = PurgeSignals(kind, before, terms.max_signals, limit, reason)
-        return _Due(count, Proposal(purges=(purge,), notes={f"{kind}s": min(count, limit)}, done=False))
+        return _DueRecords(count, Proposal(purges=(purge,), notes={f"{kind}s": min(count, limit)}, done=False))
 
     return find
 
 
-def _history(view: PassView, context: DreamContext) -> _Due | None:
+def _history(view: PassView, context: DreamContext) -> _DueRecords | None:
     """Return the bookkeeping whose window has passed."""
     terms = context.options.retention
     for what in HistoryKind:
@@ -139,7 +139,7 @@ def _history(view: PassView, context: DreamContext) -> _Due | None:
         if count:
             limit = _HISTORY_PER_CHANGE * context.options.step_size
             purge = PurgeHistory(what, before, limit, reason)
-            return _Due(count, Proposal(purges=(purge,), notes={what.value: min(count, limit)}, done=False))
+            return _DueRecords(count, Proposal(purges=(purge,), notes={what.value: min(count, limit)}, done=False))
     return None
 
 

@@ -9,7 +9,7 @@ from .lines import (
     shown_turns as shown_turns,
 )
 from .packing import (
-    SessionTurns as SessionTurns,
+    SessionExcerpt as SessionExcerpt,
     packed as packed,
     tokens_of as tokens_of,
 )

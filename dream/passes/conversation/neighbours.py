@@ -18,7 +18,7 @@ from dream.guards.detail import Detail, DetailKind
 from dream.guards.details import ComparedTexts, details_of, measures_of
 from dream.guards.folding import one_form
 from dream.guards.languages import language_of
-from dream.guards.polarity import negations_of
+from dream.guards.negations import negations_of
 from dream.guards.text_index import TextIndex
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.lines import PromptTurn

@@ -20,7 +20,7 @@ _SHARE_BESIDE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class SessionTurns:
+class SessionExcerpt:
     """New turns of one session in the order they were said, and what was said before them."""
 
     turns: tuple[Turn, ...]
@@ -42,7 +42,7 @@ def tokens_of(turn: Turn) -> int:
 
 
 def packed(
-    sessions: Sequence[SessionTurns], *, room: int, overlap: int
+    sessions: Sequence[SessionExcerpt], *, room: int, overlap: int
 ) -> tuple[tuple[Batch, ...], tuple[Refusal, ...]]:
     """Partition new turns into batches.
 
@@ -70,7 +70,7 @@ def packed(
     return tuple(_batch(number, pieces) for number, pieces in enumerate(groups, 1)), tuple(refused)
 
 
-def _pieces(session: SessionTurns, room: int, overlap: int, refused: list[Refusal]) -> Iterator[_Piece]:
+def _pieces(session: SessionExcerpt, room: int, overlap: int, refused: list[Refusal]) -> Iterator[_Piece]:
     said = list(session.before)
     piece = _Piece()
     for turn in session.turns:
@@ -131,7 +131,7 @@ class NewTurns:
         backlog: New turns left for later runs.
     """
 
-    sessions: tuple[SessionTurns, ...]
+    sessions: tuple[SessionExcerpt, ...]
     ids: tuple[str, ...]
     settled: frozenset[str]
     cursor: int
@@ -205,16 +205,16 @@ def _read_new(view: ReadView, context: ModelContext, limit: int, overlap: int) -
     )
 
 
-def _sessions(view: ReadView, new: Sequence[Turn], overlap: int) -> list[SessionTurns]:
+def _sessions(view: ReadView, new: Sequence[Turn], overlap: int) -> list[SessionExcerpt]:
     """Group new turns by session, in the order they were said; sessions in the order of their first arrival."""
     groups: dict[str, list[Turn]] = {}
     for turn in new:
         if is_evidence(turn):
             groups.setdefault(turn.session_id, []).append(turn)
-    sessions: list[SessionTurns] = []
+    sessions: list[SessionExcerpt] = []
     for group in groups.values():
         said = sorted(group, key=lambda turn: turn.occurred_at)
         earlier = view.turns.preceding(said[0].id, limit=overlap * _LOOK_BACK) if overlap else []
         before = [turn for turn in earlier if is_evidence(turn)]
-        sessions.append(SessionTurns(tuple(said), tuple(before[-overlap:] if overlap else ())))
+        sessions.append(SessionExcerpt(tuple(said), tuple(before[-overlap:] if overlap else ())))
     return sessions

@@ -19,8 +19,8 @@ from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.evidence import TurnEvidence
+from dream.passes.conversation.evidence_times import EvidenceTimes
 from dream.passes.conversation.neighbours import not_near
-from dream.passes.conversation.times import EvidenceTimes
 
 _LONGEST: Final = 2_000
 """A statement longer than this is no statement but a transcript."""

@@ -20,7 +20,7 @@ from dream.guards.vocabulary import Vocabulary
 from dream.options import DocumentOptions, DreamOptions
 from dream.passes.document_consolidation.items import DocumentItem
 from dream.passes.document_consolidation.prompt import GivenEdit, Op
-from dream.passes.faithfulness import Unfaithful
+from dream.passes.faithfulness import Unfaithful, unfaithful
 from dream.passes.terms import terms_of
 
 _SENTENCE: Final = regex.compile(r"(?<=[.!?;:\u3002\uff01\uff1f\uff1b])\s*")
@@ -351,10 +351,5 @@ def _joining_fault(handles: Sequence[str], pieces: Sequence[DocumentItem]) -> Re
 
 
 def _unfaithful(edit: GivenEdit, found: Coverage) -> Unfaithful | None:
-    """Return why a text is not taken; its particulars are told by kind: a report outlives what it is about."""
-    if found.faithful:
-        return None
-    code, details = (Refused.LOST_DETAIL, found.lost) if found.lost else (Refused.INVENTED_DETAIL, found.invented)
-    counted = ", ".join(f"{count} x {kind}" for kind, count in Counter(item.kind.value for item in details).items())
-    refusal = Refusal(code, f"{Refusal.of(code, edit.items).detail}: {counted}")
-    return Unfaithful(place=edit.number, coverage=found, refusal=refusal)
+    refusal = unfaithful(found, edit.items)
+    return None if refusal is None else Unfaithful(place=edit.number, coverage=found, refusal=refusal)

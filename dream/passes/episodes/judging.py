@@ -13,6 +13,7 @@ from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.proposal import Refusal
 from dream.guards.secrets import secret_in
 from dream.passes.conversation.evidence import TurnEvidence, holds_quote
+from dream.passes.conversation.evidence_times import EvidenceTimes, subject_time_of
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement, retells
 from dream.passes.conversation.statement import (
     StatementRules,
@@ -25,7 +26,6 @@ from dream.passes.conversation.statement import (
     statement,
     usable_tags,
 )
-from dream.passes.conversation.times import EvidenceTimes, subject_time_of
 from dream.passes.episodes.prompt import EpisodeItem, EventType
 
 EPISODES: Final = EPISODE_EXTRACTION.categories[0]

@@ -12,6 +12,7 @@ from agentcore.domain.subject_time import SubjectTime, compatible
 from agentcore.domain.text import DEFAULT_CATEGORY, clean_category
 from dream.domain.proposal import Refusal
 from dream.passes.conversation.evidence import TurnEvidence
+from dream.passes.conversation.evidence_times import EvidenceTimes, subject_time_of
 from dream.passes.conversation.reconcile import EntryDraft, Reconciler, Reinforcement, says_the_same
 from dream.passes.conversation.statement import (
     StatementRules,
@@ -25,7 +26,6 @@ from dream.passes.conversation.statement import (
     statement,
     usable_tags,
 )
-from dream.passes.conversation.times import EvidenceTimes, subject_time_of
 from dream.passes.fact_mining.prompt import FactItem
 from dream.passes.terms import CUTTER
 

@@ -1,6 +1,5 @@
 """Judges each operation and makes its change set: merge, rewrite, supersede or drop."""
 
-from collections import Counter
 from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,7 +15,7 @@ from dream.domain.reasons import Refused
 from dream.guards.detail import Detail, DetailKind
 from dream.guards.merge_coverage import Coverage, Superseded, coverage, untold
 from dream.passes.conflicts import ConflictVerdict, is_later, judge
-from dream.passes.faithfulness import Unfaithful
+from dream.passes.faithfulness import Unfaithful, unfaithful
 from dream.passes.memory_consolidation.operations import ConsolidationInput, Dropping, Saving, Superseding
 from dream.passes.memory_consolidation.prompt import ConsolidationHandles, SaveItem, is_clean
 
@@ -50,18 +49,6 @@ def compare(
     )
     left_out = untold([source.content for source in sources], content, desk.vocabulary, desk.tokenizer)
     return replace(found, lost=(*found.lost, *(Detail(DetailKind.SENTENCE, one[:200], one) for one in left_out)))
-
-
-def unfaithful(found: Coverage, record_ids: Sequence[str]) -> Refusal | None:
-    """Return why a text is not taken, or None; the particulars are told by kind: a report outlives what it is about."""
-    if found.faithful:
-        return None
-    code, details = (Refused.LOST_DETAIL, found.lost) if found.lost else (Refused.INVENTED_DETAIL, found.invented)
-    return Refusal(code, f"{Refusal.of(code, record_ids).detail}: {_counted(details)}")
-
-
-def _counted(details: Sequence[Detail]) -> str:
-    return ", ".join(f"{count} x {kind.value}" for kind, count in Counter(item.kind for item in details).items())
 
 
 @dataclass(frozen=True, slots=True)

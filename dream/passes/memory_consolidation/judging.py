@@ -18,7 +18,7 @@ from dream.domain.reasons import Refused
 from dream.guards.detail import Detail, DetailKind, distinct
 from dream.guards.merge_coverage import Coverage, coverage
 from dream.passes.corrections import is_read, turned_round
-from dream.passes.faithfulness import Unfaithful
+from dream.passes.faithfulness import Unfaithful, unfaithful
 from dream.passes.memory_consolidation.changes import (
     DROP,
     MERGE,
@@ -29,7 +29,6 @@ from dream.passes.memory_consolidation.changes import (
     judge_dropping,
     judge_saving,
     judge_superseding,
-    unfaithful,
 )
 from dream.passes.memory_consolidation.operations import ConsolidationInput, Dropping, Saving, is_under, sort_out
 from dream.passes.memory_consolidation.prompt import ConsolidationAnswer, ConsolidationHandles, SaveItem, is_clean

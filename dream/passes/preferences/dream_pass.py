@@ -14,7 +14,7 @@ from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.options import PreferenceOptions
 from dream.passes.conversation.lines import PromptTurn as ShownTurn, line
-from dream.passes.conversation.packing import SessionTurns, packed, read_new, terms_for
+from dream.passes.conversation.packing import SessionExcerpt, packed, read_new, terms_for
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement
 from dream.passes.conversation.statement import StatementRules
 from dream.passes.conversation.turn_pass import TurnPass
@@ -94,7 +94,7 @@ class PreferenceInference(TurnPass, declaration=PREFERENCE_INFERENCE):
 
 
 def _around(
-    view: ReadView, context: ModelContext, sessions: Sequence[SessionTurns], room: int
+    view: ReadView, context: ModelContext, sessions: Sequence[SessionExcerpt], room: int
 ) -> tuple[PreferenceContext, int]:
     around = PreferenceContext.of(view, context, sessions)
     return around, around.need(view, context, room)

@@ -18,6 +18,7 @@ from dream.domain.reasons import Refused
 from dream.guards.lazy_pattern import lazy_pattern
 from dream.options import PreferenceOptions
 from dream.passes.conversation.evidence import Claim, TurnEvidence, cited_turns, holds_quote, partners_of, said_before
+from dream.passes.conversation.evidence_times import EvidenceTimes
 from dream.passes.conversation.lines import PromptTurn
 from dream.passes.conversation.neighbours import near_turns
 from dream.passes.conversation.statement import (
@@ -30,7 +31,6 @@ from dream.passes.conversation.statement import (
     statement,
     usable_tags,
 )
-from dream.passes.conversation.times import EvidenceTimes
 from dream.passes.preferences.prompt import PreferenceItem, Sentiment
 from dream.passes.prompts import feedback_text
 

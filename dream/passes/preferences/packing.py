@@ -14,7 +14,7 @@ from agentcore.stores.storage import ReadView
 from dream.domain.batch import Batch
 from dream.passes.conversation.lines import PromptTurn, longest_line, shown_turns
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
-from dream.passes.conversation.packing import SessionTurns, tokens_of
+from dream.passes.conversation.packing import SessionExcerpt, tokens_of
 from dream.passes.preferences.judging import INFERRED, PREFERENCES
 from dream.passes.prompts import entry_line, feedback_line, feedback_text, importance_at
 from dream.passes.protocol import ModelContext
@@ -98,7 +98,7 @@ class PreferenceContext:
     earlier_words: Surrounding[Turn]
 
     @classmethod
-    def of(cls, view: ReadView, context: ModelContext, sessions: Sequence[SessionTurns]) -> "PreferenceContext":
+    def of(cls, view: ReadView, context: ModelContext, sessions: Sequence[SessionExcerpt]) -> "PreferenceContext":
         """Read what the options allow beside the new turns of *sessions*."""
         terms = context.options.preferences
         new = {turn.id: turn for session in sessions for turn in (*session.before, *session.turns)}

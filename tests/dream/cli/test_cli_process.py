@@ -126,6 +126,8 @@ def test_a_command_that_only_looks_imports_no_guard_and_no_pass_that_has_nothing
         "dream.cycle.running.step_writer",
         "dream.cycle.running.pass_run",
         "dream.cycle.documents.delivery",
+        "agentcore.hosting.context",
+        "agentcore.workspace.document",
         "croniter",
         "dulwich",
     )

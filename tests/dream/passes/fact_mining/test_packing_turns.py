@@ -10,17 +10,17 @@ from mining import MINUTE, a_fact, a_turn, answer, hearing, lines_of, talk
 from agentcore.llm import Completion, FinishReason, Usage, estimate_tokens
 from dream.domain import Batch
 from dream.options import MiningOptions, ModelOptions
-from dream.passes.conversation import SessionTurns, line, packed, shown_turns, tokens_of
+from dream.passes.conversation import SessionExcerpt, line, packed, shown_turns, tokens_of
 from dream.passes.fact_mining import FactMining
 
 WORLD = World(*[None] * 3)  # type: ignore[arg-type] - only its ids and scope are used
 
 
-def a_session(name: str, lengths: list[int], before: int = 0) -> SessionTurns:
+def a_session(name: str, lengths: list[int], before: int = 0) -> SessionExcerpt:
     turns = [
         a_turn(WORLD, "x" * length, name, NOW + place * MINUTE) for place, length in enumerate([9] * before + lengths)
     ]
-    return SessionTurns(tuple(turns[before:]), tuple(turns[:before]))
+    return SessionExcerpt(tuple(turns[before:]), tuple(turns[:before]))
 
 
 _SESSIONS = st.lists(
@@ -29,7 +29,7 @@ _SESSIONS = st.lists(
 
 
 @given(_SESSIONS, st.integers(100, 1_500), st.integers(0, 4))
-def test_batches_partition_what_is_new_within_the_budget(sessions: list[SessionTurns], room: int, overlap: int):
+def test_batches_partition_what_is_new_within_the_budget(sessions: list[SessionExcerpt], room: int, overlap: int):
     batches, refused = packed(sessions, room=room, overlap=overlap)
     stored = {turn.id: turn for session in sessions for turn in (*session.before, *session.turns)}
     new = [turn.id for session in sessions for turn in session.turns]
@@ -45,7 +45,7 @@ def test_batches_partition_what_is_new_within_the_budget(sessions: list[SessionT
 
 
 @given(_SESSIONS, st.integers(100, 1_500), st.integers(0, 4))
-def test_a_session_that_fits_is_never_cut(sessions: list[SessionTurns], room: int, overlap: int):
+def test_a_session_that_fits_is_never_cut(sessions: list[SessionExcerpt], room: int, overlap: int):
     batches, _ = packed(sessions, room=room, overlap=overlap)
     for session in sessions:
         if sum(tokens_of(turn) for turn in (*session.before, *session.turns)) <= room:
@@ -74,7 +74,7 @@ def test_turns_before_take_a_quarter_of_a_prompt_at_most():
     session = a_session("s", [40, 40])
     long = a_turn(WORLD, "y" * 1_000, "s", NOW - MINUTE)
     near = a_turn(WORLD, "y", "s", NOW)
-    (batch,), _ = packed([SessionTurns(session.turns, (long, near))], room=600, overlap=4)
+    (batch,), _ = packed([SessionExcerpt(session.turns, (long, near))], room=600, overlap=4)
     assert [turn_id for turn_id, _ in batch.beside] == [near.id]
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dream.guards.dates import Day
     from dream.guards.numbers import Quantity
 
+
 _YEARS = range(1000, 3000)
 _SECONDS_OF_MINUTE = 60
 
