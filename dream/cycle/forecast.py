@@ -158,8 +158,8 @@ class Forecaster:
         if not (await model_pass.has_work(context)).pending:
             return PassForecast(name=name, reason=Skip.NO_WORK)
         packing = await model_pass.pack(context)
-        asked = [await model_pass.request(context, batch) for batch in packing.batches]
-        requests = [request for request in asked if request is not None]
+        asked = [await model_pass.ask(context, batch, ()) for batch in packing.batches]
+        requests = [one.request for one in asked if one is not None]
         return PassForecast(
             name=name,
             reason=None if requests else Skip.NOTHING_TO_CHANGE,

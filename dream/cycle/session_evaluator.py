@@ -23,12 +23,13 @@ from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.model_calls import Budget, ModelCalls
 from dream.directives import DirectiveLibrary
 from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
+from dream.domain.rounds import NextRound
 from dream.guards.secrets import secret_in
 from dream.guards.vocabulary import builtin_vocabulary
 from dream.options import DreamOptions
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.stores import dream_stores
-from dream.stores.calls import CallKey
+from dream.stores.calls import CallKey, StoredAnswer
 from dream.triggers import winning_switch
 
 _MOST_FEEDBACK: Final = 50_000
@@ -114,13 +115,13 @@ class SessionEvaluator(BackgroundService):
         for session_id in sessions:
             request = await self._request(scope, session_id)
             mark = _mark(session_id)
-            key = CallKey(run_id=mark, pass_name=SESSION_EVALUATOR, batch_key="1", attempt=1)
-            outcome = None if request is None else await asking.ask(key, request, ())
+            key = CallKey(run_id=mark, pass_name=SESSION_EVALUATOR, batch_key="1", round=1)
+            outcome = None if request is None else await asking.ask(key, NextRound(request), ())
             if isinstance(asking.stopped, Exception):
                 raise asking.stopped
             if outcome is None and asking.stopped is not None:
                 return done  # the tokens of the day are spent
-            summed_up = _read(outcome) if isinstance(outcome, Completion) else None
+            summed_up = _read(outcome.completion) if isinstance(outcome, StoredAnswer) else None
             if summed_up is None:
                 self._hopeless.add((scope, session_id))
                 _log.warning("session_not_evaluated", extra={"call": mark})

@@ -84,6 +84,12 @@ from .report import (
     RunKind as RunKind,
     RunReport as RunReport,
 )
+from .rounds import (
+    NextRound as NextRound,
+    Round as Round,
+    RoundCost as RoundCost,
+    RoundKind as RoundKind,
+)
 from .session import (
     DreamSession as DreamSession,
     ModelCall as ModelCall,

@@ -64,6 +64,8 @@ class Refused(StrEnum):
     """The model's server withheld the answer."""
     ANSWER_TOOL_CALL = "answer_tool_call"
     """The model called a tool instead of answering."""
+    TOO_MANY_ROUNDS = "too_many_rounds"
+    """A pass wanted a further round of its exchange than the options allow; what the earlier ones gave was used."""
     CALL_FAILED = "call_failed"
     """The model's server refused this one call; the detail says why."""
     PROMPT_TOO_LONG = "prompt_too_long"

@@ -10,6 +10,7 @@ from agentcore.domain.instants import from_text, to_text
 from agentcore.domain.scope import Scope
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Stop
+from dream.domain.rounds import RoundCost
 
 
 class Outcome(StrEnum):
@@ -70,6 +71,7 @@ class PassReport:
         input_tokens: Tokens sent.
         output_tokens: Tokens received.
         seconds: Time it took.
+        rounds: What each round of its exchanges cost, where there was more than the first.
     """
 
     name: str
@@ -86,9 +88,11 @@ class PassReport:
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
+    rounds: tuple[RoundCost, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
+        rounds = {"rounds": [one.to_json() for one in self.rounds]} if self.rounds else {}
         return {
             "name": self.name,
             "outcome": self.outcome.value,
@@ -104,13 +108,16 @@ class PassReport:
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "seconds": self.seconds,
+            **rounds,
         }
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "PassReport":
         """Read what `to_json` wrote."""
         refused = tuple(Refusal(item["code"], item["detail"]) for item in values["refused"])
+        rounds = tuple(RoundCost.from_json(one) for one in values.get("rounds", ()))
         typed: dict[str, Any] = {**values, "outcome": PassOutcome(values["outcome"]), "refused": refused}
+        typed["rounds"] = rounds
         return cls(**typed)
 
 

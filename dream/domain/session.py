@@ -7,6 +7,7 @@ from typing import Any, Final
 from agentcore.domain.instants import to_text
 from agentcore.domain.scope import Scope
 from dream.domain.report import Outcome, RunKind
+from dream.domain.rounds import RoundKind
 
 PREFIX: Final = "dream:"
 """How the key of every dream session begins."""
@@ -100,7 +101,7 @@ class ModelCall:
     Args:
         pass_name: The pass that asked.
         batch: What it asked about: the number of the batch, with a letter or point for a part of it.
-        attempt: 1 for the question, 2 for the repair of its answer; None of a request that failed.
+        attempt: The round of the exchange, from 1; None of a request that failed.
         model: The model that answered; empty if no request of the question was answered.
         input_tokens: Tokens sent.
         output_tokens: Tokens received.
@@ -108,6 +109,7 @@ class ModelCall:
         ended: Why the answer ended, `stop` if it is whole; or what the request failed of.
         failed: Whether it gave no answer.
         at: When it was over.
+        kind: Why the round was asked; None of a request that failed.
     """
 
     pass_name: str
@@ -120,11 +122,7 @@ class ModelCall:
     ended: str
     failed: bool
     at: datetime
-
-    @property
-    def is_repair(self) -> bool:
-        """Whether it asked for an answer to be put right."""
-        return self.attempt is not None and self.attempt > 1
+    kind: RoundKind | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -132,6 +130,7 @@ class ModelCall:
             "pass": self.pass_name,
             "batch": self.batch,
             "attempt": self.attempt,
+            "kind": self.kind,
             "model": self.model,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,

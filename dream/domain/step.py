@@ -8,6 +8,7 @@ from agentcore.domain.scope import Scope
 from dream.domain.change import ChangeSet
 from dream.domain.declaration import Reads
 from dream.domain.proposal import Notes, Proposal, Refusal
+from dream.domain.rounds import AskedRound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class StepReport:
         batch: Number of the answered batch; None for a step without a question.
         of: Number of the packed batch that it is, or is a part of.
         is_last: Whether it ends that batch.
+        rounds: The rounds of its exchange, where there was more than the first.
         stopped: Which budget ended the pass.
         reads: What the pass's cursor counts, where an undo took the cursor away.
     """
@@ -49,6 +51,7 @@ class StepReport:
     batch: str | None = None
     of: str | None = None
     is_last: bool = False
+    rounds: tuple[AskedRound, ...] = ()
     stopped: str | None = None
     reads: Reads | None = None
 
@@ -61,6 +64,7 @@ class StepReport:
             "refused": [[item.code, item.detail] for item in self.refused],
             "notes": dict(self.notes),
             "reopened": list(self.reopened),
+            **({"rounds": [one.to_json() for one in self.rounds]} if self.rounds else {}),
             **{name: value for name, value in more.items() if value is not None and value is not False},
         }
 
@@ -70,6 +74,7 @@ class StepReport:
         reads = values.get("reads")
         known: dict[str, Any] = {name: values[name] for name in (*_COUNTS, *_MORE, "notes") if name in values}
         known["refused"] = tuple(Refusal(code, detail) for code, detail in values.get("refused", ()))
+        known["rounds"] = tuple(AskedRound.from_json(one) for one in values.get("rounds", ()))
         known["reopened"] = tuple(values.get("reopened", ()))
         known["reads"] = None if reads is None else Reads(reads)
         return cls(**known)

@@ -111,6 +111,8 @@ class ModelOptions(Options):
     """The longest prompt, directives aside; what is more goes into another call."""
     answer_tokens: int = Field(default=4_000, ge=100)
     """The longest answer asked for."""
+    max_rounds: int = Field(default=4, ge=1, le=20)
+    """Rounds of one exchange at most: the question, lookups, a repair, a second reading."""
     tokens_per_run: int | None = Field(default=500_000, ge=0)
     """Tokens one run may cost, failed calls included; it ends as partial before it would cost more. None: no bound."""
     tokens_per_day: int | None = Field(default=2_000_000, ge=0)
@@ -302,8 +304,6 @@ class DreamOptions(Options):
         known = {**DECLARED, **self.passes.declarations}
         proposing = [name for name in known if self.mode(name) is PassMode.PROPOSE]
         modes = {name: mode for name, mode in self.modes.items() if mode is not PassMode.PROPOSE}
-        names = (*DECLARED, *self.passes.names)
-        modes |= {name: PassMode.APPLY for name in names if self.mode(name) is PassMode.PROPOSE}
         modes |= dict.fromkeys(proposing, PassMode.APPLY)
         sections: dict[str, object] = {}
         own = dict(self.pass_options)

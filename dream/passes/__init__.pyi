@@ -9,4 +9,6 @@ from .protocol import (
     DreamPass as DreamPass,
     ModelContext as ModelContext,
     ModelPass as ModelPass,
+    PassView as PassView,
+    ScopeRecall as ScopeRecall,
 )

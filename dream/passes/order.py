@@ -17,7 +17,7 @@ from dream.passes.protocol import DreamPass, ModelPass
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _LONGEST_NAME = 48
 _PLAIN = ("has_work", "propose", "conclude")
-_ASKING = ("has_work", "pack", "request", "review", "interpret", "conclude")
+_ASKING = ("has_work", "pack", "ask", "interpret", "conclude")
 
 
 class PassSlot:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
-from agentcore.llm.chat import ChatRequest
-from agentcore.recall.results import Neighbour
+from agentcore.recall.results import Hit, Neighbour
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.batch import Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Work
 from dream.domain.reasons import Refused
+from dream.domain.rounds import NextRound, Round
 from dream.options import DreamOptions
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ class ScopeRecall:
 
     _recall: "Recall"
     _scope: Scope
+
+    async def search(self, query: str, *, k: int = 10) -> Sequence[Hit]:
+        """Return the *k* best active entries for *query*, best first."""
+        return await self._recall.search(self._scope, query, k=k)
 
     async def similar(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
         """Return, per key, the entries above *threshold* that share most of its rare words, best first."""
@@ -175,10 +179,11 @@ class CountsChanges(Protocol):
 class ModelPass(Protocol):
     """A pass whose steps are answered batches; the runner owns the calls.
 
-    In a run it packs once. The runner freezes the packing, asks about several batches at once (`request`), stores
-    each answer before anything else happens, asks again where the pass wants a repair (`review`), and then, batch by
-    batch in the order of the packing, commits what `interpret` makes of the answers. Answers that are broken, cut off
-    or empty never reach the pass: the runner refuses them, and halves a batch whose answer or prompt was too long.
+    In a run it packs once. The runner freezes the packing and has an exchange with the model about each batch, several
+    at once: round by round it asks what the pass says (`ask`: a question, a lookup, a repair, a second reading) and
+    stores each answer before anything else happens. Then, batch by batch in the order of the packing, it commits what
+    `interpret` makes of the rounds. Answers that are broken, cut off or empty never reach the pass: the runner refuses
+    them, and halves a batch whose answer or prompt was too long.
     """
 
     name: ClassVar[str]
@@ -194,17 +199,19 @@ class ModelPass(Protocol):
         """Partition what is new into batches; makes no call."""
         ...
 
-    async def request(self, context: ModelContext, batch: Batch, /) -> ChatRequest | None:
-        """Return the question about *batch*; None if nothing of it is left as it was packed. Same batch, same text."""
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round], /) -> NextRound | None:
+        """Return the next question about *batch*, after the answered *rounds*; None if the exchange is over.
+
+        With no round yet, None means that nothing of the batch is left as it was packed. The same batch and rounds give
+        the same question. Between two rounds the pass may look anything up in *context*; what the next question shows
+        of it goes into `NextRound.shown`. After `options.model.max_rounds` rounds no further one is asked.
+        """
         ...
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer, /) -> ChatRequest | None:
-        """Return a question that asks for a repair of *answer*; None if it needs none, or is beyond it."""
-        ...
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round], /) -> Proposal:
+        """Return what the answers of the exchange change.
 
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer], /) -> Proposal:
-        """Return what the answers (the first, then the repaired one if there is one) change.
-
+        The last rounds may be missing: a repair that the budget had no room for, or what was beyond the bound.
         Its `cursor`, `backlog` and `done` are not used; its `looked_at` are the members that are settled: what it
         leaves out is looked at again by the next run.
         """

@@ -13,6 +13,7 @@ from agentcore.llm.chat import ChatRequest, ResponseFormat
 from dream.domain.batch import Answer, Batch
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
+from dream.domain.rounds import NextRound, Round, RoundKind
 from dream.guards.secrets import secret_in
 from dream.passes.prompts import fenced, quoted, repair_request
 from dream.passes.protocol import ModelContext
@@ -55,6 +56,24 @@ class Repaired(Generic[T]):
     good: T
     refused: Sequence[Refusal]
     notes: Notes
+
+
+async def ask_and_repair(
+    rounds: Sequence[Round],
+    question: Callable[[], Awaitable[ChatRequest | None]],
+    repair: Callable[[Answer], Awaitable[ChatRequest | None]],
+) -> NextRound | None:
+    """Return the next round of an exchange of one question and one repair.
+
+    Args:
+        rounds: The answered rounds.
+        question: Returns the question; None if there is nothing left to ask about.
+        repair: Returns the question that asks for a repair of an answer; None if it needs none, or is beyond it.
+    """
+    if len(rounds) > 1:
+        return None
+    request = await repair(rounds[0].answer) if rounds else await question()
+    return request and NextRound(request, RoundKind.REPAIR if rounds else RoundKind.QUESTION)
 
 
 async def repair_of(

@@ -9,9 +9,11 @@ import orjson
 from sqlalchemy import Table, bindparam, delete, func, insert, select
 
 from agentcore.domain.instants import to_micros
-from agentcore.llm.chat import ChatRequest, Completion, FailedTry, FinishReason, Usage
+from agentcore.llm.chat import Completion, FailedTry, FinishReason, Usage
 from agentcore.stores.sql.schema import model_calls, model_failures
 from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
+from dream.domain.batch import Version
+from dream.domain.rounds import NextRound, RoundCost, RoundKind
 
 CANCELLED = "cancelled"
 """The failure of a call that was given up for a person's turn."""
@@ -40,12 +42,27 @@ _TEXTS = frozenset({"pk", "scope_id", "request", "answer"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallKey:
-    """What identifies an answer: run, pass, batch and attempt."""
+    """What identifies an answer: run, pass, batch and round, counted from 1."""
 
     run_id: str
     pass_name: str
     batch_key: str
-    attempt: int
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """An answer that was paid for, with what a run that resumes needs of its round.
+
+    Args:
+        completion: The answer.
+        kind: Why it was asked.
+        shown: Records that the question showed besides its batch, as they were.
+    """
+
+    completion: Completion
+    kind: RoundKind = RoundKind.QUESTION
+    shown: tuple[Version, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +93,7 @@ class CallStore:
         self._transaction = transaction
         self._connection = transaction.connection
 
-    def find(self, key: CallKey) -> Completion | None:
+    def find(self, key: CallKey) -> StoredAnswer | None:
         """Return the answer stored under *key*; None if there is none, or if a `forget` emptied it."""
         row = self._transaction.execute(_FIND, **_parameters(key)).one_or_none()
         if row is None or row.answer is None:
@@ -84,14 +101,17 @@ class CallStore:
         usage = Usage(
             input_tokens=row.input_tokens, output_tokens=row.output_tokens, is_estimated=bool(row.is_estimated)
         )
-        return Completion(
+        completion = Completion(
             text=row.answer,
             finish_reason=FinishReason(row.finish_reason),
             usage=usage,
             model=row.model,
         )
+        kind = RoundKind.of_number(key.round) if row.round_kind is None else RoundKind(row.round_kind)
+        shown = tuple((record_id, version) for record_id, version in orjson.loads(row.shown or "[]"))
+        return StoredAnswer(completion, kind, shown)
 
-    def save(self, key: CallKey, *, request: ChatRequest, completion: Completion, record_ids: Sequence[str]) -> None:
+    def save(self, key: CallKey, *, asked: NextRound, completion: Completion, record_ids: Sequence[str]) -> None:
         """Store an answer as soon as it is there; it takes the place of one that a `forget` has emptied."""
         self._transaction.execute(_REMOVE, **_parameters(key))
         row = {
@@ -99,9 +119,11 @@ class CallStore:
             "run_id": key.run_id,
             "pass_name": key.pass_name,
             "batch_key": key.batch_key,
-            "attempt": key.attempt,
-            "record_ids": encode(list(record_ids)),
-            "request": orjson.dumps([[one.role.value, one.content] for one in request.messages]).decode(),
+            "attempt": key.round,
+            "round_kind": asked.kind.value,
+            "shown": encode([list(one) for one in asked.shown]),
+            "record_ids": encode([*record_ids, *(record_id for record_id, _ in asked.shown)]),
+            "request": orjson.dumps([[one.role.value, one.content] for one in asked.request.messages]).decode(),
             "answer": completion.text,
             "finish_reason": completion.finish_reason.value,
             "model": completion.model,
@@ -132,6 +154,19 @@ class CallStore:
             total += Spent(count, given or 0, got or 0)
         return total
 
+    def rounds(self, run_id: str, pass_name: str) -> tuple[RoundCost, ...]:
+        """Return what the rounds of a pass cost in a run, in order."""
+        costs: dict[int, Spent] = {}
+        for sums, columns, _ in _SUMS:
+            mine = (columns.run_id == run_id) & (columns.pass_name == pass_name)
+            by_round = sums.add_columns(columns.attempt).where(mine).group_by(columns.attempt)
+            for count, given, got, number in self._transaction.execute(by_round):
+                costs[number] = costs.get(number, Spent()) + Spent(count, given, got)
+        return tuple(
+            RoundCost(number=number, calls=one.calls, input_tokens=one.input_tokens, output_tokens=one.output_tokens)
+            for number, one in sorted(costs.items())
+        )
+
     def taken(self, run_id: str) -> list[tuple[str, list[dict[str, Any]]]]:
         """Return the rows of a run's calls, texts aside, to be counted elsewhere (see `count`)."""
         return [(table.name, self._rows(table, run_id)) for table in (model_calls, model_failures)]
@@ -157,6 +192,7 @@ class CallStore:
                 "input_tokens": usage.input_tokens,
                 "output_tokens": usage.output_tokens,
                 "failed_at": to_micros(self._transaction.now),
+                "attempt": key.round,
             }
             for failure, usage in failures
         ]
@@ -172,4 +208,4 @@ class CallStore:
 
 
 def _parameters(key: CallKey) -> dict[str, object]:
-    return {"of_run": key.run_id, "of_pass": key.pass_name, "of_batch": key.batch_key, "of_attempt": key.attempt}
+    return {"of_run": key.run_id, "of_pass": key.pass_name, "of_batch": key.batch_key, "of_attempt": key.round}

@@ -10,6 +10,7 @@ from agentcore.domain.instants import from_micros
 from agentcore.domain.records import RecordKind
 from agentcore.stores.sql.schema import journal, model_calls, model_failures, runs
 from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
+from dream.domain.rounds import RoundKind
 from dream.domain.session import DREAMS, ModelCall, session_key
 from dream.domain.usage import UsageRow
 from dream.errors import UnknownSessionError
@@ -21,7 +22,7 @@ _BEGUN = (
     .order_by(runs.c.pk.desc())
 )
 _ASKED = ("pass_name", "batch_key", "model", "input_tokens", "output_tokens")
-_OF_ANSWERS = (*_ASKED, "attempt", "is_estimated", "finish_reason", "answered_at")
+_OF_ANSWERS = (*_ASKED, "attempt", "round_kind", "is_estimated", "finish_reason", "answered_at")
 _OF_FAILURES = (*_ASKED, "failure", "failed_at")
 _ANSWERED = select(*(model_calls.c[name] for name in _OF_ANSWERS)).order_by(model_calls.c.pk)
 _FAILED = select(*(model_failures.c[name] for name in _OF_FAILURES)).order_by(model_failures.c.pk)
@@ -105,4 +106,5 @@ def _call(row: Row[Any], *, attempt: int | None, ended: str, at: int, failed: bo
         ended=ended,
         failed=failed,
         at=from_micros(at),
+        kind=None if attempt is None else RoundKind(row.round_kind or RoundKind.of_number(attempt)),
     )

@@ -133,8 +133,9 @@ async def table_of(world: World, model_pass: ModelPass, computed: Mapping[str, s
     texts = {name: directive.text for name, directive in sent.items()}
     context = await contexts.with_model(0, directives=texts, vocabulary=builtin_vocabulary())
     batch = (await model_pass.pack(context)).batches[0]
-    request = await model_pass.request(context, batch)
-    assert request is not None
+    asked = await model_pass.ask(context, batch, ())
+    assert asked is not None
+    request = asked.request
     lease = await world.write(lambda unit: begun(unit, world, run_id))
     records = {one.id: one for one in await world.storage.read(world.scope, lambda view: list(view.records()))}
     turns = {one.id: one for one in records.values() if isinstance(one, Turn)}

@@ -18,7 +18,7 @@ from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 from dream.cycle import ContextFactory, StepWriter
 from dream.directives import DirectiveLibrary
-from dream.domain import Batch, Outcome, RunReport, StepDraft
+from dream.domain import Batch, Outcome, Round, RunReport, StepDraft
 from dream.guards import builtin_vocabulary
 from dream.passes import ModelContext, ModelPass
 from dream.passes.fact_mining import FactMining
@@ -121,8 +121,8 @@ class Table:
             return
         findings.read += 1
         if findings.read % 8 == 0:
-            await self.model_pass.review(self.context, self.batch, answer)
-        proposal = await self.model_pass.interpret(self.context, self.batch, [answer])
+            await self.model_pass.ask(self.context, self.batch, [Round(answer)])
+        proposal = await self.model_pass.interpret(self.context, self.batch, [Round(answer)])
         findings.codes.update(str(one.code) for one in proposal.refused)
         if not proposal.change_sets:
             return
@@ -340,6 +340,10 @@ def _frozen(
             get_many=lambda ids: [feedback[one] for one in ids if one in feedback],
         ),
         forgotten=SimpleNamespace(contains=lambda _keys: set(), since=lambda _keys: {}),
+        books=SimpleNamespace(
+            decisions=SimpleNamespace(declined=lambda _: set(), withheld=lambda _: {}),
+            clusters=SimpleNamespace(all=lambda _: []),
+        ),
     )
     numbers = count(1)
 
@@ -349,19 +353,11 @@ def _frozen(
     async def nothing(*_: Any, **__: Any) -> Any:
         return {}
 
-    async def none_declined(_: Any) -> dict[str, Any]:
-        return {}
-
-    async def no_clusters() -> list[Any]:
-        return []
+    recall: Any = SimpleNamespace(similar=nothing, alike=nothing, count_documents=nothing)
 
     return replace(
         context,
         read=read,
-        similar=nothing,
-        alike=nothing,
-        count_documents=nothing,
-        declined=none_declined,
-        settled=no_clusters,
+        recall=recall,
         new_id=lambda: f"new-{next(numbers)}",
     )

@@ -8,7 +8,7 @@ from dreaming import World
 
 from agentcore.domain import Capability, Level, MemoryEntry, SourceKind, SourceRef, Status
 from agentcore.llm import ChatRequest, ResponseFormat
-from dream.domain import Answer, Batch, Change, ChangeSet, Notes, Packing, Proposal, Work
+from dream.domain import Batch, Change, ChangeSet, NextRound, Notes, Packing, Proposal, Round, RoundKind, Work
 from dream.passes import DreamContext, ModelContext
 from dream.passes.prompts import build_request, repair_request
 
@@ -115,18 +115,22 @@ class Curious:
         )
         return Packing(batches=batches, cursor=len(self.questions), notes={"asked": len(batches)})
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        first = self.question(context, batch)
+        if not rounds:
+            return NextRound(first)
+        if len(rounds) == 1 and rounds[0].answer.get("text") == "again":
+            return NextRound(repair_request(first, rounds[0].answer, "say more"), RoundKind.REPAIR)
+        return None
+
+    def question(self, context: ModelContext, batch: Batch) -> ChatRequest:
         asked = " and ".join(self.questions[int(place)] for place in batch.member_ids)
         return build_request(
             context, directives=(), blocks=[asked], answer=ResponseFormat(name="answer", schema={}), purpose=self.name
         )
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
-        first = await self.request(context, batch)
-        return repair_request(first, answer, "say more") if first and answer.get("text") == "again" else None
-
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
-        text = str(answers[-1].get("text"))
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
+        text = str(rounds[-1].answer.get("text"))
         if self.after_answer is not None:
             await self.after_answer(int(batch.member_ids[0]))
         proposal = Proposal() if self.propose is None else await self.propose(context, text)

@@ -23,11 +23,12 @@ from agentcore.stores.storage import UnitOfWork
 from dream.domain.batch import Answer, Batch
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Stop
+from dream.domain.rounds import NextRound, Round
 from dream.errors import NoModelError
 from dream.options import ModelOptions
 from dream.passes import ModelContext, ModelPass
 from dream.stores import dream_stores
-from dream.stores.calls import CANCELLED, CallKey
+from dream.stores.calls import CANCELLED, CallKey, StoredAnswer
 
 
 @dataclass(slots=True)
@@ -140,16 +141,13 @@ class ModelCalls:
             return self.stopped
         return self._doubts[-1] if self._doubts and not self._was_answered else None
 
-    async def ask(
-        self, key: CallKey, request: ChatRequest, record_ids: Sequence[str], *, is_optional: bool = False
-    ) -> Completion | ChatError | None:
+    async def ask(self, key: CallKey, asked: NextRound, record_ids: Sequence[str]) -> StoredAnswer | ChatError | None:
         """Return the answer, the stored one if this run paid for it before.
 
         Args:
             key: What the answer is stored under.
-            request: The question.
-            record_ids: What it shows.
-            is_optional: Whether the call is left out where the budget has no room for it, and the asking goes on.
+            asked: The question; an optional one is left out where the budget has no room for it.
+            record_ids: The records of the batch.
 
         Returns:
             The answer; or the error that befell this call alone; or None if the asking has stopped, or may have to,
@@ -164,15 +162,17 @@ class ModelCalls:
                 async with self._slot():
                     if self.stopped is not None:
                         return None
-                    most = await self.budget.set_aside(request)
+                    most = await self.budget.set_aside(asked.request)
                     if isinstance(most, Stop):
-                        self.stopped = self.stopped if is_optional else most
+                        self.stopped = self.stopped if asked.is_optional else most
                         return None
                     yields = self.parts.shares_endpoint and cancellations < _MOST_CANCELLATIONS
-                    outcome = await self._call(request, yields=yields)
-                await self._record(key, request, outcome, most, record_ids)
+                    outcome = await self._call(asked.request, yields=yields)
+                await self._record(key, asked, outcome, most, record_ids)
                 if outcome is not None:
-                    return self._judged(outcome)
+                    judged = self._judged(outcome)
+                    is_answer = isinstance(judged, Completion)
+                    return StoredAnswer(judged, asked.kind, asked.shown) if is_answer else judged
         return None
 
     @asynccontextmanager
@@ -204,19 +204,19 @@ class ModelCalls:
     async def _record(
         self,
         key: CallKey,
-        request: ChatRequest,
+        asked: NextRound,
         outcome: Completion | Exception | None,
         most: Usage,
         record_ids: Sequence[str],
     ) -> None:
         spent = _cost(outcome, most)
         await self.budget.settle(most, spent)
-        model = request.model or _UNKNOWN_MODEL
+        model = asked.request.model or _UNKNOWN_MODEL
 
         def write(unit: UnitOfWork) -> None:
             calls = dream_stores(unit).calls
             if isinstance(outcome, Completion):
-                calls.save(key, request=request, completion=outcome, record_ids=record_ids)
+                calls.save(key, asked=asked, completion=outcome, record_ids=record_ids)
             elif isinstance(outcome, ChatError):
                 calls.fail(key, outcome.failed_tries, model=model)
             elif outcome is None:
@@ -269,23 +269,20 @@ def _cost(outcome: Completion | Exception | None, most: Usage) -> int:
     return sum(usage.input_tokens + usage.output_tokens for usage in usages)
 
 
-_QUESTION, _REPAIR = 1, 2
-
-
 @dataclass(frozen=True, slots=True)
 class AnsweredBatch:
     """What became of the question about a batch, or about a part of one.
 
     Args:
         batch: The batch, or the part.
-        answers: The model's answers, the repaired one last; none if it was refused.
+        rounds: The answered rounds, in order; none if it was refused.
         refusal: Why no answer can be used.
         is_hopeless: Whether asking again would end the same way, so that its members are not looked at again.
         note: What was refused beside the answers, such as a repair that cannot be read.
     """
 
     batch: Batch
-    answers: tuple[Answer, ...] = ()
+    rounds: tuple[Round, ...] = ()
     refusal: Refusal | None = None
     is_hopeless: bool = False
     note: Refusal | None = None
@@ -299,33 +296,43 @@ class _TooLong:
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
-    """The questions of one model pass of one run; lives as long as it.
+class Exchange:
+    """The exchanges of one model pass of one run with the model, one for each batch; lives as long as the pass runs.
 
     Args:
-        asking: Makes the calls.
+        calls: Makes the calls.
         dream_pass: Words the questions.
         context: As the pass was packed.
     """
 
-    asking: ModelCalls
+    calls: ModelCalls
     dream_pass: ModelPass
     context: ModelContext
 
     async def about(self, batch: Batch) -> list[AnsweredBatch] | None:
-        """Ask about *batch*, in halves where it is too long; None if the asking stopped before all was answered."""
-        request = await self.dream_pass.request(self.context, batch)
-        if request is None:
-            stale = Refusal.of(Refused.STALE_SOURCE, batch.member_ids)
-            return [AnsweredBatch(batch, refusal=stale)]
-        answer = await self._ask(batch, _QUESTION, request)
-        if answer is None:
-            return None
-        if isinstance(answer, _TooLong):
-            return await self._halved(batch, answer)
-        if isinstance(answer, Refusal):
-            return [AnsweredBatch(batch, refusal=answer)]
-        return await self._reviewed(batch, answer)
+        """Ask about *batch* round by round, in halves where it is too long.
+
+        Returns:
+            What became of it and of its parts; None if the calls stopped before all was answered.
+        """
+        rounds: list[Round] = []
+        while (asked := await self.dream_pass.ask(self.context, batch, tuple(rounds))) is not None:
+            if len(rounds) == self.context.options.model.max_rounds:
+                note = Refusal(Refused.TOO_MANY_ROUNDS, f"batch {batch.number}: a {asked.kind}")
+                return [AnsweredBatch(batch, tuple(rounds), note=note)]
+            answer = await self._ask(batch, len(rounds) + 1, asked)
+            if isinstance(answer, Round):
+                rounds.append(answer)
+            elif asked.is_optional:
+                note = answer.refusal if isinstance(answer, _TooLong) else answer
+                return [AnsweredBatch(batch, tuple(rounds), note=note)]
+            elif isinstance(answer, _TooLong):
+                return await self._halved(batch, answer)
+            else:
+                return None if answer is None else [AnsweredBatch(batch, refusal=answer)]
+        if rounds:
+            return [AnsweredBatch(batch, tuple(rounds))]
+        return [AnsweredBatch(batch, refusal=Refusal.of(Refused.STALE_SOURCE, batch.member_ids))]
 
     async def _halved(self, batch: Batch, problem: _TooLong) -> list[AnsweredBatch] | None:
         halves = batch.halves()
@@ -336,24 +343,9 @@ class Questions:
             return None
         return [one for part in answered if part is not None for one in part]
 
-    async def _reviewed(self, batch: Batch, answer: Answer) -> list[AnsweredBatch]:
-        """Have the answer repaired where the pass wants that and the budget has room; else the first one stands."""
-        request = await self.dream_pass.review(self.context, batch, answer)
-        if request is None:
-            return [AnsweredBatch(batch, (answer,))]
-        repaired = await self._ask(batch, _REPAIR, request)
-        if repaired is None:
-            return [AnsweredBatch(batch, (answer,))]
-        if isinstance(repaired, (Refusal, _TooLong)):
-            note = repaired if isinstance(repaired, Refusal) else repaired.refusal
-            return [AnsweredBatch(batch, (answer,), note=note)]
-        return [AnsweredBatch(batch, (answer, repaired))]
-
-    async def _ask(self, batch: Batch, attempt: int, request: ChatRequest) -> Answer | _TooLong | Refusal | None:
-        key = CallKey(
-            run_id=self.context.run_id, pass_name=self.dream_pass.name, batch_key=batch.number, attempt=attempt
-        )
-        outcome = await self.asking.ask(key, request, batch.record_ids, is_optional=attempt == _REPAIR)
+    async def _ask(self, batch: Batch, number: int, asked: NextRound) -> Round | _TooLong | Refusal | None:
+        key = CallKey(run_id=self.context.run_id, pass_name=self.dream_pass.name, batch_key=batch.number, round=number)
+        outcome = await self.calls.ask(key, asked, batch.record_ids)
         if outcome is None:
             return None
         where = f"batch {batch.number}"
@@ -361,7 +353,8 @@ class Questions:
             return _TooLong(Refusal(Refused.PROMPT_TOO_LONG, f"{where}: {outcome}"))
         if isinstance(outcome, ChatError):
             return Refusal(Refused.CALL_FAILED, f"{where}: {outcome}")
-        return _read(outcome, where)
+        read = _read(outcome.completion, where)
+        return read if isinstance(read, (_TooLong, Refusal)) else Round(read, outcome.kind, outcome.shown)
 
 
 def _read(completion: Completion, where: str) -> Answer | _TooLong | Refusal:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from agentcore.stores.storage import ReadView
 from dream.cycle.running.caps import ShareCap
 from dream.cycle.running.context import directives_mark
-from dream.cycle.running.model_calls import AnsweredBatch, Budget, ModelCalls, Questions
+from dream.cycle.running.model_calls import AnsweredBatch, Budget, Exchange, ModelCalls
 from dream.cycle.running.pass_run import PassRun, elapsed
 from dream.domain.batch import Batch
 from dream.domain.proposal import Proposal, Work
@@ -144,11 +144,11 @@ class ModelPassRun(PassRun):
     async def _work_off(self, batches: Sequence[Batch], asking: ModelCalls) -> list[Batch]:
         """Ask about all batches at once, commit them in their order, and return those that were not asked about."""
         context = await self._context()
-        questions = Questions(asking, self.model_pass, context)
+        exchange = Exchange(asking, self.model_pass, context)
         left: list[Batch] = []
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(questions.about(batch)) for batch in batches]
+                tasks = [group.create_task(exchange.about(batch)) for batch in batches]
                 for batch, task in zip(batches, tasks, strict=True):
                     answered = await task
                     if answered is None:
@@ -180,6 +180,7 @@ class ModelPassRun(PassRun):
                     batch=part.batch.number,
                     of=batch.number,
                     is_last=part is parts[-1],
+                    rounds=tuple(one.asked for one in part.rounds) if len(part.rounds) > 1 else (),
                     seconds=elapsed(self.parts.clock, began),
                 ),
             )
@@ -188,7 +189,7 @@ class ModelPassRun(PassRun):
     async def _proposed(self, part: AnsweredBatch, context: ModelContext) -> Proposal:
         if part.refusal is not None:
             return Proposal(refused=(part.refusal,))
-        proposal = await self.model_pass.interpret(context, part.batch, part.answers)
+        proposal = await self.model_pass.interpret(context, part.batch, part.rounds)
         return replace(proposal, refused=(*proposal.refused, part.note)) if part.note else proposal
 
     async def _close(self, left: Sequence[Batch], asking: ModelCalls | None) -> None:

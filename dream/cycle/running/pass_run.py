@@ -22,6 +22,7 @@ from dream.domain.declaration import declared
 from dream.domain.proposal import Notes, Work
 from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport
+from dream.domain.rounds import RoundCost
 from dream.domain.step import StepDraft, StepReport
 from dream.errors import StalledPassError
 from dream.options import DreamOptions, PassMode
@@ -55,6 +56,7 @@ class PassRun:
         on_step: Given each step that was taken, as a plan takes it again.
         worked: How long its steps took so far, their commits included, in seconds.
         spent: What its calls cost, however far it came.
+        rounds: What each round of its exchanges cost, where there was more than the first.
         waiting: What of its changes waits for room under the share cap, for its notes.
     """
 
@@ -72,6 +74,7 @@ class PassRun:
     on_step: Callable[[str, StepDraft], None] | None = None
     worked: float = field(init=False)
     spent: Spent = field(default=Spent(), init=False)
+    rounds: tuple[RoundCost, ...] = field(default=(), init=False)
     waiting: Notes = field(default_factory=dict[str, Any], init=False)
 
     def __post_init__(self) -> None:
@@ -199,11 +202,13 @@ class PassRun:
         return self.dream_pass
 
     async def _count_calls(self) -> None:
-        def count(view: ReadView) -> tuple[Spent, Notes]:
-            spent = dream_stores(view).calls.spent(run_id=self.run_id, pass_name=self.name)
-            return spent, waiting_for_room(view, self.options, self.name)
+        def count(view: ReadView) -> tuple[Spent, tuple[RoundCost, ...], Notes]:
+            calls = dream_stores(view).calls
+            spent = calls.spent(run_id=self.run_id, pass_name=self.name)
+            return spent, calls.rounds(self.run_id, self.name), waiting_for_room(view, self.options, self.name)
 
-        self.spent, self.waiting = await self.parts.storage.read(self.scope, count)
+        self.spent, rounds, self.waiting = await self.parts.storage.read(self.scope, count)
+        self.rounds = rounds if len(rounds) > 1 else ()
 
     def _summed(self, outcome: PassOutcome, reason: str | None) -> PassReport:
         reports = [step.report for step in self.steps]
@@ -217,6 +222,7 @@ class PassRun:
             calls=self.spent.calls,
             input_tokens=self.spent.input_tokens,
             output_tokens=self.spent.output_tokens,
+            rounds=self.rounds,
             seconds=round(self.worked, 6),
         )
 

@@ -8,11 +8,12 @@ from agentcore.llm.chat import ChatRequest
 from dream.domain.batch import Answer, Batch
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
+from dream.domain.rounds import NextRound, Round, answers_of
 from dream.passes.conversation.packing import pending, settled_of
 from dream.passes.conversation.reconcile import Reconciler
 from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import repair_of, repaired, with_texts
+from dream.passes.repairing import ask_and_repair, repair_of, repaired, with_texts
 
 
 class TurnPass(DeclaredPass, ABC):
@@ -37,17 +38,22 @@ class TurnPass(DeclaredPass, ABC):
         """Every turn that nobody has consumed and that it has not read is work."""
         return Work(await pending(context))
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
-        """Ask for a repair of the items that are refused and can be put right."""
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        """Ask about a batch, then for a repair of the items that are refused and can be put right."""
+        return await ask_and_repair(
+            rounds, lambda: self.request(context, batch), lambda answer: self._repair(context, batch, answer)
+        )
+
+    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         _, refused = await self.judged(context, batch, answer)
         return await repair_of(context, self.answered, answer, refused, lambda: self.request(context, batch))
 
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Keep the statements that hold; each refusal stands for itself.
 
         An answer of another shape settles nothing: its turns are read again by the next run.
         """
-        read = await repaired(self.answered, answers, lambda answer: self.judged(context, batch, answer))
+        read = await repaired(self.answered, answers_of(rounds), lambda answer: self.judged(context, batch, answer))
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
             return Proposal(refused=tuple(read.refused))
         met = await self.reconciler.over(context, read.good)

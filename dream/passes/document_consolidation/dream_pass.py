@@ -10,6 +10,7 @@ from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
+from dream.domain.rounds import NextRound, Round, answers_of
 from dream.passes.declared import DeclaredPass
 from dream.passes.document_consolidation.editing import DocumentEditor
 from dream.passes.document_consolidation.items import MemoryDocument, read_memory
@@ -34,6 +35,7 @@ from dream.passes.document_consolidation.prompt import (
 )
 from dream.passes.prompts import handles, repair_request
 from dream.passes.protocol import ModelContext
+from dream.passes.repairing import ask_and_repair
 
 _COUNTS = ("items", "kept", "unmentioned", "merged", "into", "rewritten", "archived", "moved", "added", "left_alone")
 
@@ -74,7 +76,13 @@ class DocumentConsolidation(DeclaredPass, declaration=DOCUMENT_CONSOLIDATION):
         """Put sections into batches as they stand; those of which every item was reviewed are not asked about."""
         return packed(planned(await _memory(context), await context.settled(), context), context)
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        """Ask about the items that still stand there, then for a repair of unfaithful texts."""
+        return await ask_and_repair(
+            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
+        )
+
+    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask about the items that still stand there."""
         memory = await _memory(context)
         sheet = None if memory is None else _sheet(memory, batch)
@@ -82,17 +90,17 @@ class DocumentConsolidation(DeclaredPass, declaration=DOCUMENT_CONSOLIDATION):
             return None
         return question(context, [item_line(handle, piece) for handle, piece in sheet.pieces.items()], self.name)
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask once for a repair of texts that lost or made up something."""
         read = await _read(context, batch, answer)
         if isinstance(read, Refusal) or read.excess is not None or not read.judged.unfaithful:
             return None
-        first = await self.request(context, batch)
+        first = await self._question(context, batch)
         return first and repair_request(first, answer, complaint(context, read.judged.unfaithful))
 
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Make the edits of the last answer that has the right form; one that has not settles nothing."""
-        tried = [await _read(context, batch, answer) for answer in answers]
+        tried = [await _read(context, batch, answer) for answer in answers_of(rounds)]
         usable = [read for read in tried if isinstance(read, _ReadAnswer)]
         if not usable:
             return Proposal(refused=tuple(read for read in tried[-1:] if isinstance(read, Refusal)))

@@ -14,6 +14,7 @@ from dream.domain.built_in_passes import MEMORY_CONSOLIDATION
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
+from dream.domain.rounds import NextRound, Round, answers_of
 from dream.passes.answers import BrokenAnswer
 from dream.passes.conflicts import speakers_by_entry
 from dream.passes.declared import DeclaredPass
@@ -40,7 +41,7 @@ from dream.passes.memory_consolidation.prompt import (
 )
 from dream.passes.prompts import CONTEXT_ONLY, MERGE_ONLY, entry_line, feedback_text, importance_at, repair_request
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import with_texts
+from dream.passes.repairing import ask_and_repair, with_texts
 
 _RUNS_REMEMBERED: Final = 64
 _JUDGEMENTS_REMEMBERED: Final = 64
@@ -71,7 +72,13 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
         """Put entries that are alike into one batch, clusters to be looked at again and feedback into others."""
         return await pack(context)
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        """Ask about what is still as it was packed, then for a repair of unfaithful texts."""
+        return await ask_and_repair(
+            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
+        )
+
+    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask about what is still as it was packed."""
         if batch.kind == FEEDBACK:
             feedback = await context.read(lambda view: shown_feedback(view, batch))
@@ -79,23 +86,24 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
         lines = await context.read(lambda view: _lines(view, context, batch))
         return about_entries(context, self.directives, self.name, lines) if lines else None
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of texts that lost or made up something, a bounded number of times per run."""
         parsed = parse(answer, len(batch.members))
         if isinstance(parsed, BrokenAnswer) or not self._may_repair(context, batch):
             return None
         judged, _ = await self._judged(context, batch, parsed)
-        first = await self.request(context, batch) if judged.unfaithful else None
+        first = await self._question(context, batch) if judged.unfaithful else None
         if first is None:
             return None
         self._repaired[context.run_id].add(batch.number)
         return repair_request(first, answer, complaint(context, judged.unfaithful))
 
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Make of the last answer that has the right shape what it is worth.
 
         An answer of another shape settles nothing: its records are looked at again by the next run.
         """
+        answers = answers_of(rounds)
         read = [parse(answer, len(batch.members)) for answer in answers]
         whole = [
             (one, answer) for one, answer in zip(read, answers, strict=True) if isinstance(one, ConsolidationAnswer)

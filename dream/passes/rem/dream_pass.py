@@ -12,18 +12,18 @@ import orjson
 
 from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import MemoryEntry
-from agentcore.llm.chat import ChatRequest
 from agentcore.recall.concepts import concepts
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import DREAMS
-from dream.domain.batch import Answer, Batch, Packing, Version
+from dream.domain.batch import Batch, Packing, Version
 from dream.domain.built_in_passes import REM
 from dream.domain.change import ChangeSet
 from dream.domain.phases import Phase, PhaseHit
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
+from dream.domain.rounds import NextRound, Round
 from dream.options import Narrator
 from dream.passes.conversation.packing import terms_for
 from dream.passes.declared import DeclaredPass
@@ -197,20 +197,22 @@ class Rem(DeclaredPass, declaration=REM):
             notes=_notes(len(night.recalled), told, night.truths),
         )
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
-        """Ask what the entries have in common; there is nothing to ask about one of them alone."""
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        """Ask what the entries have in common; there is nothing to ask about one of them alone.
+
+        No repair is asked for: one call a day is enough for a diary.
+        """
+        if rounds:
+            return None
         shown = await _as_packed(context, batch)
         if len(shown) < LEAST_CITED:
             return None
-        return question(context, await lines_of(context, shown), directives=self.directives, purpose=self.name)
+        lines = await lines_of(context, shown)
+        return NextRound(question(context, lines, directives=self.directives, purpose=self.name))
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:  # noqa: ARG002
-        """Ask for no repair: one call a day is enough for a diary."""
-        return None
-
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Tell the themes that hold; an answer of another shape is asked for again on another day."""
-        items, refused = read_items(answers[-1])
+        items, refused = read_items(rounds[-1].answer)
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in refused):
             return Proposal(refused=tuple(refused))
         shown = await _as_packed(context, batch)

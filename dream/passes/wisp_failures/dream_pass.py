@@ -11,13 +11,13 @@ from agentcore.domain.signals import WispRun
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import normalise
 from agentcore.hosting.checks import MAX_NAME
-from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Answer, Batch, Packing
+from dream.domain.batch import Batch, Packing
 from dream.domain.built_in_passes import WISP_FAILURES
 from dream.domain.change import Change, ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
+from dream.domain.rounds import NextRound, Round
 from dream.guards.secrets import secret_in
 from dream.options import PromotionPolicy
 from dream.passes.declared import DeclaredPass
@@ -152,18 +152,20 @@ class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
             notes={"promotion_candidates": promotions} if promotions else {},
         )
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
-        """Word the question; None if nothing of it fails any more."""
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        """Word the question; None if nothing of it fails any more.
+
+        No repair is asked for: an annotation that cannot be used is left out.
+        """
+        if rounds:
+            return None
         shown = await _shown(context, batch, await self._scene(context))
         if not shown.cases:
             return None
-        return question(context, shown.cases, shown.skills, directives=self.directives, purpose=self.name)
+        asked = question(context, shown.cases, shown.skills, directives=self.directives, purpose=self.name)
+        return NextRound(asked)
 
-    async def review(self, _context: ModelContext, _batch: Batch, _answer: Answer) -> ChatRequest | None:
-        """Ask for no repair: an annotation that cannot be used is left out."""
-        return None
-
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Annotate skills, and remember which patterns were asked about.
 
         One that the model left unclassified waits like the others until it fails once more.
@@ -179,7 +181,7 @@ class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
             as_of=context.as_of,
         )
         # Comparing texts takes longer than the event loop may stall.
-        judged = await asyncio.to_thread(judge, answers[-1], desk)
+        judged = await asyncio.to_thread(judge, rounds[-1].answer, desk)
         if isinstance(judged, Refusal):
             return Proposal(refused=(judged,))
         settled, unsettled = await _settling(context, shown, scene)

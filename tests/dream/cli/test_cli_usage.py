@@ -12,6 +12,7 @@ from agentcore.domain import Scope, to_micros
 from agentcore.llm import ChatMessage, ChatRequest, ChatRole, Completion, FailedTry, FinishReason, TryFailure, Usage
 from agentcore.stores import UnitOfWork
 from agentcore.stores.sql import SqlStorage
+from dream.domain import NextRound
 from dream.stores import dream_stores
 from dream.stores.calls import CallKey
 
@@ -32,8 +33,8 @@ def _paid(cli: CommandLine) -> None:
                 model="scripted",
                 failed_tries=tries if name == "merging" else (),
             )
-            key = CallKey(run_id="r", pass_name=name, batch_key=str(place), attempt=1)
-            calls.save(key, request=REQUEST, completion=completion, record_ids=())
+            key = CallKey(run_id="r", pass_name=name, batch_key=str(place), round=1)
+            calls.save(key, asked=NextRound(REQUEST), completion=completion, record_ids=())
 
     async def write() -> None:
         storage = SqlStorage(cli.database, clock=SystemClock())

@@ -22,7 +22,7 @@ QUESTIONS = ("who is Ana", "who is Ben", "who is Cem")
 class Instructed(Curious):
     """Sends its directive with each question."""
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    def question(self, context: ModelContext, batch: Batch) -> ChatRequest:
         asked = " and ".join(self.questions[int(place)] for place in batch.member_ids)
         answer = ResponseFormat(name="answer", schema={})
         return build_request(context, directives=self.directives, blocks=[asked], answer=answer, purpose=self.name)

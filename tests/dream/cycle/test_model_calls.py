@@ -372,9 +372,9 @@ async def test_the_calls_of_a_plan_are_paid_for_though_nothing_changes(world: Wo
 
 async def test_an_own_directive_is_sent_from_the_next_run_on(world: World, tmp_path: Path):
     class Told(Curious):
-        async def interpret(self, context: ModelContext, batch: Any, answers: Any) -> Proposal:
+        async def interpret(self, context: ModelContext, batch: Any, rounds: Any) -> Proposal:
             told = context.directives["memory-rules"]
-            return replace(await super().interpret(context, batch, answers), notes={"answer": told})
+            return replace(await super().interpret(context, batch, rounds), notes={"answer": told})
 
     one = replace(with_model(world, saying("yes")), data_dir=tmp_path)
     first = await one.run_passes(Told(("who",)))

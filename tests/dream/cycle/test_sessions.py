@@ -48,7 +48,7 @@ async def test_every_call_of_a_dream_is_told_with_pass_batch_model_tokens_and_en
         ("2", 1, "large", "content_filter", False, True),
         ("1", 2, "small", "stop", False, False),
     ]
-    assert [call.is_repair for call in calls] == [False, False, False, True]
+    assert [call.kind for call in calls] == [None, "question", "question", "repair"]
     assert {(call.pass_name, call.at) for call in calls} == {("curious", NOW)}
     (one,) = await world.dreams.sessions()
     assert (one.run_id, one.session) == (run_id, f"dream:{world.scope}:2025-06-14T09:00:00Z")

@@ -12,6 +12,7 @@ from agentcore.domain import Feedback, FeedbackKind, MemoryEntry, Turn, clean_ca
 from agentcore.llm import ChatRequest, ChatRole
 from dream.cycle import ContextFactory, fence_marker
 from dream.directives import DirectiveLibrary
+from dream.domain import Round
 from dream.guards import builtin_vocabulary
 from dream.passes import ModelContext, ModelPass
 from dream.passes.fact_mining import FactMining
@@ -46,8 +47,8 @@ async def requests_of(world: World, model_pass: ModelPass) -> list[ChatRequest]:
     context = await context_of(world, model_pass)
     packing = await model_pass.pack(context)
     assert not packing.refused
-    asked = [await model_pass.request(context, batch) for batch in packing.batches]
-    return [request for request in asked if request is not None]
+    asked = [await model_pass.ask(context, batch, ()) for batch in packing.batches]
+    return [one.request for one in asked if one is not None]
 
 
 async def lines_of(world: World, model_pass: ModelPass, harmless: World) -> list[Line]:
@@ -175,9 +176,9 @@ async def test_a_complaint_about_a_hostile_text_quotes_it_as_data(world: World, 
     handles = {record_id: f"e{place}" for place, record_id in enumerate(batch.record_ids, 1)}
     save = {"content": f"Mallory 4711. {one.text}", "category": None, "tags": [], "importance": None}
     item = save | {"sourceIds": [handles[entry.id] for entry in sources]}
-    request = await consolidation.review(context, batch, {"toDelete": [], "toSave": [item]})
-    assert request is not None
-    first, answer, complaint = request.messages[1:]
+    asked = await consolidation.ask(context, batch, [Round({"toDelete": [], "toSave": [item]})])
+    assert asked is not None
+    first, answer, complaint = asked.request.messages[1:]
     assert answer.role is ChatRole.ASSISTANT
     assert parted(first, MARKER).fences == 2
     told_off = parted(complaint, MARKER)
@@ -185,6 +186,7 @@ async def test_a_complaint_about_a_hostile_text_quotes_it_as_data(world: World, 
     (line,) = told_off.inside
     assert line.splitlines() == [line]
     assert line.startswith("[0] lost=")
-    plain = await consolidation.review(context, batch, {"toDelete": [], "toSave": [item | {"content": "Mallory."}]})
+    plain_item = item | {"content": "Mallory."}
+    plain = await consolidation.ask(context, batch, [Round({"toDelete": [], "toSave": [plain_item]})])
     assert plain is not None
-    assert told_off.outside == parted(plain.messages[3], MARKER).outside
+    assert told_off.outside == parted(plain.request.messages[3], MARKER).outside

@@ -68,8 +68,8 @@ class Asking(Curious):
     name: ClassVar[str] = "asking"
     directives: ClassVar[tuple[str, ...]] = ("kindness",)
 
-    async def request(self, context: ModelContext, batch: Any) -> Any:
-        base = await super().request(context, batch)
+    def question(self, context: ModelContext, batch: Any) -> Any:
+        base = super().question(context, batch)
         blocks = [base.messages[-1].content]
         return build_request(
             context, directives=self.directives, blocks=blocks, answer=base.response_format, purpose=self.name

@@ -120,6 +120,9 @@ model_calls = Table(
     Column("output_tokens", Integer, nullable=False),
     instant("answered_at"),
     Column("is_estimated", Boolean, nullable=False, server_default=false()),
+    # Why the round was asked, and what it showed besides the batch; null in rows of before there were rounds.
+    Column("round_kind", String(16), nullable=True),
+    Column("shown", Text, nullable=True),
     UniqueConstraint("scope_id", "run_id", "pass_name", "batch_key", "attempt"),
 )
 
@@ -136,6 +139,7 @@ model_failures = Table(
     Column("input_tokens", Integer, nullable=False),
     Column("output_tokens", Integer, nullable=False),
     instant("failed_at"),
+    Column("attempt", Integer, nullable=False, server_default="1"),
     Index("ix_model_failures_run", "scope_id", "run_id"),
 )
 

@@ -43,6 +43,7 @@ _WORDS = {
     Refused.ANSWER_UNREADABLE: "the answer holds no one clear JSON object; the next run asks again",
     Refused.ANSWER_FILTERED: "the server withheld the answer; the next run asks again",
     Refused.ANSWER_TOOL_CALL: "the model called a tool instead of answering; the next run asks again",
+    Refused.TOO_MANY_ROUNDS: "the exchange had as many rounds as dreaming.model.max_rounds allows",
     Refused.CALL_FAILED: "the server refused this call; the next run asks again",
     Refused.PROMPT_TOO_LONG: "a single record is longer than what the model can read",
     Refused.BROKEN_ANSWER: "the answer is not in the shape asked for, and nothing of it is used",

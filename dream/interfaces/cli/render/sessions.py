@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agentcore.domain.conversation import ConversationSession
+from dream.domain.rounds import RoundKind
 from dream.domain.session import DreamSession, ModelCall
 from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, counted, numbers_table, one_line, paragraph, when
 from dream.interfaces.cli.session import CommandSession
@@ -51,7 +52,7 @@ def _cells(call: ModelCall) -> list[str]:
     mark = "~" if call.is_estimated else ""
     return [
         clip(call.pass_name, _WIDEST_NAME),
-        f"{call.batch} repair" if call.is_repair else call.batch,
+        call.batch if call.kind in {None, RoundKind.QUESTION} else f"{call.batch} {call.kind}",
         clip(call.model or "unknown", _WIDEST_NAME),
         f"failed: {call.ended}" if call.failed else call.ended,
         f"{mark}{call.input_tokens:,}",

@@ -11,10 +11,11 @@ from dream.domain.built_in_passes import SKILL_CONSOLIDATION
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
+from dream.domain.rounds import NextRound, Round, answers_of
 from dream.passes.declared import DeclaredPass
 from dream.passes.prompts import repair_request
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import with_texts
+from dream.passes.repairing import ask_and_repair, with_texts
 from dream.passes.run_memo import RunMemo
 from dream.passes.skills.answers import SkillAnswer, by_handles, read_skills
 from dream.passes.skills.consolidation.judging import (
@@ -78,7 +79,13 @@ class SkillConsolidation(DeclaredPass, declaration=SKILL_CONSOLIDATION):
             backlog=plan.count() - taken,
         )
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        """Ask about the skills that are as they were packed, then for a repair of the answer."""
+        return await ask_and_repair(
+            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
+        )
+
+    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask about the skills that are as they were packed."""
         sheet = await context.read(lambda view: _sheet(view, batch, None))
         if not sheet.shown:
@@ -86,16 +93,17 @@ class SkillConsolidation(DeclaredPass, declaration=SKILL_CONSOLIDATION):
         used = await self._usage.of(context, lambda: _usage(context))
         return question(context, sheet.shown, used, self.directives, self.name)
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of an answer that loses or makes up something, or retires and saves nothing."""
         judged, _ = await _judged(context, batch, answer)
         if not judged.unfaithful and not judged.problem:
             return None
-        first = await self.request(context, batch)
+        first = await self._question(context, batch)
         return first and repair_request(first, answer, complaint(context, judged.unfaithful, judged.problem))
 
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Make of the last answer that can be used what it is worth; one that cannot settles nothing."""
+        answers = answers_of(rounds)
         tried = [await _judged(context, batch, answer) for answer in answers]
         usable = [(*one, answer) for one, answer in zip(tried, answers, strict=True) if not one[0].problem]
         if not usable:

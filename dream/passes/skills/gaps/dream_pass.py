@@ -14,9 +14,10 @@ from dream.domain.built_in_passes import SKILL_GAPS
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
+from dream.domain.rounds import NextRound, Round, answers_of
 from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import repair_of, repaired, with_texts
+from dream.passes.repairing import ask_and_repair, repair_of, repaired, with_texts
 from dream.passes.run_memo import RunMemo
 from dream.passes.skills.answers import NewSkillDraft, read_skills
 from dream.passes.skills.gaps.judging import SkillRules, judged
@@ -69,22 +70,28 @@ class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
             notes={"turns": sum(map(len, sessions)), "sessions": len(sessions)},
         )
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        """Ask for the skills that a batch of sessions misses, then for a repair of those that are refused."""
+        return await ask_and_repair(
+            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
+        )
+
+    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the skills that a batch of sessions misses."""
         shown = await _shown(context, batch)
         if not any(one.is_new for one in shown):
             return None
         known = await self._background.of(context, lambda: _background(context))
-        return await asyncio.to_thread(self._question, context, shown, known)
+        return await asyncio.to_thread(self._worded, context, shown, known)
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of the skills that are refused and can be put right."""
         _, refused = await self._judged(context, batch, answer)
-        return await repair_of(context, _LIST, answer, refused, lambda: self.request(context, batch))
+        return await repair_of(context, _LIST, answer, refused, lambda: self._question(context, batch))
 
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Write the skills that hold; each refusal stands for itself."""
-        read = await repaired(_LIST, answers, lambda answer: self._judged(context, batch, answer))
+        read = await repaired(_LIST, answers_of(rounds), lambda answer: self._judged(context, batch, answer))
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
             return Proposal(refused=tuple(read.refused))
         present = {one.turn.id for one in await _shown(context, batch)}
@@ -125,7 +132,7 @@ class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
         """Sum over packing and batches."""
         return summed(notes, "turns", "sessions", "written", "repairs", "repaired")
 
-    def _question(self, context: ModelContext, shown: Sequence[OpeningTurn], known: "_Background") -> ChatRequest:
+    def _worded(self, context: ModelContext, shown: Sequence[OpeningTurn], known: "_Background") -> ChatRequest:
         new = {one.turn.session_id for one in shown if one.is_new}
         texts = [one.turn.content for one in shown if one.turn.role == "user"]
         room = context.options.model.prompt_tokens // _SHARE

@@ -11,10 +11,11 @@ from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
+from dream.domain.rounds import NextRound, Round, answers_of
 from dream.passes.declared import DeclaredPass
 from dream.passes.prompts import repair_request
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import with_texts
+from dream.passes.repairing import ask_and_repair, with_texts
 from dream.passes.run_memo import RunMemo
 from dream.passes.skills.answers import by_handles, read_skills
 from dream.passes.skills.lines import handles, tokens_of
@@ -66,13 +67,19 @@ class SkillOptimization(DeclaredPass, declaration=SKILL_OPTIMIZATION):
             },
         )
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        """Ask about the skills that are as they were packed, then for a repair of the rewrites."""
+        return await ask_and_repair(
+            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
+        )
+
+    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask about the skills that are as they were packed."""
         known = await self._known(context)
         shown = await context.read(lambda view: _shown(view, context, batch, known))
         return question(context, shown, self.directives, self.name) if shown else None
 
-    async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
+    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of rewrites that lost something, or made up an address."""
         judged, shown = await _judged(context, batch, answer, await self._known(context))
         if not isinstance(judged, JudgedRewrites) or not judged.unfaithful:
@@ -80,8 +87,9 @@ class SkillOptimization(DeclaredPass, declaration=SKILL_OPTIMIZATION):
         first = question(context, shown, self.directives, self.name)
         return repair_request(first, answer, complaint(context, judged.unfaithful))
 
-    async def interpret(self, context: ModelContext, batch: Batch, answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Rewrite what holds, from the last answer that can be read; one that cannot settles nothing."""
+        answers = answers_of(rounds)
         known = await self._known(context)
         tried = [await _judged(context, batch, answer, known) for answer in answers]
         readable = [

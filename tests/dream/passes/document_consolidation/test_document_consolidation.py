@@ -263,7 +263,7 @@ async def test_a_forgotten_memory_leaves_the_page_the_stored_question_and_the_no
     await desk.write("# MEMORY.md\n\n- Bo sails\n")
     await world.run_passes(PromotionPass())
     _, _, run = await desk.dream(NOTHING)
-    key = CallKey(run_id=run.run_id, pass_name=NAME, batch_key="1", attempt=1)
+    key = CallKey(run_id=run.run_id, pass_name=NAME, batch_key="1", round=1)
 
     def traces(view: ReadView) -> list[object]:
         books = dream_stores(view)

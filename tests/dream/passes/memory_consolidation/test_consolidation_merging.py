@@ -1,5 +1,6 @@
 """What becomes of entries that a model merges, rewords or refiles."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -7,8 +8,7 @@ from consolidating import NOTHING, contents, dream, drop, lines, merge, save, sc
 from dreaming import DAY, NOW, World, codes
 
 from agentcore.domain import Level, SourceKind, SourceRef, Status, SubjectTime, Trust
-from agentcore.llm import ChatRequest
-from dream.domain import Answer, Batch, PassOutcome, Refused
+from dream.domain import Batch, NextRound, PassOutcome, Refused, Round
 from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.protocol import ModelContext
 
@@ -294,9 +294,10 @@ async def test_an_entry_that_changed_while_the_model_was_thinking_is_left_alone_
     first, _ = await world.add(TEA, GREEN)
 
     class Slow(MemoryConsolidation):
-        async def review(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
-            await world.change(first, content="Ana likes rooibos.")
-            return await super().review(context, batch, answer)
+        async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+            if rounds:
+                await world.change(first, content="Ana likes rooibos.")
+            return await super().ask(context, batch, rounds)
 
     report = (await scripted(world, [merge(BOTH, TEA, GREEN)]).run_passes(Slow())).passes[0]
     assert codes(report) == [Refused.STALE_SOURCE]
