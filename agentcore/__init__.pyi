@@ -9,6 +9,6 @@ from .errors import AgentcoreError as AgentcoreError
 from .hosting.builder import AgentHostBuilder as AgentHostBuilder
 from .hosting.context import TurnContext as TurnContext
 from .hosting.host import Host as Host
-from .hosting.service import BackgroundService as BackgroundService, HostedService as HostedService
+from .hosting.lifecycle import BackgroundService as BackgroundService, HostedService as HostedService
 from .hosting.tools.agent_tools import AgentTools as AgentTools
 from .recall.results import Hit as Hit

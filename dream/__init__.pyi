@@ -1,8 +1,7 @@
 from .cycle.dreams import Dreams as Dreams
-from .domain.alarm import Alarm as Alarm
 from .domain.forecast import PassForecast as PassForecast
 from .domain.refused import RefusedText as RefusedText
-from .domain.report import PassReport as PassReport, RunReport as RunReport
+from .domain.report import Alarm as Alarm, PassReport as PassReport, RunReport as RunReport
 from .domain.session import DreamSession as DreamSession, ModelCall as ModelCall
 from .domain.usage import UsageKey as UsageKey, UsageRow as UsageRow
 from .domain.waiting import WaitingProposal as WaitingProposal

@@ -20,12 +20,6 @@ from .filters import (
     RecallFilter as RecallFilter,
     TurnFilter as TurnFilter,
 )
-from .instants import (
-    from_micros as from_micros,
-    from_text as from_text,
-    to_micros as to_micros,
-    to_text as to_text,
-)
 from .memory import (
     Level as Level,
     MemoryEntry as MemoryEntry,
@@ -69,8 +63,12 @@ from .temporal import (
     Temporal as Temporal,
     absorb as absorb,
     foldable as foldable,
+    from_micros as from_micros,
+    from_text as from_text,
     merge_observations as merge_observations,
     merged_fields as merged_fields,
+    to_micros as to_micros,
+    to_text as to_text,
 )
 from .text import (
     clean_category as clean_category,

@@ -14,12 +14,12 @@ from typing import Any, TypeVar, cast
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.instants import from_text, to_text
 from agentcore.domain.memory import Level, MemoryEntry, SourceRef, Status, Trust
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain.temporal import from_text, to_text
 
 Record = MemoryEntry | Turn | Skill | SkillUse | Feedback | WispRun | ToolCall | StoredDocument
 Image = dict[str, Any]

@@ -30,18 +30,18 @@ from .errors import (
 from .feedback import (
     FeedbackLog as FeedbackLog,
 )
-from .filters import (
-    recall_filter as recall_filter,
-)
 from .host import (
     Host as Host,
 )
 from .lifecycle import (
+    BackgroundService as BackgroundService,
     Lifecycle as Lifecycle,
     LifecycleState as LifecycleState,
+    WorkerFailure as WorkerFailure,
 )
 from .memory import (
     Memory as Memory,
+    recall_filter as recall_filter,
 )
 from .options import (
     ContextOptions as ContextOptions,
@@ -55,10 +55,6 @@ from .options import (
 )
 from .parts import (
     HostParts as HostParts,
-)
-from .service import (
-    BackgroundService as BackgroundService,
-    WorkerFailure as WorkerFailure,
 )
 from .skills import (
     Skills as Skills,

@@ -16,6 +16,7 @@ from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.corrections import CorrectionDetector, is_correction
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host, ServiceFactories
+from agentcore.hosting.lifecycle import HostedService
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.options import (
     ContextOptions,
@@ -29,7 +30,6 @@ from agentcore.hosting.options import (
     WorkspaceOptions,
 )
 from agentcore.hosting.parts import ForgetHooks, HostParts
-from agentcore.hosting.service import HostedService
 from agentcore.hosting.skills import Skills
 from agentcore.hosting.switches import Switchboard
 from agentcore.hosting.tool_calls import ToolCallLog

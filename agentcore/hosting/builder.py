@@ -1,6 +1,5 @@
 """Says what a host is made of, once, and builds it."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -11,10 +10,13 @@ from agentcore.hosting.errors import AlreadyBuiltError
 from agentcore.ids import IdFactory, RandomIds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentcore.hosting.assembly import HostConfig
     from agentcore.hosting.busy import BusySource
     from agentcore.hosting.corrections import CorrectionDetector
     from agentcore.hosting.host import Host
+    from agentcore.hosting.lifecycle import HostedService
     from agentcore.hosting.options import (
         ContextOptions,
         ConversationOptions,
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
         WispOptions,
         WorkspaceOptions,
     )
-    from agentcore.hosting.service import HostedService
     from agentcore.llm.chat import ChatClient
     from agentcore.llm.embedding import Embedder
     from agentcore.llm.settings import ChatOptions

@@ -14,8 +14,7 @@ from agentcore.clock import Clock
 from agentcore.domain.busy_reach import BusyReach
 from agentcore.domain.scope import Scope
 from agentcore.errors import StorageError
-from agentcore.hosting.lifecycle import Lifecycle
-from agentcore.hosting.service import BackgroundService, WorkerFailure
+from agentcore.hosting.lifecycle import BackgroundService, Lifecycle, WorkerFailure
 from agentcore.llm.gate import BusyGate
 from agentcore.stores.storage import ReadView, Storage, UnitOfWork
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TypeVar
 
-from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import SourceRef, Trust
 from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import clean_content
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 

@@ -12,10 +12,9 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import ServiceMissingError
 from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.feedback import FeedbackLog
-from agentcore.hosting.lifecycle import Lifecycle
+from agentcore.hosting.lifecycle import HostedService, Lifecycle
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.parts import HostParts
-from agentcore.hosting.service import HostedService
 from agentcore.hosting.skills import Skills
 from agentcore.hosting.switches import UNCHANGED, Setting, Switchboard, addressed
 from agentcore.hosting.tool_calls import ToolCallLog

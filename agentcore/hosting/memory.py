@@ -1,21 +1,30 @@
 """Remembers, recalls, changes and forgets what the agent knows."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeAlias, Unpack
+from typing import Any, Final, TypeAlias, TypedDict, Unpack
 
-from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry, Status
+from agentcore.domain.filters import EntryFilter, RecallFilter
+from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Purpose, RecallUse
+from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.amend import MemoryChanges, amend, checked, retire
-from agentcore.hosting.checks import clean_instant, clean_limit, clean_query, clean_text, optional_name
-from agentcore.hosting.filters import RecallFilters, recall_filter
+from agentcore.hosting.checks import (
+    clean_instant,
+    clean_limit,
+    clean_member,
+    clean_query,
+    clean_subject_time,
+    clean_text,
+    optional_name,
+    refuse_unknown,
+)
 from agentcore.hosting.parts import ForgetHooks
 from agentcore.hosting.remember import MemoryFields, MemoryWriter, Observation
 from agentcore.hosting.write_behind import RecallNotes
@@ -24,6 +33,70 @@ from agentcore.recall.recall import Recall
 from agentcore.recall.results import Explanation, Hit
 from agentcore.stores.storage import Storage, UnitOfWork
 from agentcore.stores.values import Forgotten
+
+
+class RecallFilters(TypedDict, total=False):
+    """What entries must meet to be recalled; all of it, and whatever is not given admits every entry."""
+
+    category: str | None
+    """This category and everything below it."""
+    tags: Iterable[str]
+    """All of these tags."""
+    any_tags: Iterable[str]
+    """At least one of these tags."""
+    level: Level | str | None
+    """Known in this way: `explicit` or `derived`."""
+    created_after: datetime | None
+    """First said at or after this instant, aware."""
+    created_before: datetime | None
+    """First said before this instant, aware."""
+    seen_after: datetime | None
+    """Last seen at or after this instant, aware."""
+    seen_before: datetime | None
+    """Last seen before this instant, aware."""
+    about: SubjectTime | str | None
+    """About a time that overlaps this one, such as `2025-05` or `1995..2003`."""
+
+
+def _level(value: Level | str | None) -> Level | None:
+    return None if value is None else clean_member(Level, "level", value)
+
+
+def _category(value: str | None) -> str | None:
+    return None if value is None else clean_category(value)
+
+
+_CLEAN: Final[dict[str, Callable[[Any], object]]] = {
+    "category": _category,
+    "tags": clean_tags,
+    "any_tags": clean_tags,
+    "level": _level,
+    "created_after": clean_instant,
+    "created_before": clean_instant,
+    "seen_after": clean_instant,
+    "seen_before": clean_instant,
+    "about": clean_subject_time,
+}
+
+
+def recall_filter(conditions: Mapping[str, Any]) -> RecallFilter | None:
+    """Return the filter that `RecallFilters` say; None where they admit everything.
+
+    Raises:
+        InvalidInputError: a condition cannot be read.
+        TypeError: there is no such condition.
+
+    Example:
+        >>> where = recall_filter({"category": "people/Ana ", "level": "derived"})
+        >>> where.category, where.level
+        ('people/Ana', <Level.DERIVED: 'derived'>)
+        >>> recall_filter({"tags": []}) is None
+        True
+    """
+    refuse_unknown(conditions, _CLEAN)
+    where = RecallFilter(**{name: _CLEAN[name](value) for name, value in conditions.items()})  # pyright: ignore[reportArgumentType]
+    return None if where == RecallFilter() else where
+
 
 Entries: TypeAlias = list[MemoryEntry]
 Hits: TypeAlias = list[Hit]

@@ -14,7 +14,7 @@ from agentcore.domain.decay import Decay
 from agentcore.domain.memory import Trust
 from agentcore.domain.text import MAX_CONTENT, clean_category
 from agentcore.errors import InvalidOptionsError
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import estimate_tokens
 from agentcore.recall.dense import DenseOptions
 from agentcore.recall.options import RecallOptions, TurnOptions
 from agentcore.workspace.workspaces import GitUse

@@ -11,9 +11,8 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyWatch
 from agentcore.hosting.write_behind import ActivityRecorder
 from agentcore.ids import IdFactory
-from agentcore.llm.call_slots import CallSlots
 from agentcore.llm.chat import ChatClient
-from agentcore.llm.gate import BusyGate
+from agentcore.llm.gate import BusyGate, CallSlots
 from agentcore.recall.recall import Recall
 from agentcore.stores.storage import Storage
 from agentcore.workspace.workspaces import Workspaces

@@ -14,7 +14,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import RecallHit
 from agentcore.domain.text import query_key
 from agentcore.errors import AgentcoreError, StorageError
-from agentcore.hosting.service import BackgroundService, WorkerFailure
+from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from agentcore.recall.dense import DenseRecall
 from agentcore.recall.results import Hit
 from agentcore.stores.storage import Storage, UnitOfWork

@@ -1,6 +1,3 @@
-from .call_slots import (
-    CallSlots as CallSlots,
-)
 from .chat import (
     ChatClient as ChatClient,
     ChatMessage as ChatMessage,
@@ -13,6 +10,7 @@ from .chat import (
     ResponseFormat as ResponseFormat,
     TryFailure as TryFailure,
     Usage as Usage,
+    estimate_tokens as estimate_tokens,
 )
 from .embedding import (
     Embedder as Embedder,
@@ -41,6 +39,7 @@ from .extraction import (
 )
 from .gate import (
     BusyGate as BusyGate,
+    CallSlots as CallSlots,
 )
 from .openai_client import (
     OpenAIChatClient as OpenAIChatClient,
@@ -54,7 +53,4 @@ from .settings import (
     EndpointUse as EndpointUse,
     embedder_from_environment as embedder_from_environment,
     from_environment as from_environment,
-)
-from .tokens import (
-    estimate_tokens as estimate_tokens,
 )

@@ -14,10 +14,18 @@ import orjson
 from agentcore.clock import Clock, SystemClock
 from agentcore.errors import HostNotStartedError
 from agentcore.llm.call_failure import Asked, CallFailure, judge
-from agentcore.llm.chat import ChatRequest, Completion, FailedTry, FinishReason, ResponseFormat, TryFailure, Usage
+from agentcore.llm.chat import (
+    ChatRequest,
+    Completion,
+    FailedTry,
+    FinishReason,
+    ResponseFormat,
+    TryFailure,
+    Usage,
+    estimate_tokens,
+)
 from agentcore.llm.hosted_client import ConnectionFailure, HostedClient, Reply
 from agentcore.llm.server_error import ServerError, read_retry_after, read_server_error, refusal_in
-from agentcore.llm.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from agentcore.llm.settings import ChatOptions

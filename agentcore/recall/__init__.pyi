@@ -16,7 +16,7 @@ from .bm25.neighbours import (
 from .bm25.postings import (
     Postings as Postings,
 )
-from .bm25.query_cost import (
+from .bm25.pruning import (
     QueryCost as QueryCost,
 )
 from .bm25.scoring import (

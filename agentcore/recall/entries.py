@@ -6,24 +6,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.filters import RecallFilter
-from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import to_micros
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.dense import DenseRecall
 from agentcore.recall.filters import admits
-from agentcore.recall.index_cache import IndexCache
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.results import DenseScore, Explanation, Hit
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.storage import ReadView, Storage
-from agentcore.stores.values import FacetRow, IndexRow
 
 if TYPE_CHECKING:
     from agentcore.recall.dense_index import Similarities
     from agentcore.recall.entry_index import ScopeIndex
     from agentcore.recall.facets import Admitted, Facets
+    from agentcore.recall.index_cache import IndexCache
     from agentcore.recall.results import Ranking
+    from agentcore.stores.values import FacetRow, IndexRow
 
 
 _FETCHED_AT_ONCE: Final = 2_000

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentcore.domain.filters import RecallFilter
-from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import Level
 from agentcore.domain.subject_time import SubjectTime, overlaps
+from agentcore.domain.temporal import to_micros
 from agentcore.recall.bm25.arrays import Keys, Slots
 from agentcore.recall.filters import has_tags, is_within
 from agentcore.stores.values import FacetRow, FeedPosition

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from agentcore.domain.decay import Decay
-from agentcore.domain.instants import to_micros
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import to_micros
 from agentcore.recall.follow import FeedFollower, FeedIndex, FeedSource, ask
 from agentcore.stores.storage import ReadView
 

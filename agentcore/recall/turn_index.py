@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentcore.domain.filters import TurnFilter
-from agentcore.domain.instants import to_micros
+from agentcore.domain.temporal import to_micros
 from agentcore.recall.bm25.arrays import Floats, Keys, Slots, SparseSums
 from agentcore.recall.bm25.index import FEW, Bm25Index, best
 from agentcore.recall.options import TurnOptions

@@ -10,7 +10,6 @@ writes. `agentcore.testing.contracts` is the suite they have to pass on each dat
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -18,14 +17,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from agentcore.domain.decay import Decay
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.scope import Scope
-from agentcore.domain.signals import Feedback, ToolCall, WispRun
-from agentcore.domain.skill import SkillUse
 from agentcore.stores.values import Forgotten
 
 if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy costs a third of a second
-    from agentcore.stores.sql.activity import SqlActivityReader, SqlActivityStore
+    from contextlib import AbstractAsyncContextManager
+
+    from agentcore.domain.signals import Feedback, ToolCall, WispRun
+    from agentcore.domain.skill import SkillUse
     from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
     from agentcore.stores.sql.entries import SqlEntryReader, SqlEntryStore
+    from agentcore.stores.sql.feed import SqlActivityReader, SqlActivityStore
     from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger, SqlSettingsReader, SqlSettingsStore
     from agentcore.stores.sql.leases import SqlBusyReader, SqlBusyStore, SqlLeaseReader, SqlLeaseStore
     from agentcore.stores.sql.recall_hits import SqlRecallHitReader, SqlRecallHitStore

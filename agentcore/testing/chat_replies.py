@@ -7,8 +7,7 @@ from enum import StrEnum
 
 import orjson
 
-from agentcore.llm.chat import FinishReason
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import FinishReason, estimate_tokens
 
 
 class Ending(StrEnum):

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from agentcore.stores.sql.processes import is_gone, machine, process_mark
+from agentcore.stores.sql.leases import is_gone, machine, process_mark
 from agentcore.workspace.errors import (
     DocumentChangedError,
     InvalidWorkspaceError,

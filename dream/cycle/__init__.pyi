@@ -19,7 +19,7 @@ from .history import (
 from .listeners import (
     DreamListeners as DreamListeners,
 )
-from .running.context import (
+from .running.pass_run import (
     ContextFactory as ContextFactory,
     fence_marker as fence_marker,
 )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
+from agentcore.hosting.lifecycle import HostedService
 from agentcore.hosting.parts import HostParts
-from agentcore.hosting.service import HostedService
 from agentcore.stores.storage import UnitOfWork
 from dream.cycle.forecast import Forecaster
 from dream.cycle.listeners import DreamListeners, Listener, Unsubscribe
@@ -17,12 +17,11 @@ from dream.cycle.records import DreamRecords
 from dream.cycle.running.runner import Runner
 from dream.cycle.scheduling.status import ScheduleFacade, ScheduleStatus
 from dream.cycle.scope_status import ScopeStatus, read_scope_status
-from dream.domain.alarm import Alarm
 from dream.domain.built_in_passes import SESSION_EVALUATION
 from dream.domain.forecast import PassForecast
 from dream.domain.names import PAUSED_SETTING
 from dream.domain.plan import Plan
-from dream.domain.report import PassReport, RunReport
+from dream.domain.report import Alarm, PassReport, RunReport
 from dream.domain.request import Request
 from dream.options import DreamOptions
 from dream.options.sources import Configured, EffectiveOption

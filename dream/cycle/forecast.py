@@ -11,10 +11,9 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
-from agentcore.llm.chat import ChatRequest, ChatRole
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import ChatRequest, ChatRole, estimate_tokens
 from agentcore.stores.storage import ReadView
-from dream.cycle.running.context import ContextFactory
+from dream.cycle.running.pass_run import ContextFactory
 from dream.directives import KNOWN, Directive, DirectiveLibrary
 from dream.domain.built_in_passes import BUILT_IN
 from dream.domain.declaration import declared
@@ -26,7 +25,7 @@ from dream.passes import ModelContext, ModelPass, brought
 from dream.stores import DreamStores, dream_stores
 
 if TYPE_CHECKING:
-    from dream.guards.vocabulary import Vocabulary
+    from dream.guards.names import Vocabulary
 
 
 REVIEWER: Final = next(one.name for one in BUILT_IN if one.reviews_entries)
@@ -202,7 +201,7 @@ async def model_context(
 
 
 def _vocabulary(folder: Path | None) -> "Vocabulary":
-    from dream.guards.vocabulary import VOCABULARY_FILE, load_vocabulary  # noqa: PLC0415 - the guards are for model passes
+    from dream.guards.names import VOCABULARY_FILE, load_vocabulary  # noqa: PLC0415 - the guards are for model passes
 
     return load_vocabulary(None if folder is None else folder / "directives" / VOCABULARY_FILE).vocabulary
 

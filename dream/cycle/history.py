@@ -9,7 +9,7 @@ from agentcore.domain.records import entry_json, to_image
 from agentcore.domain.skill import Skill
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.storage import ReadView
-from dream.domain.journal import JournalRow
+from dream.domain.change import JournalRow
 from dream.stores import dream_stores
 
 _DEPTH = 32

@@ -1,18 +1,21 @@
-"""The right to dream on a scope: taken, renewed while the run lasts, given back."""
+"""Holds the right to dream on a scope: taken unless a person is served, renewed while the run lasts, given back."""
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 
+from agentcore.domain.busy_reach import BusyReach
 from agentcore.domain.scope import Scope
-from agentcore.errors import LeaseLostError, StorageError
+from agentcore.errors import AgentcoreError, LeaseLostError, StorageError
+from agentcore.hosting.busy import BusyWatch
+from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from agentcore.hosting.parts import HostParts
-from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.stores.storage import UnitOfWork
 from agentcore.stores.values import Lease
 from dream.domain.names import DREAM_LEASE
 from dream.domain.reasons import Deferral
-from dream.errors import NotAdmittedError
+from dream.errors import DreamBrokenOffError, NotAdmittedError
+from dream.options import DreamOptions
 
 
 class _Renewal(BackgroundService):
@@ -74,3 +77,27 @@ async def dream_lease(
     finally:
         await renewal.stop()
         await parts.storage.write(scope, lambda unit: unit.leases.release(lease))
+
+
+def people_before(parts: HostParts, options: DreamOptions, scope: Scope) -> BusyWatch:
+    """Return what tells whether people are served who hold back the dreams of *scope*.
+
+    A model that is marked as shared answers people of all scopes: it is waited for whosever turn it is.
+    """
+    reach = BusyReach.ALL if parts.shares_endpoint else options.schedule.busy_reach
+    return parts.watch.of(scope, reach)
+
+
+@contextmanager
+def scope_boundary(scope: Scope) -> Generator[None]:
+    """Let nothing but the library's own errors out of the block.
+
+    Raises:
+        DreamBrokenOffError: something else was raised, which it names.
+    """
+    try:
+        yield
+    except AgentcoreError:
+        raise
+    except Exception as error:
+        raise DreamBrokenOffError(scope=str(scope), problem=f"{type(error).__name__}: {error}") from error

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from agentcore.hosting.parts import HostParts
-from dream.domain.alarm import Alarm, find_alarm
-from dream.domain.report import RunKind, RunReport
+from dream.domain.report import Alarm, RunKind, RunReport, find_alarm
 from dream.options import DreamOptions
 from dream.stores import dream_stores
 

@@ -11,7 +11,7 @@ from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import ReadView
 from dream.cycle.history import EntryHistory, SkillHistory, read_entry_history, read_skill_history
 from dream.domain.candidate import PromotionStanding
-from dream.domain.journal import JournalRow
+from dream.domain.change import JournalRow
 from dream.domain.names import DREAM_LEASE
 from dream.domain.refused import RefusedText
 from dream.domain.report import RunReport

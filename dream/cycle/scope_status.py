@@ -5,14 +5,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.instants import to_text
 from agentcore.domain.memory import Status
+from agentcore.domain.temporal import to_text
 from agentcore.stores.storage import ReadView
 from agentcore.stores.values import Lease
 from dream.cycle.scheduling.status import ScheduleStatus
-from dream.domain.alarm import Alarm, find_alarm
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
-from dream.domain.report import RunKind, RunReport
+from dream.domain.report import Alarm, RunKind, RunReport, find_alarm
 from dream.stores import dream_stores
 
 _DREAMS: Final = frozenset({RunKind.DREAM, RunKind.PLAN})

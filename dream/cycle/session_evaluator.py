@@ -11,21 +11,20 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, FeedbackKind, Rating
 from agentcore.errors import AgentcoreError, StaleVersionError
+from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from agentcore.hosting.parts import HostParts
-from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.llm import Unreadable, extract_object
-from agentcore.llm.chat import ChatRequest, Completion, FinishReason, ResponseFormat
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import ChatRequest, Completion, FinishReason, ResponseFormat, estimate_tokens
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.stores.values import SwitchLevel
-from dream.cycle.foreground import people_before
-from dream.cycle.running.context import ContextFactory
+from dream.cycle.lease import people_before
 from dream.cycle.running.model_calls import Budget, ModelCalls
+from dream.cycle.running.pass_run import ContextFactory
 from dream.directives import DirectiveLibrary
 from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.domain.rounds import NextRound
+from dream.guards.names import builtin_vocabulary
 from dream.guards.secrets import secret_in
-from dream.guards.vocabulary import builtin_vocabulary
 from dream.options import DreamOptions
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.stores import dream_stores

@@ -22,8 +22,7 @@ from dream.cycle.documents.delivery import NO_WORKSPACE
 from dream.cycle.running.admission import Admission
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, carry_out
 from dream.cycle.running.step_writer import StepWriter
-from dream.domain.change import FOLD, Change, ChangeSet, fingerprint
-from dream.domain.journal import JournalRow, image_text
+from dream.domain.change import FOLD, Change, ChangeSet, JournalRow, fingerprint, image_text
 from dream.domain.proposal import Proposal, Refusal
 from dream.domain.reasons import NotUndone
 from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport

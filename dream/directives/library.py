@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from agentcore.errors import InvalidOptionsError
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import estimate_tokens
 from dream.domain.built_in_passes import DECLARED
 from dream.domain.declaration import Declaration
 from dream.domain.finding import Finding, Verdict

@@ -1,13 +1,3 @@
-from .alarm import (
-    Alarm as Alarm,
-    AlarmKind as AlarmKind,
-    find_alarm as find_alarm,
-)
-from .batch import (
-    Answer as Answer,
-    Batch as Batch,
-    Packing as Packing,
-)
 from .built_in_passes import (
     BUILT_IN as BUILT_IN,
     DECLARED as DECLARED,
@@ -15,7 +5,9 @@ from .built_in_passes import (
 from .change import (
     Change as Change,
     ChangeSet as ChangeSet,
+    JournalRow as JournalRow,
     fingerprint as fingerprint,
+    image_text as image_text,
 )
 from .cluster import (
     SettledCluster as SettledCluster,
@@ -35,10 +27,6 @@ from .finding import (
 )
 from .forecast import (
     PassForecast as PassForecast,
-)
-from .journal import (
-    JournalRow as JournalRow,
-    image_text as image_text,
 )
 from .names import (
     DREAM_LEASE as DREAM_LEASE,
@@ -78,11 +66,14 @@ from .refused import (
     RefusedText as RefusedText,
 )
 from .report import (
+    Alarm as Alarm,
+    AlarmKind as AlarmKind,
     Outcome as Outcome,
     PassOutcome as PassOutcome,
     PassReport as PassReport,
     RunKind as RunKind,
     RunReport as RunReport,
+    find_alarm as find_alarm,
 )
 from .rounds import (
     NextRound as NextRound,
@@ -95,6 +86,9 @@ from .session import (
     ModelCall as ModelCall,
 )
 from .step import (
+    Answer as Answer,
+    Batch as Batch,
+    Packing as Packing,
     StepDraft as StepDraft,
     StepReport as StepReport,
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentcore.domain.instants import to_text
+from agentcore.domain.temporal import to_text
 from dream.domain.promotion import Promotion
 
 

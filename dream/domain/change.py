@@ -1,13 +1,24 @@
-"""Defines changes: one record before and after, and the sets that stand or fall together."""
+"""Defines changes: one record before and after, the sets that stand or fall together, and their rows in the journal."""
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final, Generic, TypeVar, cast
 
 import orjson
 
-from agentcore.domain.records import Record, RecordKind, from_image, kind_of, to_image, version_of
+from agentcore.domain.records import (
+    RECORD_TYPES,
+    Record,
+    RecordKind,
+    from_image,
+    kind_of,
+    to_image,
+    type_of,
+    version_of,
+    with_image,
+)
 from agentcore.domain.scope import Scope
 from dream.domain.promotion import Promotion
 
@@ -128,3 +139,129 @@ def fingerprint(operation: str, *sources: Record) -> str:
 
 def _judged(source: Record) -> dict[str, str]:
     return {name: getattr(source, name) for name in _JUDGED if hasattr(source, name)}
+
+
+Problem = tuple[str, str]
+"""Path of a directive's file, and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenDirectives:
+    """The directives of a run as they were when it began: a run that resumes says the same again.
+
+    Args:
+        texts: What each says, by its name.
+        hashes: The name of each text in reports.
+        problems: Those that cannot be used.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    hashes: Mapping[str, str] = field(default_factory=dict[str, str])
+    problems: Mapping[str, Problem] = field(default_factory=dict[str, Problem])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the run's row keeps."""
+        return {
+            "texts": dict(self.texts),
+            "hashes": dict(self.hashes),
+            "problems": {name: list(problem) for name, problem in self.problems.items()},
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "FrozenDirectives":
+        """Read what `to_json` wrote."""
+        problems: dict[str, Problem] = {name: (path, what) for name, (path, what) in values.get("problems", {}).items()}
+        return cls(texts=values.get("texts", {}), hashes=values.get("hashes", {}), problems=problems)
+
+
+def image_text(record: Record | None) -> str | None:
+    """Return what the journal keeps of a record, as JSON: of a turn not its words, which never change.
+
+    Example:
+        >>> image_text(None)
+    """
+    if record is None:
+        return None
+    image, kept = to_image(record), type_of(record).journalled
+    if kept is not None:
+        image = {name: value for name, value in image.items() if name == "id" or name in kept}
+    return orjson.dumps(image, option=orjson.OPT_SORT_KEYS).decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalRow:
+    """One record's change in one run, as it was written.
+
+    Args:
+        scope: Whose memory.
+        run_id: The run.
+        step: The step of the run.
+        pass_name: The pass that proposed it.
+        number: The change set it belongs to, numbered within the run; what `undo --change` takes.
+        operation: What the set does, such as `fold`.
+        kind: What the record is.
+        record_id: The record.
+        before: Its image before, as JSON text; None if it did not exist (or the image was scrubbed or purged).
+        after: Its image after.
+        reason: Why.
+        fingerprint: What a person declines by undoing it.
+        recorded_at: When it was written.
+        scrubbed: Whether a `forget` removed the images.
+    """
+
+    scope: Scope
+    run_id: str
+    step: int
+    pass_name: str
+    number: int
+    operation: str
+    kind: RecordKind
+    record_id: str
+    before: str | None
+    after: str | None
+    reason: str
+    fingerprint: str | None
+    recorded_at: datetime
+    scrubbed: bool
+
+    @property
+    def record_before(self) -> Record | None:
+        """The record as it was; None for a turn, of which the words are not kept."""
+        return self._record(self.before)
+
+    @property
+    def record_after(self) -> Record | None:
+        """The record as it became; None for a turn."""
+        return self._record(self.after)
+
+    def was(self, present: Record | None) -> Record | None:
+        """Return the record as it was; what the journal does not keep of it is that of *present*, the stored record."""
+        return self._upon(present, self.before)
+
+    def became(self, present: Record | None) -> Record | None:
+        """Return the record as it became, in the same way."""
+        return self._upon(present, self.after)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "number": self.number,
+            "pass": self.pass_name,
+            "operation": self.operation,
+            "kind": self.kind.value,
+            "id": self.record_id,
+            "reason": self.reason,
+            "before": None if self.before is None else orjson.loads(self.before),
+            "after": None if self.after is None else orjson.loads(self.after),
+        }
+
+    def _record(self, image: str | None) -> Record | None:
+        if image is None or RECORD_TYPES[self.kind].journalled is not None:
+            return None
+        return from_image(self.kind, self.scope, orjson.loads(image))
+
+    def _upon(self, present: Record | None, image: str | None) -> Record | None:
+        kept = RECORD_TYPES[self.kind].journalled
+        if kept is None or present is None:
+            return self._record(image)
+        return with_image(present, kept, {} if image is None else orjson.loads(image))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.temporal import from_micros, to_micros
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

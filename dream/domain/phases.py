@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from agentcore.domain.instants import from_text, to_text
+from agentcore.domain.temporal import from_text, to_text
 
 
 class Phase(StrEnum):

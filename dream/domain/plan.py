@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from agentcore.domain.records import RecordKind
-from dream.domain.journal import JournalRow
+from dream.domain.change import JournalRow
 from dream.domain.report import RunReport
 from dream.domain.step import StepDraft
 

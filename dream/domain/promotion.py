@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from agentcore.domain.instants import from_text, to_text
+from agentcore.domain.temporal import from_text, to_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, cast
 
-from agentcore.domain.instants import from_text, to_text
 from agentcore.domain.records import Record, RecordKind, from_image, to_image
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import from_text, to_text
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.phases import PhaseHit

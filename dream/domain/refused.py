@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from agentcore.domain.instants import to_text
+from agentcore.domain.temporal import to_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

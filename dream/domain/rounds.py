@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from agentcore.llm.chat import ChatRequest
-from dream.domain.batch import Answer, Version
+from dream.domain.step import Answer, Version
 
 
 class RoundKind(StrEnum):

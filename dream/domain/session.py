@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from agentcore.domain.instants import to_text
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import to_text
 from dream.domain.report import Outcome, RunKind
 from dream.domain.rounds import RoundKind
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import orjson
 
-from agentcore.domain.instants import to_text
 from agentcore.domain.records import Record, to_image
 from agentcore.domain.scope import Scope
-from dream.domain.change import ChangeSet
-from dream.domain.journal import JournalRow
+from agentcore.domain.temporal import to_text
+from dream.domain.change import ChangeSet, JournalRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

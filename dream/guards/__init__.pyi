@@ -37,6 +37,14 @@ from .merge_coverage import (
     coverage as coverage,
     untold as untold,
 )
+from .names import (
+    VOCABULARY_FILE as VOCABULARY_FILE,
+    LoadedVocabulary as LoadedVocabulary,
+    Vocabulary as Vocabulary,
+    builtin_vocabulary as builtin_vocabulary,
+    load_vocabulary as load_vocabulary,
+    parse_vocabulary as parse_vocabulary,
+)
 from .numbers import (
     spoken_numbers as spoken_numbers,
 )
@@ -45,12 +53,4 @@ from .rare_terms import (
 )
 from .secrets import (
     secret_in as secret_in,
-)
-from .vocabulary import (
-    VOCABULARY_FILE as VOCABULARY_FILE,
-    LoadedVocabulary as LoadedVocabulary,
-    Vocabulary as Vocabulary,
-    builtin_vocabulary as builtin_vocabulary,
-    load_vocabulary as load_vocabulary,
-    parse_vocabulary as parse_vocabulary,
 )

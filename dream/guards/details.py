@@ -6,20 +6,17 @@ from functools import partial
 from typing import Final
 
 from agentcore.lexicon.language import recognised
-from dream.guards.dates import read_dates
+from dream.guards.dates import read_dates, read_times
 from dream.guards.detail import Detail, DetailKind, TextScan, distinct
-from dream.guards.folding import one_form
+from dream.guards.folding import one_form, read_identifiers, read_verbatim
 from dream.guards.languages import language_of, language_of_all
 from dream.guards.lazy_pattern import lazy_pattern
-from dream.guards.literals import read_identifiers, read_verbatim
-from dream.guards.names import lower_case_keys, read_names, word_keys
+from dream.guards.names import Vocabulary, lower_case_keys, read_names, word_keys
 from dream.guards.negations import negations_of
 from dream.guards.numbers import read_numbers, read_ordinals, read_quantities
 from dream.guards.other_forms import read_other_forms
 from dream.guards.rare_terms import DocumentFrequency, read_rare
 from dream.guards.text_cache import TEXT_ROOM, TextCache
-from dream.guards.times import read_times
-from dream.guards.vocabulary import Vocabulary
 
 _SENTENCE_END = lazy_pattern(r"[.!?](?=\s)|[。！？\n]")
 _MEASURES = frozenset({DetailKind.NUMBER, DetailKind.DATE, DetailKind.TIME})
@@ -35,7 +32,7 @@ class Details:
         also: Other forms of them, which back another text and are demanded of none.
 
     Example:
-        >>> from dream.guards.vocabulary import builtin_vocabulary
+        >>> from dream.guards.names import builtin_vocabulary
         >>> found = details_of("Ana pays 60 euros on 1 May 2025.", builtin_vocabulary())
         >>> [str(detail) for detail in found]
         ["name 'Ana'", "number '60 euros'", "date '1 May 2025'"]
@@ -93,7 +90,7 @@ def details_of(
         beside: What the texts that it is compared with tell about it; itself alone if None.
 
     Example:
-        >>> from dream.guards.vocabulary import builtin_vocabulary
+        >>> from dream.guards.names import builtin_vocabulary
         >>> [item.kind.value for item in details_of("The RTX 4090 does not fit; see `fit.md`.", builtin_vocabulary())]
         ['negation', 'acronym', 'number', 'code']
     """

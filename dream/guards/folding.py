@@ -7,6 +7,8 @@ from typing import Final, TypeVar
 import regex
 
 from agentcore.lexicon.language import Language, languages
+from dream.guards.detail import DetailKind, TextScan
+from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.text_cache import WORD_ROOM, TextCache
 
 V = TypeVar("V")
@@ -133,3 +135,113 @@ def _as_digits(shaped: "regex.Match[str]") -> str:
 
 
 _SHAPED: Final = regex.compile(r"(?<![\d\p{No}])\p{No}+")
+
+
+_CODE = lazy_pattern(r"```(?P<block>[^`]{1,4000})```|`(?P<span>[^`\n]{1,400})`")
+_URL = lazy_pattern(r"(?:https?://|www\.)[^\s<>\"'`\x1a，。、）」』]+", regex.IGNORECASE)
+_URL_END: Final = ".,;:!?)]}*_"
+_EMAIL = lazy_pattern(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+_QUOTED = lazy_pattern(
+    r'(?<![\w"])"(?P<q>[^"\n]{1,200})"|“(?P<q>[^“”\n]{1,200})”|„(?P<q>[^„“”\n]{1,200})[“”]|«(?P<q>[^«»\n]{1,200})»'
+    r"|「(?P<q>[^「」\n]{1,200})」|『(?P<q>[^『』\n]{1,200})』|《(?P<q>[^《》\n]{1,200})》"
+)
+_QUOTES: Final = frozenset('"“„«「『《')
+_IDENTIFIER = lazy_pattern(
+    r"(?<![\w/])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]+)*/?"  # a path
+    r"|(?<![\w+])\+?\(?\d{2,4}\)?(?:[ -]\d{2,4}){2,5}(?![\w-])"  # a telephone number
+    r"|(?<![\w.])v?\d+(?:\.\d+){2,5}(?![\w.]*\d)"  # a version, an address
+    r"|(?<![\w.])(?:(?:version|versión|versão|versione|versie|release)\s)?v(?:er)?\.?\s?\d+(?:\.\d+)*(?![\w.]*\d)"
+    r"|(?<!\w)(?:version|versión|versão|versione|versie)\s\d+(?:\.\d+)*(?![\w.]*\d)"
+    r"|(?<![\w.-])[\p{Latin}\d_]+(?:[-.][\p{Latin}\d_]+)*",  # a word, if it is a name of a thing: see _is_identifier
+    regex.IGNORECASE,
+)
+_FILE_ENDING = lazy_pattern(r"[\w-]{2,}\.[a-z][a-z0-9]{1,4}")
+_TIGHT = lazy_pattern(r"[\s()-]")
+_VERSION = lazy_pattern(r"(?:version|versione|versao|versie|release)?(?:v(?:er)?\.?)?(?P<n>\d+(?:\.\d+)*)")
+# No identifier is without a digit, a slash, an underscore, a capital inside a word, or the ending of a file.
+_HINT = lazy_pattern(r"[\d/_]|\p{Ll}\p{Lu}|\.[a-z]")
+_GROUPED = lazy_pattern(r"\d{1,3}(?:\.\d{3})+")
+_COUNTED = lazy_pattern(r"\d{1,4}(?:-\p{Ll}{3,})+")
+"""A number before a word, as in `12-page`: it is read as a number."""
+_HUMP = lazy_pattern(r"\p{Ll}\p{Lu}")
+_GLUED: Final = frozenset({"e.g", "i.e", "a.m", "p.m", "dott.ssa", "prof.ssa"})
+_SPACE = lazy_pattern(r"\s+")
+_END: Final = " .,;:!?。！？"
+
+
+def squeezed(text: str) -> str:
+    """Return text in the form in which quotations are compared: folded, one space between words."""
+    return _SPACE.sub(" ", fold(text))
+
+
+def read_verbatim(scan: TextScan) -> None:
+    """Find code, addresses and quotations. Quotations are left uncovered: what stands in them is read as well."""
+    if "`" in scan.text:
+        _take(scan, DetailKind.CODE, _CODE)
+    if "://" in scan.text or "www." in scan.text.casefold():
+        _take(scan, DetailKind.URL, _URL)
+    if "@" in scan.text:
+        _take(scan, DetailKind.EMAIL, _EMAIL)
+    if _QUOTES.isdisjoint(scan.text):
+        return
+    for match in _QUOTED.finditer(scan.text):
+        key = squeezed(match["q"]).strip(_END)
+        if key:
+            scan.add(DetailKind.QUOTED, *match.span(), key)
+
+
+def _take(scan: TextScan, kind: DetailKind, pattern: "regex.Pattern[str]") -> None:
+    spans: list[tuple[int, int]] = []
+    for match in pattern.finditer(scan.text):
+        written = match.group() if kind is not DetailKind.URL else match.group().rstrip(_URL_END)
+        scan.add(kind, match.start(), match.start() + len(written), _literal_key(kind, written))
+        spans.append((match.start(), match.start() + len(written)))
+    scan.cover(spans)
+
+
+def _literal_key(kind: DetailKind, written: str) -> str:
+    if kind is DetailKind.CODE:
+        return _SPACE.sub(" ", written.strip("`").strip())
+    if kind is DetailKind.EMAIL:
+        return written.casefold().rstrip(".")
+    scheme, _, rest = written.rpartition("://")
+    host, slash, path = rest.partition("/")
+    # A browser asks for the same page whether or not "https://" stands before "www.".
+    known = scheme.casefold() if scheme else "https"
+    return f"{known}://{host.casefold()}{slash}{path}".rstrip("/")
+
+
+def read_identifiers(scan: TextScan) -> None:
+    """Find paths, file names, telephone numbers, versions and words with digits, humps or underscores; cover them."""
+    if _HINT.search(scan.text) is None:
+        return
+    spans: list[tuple[int, int]] = []
+    for match in _IDENTIFIER.finditer(scan.text):
+        word = match.group()
+        if _is_identifier(word):
+            scan.add(DetailKind.IDENTIFIER, *match.span(), identifier_key(word))
+            spans.append(match.span())
+    scan.cover(spans)
+
+
+def identifier_key(word: str) -> str:
+    """Return the form in which `RTX-4090`, `rtx4090` and `RTX 4090` are equal, and `v2.14` and `version 2.14`."""
+    key = _TIGHT.sub("", fold(word)).rstrip("./")
+    version = _VERSION.fullmatch(key)
+    return version["n"] if version else key
+
+
+def _is_identifier(word: str) -> bool:
+    if word.isalpha() or _GROUPED.fullmatch(word) or _COUNTED.fullmatch(word):
+        return _HUMP.search(word) is not None
+    if "/" in word:
+        return len(word) > 2
+    digits = any(character.isdigit() for character in word)
+    if digits and (word[0] == "+" or " " in word or word.count(".") > 1 or word.count("-") > 1):
+        return True
+    if word.replace(".", "").replace("-", "").isdigit():
+        return False
+    letters = any(character.isalpha() for character in word)
+    if letters and (digits or "_" in word):
+        return True
+    return bool(_HUMP.search(word) or (_FILE_ENDING.fullmatch(word) and word.casefold() not in _GLUED))

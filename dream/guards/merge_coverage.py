@@ -11,12 +11,12 @@ from dream.guards.details import ComparedTexts, Details, details_of
 from dream.guards.folding import fold, fold_word, one_form
 from dream.guards.languages import FUNCTION_WORDS, language_of
 from dream.guards.lazy_pattern import lazy_pattern
+from dream.guards.names import Vocabulary
 from dream.guards.negations import denied_only, negations_of
 from dream.guards.number_words import WORDS
 from dream.guards.numbers import Quantity
 from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.text_index import TextIndex
-from dream.guards.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import regex
@@ -177,7 +177,7 @@ def coverage(
         superseded: Texts whose old value gives way.
 
     Example:
-        >>> from dream.guards.vocabulary import builtin_vocabulary
+        >>> from dream.guards.names import builtin_vocabulary
         >>> sources = ["Ana got two cats in 2019.", "Ana is from Porto."]
         >>> told = coverage(sources, "Ana of Porto has 3 cats.", builtin_vocabulary())
         >>> [str(detail) for detail in told.lost]
@@ -281,7 +281,7 @@ def untold(sources: Sequence[str], text: str, vocabulary: Vocabulary, tokenizer:
     name, number, date or negation of its own is left to `coverage`, which demands that.
 
     Example:
-        >>> from dream.guards.vocabulary import builtin_vocabulary
+        >>> from dream.guards.names import builtin_vocabulary
         >>> sources = ["Omar takes no aspirin.", "Omar works in Malmö.", "Omar plays the flute."]
         >>> untold(sources, "Omar works in Malmö.", builtin_vocabulary(), Tokenizer())
         ['Omar plays the flute.']

@@ -11,12 +11,10 @@ import regex
 from dream.guards import dates, numbers
 from dream.guards.detail import Detail, DetailKind
 from dream.guards.details import Details
-from dream.guards.folding import one_form
-from dream.guards.literals import identifier_key, squeezed
-from dream.guards.names import WrittenWord, joined_words, written_words
+from dream.guards.folding import identifier_key, one_form, squeezed
+from dream.guards.names import Vocabulary, WrittenWord, joined_words, written_words
 from dream.guards.rare_terms import bare_words
 from dream.guards.text_cache import TEXT_ROOM, TextCache
-from dream.guards.vocabulary import Vocabulary
 
 _PIECE = regex.compile(r"[\p{L}\p{N}_./+~()-]+")
 

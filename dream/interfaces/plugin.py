@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentcore.hosting.parts import HostParts
-from agentcore.llm.call_slots import CallSlots
+from agentcore.llm.gate import CallSlots
 from dream.cycle.dreams import Dreams, HostDreams
 from dream.cycle.listeners import DreamListeners
 from dream.directives import KNOWN, require_known

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.instants import to_micros
+from agentcore.domain.temporal import to_micros
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import IMPORTANCE_DECAY
 from dream.domain.proposal import Notes, Proposal, Work

@@ -9,17 +9,17 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.recall.results import Hit, Neighbour
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Batch, Packing
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Work
 from dream.domain.reasons import Refused
 from dream.domain.rounds import NextRound, Round
+from dream.domain.step import Batch, Packing
 from dream.options import DreamOptions
 
 if TYPE_CHECKING:
     from agentcore.recall.recall import Recall
-    from dream.guards.vocabulary import Vocabulary
+    from dream.guards.names import Vocabulary
     from dream.stores import DreamReaders
 
 T = TypeVar("T")

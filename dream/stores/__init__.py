@@ -13,12 +13,19 @@ from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.errors import UnsupportedStorageError
 from dream.stores.attempts import AttemptReader
 from dream.stores.calls import CallStore
-from dream.stores.cursors import ClusterReader, ClusterStore, CursorReader, CursorStore, DeferredStore, LedgerStore
-from dream.stores.expiry import ExpiryReader, ExpiryStore
+from dream.stores.cursors import (
+    ClusterReader,
+    ClusterStore,
+    CursorReader,
+    CursorStore,
+    DeferredStore,
+    ExpiryReader,
+    ExpiryStore,
+    LedgerStore,
+)
 from dream.stores.fleet import Fleet
 from dream.stores.journal import JournalReader, JournalStore
-from dream.stores.outbox import OutboxStore
-from dream.stores.promotions import PhaseReader, PhaseStore, PromotionReader, PromotionStore, RecallReader
+from dream.stores.promotions import OutboxStore, PhaseReader, PhaseStore, PromotionReader, PromotionStore, RecallReader
 from dream.stores.proposals import DecisionReader, DecisionStore, PlanStore, ProposalStore, RefusedTextStore
 from dream.stores.runs import RunHistory, RunStore, UsageStore
 from dream.stores.schedules import ScheduleStore

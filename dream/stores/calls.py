@@ -8,12 +8,12 @@ from typing import Any
 import orjson
 from sqlalchemy import Table, bindparam, delete, func, insert, select
 
-from agentcore.domain.instants import to_micros
+from agentcore.domain.temporal import to_micros
 from agentcore.llm.chat import Completion, FailedTry, FinishReason, Usage
 from agentcore.stores.sql.schema import model_calls, model_failures
 from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
-from dream.domain.batch import Version
 from dream.domain.rounds import NextRound, RoundCost, RoundKind
+from dream.domain.step import Version
 
 CANCELLED = "cancelled"
 """The failure of a call that was given up for a person's turn."""

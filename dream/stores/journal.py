@@ -5,13 +5,12 @@ from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, func, insert, select
 
-from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import journal
 from agentcore.stores.sql.transaction import Transaction, of_my_scope
-from dream.domain.change import ChangeSet
-from dream.domain.journal import JournalRow, image_text
+from dream.domain.change import ChangeSet, JournalRow, image_text
 
 PURGE = "purge"
 DOCUMENT_CHANGED = "document_changed"

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, select, update
 
-from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import decisions, plans, proposals, refused_texts
 from agentcore.stores.sql.transaction import Transaction, chunks, encode, of_my_scope
 from dream.domain.change import ChangeSet

@@ -8,11 +8,11 @@ from typing import Any
 import orjson
 from sqlalchemy import JSON, Column, Row, Table, Text, bindparam, cast, func, insert, select, type_coerce, update
 
-from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import model_calls, model_failures, runs, steps
 from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
-from dream.domain.frozen import FrozenDirectives
+from dream.domain.change import FrozenDirectives
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.domain.session import PREFIX
 from dream.domain.step import StepReport

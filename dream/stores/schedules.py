@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 from sqlalchemy import Row, and_, bindparam, insert, select, update
 
-from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import peers, schedules, scopes, switches
 from agentcore.stores.sql.transaction import Transaction, chunks, encode, micros
-from dream.stores.schedule_facts import Facts, ScheduleTerms, read_facts
+from dream.stores.fleet import Facts, ScheduleTerms, read_facts
 from dream.triggers import STATE_VERSION, Decision, PassWork, Reason, ScheduleState, winning_switch
 
 _INSTANTS = ("last_attempt_at", "last_success_at", "used_until", "armed", "requested_at")

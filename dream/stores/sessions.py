@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Table, func, select
 
-from agentcore.domain.instants import from_micros
 from agentcore.domain.records import RecordKind
+from agentcore.domain.temporal import from_micros
 from agentcore.stores.sql.schema import journal, model_calls, model_failures, runs
 from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
 from dream.domain.rounds import RoundKind

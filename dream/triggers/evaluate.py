@@ -8,7 +8,7 @@ from typing import Protocol
 from dream.options import AllOf, AnyOf, CapWindow, CatchUp, Cron, DailyAt, Heartbeat, Idle, Interval, Threshold, Trigger
 from dream.triggers.decision import Gate, GateName, Missed, Reason
 from dream.triggers.local_time import Calendar, cron_calendar, daily_calendar, next_midnight
-from dream.triggers.trigger_state import TICK, TriggerDecision, TriggerState, next_beat
+from dream.triggers.schedule_state import TICK, TriggerDecision, TriggerState, next_beat
 
 _DAY = timedelta(days=1)
 _RETRIES_AT_ONCE = 2

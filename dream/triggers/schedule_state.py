@@ -1,11 +1,14 @@
-"""Defines the stored state of one scope that a decision about the next dream rests on, and which switch holds."""
+"""Defines the stored state a decision about the next dream rests on, what triggers see, and how runs change it."""
 
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import Final
 
 from agentcore.domain.scope import Scope
+from dream.options import SchedulingOptions
+from dream.triggers.decision import Gate, Missed, Reason
+from dream.triggers.local_time import end_of_quiet, zone_of
 
 STATE_VERSION: Final = 1
 """Which shape of the state this version of the program reads and writes."""
@@ -146,3 +149,149 @@ def winning_switch(*, enabled: bool, force: bool, workspace: bool | None, scope:
     if workspace is not None:
         return Switch(on=workspace, source=SwitchSource.WORKSPACE)
     return Switch()
+
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+TICK: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerState:
+    """One decision's facts.
+
+    Args:
+        options: The options of scheduling.
+        state: The state, without instants far ahead of the clock.
+        now: The instant of the decision.
+        work_at: From when on some pass has work; None: from nothing known now.
+    """
+
+    options: SchedulingOptions
+    state: ScheduleState
+    now: datetime
+    work_at: datetime | None
+
+    @property
+    def active_at(self) -> datetime:
+        """When somebody last said something; now while messages wait."""
+        if self.state.pending_messages:
+            return self.now
+        return self.state.last_activity_at or self.state.registered_at
+
+    def zone(self, name: str = "") -> tzinfo:
+        """Return the zone called *name*, the schedule's by default."""
+        return zone_of(name or self.options.zone, self.state.zone)
+
+    def out_of_quiet(self, at: datetime) -> datetime:
+        """Return the earliest instant from *at* on that is not in quiet hours."""
+        ranges = self.options.quiet_minutes()
+        return end_of_quiet(at, self.zone(), ranges) if ranges else at
+
+    def worked(self, at: datetime) -> datetime:
+        """Return when it is both past *at* and there is work."""
+        return at if self.work_at is None or self.work_at <= at else self.work_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerDecision:
+    """What one trigger says.
+
+    Args:
+        at: From when on it wants a dream; None: not without something new.
+        reason: Its name.
+        gates: What it measured.
+        window: The window it waits for or is in.
+        missed: Windows that passed unwatched.
+        beat: How often its heart beats, if it has one.
+    """
+
+    at: datetime | None
+    reason: Reason
+    gates: tuple[Gate, ...]
+    window: datetime | None = None
+    missed: Missed | None = None
+    beat: timedelta | None = None
+
+
+def next_beat(at: datetime, beat: timedelta) -> datetime:
+    """Return the first beat from *at* on; beats are counted from 1970-01-01 in UTC, so that all processes agree.
+
+    Example:
+        >>> next_beat(datetime(2026, 1, 1, 0, 0, 1, tzinfo=UTC), timedelta(seconds=30)).second
+        30
+    """
+    return EPOCH - -(at - EPOCH) // beat * beat
+
+
+_KEPT: Final = timedelta(hours=48)
+
+
+def armed(state: ScheduleState, window: datetime) -> ScheduleState:
+    """Remember that *window* has come while a service watched; it stays due, however long something blocks it."""
+    return replace(state, armed=window)
+
+
+def skipped(state: ScheduleState, missed: Missed) -> ScheduleState:
+    """Count the windows that nobody watched as used; the next one is the first after them."""
+    return replace(state, used_until=_later(state.used_until, missed.last))
+
+
+def requested(state: ScheduleState, now: datetime) -> ScheduleState:
+    """Ask for a manual run; a request that is pending already stays as it is."""
+    return state if state.requested_at is not None else replace(state, requested_at=now)
+
+
+def started(state: ScheduleState, now: datetime) -> ScheduleState:
+    """Begin a run, to be stored before its first step.
+
+    It counts as a failure until it ends, so that a run which kills its process backs off like one that fails.
+    """
+    return replace(state, last_attempt_at=now, failures=state.failures + 1)
+
+
+def succeeded(
+    state: ScheduleState, *, started_at: datetime, now: datetime, is_manual: bool, new_entries: int = 0
+) -> ScheduleState:
+    """End a run that did not fail (completed, partial or unchanged).
+
+    Args:
+        state: The state at the end of the run.
+        started_at: When the run began.
+        now: When it ended.
+        is_manual: Whether a person asked for it; such a run uses no window and counts towards no cap.
+        new_entries: Explicit entries stored since it began.
+    """
+    done = replace(state, last_success_at=now, failures=0, problem=None, new_entries=new_entries)
+    if is_manual:
+        return replace(done, requested_at=None)
+    runs = (*(run for run in state.scheduled_runs if run > now - _KEPT), started_at)
+    used_until = _later(state.used_until, started_at)
+    return replace(done, used_until=used_until, armed=None, scheduled_runs=runs)
+
+
+def failed(state: ScheduleState, *, is_manual: bool) -> ScheduleState:
+    """End a run that failed: it stays due, and backs off; a manual one is over, and its caller was told."""
+    return replace(state, requested_at=None) if is_manual else state
+
+
+def broken(state: ScheduleState, now: datetime, *, began_at: datetime, problem: str) -> ScheduleState:
+    """Note that a try came to nothing outside its passes; one that had begun a run has been counted by that.
+
+    Args:
+        state: The state after it.
+        now: When it ended.
+        began_at: When it began.
+        problem: Why, in a sentence.
+    """
+    has_begun = state.last_attempt_at is not None and state.last_attempt_at >= began_at
+    counted = replace(state, failures=max(1, state.failures)) if has_begun else started(state, now)
+    return replace(counted, problem=problem)
+
+
+def given_up(state: ScheduleState) -> ScheduleState:
+    """End a run that yielded, was cancelled or found the lease held: no failure, and still due."""
+    return replace(state, failures=max(0, state.failures - 1))
+
+
+def _later(one: datetime | None, other: datetime) -> datetime:
+    return other if one is None or one < other else one

@@ -24,7 +24,7 @@ from agentcore.hosting.tools.tool import (
     ToolName,
     WholeParameter,
 )
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import estimate_tokens
 from agentcore.recall.results import Hit
 
 LONGEST_CONTENT: Final = 2_000

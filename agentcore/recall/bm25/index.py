@@ -8,8 +8,7 @@ import numpy as np
 
 from agentcore.recall.bm25.arrays import Floats, Keys, Slots, SparseSums
 from agentcore.recall.bm25.postings import Postings
-from agentcore.recall.bm25.pruning import LEADERS, SLACK, Factors, leaders_of, reached
-from agentcore.recall.bm25.query_cost import QueryCost
+from agentcore.recall.bm25.pruning import LEADERS, SLACK, Factors, QueryCost, leaders_of, reached
 from agentcore.recall.bm25.scoring import Formula, Scoring, Weighting
 
 FEW: Final = 16

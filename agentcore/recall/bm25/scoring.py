@@ -17,11 +17,11 @@ from agentcore.recall.bm25.pruning import (
     SLACK,
     Factors,
     PrunedSearch,
+    QueryCost,
     Term,
     leaders_of,
     reached,
 )
-from agentcore.recall.bm25.query_cost import QueryCost
 
 
 class Weighting(StrEnum):

@@ -2,14 +2,14 @@ from .forget import (
     REASON as REASON,
     REMOVED_TEXT as REMOVED_TEXT,
 )
-from .prepared import (
-    Prepared as Prepared,
-    PreparedByKey as PreparedByKey,
-)
-from .processes import (
+from .leases import (
     is_gone as is_gone,
     machine as machine,
     process_mark as process_mark,
+)
+from .prepared import (
+    Prepared as Prepared,
+    PreparedByKey as PreparedByKey,
 )
 from .sql_storage import (
     FILE_NAME as FILE_NAME,

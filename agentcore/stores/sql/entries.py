@@ -22,8 +22,8 @@ from sqlalchemy import (
 )
 
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import Level, MemoryEntry, Status
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.errors import StaleVersionError, UnknownRecordError
 from agentcore.stores.sql.feed import ENTRIES, FACETS, read_feed
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey

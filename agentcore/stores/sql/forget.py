@@ -13,8 +13,8 @@ from typing import Final
 import orjson
 from sqlalchemy import Column, ColumnElement, Table, delete, func, insert, or_, select, update
 
-from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
+from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key, normalise, without_hidden
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.sql.entries import SqlEntryStore

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from sqlalchemy import bindparam, delete, insert, select
 
-from agentcore.domain.instants import from_micros
 from agentcore.domain.memory import SourceKind
 from agentcore.domain.records import RecordKind
+from agentcore.domain.temporal import from_micros
 from agentcore.stores.sql.schema import entries, forgotten, imports, settings, withheld
 from agentcore.stores.sql.transaction import Transaction, chunks, is_retired, of_my_scope
 

@@ -6,20 +6,85 @@ serve, so that none dreams while another is needed.
 
 import dataclasses
 import os
+import platform
 from collections.abc import Collection
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Row, and_, bindparam, delete, insert, or_, select, true, update
 
 from agentcore.domain.busy_reach import BusyReach
-from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.errors import LeaseLostError
-from agentcore.stores.sql.processes import is_gone, machine, process_mark
 from agentcore.stores.sql.schema import busy_holders, leases
 from agentcore.stores.sql.transaction import Transaction, of_my_scope
 from agentcore.stores.values import BusyHolder, Lease
+
+_PROC = Path("/proc")
+_DEAD = frozenset({"Z", "X", "x"})
+
+
+def machine() -> str:
+    """Return this machine's name."""
+    return platform.node()
+
+
+def process_mark(pid: int) -> str:
+    """Return what tells process *pid* from a later one with the same number: kernel, process namespace, start tick.
+
+    Without /proc, or when the process is gone, it is shorter: whatever could not be learned is missing.
+    """
+    return ".".join((*_kernel(), _start_tick(pid) or ""))
+
+
+def is_gone(host: str, pid: int, mark: str) -> bool:
+    """Tell whether the process is certainly no more; one that cannot be seen from here counts as living.
+
+    Args:
+        host: The `machine` it ran on.
+        pid: Its number there.
+        mark: Its `process_mark`, as it was when it was written down.
+    """
+    *kernel, tick = mark.split(".")
+    if host != machine() or tuple(kernel) != _kernel():
+        return False
+    if not _answers(pid):
+        return True
+    present = _start_tick(pid)
+    return present == "" or (bool(present) and bool(tick) and present != tick)
+
+
+def _kernel() -> tuple[str, str]:
+    """Return the boot and the process namespace: in another one of either, a number names another process."""
+    try:
+        boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return boot.replace("-", ""), (_PROC / "self/ns/pid").readlink().name.strip("pid:[]")
+    except OSError:
+        return "", ""
+
+
+def _start_tick(pid: int) -> str | None:
+    """Return the tick at which *pid* started, empty for a zombie, None where the kernel does not tell."""
+    try:
+        fields = (_PROC / str(pid) / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        return "" if fields[0] in _DEAD else fields[19]
+    except (OSError, IndexError):
+        return None
+
+
+def _answers(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # there, signal 0 is Ctrl+C
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
 
 _MINE = of_my_scope(leases) & (leases.c.name == bindparam("of_name"))
 _FIND = select(leases).where(_MINE)

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, delete, func, insert, select
 
-from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.signals import RecallHit, RecallUse
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import entries, recall_hits
 from agentcore.stores.sql.transaction import Transaction, chunks
 

@@ -13,11 +13,11 @@ import orjson
 from sqlalchemy import ColumnElement, Table, and_, exists, false, or_, select
 
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
 from agentcore.domain.records import Record
 from agentcore.domain.signals import FailureCategory, FeedbackKind, Rating
 from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.domain.text import fold_key
 from agentcore.stores.sql.schema import entries, entry_sources
 from agentcore.stores.sql.transaction import (

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, delete, func, or_, select
 
-from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.records import RecordKind
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.record_store import SqlRecordReader, delete_records
 from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import feedback, skill_uses, tool_calls, wisp_runs

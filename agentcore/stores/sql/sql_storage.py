@@ -15,7 +15,7 @@ from agentcore.clock import Clock
 from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
 from agentcore.errors import HostNotStartedError, StorageUnavailableError
-from agentcore.stores.sql.activity import record_activity
+from agentcore.stores.sql.feed import record_activity
 from agentcore.stores.sql.migrate import migrate
 from agentcore.stores.sql.schema import scopes, settings
 from agentcore.stores.sql.sqlite import (

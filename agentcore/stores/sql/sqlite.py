@@ -21,7 +21,7 @@ from sqlalchemy.pool import StaticPool
 from sqlalchemy.util import LRUCache
 
 from agentcore.errors import StorageCorruptError, StorageUnavailableError
-from agentcore.stores.sql.processes import is_gone, machine, process_mark
+from agentcore.stores.sql.leases import is_gone, machine, process_mark
 from agentcore.stores.sql.rows import DamagedRowError
 
 BUSY_TIMEOUT = timedelta(seconds=10)

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Row, Table, and_, bindparam, delete, exists, insert, or_, select, true
 
-from agentcore.domain.instants import from_micros
-from agentcore.stores.sql.activity import mark_changed
+from agentcore.domain.temporal import from_micros
+from agentcore.stores.sql.feed import mark_changed
 from agentcore.stores.sql.schema import switches
 from agentcore.stores.sql.transaction import Transaction, chunks, micros
 from agentcore.stores.values import SwitchLevel, SwitchSetting

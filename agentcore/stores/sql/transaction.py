@@ -30,9 +30,9 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.decay import Decay
-from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import Status
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import to_micros
 from agentcore.errors import InvalidContentError, StaleVersionError
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey, Rows
 from agentcore.stores.sql.schema import change_feed, scopes

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, or_, select, update
 
 from agentcore.domain.conversation import ConversationSession, Turn
-from agentcore.domain.instants import from_micros, to_micros
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.feed import TURNS, read_feed
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey
 from agentcore.stores.sql.record_store import SqlRecordReader

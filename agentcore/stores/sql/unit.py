@@ -11,9 +11,9 @@ from agentcore.domain.records import RECORD_TYPES, Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
-from agentcore.stores.sql.activity import SqlActivityStore
 from agentcore.stores.sql.documents import SqlDocumentStore
 from agentcore.stores.sql.entries import SqlEntryStore
+from agentcore.stores.sql.feed import SqlActivityStore
 from agentcore.stores.sql.forget import forget, withhold
 from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger, SqlSettingsStore
 from agentcore.stores.sql.leases import SqlBusyStore, SqlLeaseStore

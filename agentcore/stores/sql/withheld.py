@@ -10,8 +10,8 @@ from typing import Final
 import orjson
 from sqlalchemy import ColumnElement, bindparam, delete, exists, insert, literal_column, select, update
 
-from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import SourceKind
+from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import normalise
 from agentcore.stores.sql.schema import change_feed, entries, entry_sources, refused_texts, reopened, turns, withheld
 from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status
+from agentcore.domain.temporal import to_micros
 from agentcore.errors import InvalidContentError, StaleVersionError, UnknownRecordError
 from agentcore.stores.storage import Origin, Storage, UnitOfWork
 from agentcore.testing.clock import ManualClock

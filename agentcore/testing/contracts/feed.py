@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain.temporal import to_micros
 from agentcore.stores.storage import Origin, ReadView, Storage
 from agentcore.stores.values import FacetRow, FeedPage, FeedPosition, IndexRow
 from agentcore.testing.contracts.samples import DAY, SCOPE, START, a_skill, a_turn, an_entry, expect_equal

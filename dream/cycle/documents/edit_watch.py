@@ -14,7 +14,7 @@ from agentcore.hosting.parts import HostParts
 from agentcore.workspace.folder import MEMORY
 from agentcore.workspace.workspaces import Workspaces
 from dream.cycle.documents.delivery import Documents
-from dream.cycle.scope_boundary import scope_boundary
+from dream.cycle.lease import scope_boundary
 from dream.errors import DreamBrokenOffError
 
 _EVERY: Final = timedelta(minutes=1)

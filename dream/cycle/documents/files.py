@@ -11,7 +11,7 @@ from agentcore.workspace.errors import DocumentChangedError, DocumentError, Unre
 from agentcore.workspace.folder import WorkspaceFolder, Written
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.stores.outbox import Outgoing
+from dream.stores.promotions import Outgoing
 
 _ATTEMPTS: Final = 3
 """Times a file is read again because somebody wrote in it between reading and writing."""

@@ -9,7 +9,7 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyWatch
 from agentcore.hosting.parts import HostParts
 from agentcore.llm import Unreadable, UnreadableReason, extract_object
-from agentcore.llm.chat import ChatClient, ChatRequest, Completion, FinishReason, ModelTier, Usage
+from agentcore.llm.chat import ChatClient, ChatRequest, Completion, FinishReason, ModelTier, Usage, estimate_tokens
 from agentcore.llm.errors import (
     ChatAnswerTooLargeError,
     ChatAnswerUnreadableError,
@@ -18,12 +18,11 @@ from agentcore.llm.errors import (
     ChatModelMissingError,
     ChatRequestRefusedError,
 )
-from agentcore.llm.tokens import estimate_tokens
 from agentcore.stores.storage import UnitOfWork
-from dream.domain.batch import Answer, Batch
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Stop
 from dream.domain.rounds import NextRound, Round
+from dream.domain.step import Answer, Batch
 from dream.errors import NoModelError
 from dream.options import ModelOptions
 from dream.passes import ModelContext, ModelPass

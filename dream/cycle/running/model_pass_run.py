@@ -7,16 +7,14 @@ from datetime import UTC
 from typing import Any, cast
 
 from agentcore.stores.storage import ReadView
-from dream.cycle.running.caps import ShareCap
-from dream.cycle.running.context import directives_mark
+from dream.cycle.running.admission import ShareCap
 from dream.cycle.running.model_calls import AnsweredBatch, Budget, Exchange, ModelCalls
-from dream.cycle.running.pass_run import PassRun, elapsed
-from dream.domain.batch import Batch
+from dream.cycle.running.pass_run import PassRun, directives_mark, elapsed
 from dream.domain.proposal import Proposal, Work
 from dream.domain.reasons import Stop
-from dream.domain.step import StepDraft, StepReport
+from dream.domain.step import Batch, StepDraft, StepReport
 from dream.errors import InvalidDirectiveError
-from dream.guards.vocabulary import VOCABULARY_FILE, Vocabulary, load_vocabulary
+from dream.guards.names import VOCABULARY_FILE, Vocabulary, load_vocabulary
 from dream.options import PassMode
 from dream.passes import ModelContext, ModelPass
 from dream.stores import DreamStores, dream_stores

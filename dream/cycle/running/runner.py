@@ -12,15 +12,13 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import UnitOfWork
 from agentcore.stores.values import Lease
-from dream.cycle.foreground import people_before
-from dream.cycle.lease import dream_lease
-from dream.cycle.running.context import directives_mark
+from dream.cycle.lease import dream_lease, people_before, scope_boundary
+from dream.cycle.running.pass_run import directives_mark
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, deferred
-from dream.cycle.scheduling.bookings import Booking
-from dream.cycle.scope_boundary import scope_boundary
+from dream.cycle.scheduling.planner import Booking
 from dream.directives import Directive, DirectiveLibrary
+from dream.domain.change import FrozenDirectives
 from dream.domain.declaration import Reads
-from dream.domain.frozen import FrozenDirectives
 from dream.domain.names import PAUSED_SETTING
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport

@@ -6,25 +6,26 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, StorageError
+from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from agentcore.hosting.parts import HostParts
-from agentcore.hosting.service import BackgroundService, WorkerFailure
 from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.documents.edit_watch import EditWatch
+from dream.cycle.lease import scope_boundary
 from dream.cycle.listeners import DreamListeners
 from dream.cycle.running.runner import Runner
 from dream.cycle.scheduling.backlog import Backlog
-from dream.cycle.scheduling.bookings import ScheduledBooking
-from dream.cycle.scheduling.planner import ForegroundLoad, Planner, foreground_load
-from dream.cycle.scope_boundary import scope_boundary
-from dream.domain.report import RunReport
+from dream.cycle.scheduling.planner import ForegroundLoad, Planner, ScheduledBooking, foreground_load
 from dream.errors import DreamBrokenOffError
 from dream.options import DreamOptions
 from dream.stores import dream_stores
 from dream.triggers import Reason
+
+if TYPE_CHECKING:
+    from dream.domain.report import RunReport
 
 LONGEST_WAIT: Final = timedelta(minutes=1)
 """How soon what other processes store is noticed at the latest."""

@@ -4,14 +4,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from agentcore.domain.instants import to_text
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import to_text
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import ReadView, UnitOfWork
+from dream.cycle.lease import scope_boundary
 from dream.cycle.scheduling.backlog import Backlog, PassesWork
-from dream.cycle.scheduling.bookings import ManualBooking, refuse_switched_off
-from dream.cycle.scheduling.planner import ForegroundLoad, Planner, foreground_load, with_answers
-from dream.cycle.scope_boundary import scope_boundary
+from dream.cycle.scheduling.planner import (
+    ForegroundLoad,
+    ManualBooking,
+    Planner,
+    foreground_load,
+    refuse_switched_off,
+    with_answers,
+)
 from dream.domain.reasons import Deferral
 from dream.domain.request import Request
 from dream.errors import NotAdmittedError
@@ -20,7 +26,7 @@ from dream.passes import PassSlot
 from dream.stores import dream_stores
 from dream.stores.schedules import Schedule
 from dream.triggers import Decision, Gate, GateName, PassWork, Reading, Reason
-from dream.triggers.transitions import requested
+from dream.triggers.schedule_state import requested
 
 _FORESEEN = timedelta(days=366)
 _TRIED = timedelta(days=1)

@@ -10,7 +10,7 @@ from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.signals import Purpose
 from agentcore.domain.text import fold_key
 from agentcore.hosting.memory import Memory
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import estimate_tokens
 from agentcore.stores.storage import ReadView, Storage
 from dream.interfaces.benchmark.samples import Question
 

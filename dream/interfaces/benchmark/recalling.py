@@ -14,7 +14,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Purpose
 from agentcore.hosting.builder import AgentHostBuilder
 from agentcore.hosting.host import Host
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import estimate_tokens
 from agentcore.recall.results import CombinedHit, lineages
 from agentcore.stores.storage import ReadView
 from agentcore.testing.ids import SequentialIds

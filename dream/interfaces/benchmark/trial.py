@@ -20,7 +20,7 @@ from agentcore.ids import IdFactory
 from agentcore.llm.settings import ChatOptions
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.testing.ids import SequentialIds
-from dream.domain.journal import JournalRow
+from dream.domain.change import JournalRow
 from dream.domain.report import PassOutcome, RunReport
 from dream.interfaces.benchmark.qa import Stage, ask_all
 from dream.interfaces.benchmark.result import Cost, Result

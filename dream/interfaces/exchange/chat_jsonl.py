@@ -21,7 +21,7 @@ from dream.interfaces.exchange.files import Fields, SourceFile
 from dream.interfaces.exchange.items import UNNAMED, ImportItem, SkippedItem, SkipReason, SourceKeys
 
 
-class _ChatRole(Enum):
+class _MessageRole(Enum):
     """Roles of a message: the name it is stored under, and how far its text is trusted."""
 
     USER = ("user", Trust.STATED)
@@ -31,12 +31,12 @@ class _ChatRole(Enum):
 
 
 _ROLES = {
-    "user": _ChatRole.USER,
-    "assistant": _ChatRole.ASSISTANT,
-    "system": _ChatRole.SYSTEM,
-    "developer": _ChatRole.SYSTEM,
-    "tool": _ChatRole.TOOL,
-    "function": _ChatRole.TOOL,
+    "user": _MessageRole.USER,
+    "assistant": _MessageRole.ASSISTANT,
+    "system": _MessageRole.SYSTEM,
+    "developer": _MessageRole.SYSTEM,
+    "tool": _MessageRole.TOOL,
+    "function": _MessageRole.TOOL,
 }
 
 

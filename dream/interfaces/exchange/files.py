@@ -12,8 +12,8 @@ from typing import BinaryIO, TypeVar, cast
 
 import orjson
 
-from agentcore.domain.instants import from_text, to_micros
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import from_text, to_micros
 from agentcore.domain.text import clean_content
 from agentcore.errors import InvalidInputError
 from dream.errors import InvalidFileError, UnreadableFileError

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentcore.domain.conversation import Turn
-from dream.domain.batch import Batch
+from dream.domain.step import Batch
 from dream.passes.prompts import quoted
 
 _HANDLE: Final = "t9999"

@@ -11,16 +11,16 @@ import regex
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import estimate_tokens
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Batch
+from dream.domain.step import Batch
 from dream.guards.detail import Detail, DetailKind
 from dream.guards.details import ComparedTexts, details_of, measures_of
 from dream.guards.folding import one_form
 from dream.guards.languages import language_of
+from dream.guards.names import Vocabulary
 from dream.guards.negations import negations_of
 from dream.guards.text_index import TextIndex
-from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.lines import PromptTurn
 from dream.passes.terms import terms_of
 

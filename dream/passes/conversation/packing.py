@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentcore.domain.conversation import Turn
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import estimate_tokens
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Batch, Packing, Version
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.step import Batch, Packing, Version
 from dream.passes.conversation.evidence import is_evidence
 from dream.passes.conversation.lines import PromptTurn, longest_line, shown_turns
 from dream.passes.conversation.statement import StatementRules

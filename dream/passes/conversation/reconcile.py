@@ -19,7 +19,7 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.merge_coverage import coverage
-from dream.guards.vocabulary import Vocabulary
+from dream.guards.names import Vocabulary
 from dream.passes.conversation.evidence import TurnEvidence
 from dream.passes.conversation.neighbours import are_related
 from dream.passes.conversation.statement import is_under
@@ -356,7 +356,7 @@ def says_the_same(one: str, other: str, vocabulary: Vocabulary, tokenizer: Token
     """Tell whether two statements of the same turns differ in nothing but little words.
 
     Example:
-        >>> from dream.guards.vocabulary import builtin_vocabulary
+        >>> from dream.guards.names import builtin_vocabulary
         >>> says_the_same("Ana moved to Lisbon.", "Ana has moved to Lisbon", builtin_vocabulary(), Tokenizer())
         True
         >>> says_the_same("Ana moved to Lisbon.", "Ana has not moved to Lisbon", builtin_vocabulary(), Tokenizer())
@@ -371,7 +371,7 @@ def retells(new: str, old: str, vocabulary: Vocabulary) -> bool:
     """Tell whether *new* says nothing that *old* does not say, of the same turns: nothing is lost without it.
 
     Example:
-        >>> from dream.guards.vocabulary import builtin_vocabulary
+        >>> from dream.guards.names import builtin_vocabulary
         >>> retells("The printer at Norte was broken.", "Ana found the printer at Norte broken.", builtin_vocabulary())
         True
         >>> retells("Ana wants polite answers.", "Ana wants short answers.", builtin_vocabulary())

@@ -14,10 +14,9 @@ from dream.guards.contradictions import EvidenceText, contradiction
 from dream.guards.detail import DetailKind
 from dream.guards.languages import language_of_all
 from dream.guards.merge_coverage import coverage
-from dream.guards.names import exchanged_nouns
+from dream.guards.names import Vocabulary, exchanged_nouns
 from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.secrets import secret_in
-from dream.guards.vocabulary import Vocabulary
 from dream.passes.conversation.evidence import TurnEvidence
 from dream.passes.conversation.evidence_times import EvidenceTimes
 from dream.passes.conversation.neighbours import not_near

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from agentcore.llm.chat import ChatRequest
-from dream.domain.batch import Answer, Batch
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import NextRound, Round, answers_of
+from dream.domain.step import Answer, Batch
+from dream.passes.answers import ask_and_repair, repair_of, repaired, with_texts
 from dream.passes.conversation.packing import pending, settled_of
 from dream.passes.conversation.reconcile import Reconciler
 from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import ask_and_repair, repair_of, repaired, with_texts
 
 
 class TurnPass(DeclaredPass, ABC):

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import NextRound, Round, answers_of
+from dream.domain.step import Answer, Batch, Packing
+from dream.passes.answers import ask_and_repair
 from dream.passes.declared import DeclaredPass
 from dream.passes.document_consolidation.editing import DocumentEditor
 from dream.passes.document_consolidation.items import MemoryDocument, read_memory
@@ -35,7 +36,6 @@ from dream.passes.document_consolidation.prompt import (
 )
 from dream.passes.prompts import handles, repair_request
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import ask_and_repair
 
 _COUNTS = ("items", "kept", "unmentioned", "merged", "into", "rewritten", "archived", "moved", "added", "left_alone")
 

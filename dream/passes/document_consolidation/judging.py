@@ -15,8 +15,8 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.detail import Detail, DetailKind, distinct
 from dream.guards.merge_coverage import Coverage, Superseded, coverage
+from dream.guards.names import Vocabulary
 from dream.guards.secrets import secret_in
-from dream.guards.vocabulary import Vocabulary
 from dream.options import DocumentOptions, DreamOptions
 from dream.passes.document_consolidation.items import DocumentItem
 from dream.passes.document_consolidation.prompt import GivenEdit, Op

@@ -6,11 +6,11 @@ from hashlib import blake2b
 from itertools import groupby
 from typing import Final
 
-from agentcore.llm.tokens import estimate_tokens
-from dream.domain.batch import Batch, Packing
+from agentcore.llm.chat import estimate_tokens
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.step import Batch, Packing
 from dream.options import ModelOptions
 from dream.passes.document_consolidation.items import DocumentItem, MemoryDocument
 from dream.passes.document_consolidation.prompt import DIRECTIVE, OVERHEAD, item_line

@@ -7,11 +7,10 @@ from typing import Annotated, ClassVar, Final, cast
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
-from dream.domain.batch import Answer
+from agentcore.llm.chat import ChatRequest, estimate_tokens
 from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.domain.reasons import Refused
+from dream.domain.step import Answer
 from dream.passes.answers import (
     NULLABLE_TEXT,
     AnswerItem,

@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Final
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.step import Answer, Batch, Packing
 from dream.passes.conversation.evidence import evidence_of
 from dream.passes.conversation.lines import PromptTurn, line, shown_turns
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside

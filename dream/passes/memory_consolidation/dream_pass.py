@@ -9,13 +9,13 @@ from typing import Final
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import MEMORY_CONSOLIDATION
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import NextRound, Round, answers_of
-from dream.passes.answers import BrokenAnswer
+from dream.domain.step import Answer, Batch, Packing
+from dream.passes.answers import BrokenAnswer, ask_and_repair, with_texts
 from dream.passes.conflicts import speakers_by_entry
 from dream.passes.declared import DeclaredPass
 from dream.passes.memory_consolidation.clusters import next_date, settle
@@ -41,7 +41,6 @@ from dream.passes.memory_consolidation.prompt import (
 )
 from dream.passes.prompts import CONTEXT_ONLY, MERGE_ONLY, entry_line, feedback_text, importance_at, repair_request
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import ask_and_repair, with_texts
 
 _RUNS_REMEMBERED: Final = 64
 _JUDGEMENTS_REMEMBERED: Final = 64

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
 from agentcore.domain.signals import Feedback, FeedbackKind
+from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Batch
 from dream.domain.built_in_passes import MEMORY_CONSOLIDATION
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
+from dream.domain.step import Batch
 from dream.guards.detail import Detail, DetailKind, distinct
 from dream.guards.merge_coverage import Coverage, coverage
 from dream.passes.corrections import is_read, turned_round

@@ -4,15 +4,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentcore.domain.instants import to_micros
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.signals import Feedback
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.domain.temporal import to_micros
+from agentcore.llm.chat import estimate_tokens
 from agentcore.stores.storage import ReadView
 from agentcore.stores.values import EntryMaterial
-from dream.domain.batch import Batch, Packing
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.step import Batch, Packing
 from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, due_clusters, fill, gather
 from dream.passes.memory_consolidation.judging import unread_feedback
 from dream.passes.memory_consolidation.operations import is_under

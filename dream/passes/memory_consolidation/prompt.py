@@ -10,11 +10,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, Strict, WithJsonSch
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.text import clean_content
 from agentcore.errors import InvalidContentError
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
-from dream.domain.batch import Answer, Batch
+from agentcore.llm.chat import ChatRequest, estimate_tokens
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.step import Answer, Batch
 from dream.passes.answers import (
     NULLABLE_TEXT,
     TEXT,

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import PREFERENCE_INFERENCE
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
+from dream.domain.step import Answer, Batch, Packing
 from dream.options import PreferenceOptions
 from dream.passes.conversation.lines import PromptTurn as ShownTurn, line
 from dream.passes.conversation.packing import SessionExcerpt, packed, read_new, terms_for

@@ -9,9 +9,9 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.signals import Feedback
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import estimate_tokens
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Batch
+from dream.domain.step import Batch
 from dream.passes.conversation.lines import PromptTurn, longest_line, shown_turns
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.packing import SessionExcerpt, tokens_of

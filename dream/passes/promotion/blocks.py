@@ -14,8 +14,8 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.change_guards import is_under
 from dream.guards.merge_coverage import coverage
+from dream.guards.names import builtin_vocabulary
 from dream.guards.secrets import secret_in
-from dream.guards.vocabulary import builtin_vocabulary
 from dream.options import PromotionOptions
 from dream.passes.document_changes import NEW_DIARY, appended
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agentcore.domain.instants import to_micros
+from agentcore.domain.temporal import to_micros
 from dream.domain.phases import PhaseStanding
 from dream.domain.recalls import RecallColumns
 from dream.options import PromotionOptions

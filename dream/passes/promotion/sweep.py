@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.recall.concepts import concepts
 from agentcore.stores.storage import ReadView
 from agentcore.workspace.document import Document

@@ -10,13 +10,12 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
-from agentcore.domain.instants import from_micros, to_micros
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.recall.concepts import concepts
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.workspace.document import Document
 from agentcore.workspace.folder import DREAMS
-from dream.domain.batch import Batch, Packing, Version
 from dream.domain.built_in_passes import REM
 from dream.domain.change import ChangeSet
 from dream.domain.phases import Phase, PhaseHit
@@ -24,6 +23,7 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
 from dream.domain.rounds import NextRound, Round
+from dream.domain.step import Batch, Packing, Version
 from dream.options import Narrator
 from dream.passes.conversation.packing import terms_for
 from dream.passes.declared import DeclaredPass

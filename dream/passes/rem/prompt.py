@@ -7,8 +7,7 @@ from pydantic import Field
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.text import without_hidden
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.workspace.document import Document
 from dream.domain.phases import Phase

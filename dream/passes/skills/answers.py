@@ -11,9 +11,9 @@ from pydantic.json_schema import SkipJsonSchema
 from agentcore.domain.text import clean_content
 from agentcore.errors import InvalidContentError
 from agentcore.hosting.checks import MAX_NAME
-from dream.domain.batch import Answer
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.step import Answer
 from dream.passes.answers import (
     NULLABLE_TEXT,
     TEXT,

@@ -10,7 +10,7 @@ from typing import Final
 
 from dream.guards.detail import Detail, DetailKind
 from dream.guards.merge_coverage import Superseded, coverage
-from dream.guards.vocabulary import Vocabulary
+from dream.guards.names import Vocabulary
 from dream.passes.terms import terms_of
 
 STEP: Final = "step"
@@ -121,7 +121,7 @@ def compare_skills(
         backing: Texts that the result may draw on and need not repeat.
 
     Example:
-        >>> from dream.guards.vocabulary import builtin_vocabulary
+        >>> from dream.guards.names import builtin_vocabulary
         >>> found = compare_skills(["1. Run `make test`.\n2. Tell Ana."], "1. Tell Ana.", builtin_vocabulary())
         >>> [str(detail) for detail in found.lost]
         ["code '`make test`'", "step 'Run `make test`.'"]

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from agentcore.domain.skill import Skill
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import estimate_tokens
 from dream.options import SkillConsolidationOptions
 from dream.passes.prompts import quoted
 

@@ -12,12 +12,12 @@ from agentcore.domain.skill import Skill
 from agentcore.domain.text import normalise
 from agentcore.hosting.checks import MAX_NAME
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Batch, Packing
 from dream.domain.built_in_passes import WISP_FAILURES
 from dream.domain.change import Change, ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.rounds import NextRound, Round
+from dream.domain.step import Batch, Packing
 from dream.guards.secrets import secret_in
 from dream.options import PromotionPolicy
 from dream.passes.declared import DeclaredPass

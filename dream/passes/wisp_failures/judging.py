@@ -10,14 +10,14 @@ from agentcore.domain.signals import FailureCategory
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import clean_content
 from agentcore.errors import InvalidContentError
-from dream.domain.batch import Answer
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.step import Answer
 from dream.guards.detail import DetailKind
 from dream.guards.merge_coverage import coverage
+from dream.guards.names import Vocabulary
 from dream.guards.secrets import secret_in
-from dream.guards.vocabulary import Vocabulary
 from dream.passes.answers import AnswerItem, read_item
 from dream.passes.wisp_failures.patterns import (
     ANNOTATE,

@@ -7,8 +7,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from agentcore.domain.signals import FailureCategory, WispRun
 from agentcore.domain.skill import Skill
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import ChatRequest, estimate_tokens
 from dream.options import ModelOptions
 from dream.passes.answers import AnswerItem, LooseHandle, answer_form, choice_of, item_schema
 from dream.passes.prompts import build_request, fenced, quoted

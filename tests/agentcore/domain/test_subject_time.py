@@ -394,7 +394,7 @@ def test_what_is_merged_stays_compatible_with_nothing_known(subject: SubjectTime
 
 def test_subject_times_decay_and_merging_load_without_numpy() -> None:
     program = (
-        "import sys, agentcore.domain.temporal, agentcore.domain.decay, agentcore.domain.instants;"
+        "import sys, agentcore.domain.temporal, agentcore.domain.decay, agentcore.domain.temporal;"
         "sys.exit('numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from agentcore.domain import Scope
 from dream.options import Interval, SchedulingOptions, Trigger
-from dream.triggers import Decision, PassWork, ScheduleState, decide, transitions
+from dream.triggers import Decision, PassWork, ScheduleState, decide, schedule_state
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -70,7 +70,7 @@ class Scheduled:
             decision = self.decision(now)
             if not decision.is_due(now):
                 return decision.due_at
-            self.state = replace(transitions.started(self.state, now), work=())
+            self.state = replace(schedule_state.started(self.state, now), work=())
             self._started, self._new_since = now, 0
             self.runs.append(now)
         return self._started + self.takes
@@ -86,5 +86,5 @@ class Scheduled:
     def _end(self, now: datetime) -> None:
         assert self._started is not None
         new, started = self._new_since, self._started
-        self.state = transitions.succeeded(self.state, started_at=started, now=now, is_manual=False, new_entries=new)
+        self.state = schedule_state.succeeded(self.state, started_at=started, now=now, is_manual=False, new_entries=new)
         self._started = None

@@ -7,7 +7,7 @@ import pytest
 from deciding import BEGIN, DAY, HOUR, MINUTE, Scheduled, at, options, working
 
 from dream.options import AllOf, AnyOf, CatchUp, Cron, DailyAt, DreamOptions, Heartbeat, Idle, Interval, Threshold
-from dream.triggers import Decision, GateName, Missed, PassWork, Reason, ScheduleState, decide, settled, transitions
+from dream.triggers import Decision, GateName, Missed, PassWork, Reason, ScheduleState, decide, schedule_state, settled
 
 _PEER = DreamOptions.preset("peer").schedule
 _NIGHTLY = options(DailyAt(at="03:00"))
@@ -50,12 +50,12 @@ def test_a_threshold_reached_within_the_cooldown_is_due_when_the_cooldown_ends()
 
 def test_a_manual_dream_counts_for_cooldown_and_threshold_of_the_next_one():
     now = BEGIN + 30 * MINUTE
-    state = transitions.succeeded(_talked(50), started_at=now, now=now + MINUTE, is_manual=True)
+    state = schedule_state.succeeded(_talked(50), started_at=now, now=now + MINUTE, is_manual=True)
     assert _shut(decide(_PEER, state, BEGIN + HOUR)) == {"new_entries", "cooldown"}
 
 
 def test_entries_stored_while_it_ran_count_for_the_next_dream():
-    done = transitions.succeeded(_talked(50), started_at=BEGIN, now=BEGIN + HOUR, is_manual=False, new_entries=7)
+    done = schedule_state.succeeded(_talked(50), started_at=BEGIN, now=BEGIN + HOUR, is_manual=False, new_entries=7)
     assert done.new_entries == 7
 
 
@@ -140,7 +140,7 @@ def test_an_interval_counts_from_the_first_sight_of_the_scope_and_restarts_move_
 
 def test_a_manual_dream_uses_up_no_window_and_counts_towards_no_cap():
     state = working(armed=at("03-08 03:00"), used_until=at("03-07 03:00"), requested_at=at("03-08 03:05"))
-    done = transitions.succeeded(state, started_at=at("03-08 03:10"), now=at("03-08 03:20"), is_manual=True)
+    done = schedule_state.succeeded(state, started_at=at("03-08 03:10"), now=at("03-08 03:20"), is_manual=True)
     assert (done.used_until, done.armed, done.scheduled_runs) == (state.used_until, state.armed, ())
     assert decide(_NIGHTLY, done, at("03-08 03:20")).reason is Reason.DAILY
 
@@ -154,7 +154,7 @@ def test_one_dream_makes_up_for_all_windows_missed():
     decision = decide(_NIGHTLY, working(used_until=at("03-01 03:00")), at("03-08 12:00"))
     assert decision.is_due(at("03-08 12:00"))
     assert decision.missed == Missed(at("03-02 03:00"), at("03-08 03:00"), is_skipped=False)
-    done = transitions.succeeded(
+    done = schedule_state.succeeded(
         working(used_until=at("03-01 03:00")), started_at=at("03-08 12:00"), now=at("03-08 12:10"), is_manual=False
     )
     assert decide(_NIGHTLY, done, at("03-08 12:10")).due_at == at("03-09 03:00")
@@ -167,7 +167,7 @@ def test_missed_windows_are_skipped_by_name_where_that_is_wanted(trigger: Interv
     decision = decide(schedule, state, at("03-08 12:00"))
     assert decision.missed == Missed(at("03-02 03:00"), at("03-08 03:00"), is_skipped=True)
     assert decision.due_at == at("03-09 03:00")
-    told = transitions.skipped(state, decision.missed)
+    told = schedule_state.skipped(state, decision.missed)
     again = decide(schedule, told, at("03-08 12:00"))
     assert (again.missed, again.due_at) == (None, at("03-09 03:00"))
 
@@ -184,7 +184,7 @@ def test_a_window_that_a_service_saw_come_is_not_missed_however_long_it_is_block
     state = working(used_until=at("03-07 03:00"), lease_until=at("03-08 09:00"))
     first = decide(schedule, state, at("03-08 03:00"))
     assert (first.due_at, first.window, _shut(first)) == (at("03-08 09:00"), at("03-08 03:00"), {"lease"})
-    assert decide(schedule, transitions.armed(state, at("03-08 03:00")), at("03-08 09:00")).is_due(at("03-08 09:00"))
+    assert decide(schedule, schedule_state.armed(state, at("03-08 03:00")), at("03-08 09:00")).is_due(at("03-08 09:00"))
     assert not decide(schedule, state, at("03-08 09:00")).is_due(at("03-08 09:00"))
 
 

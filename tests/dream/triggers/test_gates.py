@@ -8,8 +8,8 @@ from deciding import BEGIN, DAY, HOUR, MINUTE, at, options, working
 
 from agentcore.domain import Scope
 from dream.options import DailyAt, Idle, Interval, SchedulingOptions, Threshold
-from dream.triggers import GateName, PassWork, Reason, Switch, SwitchSource, decide, transitions, winning_switch
-from dream.triggers.gates import back_off
+from dream.triggers import GateName, PassWork, Reason, Switch, SwitchSource, decide, schedule_state, winning_switch
+from dream.triggers.decide import back_off
 
 _NOW = at("03-08 12:00")
 _DUE = working(last_activity_at=BEGIN)
@@ -50,23 +50,23 @@ def test_a_person_opens_every_gate_of_the_schedule():
     schedule = options(Threshold(), enabled=False, quiet_hours=["00:00-23:00"])
     state = working(work=(), last_success_at=_NOW, last_attempt_at=_NOW, failures=9, last_activity_at=_NOW)
     assert decide(schedule, state, _NOW).due_at is None
-    decision = decide(schedule, transitions.requested(state, _NOW + MINUTE), _NOW + MINUTE)
+    decision = decide(schedule, schedule_state.requested(state, _NOW + MINUTE), _NOW + MINUTE)
     assert (decision.is_due(_NOW + MINUTE), decision.reason, decision.blocked_by) == (True, Reason.MANUAL, ())
 
 
 def test_a_second_request_changes_nothing():
-    once = transitions.requested(_DUE, _NOW)
-    assert transitions.requested(once, _NOW + HOUR) is once
+    once = schedule_state.requested(_DUE, _NOW)
+    assert schedule_state.requested(once, _NOW + HOUR) is once
 
 
 def test_a_request_whose_run_killed_its_process_backs_off():
-    state = transitions.started(transitions.requested(_DUE, _NOW), _NOW)
+    state = schedule_state.started(schedule_state.requested(_DUE, _NOW), _NOW)
     name, until = _only_shut(_IDLE, state)
     assert (name, 45 <= (until - _NOW).total_seconds() <= 60) == (GateName.BACK_OFF, True)
 
 
 def test_a_request_is_over_when_its_run_failed():
-    assert transitions.failed(transitions.requested(_DUE, _NOW), is_manual=True).requested_at is None
+    assert schedule_state.failed(schedule_state.requested(_DUE, _NOW), is_manual=True).requested_at is None
 
 
 def test_no_dream_starts_by_itself_where_the_schedule_is_off():
@@ -82,23 +82,23 @@ def test_failures_double_the_wait_up_to_an_hour_less_a_little_chance(failures: i
 
 
 def test_a_run_counts_as_failed_from_its_start_until_it_ends_well():
-    state = transitions.started(_DUE, _NOW - 20 * MINUTE)
+    state = schedule_state.started(_DUE, _NOW - 20 * MINUTE)
     assert state.failures == 1
     assert decide(_IDLE, state, _NOW - 20 * MINUTE).blocked_by[0].name is GateName.BACK_OFF
-    assert decide(_IDLE, transitions.failed(state, is_manual=False), _NOW).is_due(_NOW)
-    done = transitions.succeeded(state, started_at=_NOW - 20 * MINUTE, now=_NOW - MINUTE, is_manual=False)
+    assert decide(_IDLE, schedule_state.failed(state, is_manual=False), _NOW).is_due(_NOW)
+    done = schedule_state.succeeded(state, started_at=_NOW - 20 * MINUTE, now=_NOW - MINUTE, is_manual=False)
     assert (done.failures, done.last_success_at) == (0, _NOW - MINUTE)
 
 
 def test_a_run_that_yielded_is_no_failure_and_still_due():
-    state = transitions.given_up(transitions.started(_DUE, _NOW))
+    state = schedule_state.given_up(schedule_state.started(_DUE, _NOW))
     assert state.failures == 0
     assert decide(_IDLE, state, _NOW).is_due(_NOW)
 
 
 def test_a_failed_run_is_due_again_in_the_same_window():
     nightly = options(DailyAt(at="03:00"))
-    state = transitions.failed(transitions.started(working(), at("01-01 03:00")), is_manual=False)
+    state = schedule_state.failed(schedule_state.started(working(), at("01-01 03:00")), is_manual=False)
     assert decide(nightly, state, at("01-01 03:30")).is_due(at("01-01 03:30"))
 
 
@@ -131,7 +131,7 @@ def test_two_gates_are_waited_for_one_after_the_other():
 
 def test_only_runs_of_the_last_two_days_are_remembered():
     state = working(scheduled_runs=(_NOW - 3 * DAY, _NOW - DAY))
-    done = transitions.succeeded(state, started_at=_NOW, now=_NOW + MINUTE, is_manual=False)
+    done = schedule_state.succeeded(state, started_at=_NOW, now=_NOW + MINUTE, is_manual=False)
     assert done.scheduled_runs == (_NOW - DAY, _NOW)
 
 

@@ -20,7 +20,7 @@ from dream.options import (
     Threshold,
     Trigger,
 )
-from dream.triggers import PassWork, Reason, decide, settled, transitions
+from dream.triggers import PassWork, Reason, decide, schedule_state, settled
 
 _LEASE = MINUTE
 _TAKES = 10 * MINUTE
@@ -91,7 +91,7 @@ class Scheduling(RuleBasedStateMachine):
 
     @rule()
     def ask(self):
-        self.state = transitions.requested(self.state, self.now)
+        self.state = schedule_state.requested(self.state, self.now)
 
     @rule(fails=st.booleans())
     def let_runs_fail(self, fails: bool):
@@ -149,9 +149,9 @@ class Scheduling(RuleBasedStateMachine):
         if decision.is_from_future:
             self.state = settled(self.state, self.now)
         if decision.missed is not None and decision.missed.is_skipped:
-            self.state = transitions.skipped(self.state, decision.missed)
+            self.state = schedule_state.skipped(self.state, decision.missed)
         elif decision.missed is None and decision.window is not None and decision.window <= self.now:
-            self.state = transitions.armed(self.state, decision.window)
+            self.state = schedule_state.armed(self.state, decision.window)
         if not decision.is_due(self.now):
             return decision.due_at
         self._start(service, is_manual=decision.reason is Reason.MANUAL)
@@ -164,7 +164,7 @@ class Scheduling(RuleBasedStateMachine):
             self._respects_caps()
         self.starts = [*(one for one in self.starts if one > self.now - HOUR), self.now]
         assert len(self.starts) <= 12, "a storm"
-        started = transitions.started(self.state, self.now)
+        started = schedule_state.started(self.state, self.now)
         self.state = replace(started, lease_until=self.now + _LEASE)
         self.run = _Run(service, self.now, is_manual)
 
@@ -182,10 +182,10 @@ class Scheduling(RuleBasedStateMachine):
         self.run = None
         self.state = replace(self.state, lease_until=None)
         if self.fails:
-            self.state = transitions.failed(self.state, is_manual=run.is_manual)
+            self.state = schedule_state.failed(self.state, is_manual=run.is_manual)
             return
         left = (PassWork("fact-mining", run.started, is_waiting=True),) if run.new else ()
-        self.state = transitions.succeeded(
+        self.state = schedule_state.succeeded(
             self.state, started_at=run.started, now=self.now, is_manual=run.is_manual, new_entries=run.new
         )
         self.state = replace(self.state, work=left)

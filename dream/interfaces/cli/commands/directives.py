@@ -10,7 +10,7 @@ from dream.cycle.forecast import DirectiveForecast, read_directive_forecast
 from dream.directives import FILE_SUFFIX, FOLDER, KNOWN, Directive, DirectiveLibrary
 from dream.domain.finding import Finding, Verdict
 from dream.errors import UnwritableFileError
-from dream.guards.vocabulary import VOCABULARY_FILE, load_vocabulary
+from dream.guards.names import VOCABULARY_FILE, load_vocabulary
 from dream.interfaces.cli.errors import OccupiedFileError
 from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.render.directives import (

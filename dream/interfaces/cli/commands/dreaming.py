@@ -7,12 +7,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from agentcore.domain.instants import from_text
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.temporal import from_text
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.host import Host
+from dream.domain.change import JournalRow
 from dream.domain.forecast import total
-from dream.domain.journal import JournalRow
 from dream.domain.report import PassReport, RunReport
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import ConflictingOptionsError

@@ -9,7 +9,7 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Status
 from agentcore.domain.records import entry_json
 from agentcore.domain.text import clean_category, clean_content, clean_tags
-from agentcore.hosting.filters import RecallFilters, recall_filter
+from agentcore.hosting.memory import RecallFilters, recall_filter
 from agentcore.hosting.remember import MemoryFields, Observation
 from agentcore.recall.results import Explanation, Hit
 from dream.interfaces.cli.errors import MissingSettingError

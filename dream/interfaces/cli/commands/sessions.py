@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from agentcore.domain.conversation import ConversationSession
-from agentcore.domain.instants import to_text
+from agentcore.domain.temporal import to_text
 from agentcore.errors import InvalidOptionsError
 from dream.domain.session import DreamSession
 from dream.interfaces.cli.render.sessions import session_list_lines

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from agentcore.domain.instants import to_text
+from agentcore.domain.temporal import to_text
 from agentcore.errors import InvalidOptionsError
 from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
 from dream.interfaces.cli.render.usage import usage_lines

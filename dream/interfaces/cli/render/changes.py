@@ -12,7 +12,7 @@ from agentcore.domain.records import RecordKind
 from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, clipped, counted, one_line, paragraph
 
 if TYPE_CHECKING:
-    from dream.domain.journal import JournalRow
+    from dream.domain.change import JournalRow
 
 SHORT = 400
 """Characters up to which a text is shown as it is."""

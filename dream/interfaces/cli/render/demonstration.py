@@ -8,12 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from agentcore.domain.instants import to_text
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import entry_json
+from agentcore.domain.temporal import to_text
 from dream.cycle.scope_status import ScopeStatus
+from dream.domain.change import JournalRow
 from dream.domain.forecast import PassForecast
-from dream.domain.journal import JournalRow
 from dream.domain.report import RunReport
 from dream.domain.usage import EVERYTHING, UsageRow, summed
 from dream.interfaces.cli.render.changes import change_set_lines, successors_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import estimate_tokens
 from dream.cycle.forecast import DirectiveForecast
 from dream.directives import Directive, DirectiveLibrary, KnownDirective
 from dream.domain.finding import Finding

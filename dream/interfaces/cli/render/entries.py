@@ -17,7 +17,7 @@ from dream.interfaces.cli.session import CommandSession
 # Lists and answers of recall are shown by commands that open no dreams.
 if TYPE_CHECKING:
     from dream.cycle.history import EntryHistory, SkillHistory
-    from dream.domain.journal import JournalRow
+    from dream.domain.change import JournalRow
     from dream.domain.report import RunReport
 
 OUT_OF_REACH = ("turns of the conversation log", "git history", "backups", "exports")

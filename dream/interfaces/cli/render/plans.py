@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from agentcore.domain.memory import MemoryEntry
-from dream.domain.journal import JournalRow
+from dream.domain.change import JournalRow
 from dream.domain.plan import Plan
 from dream.domain.reasons import Refused
 from dream.domain.report import Outcome, RunReport

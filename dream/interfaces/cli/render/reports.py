@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any, Final, cast
 
-from agentcore.domain.instants import from_text
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.temporal import from_text
 from dream.domain.reasons import Skip
 from dream.domain.refused import RefusedText
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from unicodedata import category, east_asian_width
 
-from agentcore.domain.instants import to_text
+from agentcore.domain.temporal import to_text
 
 _JOINERS = frozenset("\u200c\u200d")
 """Invisible, harmless, and part of words and emoji."""

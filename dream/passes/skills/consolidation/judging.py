@@ -11,7 +11,7 @@ from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.guards import Knowledge
 from dream.guards.change_guards import respects_undo
-from dream.guards.vocabulary import Vocabulary
+from dream.guards.names import Vocabulary
 from dream.passes.skills.answers import Retirement, SkillAnswer, SkillDraft, one_line, quoted_name, storable
 from dream.passes.skills.coverage import SkillCoverage, compare_skills
 from dream.passes.skills.names import clean_skill_name, name_mark

@@ -10,9 +10,9 @@ from math import log
 from typing import Final
 
 from agentcore.domain.skill import Skill
-from dream.domain.batch import Batch
 from dream.domain.change import fingerprint
 from dream.domain.cluster import SettledCluster
+from dream.domain.step import Batch
 from dream.passes.protocol import ModelContext
 from dream.passes.skills.lines import tokens_of
 from dream.passes.skills.names import prefix_of

@@ -9,8 +9,7 @@ from itertools import combinations
 from typing import Final
 
 from agentcore.domain.skill import Skill, SkillUse
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.options import ModelOptions
 from dream.passes.answers import answer_form, item_schema

@@ -5,19 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentcore.domain.conversation import Turn
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.stores.storage import ReadView
 from agentcore.stores.values import TurnMaterial
-from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import SKILL_GAPS
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import NextRound, Round, answers_of
+from dream.domain.step import Answer, Batch, Packing
+from dream.passes.answers import ask_and_repair, repair_of, repaired, with_texts
 from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import ask_and_repair, repair_of, repaired, with_texts
 from dream.passes.run_memo import RunMemo
 from dream.passes.skills.answers import NewSkillDraft, read_skills
 from dream.passes.skills.gaps.judging import SkillRules, judged

@@ -11,7 +11,7 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.detail import DetailKind
-from dream.guards.vocabulary import Vocabulary
+from dream.guards.names import Vocabulary
 from dream.passes.skills.answers import SkillDraft, one_line, quoted_name, storable
 from dream.passes.skills.coverage import compare_skills
 from dream.passes.skills.gaps.prompt import OpeningTurn

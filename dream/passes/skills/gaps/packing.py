@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentcore.domain.conversation import Turn
-from agentcore.llm.tokens import estimate_tokens
-from dream.domain.batch import Batch, Version
+from agentcore.llm.chat import estimate_tokens
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.step import Batch, Version
 from dream.passes.skills.gaps.prompt import Openings, longest_line
 
 KIND = "sessions"

@@ -8,10 +8,9 @@ from typing import Final
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.skill import Skill
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.recall.tokenizer import Tokenizer
-from dream.domain.batch import Batch
+from dream.domain.step import Batch
 from dream.passes.answers import answer_form, item_schema
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext

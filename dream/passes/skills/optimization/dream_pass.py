@@ -5,17 +5,17 @@ from collections.abc import Mapping, Sequence
 
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
-from dream.domain.batch import Answer, Batch, Packing
 from dream.domain.built_in_passes import SKILL_OPTIMIZATION
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import NextRound, Round, answers_of
+from dream.domain.step import Answer, Batch, Packing
+from dream.passes.answers import ask_and_repair, with_texts
 from dream.passes.declared import DeclaredPass
 from dream.passes.prompts import repair_request
 from dream.passes.protocol import ModelContext
-from dream.passes.repairing import ask_and_repair, with_texts
 from dream.passes.run_memo import RunMemo
 from dream.passes.skills.answers import by_handles, read_skills
 from dream.passes.skills.lines import handles, tokens_of

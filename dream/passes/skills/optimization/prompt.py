@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from agentcore.domain.signals import Feedback, ToolCall
-from agentcore.llm.chat import ChatRequest
-from agentcore.llm.tokens import estimate_tokens
+from agentcore.llm.chat import ChatRequest, estimate_tokens
 from dream.options import ModelOptions
 from dream.passes.answers import answer_form, item_schema
 from dream.passes.prompts import build_request, fenced, quoted
