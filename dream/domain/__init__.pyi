@@ -76,6 +76,7 @@ from .report import (
     find_alarm as find_alarm,
 )
 from .rounds import (
+    Answer as Answer,
     NextRound as NextRound,
     Round as Round,
     RoundCost as RoundCost,
@@ -86,7 +87,6 @@ from .session import (
     ModelCall as ModelCall,
 )
 from .step import (
-    Answer as Answer,
     Batch as Batch,
     Packing as Packing,
     StepDraft as StepDraft,

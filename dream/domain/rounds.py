@@ -1,12 +1,17 @@
 """Holds the rounds of an exchange with the model about one batch: what is asked next, and what was answered."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from agentcore.llm.chat import ChatRequest
-from dream.domain.step import Answer, Version
+
+Version = tuple[str, int]
+"""A record's id and the version it was packed with."""
+
+Answer = Mapping[str, Any]
+"""A model's answer as a JSON object: whole, parsed, and not yet believed."""
 
 
 class RoundKind(StrEnum):

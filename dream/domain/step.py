@@ -9,7 +9,7 @@ from dream.domain.change import ChangeSet
 from dream.domain.declaration import Reads
 from dream.domain.phases import PhaseHit
 from dream.domain.proposal import Notes, Proposal, Refusal
-from dream.domain.rounds import AskedRound
+from dream.domain.rounds import AskedRound, Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,10 +151,6 @@ class StepDraft:
         )
 
 
-Version = tuple[str, int]
-"""A record's id and the version it was packed with."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """The records one call is about; which they are and in which version is frozen for the run.
@@ -245,7 +241,3 @@ class Packing:
     backlog: int = 0
     notes: Notes = field(default_factory=dict[str, Any])
     phases: tuple[PhaseHit, ...] = ()
-
-
-Answer = Mapping[str, Any]
-"""A model's answer as a JSON object: whole, parsed, and not yet believed."""

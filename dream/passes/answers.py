@@ -16,8 +16,8 @@ from pydantic_core import PydanticCustomError, core_schema
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
-from dream.domain.rounds import NextRound, Round, RoundKind
-from dream.domain.step import Answer, Batch
+from dream.domain.rounds import Answer, NextRound, Round, RoundKind
+from dream.domain.step import Batch
 from dream.guards.secrets import secret_in
 from dream.passes.prompts import fenced, quoted, repair_request
 from dream.passes.protocol import ModelContext

@@ -12,8 +12,7 @@ from agentcore.domain.temporal import to_micros
 from agentcore.llm.chat import Completion, FailedTry, FinishReason, Usage
 from agentcore.stores.sql.schema import model_calls, model_failures
 from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
-from dream.domain.rounds import NextRound, RoundCost, RoundKind
-from dream.domain.step import Version
+from dream.domain.rounds import NextRound, RoundCost, RoundKind, Version
 
 CANCELLED = "cancelled"
 """The failure of a call that was given up for a person's turn."""

@@ -21,8 +21,8 @@ from agentcore.llm.errors import (
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Stop
-from dream.domain.rounds import NextRound, Round
-from dream.domain.step import Answer, Batch
+from dream.domain.rounds import Answer, NextRound, Round
+from dream.domain.step import Batch
 from dream.errors import NoModelError
 from dream.options import ModelOptions
 from dream.passes import ModelContext, ModelPass

@@ -8,7 +8,8 @@ from agentcore.llm.chat import estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.domain.step import Batch, Packing, Version
+from dream.domain.rounds import Version
+from dream.domain.step import Batch, Packing
 from dream.passes.conversation.evidence import is_evidence
 from dream.passes.conversation.lines import PromptTurn, longest_line, shown_turns
 from dream.passes.conversation.statement import StatementRules

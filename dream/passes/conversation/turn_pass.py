@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from agentcore.llm.chat import ChatRequest
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
-from dream.domain.rounds import NextRound, Round, answers_of
-from dream.domain.step import Answer, Batch
+from dream.domain.rounds import Answer, NextRound, Round, answers_of
+from dream.domain.step import Batch
 from dream.passes.answers import ask_and_repair, repair_of, repaired, with_texts
 from dream.passes.conversation.packing import pending, settled_of
 from dream.passes.conversation.reconcile import Reconciler

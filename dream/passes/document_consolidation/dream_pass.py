@@ -9,8 +9,8 @@ from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
-from dream.domain.rounds import NextRound, Round, answers_of
-from dream.domain.step import Answer, Batch, Packing
+from dream.domain.rounds import Answer, NextRound, Round, answers_of
+from dream.domain.step import Batch, Packing
 from dream.passes.answers import ask_and_repair
 from dream.passes.declared import DeclaredPass
 from dream.passes.document_consolidation.editing import DocumentEditor

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from agentcore.llm.chat import ChatRequest, estimate_tokens
 from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.domain.reasons import Refused
-from dream.domain.step import Answer
+from dream.domain.rounds import Answer
 from dream.passes.answers import (
     NULLABLE_TEXT,
     AnswerItem,

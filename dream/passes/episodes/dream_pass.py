@@ -13,7 +13,8 @@ from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.domain.step import Answer, Batch, Packing
+from dream.domain.rounds import Answer
+from dream.domain.step import Batch, Packing
 from dream.passes.conversation.evidence import evidence_of
 from dream.passes.conversation.lines import PromptTurn, line, shown_turns
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from agentcore.llm.chat import ChatRequest, estimate_tokens
 from dream.domain.built_in_passes import FACT_MINING
 from dream.domain.proposal import Refusal
-from dream.domain.step import Answer, Batch, Packing
+from dream.domain.rounds import Answer
+from dream.domain.step import Batch, Packing
 from dream.passes.conversation.evidence import TurnEvidence, evidence_of
 from dream.passes.conversation.lines import PromptTurn
 from dream.passes.conversation.packing import packed, read_new, shown_of, terms_for

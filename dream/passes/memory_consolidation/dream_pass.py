@@ -13,8 +13,8 @@ from dream.domain.built_in_passes import MEMORY_CONSOLIDATION
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
-from dream.domain.rounds import NextRound, Round, answers_of
-from dream.domain.step import Answer, Batch, Packing
+from dream.domain.rounds import Answer, NextRound, Round, answers_of
+from dream.domain.step import Batch, Packing
 from dream.passes.answers import BrokenAnswer, ask_and_repair, with_texts
 from dream.passes.conflicts import speakers_by_entry
 from dream.passes.declared import DeclaredPass

@@ -13,7 +13,8 @@ from agentcore.errors import InvalidContentError
 from agentcore.llm.chat import ChatRequest, estimate_tokens
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.domain.step import Answer, Batch
+from dream.domain.rounds import Answer
+from dream.domain.step import Batch
 from dream.passes.answers import (
     NULLABLE_TEXT,
     TEXT,

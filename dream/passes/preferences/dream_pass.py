@@ -10,7 +10,8 @@ from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import PREFERENCE_INFERENCE
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
-from dream.domain.step import Answer, Batch, Packing
+from dream.domain.rounds import Answer
+from dream.domain.step import Batch, Packing
 from dream.options import PreferenceOptions
 from dream.passes.conversation.lines import PromptTurn as ShownTurn, line
 from dream.passes.conversation.packing import SessionExcerpt, packed, read_new, terms_for

@@ -22,8 +22,8 @@ from dream.domain.phases import Phase, PhaseHit
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.domain.recalls import RecallColumns
-from dream.domain.rounds import NextRound, Round
-from dream.domain.step import Batch, Packing, Version
+from dream.domain.rounds import NextRound, Round, Version
+from dream.domain.step import Batch, Packing
 from dream.options import Narrator
 from dream.passes.conversation.packing import terms_for
 from dream.passes.declared import DeclaredPass

@@ -13,7 +13,7 @@ from agentcore.errors import InvalidContentError
 from agentcore.hosting.checks import MAX_NAME
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.domain.step import Answer
+from dream.domain.rounds import Answer
 from dream.passes.answers import (
     NULLABLE_TEXT,
     TEXT,

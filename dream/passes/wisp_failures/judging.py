@@ -13,7 +13,7 @@ from agentcore.errors import InvalidContentError
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.domain.step import Answer
+from dream.domain.rounds import Answer
 from dream.guards.detail import DetailKind
 from dream.guards.merge_coverage import coverage
 from dream.guards.names import Vocabulary

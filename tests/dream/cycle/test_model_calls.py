@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 import pytest
-from dreaming import DAY, World, codes
-from interrupting import Killed, bury, dying
+from dreaming import DAY, World, codes, fresh_scope
+from interrupting import Killed, bury, count_writes, dying
 from wishing import Curious
 
 from agentcore.domain import MemoryEntry, Status
@@ -314,6 +314,30 @@ async def test_more_than_a_days_share_waits_and_is_done_the_next_day_without_ask
         await curious(one, "which")
     assert await world.active() == []
     assert len(one.chat.requests) == 1
+
+
+async def test_what_waits_is_taken_up_once_however_it_is_killed_and_without_what_was_edited_meanwhile(
+    world: World,
+):
+    async def waiting() -> tuple[World, MemoryEntry]:
+        one = with_model(replace(world, scope=fresh_scope()), saying("drop them"))
+        entries = await one.add(*(f"note {number}" for number in range(20)))
+        await curious(one, "which", propose=dropping(one, entries))
+        world.clock.advance(DAY)
+        return one, await one.change((await one.active())[-1], content="a note that somebody wrote anew")
+
+    async def taken_up(one: World) -> PassReport:
+        return await curious(one, "which")
+
+    whole, edited = await waiting()
+    for write in range(await count_writes(whole, taken_up)):
+        one, edited = await waiting()
+        with pytest.raises((Killed, BaseExceptionGroup)):
+            await taken_up(dying(one, write, committed=True))
+        await bury(one)
+        await taken_up(one)
+        assert [entry.content for entry in await one.active()] == [edited.content]
+        assert len(one.chat.requests) == 1
 
 
 async def test_what_waits_is_dropped_when_its_run_is_taken_back(world: World):

@@ -1,7 +1,7 @@
 """A plan that is applied leaves what the run would have left, whatever its passes leave beside changes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,15 +13,15 @@ from interrupting import Killed, bury, count_writes, dying
 from sqlalchemy import update
 
 from agentcore.domain import Capability, MemoryEntry, Status, StoredDocument, fold_key
-from agentcore.llm import ChatRequest, ResponseFormat
+from agentcore.llm import ResponseFormat
 from agentcore.stores.sql.schema import plans
 from agentcore.testing import ScriptedChatClient
 from agentcore.workspace import Workspaces
 from dream.domain import (
-    Answer,
     Batch,
     Change,
     ChangeSet,
+    NextRound,
     Notes,
     Packing,
     Phase,
@@ -30,8 +30,10 @@ from dream.domain import (
     Proposal,
     Reads,
     Refusal,
+    Round,
     RunReport,
     SettledCluster,
+    StepDraft,
     Work,
     fingerprint,
 )
@@ -206,14 +208,12 @@ class Asking:
         aside = Batch(number="2", kind="question", members=(("f", 1),), reader="aside", cursor=7)
         return Packing(batches=(*first, aside) if context.side_cursors["aside"] < 7 else first, cursor=9)
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
         form = ResponseFormat(name="answer", schema={})
-        return build_request(context, directives=(), blocks=[batch.number], answer=form, purpose=self.name)
+        question = build_request(context, directives=(), blocks=[batch.number], answer=form, purpose=self.name)
+        return None if rounds else NextRound(question)
 
-    async def review(self, _context: ModelContext, _batch: Batch, _answer: Answer) -> None:
-        return None
-
-    async def interpret(self, context: ModelContext, batch: Batch, _answers: Sequence[Answer]) -> Proposal:
+    async def interpret(self, context: ModelContext, batch: Batch, _rounds: Sequence[Round]) -> Proposal:
         ids = ("e2", "e3") if batch.reader else ("e0", "e1")
         entries = await context.read(lambda view: view.entries.get_many(ids))
         gone = {"status": Status.ARCHIVED, "status_reason": "left", "status_at": NOW}
@@ -287,3 +287,9 @@ async def test_a_plan_of_a_pass_that_is_gone_is_refused_in_one_sentence(world: W
     world.options = DreamOptions()
     with pytest.raises(OutdatedPlanError, match="with a pass that is gone"):
         await world.dreams.run(plan=plan.plan_id)
+
+
+def test_a_plan_keeps_every_field_of_a_proposal_and_of_a_step():
+    assert Proposal().to_json().keys() == {one.name for one in fields(Proposal)}
+    kept = StepDraft(proposal=Proposal()).to_json().keys()
+    assert kept == {one.name for one in fields(StepDraft)} - {"is_planned"}  # what comes of a plan is planned

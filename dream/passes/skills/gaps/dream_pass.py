@@ -12,8 +12,8 @@ from dream.domain.built_in_passes import SKILL_GAPS
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
-from dream.domain.rounds import NextRound, Round, answers_of
-from dream.domain.step import Answer, Batch, Packing
+from dream.domain.rounds import Answer, NextRound, Round, answers_of
+from dream.domain.step import Batch, Packing
 from dream.passes.answers import ask_and_repair, repair_of, repaired, with_texts
 from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext

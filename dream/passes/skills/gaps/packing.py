@@ -7,7 +7,8 @@ from agentcore.domain.conversation import Turn
 from agentcore.llm.chat import estimate_tokens
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.domain.step import Batch, Version
+from dream.domain.rounds import Version
+from dream.domain.step import Batch
 from dream.passes.skills.gaps.prompt import Openings, longest_line
 
 KIND = "sessions"
