@@ -19,10 +19,7 @@ from .history import (
 from .listeners import (
     DreamListeners as DreamListeners,
 )
-from .running.pass_run import (
-    ContextFactory as ContextFactory,
-    fence_marker as fence_marker,
-)
+from .running.context import ContextFactory as ContextFactory, fence_marker as fence_marker
 from .running.runner import (
     Runner as Runner,
 )

@@ -13,7 +13,7 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.parts import HostParts
 from agentcore.llm.chat import ChatRequest, ChatRole, estimate_tokens
 from agentcore.stores.storage import ReadView
-from dream.cycle.running.pass_run import ContextFactory
+from dream.cycle.running.context import ContextFactory
 from dream.directives import KNOWN, Directive, DirectiveLibrary
 from dream.domain.built_in_passes import BUILT_IN
 from dream.domain.declaration import declared

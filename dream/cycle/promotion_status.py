@@ -6,7 +6,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import UnknownRecordError
 from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import ReadView
-from dream.cycle.running.pass_run import ContextFactory
+from dream.cycle.running.context import ContextFactory
 from dream.domain.built_in_passes import PROMOTION
 from dream.domain.candidate import Candidate, PromotionGate, PromotionStanding
 from dream.options import DreamOptions, PromotionOptions

@@ -18,8 +18,8 @@ from agentcore.llm.chat import ChatRequest, Completion, FinishReason, ResponseFo
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.stores.values import SwitchLevel
 from dream.cycle.lease import people_before
+from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.model_calls import Budget, ModelCalls
-from dream.cycle.running.pass_run import ContextFactory
 from dream.directives import DirectiveLibrary
 from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.domain.rounds import NextRound

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from agentcore.stores.storage import ReadView
 from dream.cycle.running.admission import ShareCap
+from dream.cycle.running.context import directives_mark
 from dream.cycle.running.model_calls import AnsweredBatch, Budget, Exchange, ModelCalls
-from dream.cycle.running.pass_run import PassRun, directives_mark, elapsed
+from dream.cycle.running.pass_run import PassRun, elapsed
 from dream.domain.proposal import Proposal, Work
 from dream.domain.reasons import Stop
 from dream.domain.step import Batch, StepDraft, StepReport

@@ -13,7 +13,7 @@ from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import UnitOfWork
 from agentcore.stores.values import Lease
 from dream.cycle.lease import dream_lease, people_before, scope_boundary
-from dream.cycle.running.pass_run import directives_mark
+from dream.cycle.running.context import directives_mark
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, deferred
 from dream.cycle.scheduling.planner import Booking
 from dream.directives import Directive, DirectiveLibrary
