@@ -7,7 +7,7 @@ from datetime import UTC
 from typing import Any, cast
 
 from agentcore.stores.storage import ReadView
-from dream.cycle.running.admission import ShareCap
+from dream.cycle.running.caps import ShareCap
 from dream.cycle.running.context import directives_mark
 from dream.cycle.running.model_calls import AnsweredBatch, Budget, Exchange, ModelCalls
 from dream.cycle.running.pass_run import PassRun, elapsed

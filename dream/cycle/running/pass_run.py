@@ -15,7 +15,7 @@ from agentcore.stores.storage import Origin, ReadView
 from agentcore.stores.values import Lease
 from dream.cycle.lease import people_before
 from dream.cycle.review_queue import ReviewQueue
-from dream.cycle.running.admission import waiting_for_room
+from dream.cycle.running.caps import waiting_for_room
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.step_writer import StepWriter
 from dream.domain.declaration import declared

@@ -15,7 +15,6 @@ from agentcore.stores.values import Lease
 from dream.cycle.review_queue import ReviewQueue
 from dream.cycle.running.admission import (
     Admission,
-    Caps,
     after_change,
     as_stored,
     cited_turns,
@@ -28,6 +27,7 @@ from dream.cycle.running.admission import (
     stored_records,
     with_skill_names,
 )
+from dream.cycle.running.caps import Caps
 from dream.domain.change import Change, ChangeSet
 from dream.domain.declaration import Reads, declared
 from dream.domain.proposal import HistoryKind, Notes, Proposal, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal

@@ -12,7 +12,7 @@ from agentcore.hosting.parts import HostParts
 from agentcore.stores.storage import ReadView
 from dream.cycle.forecast import model_context
 from dream.cycle.review_queue import awaits_review, is_full
-from dream.cycle.running.admission import ShareCap
+from dream.cycle.running.caps import ShareCap
 from dream.cycle.running.context import ContextFactory
 from dream.domain.declaration import declared
 from dream.domain.proposal import Work

@@ -1,0 +1,133 @@
+"""Caps what one step may do: retirements in a day, new records in a run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.temporal import to_text
+from agentcore.stores.storage import ReadView
+from dream.domain.change import FOLD, ChangeSet
+from dream.domain.proposal import Notes, Refusal
+from dream.domain.reasons import Refused
+from dream.options import ConsolidationOptions, DreamOptions, PassMode
+from dream.stores import DreamStores, dream_stores
+
+_DAY = timedelta(hours=24)
+
+
+@dataclass(slots=True)
+class ShareCap:
+    """Room for retirements in any 24 hours; lives as long as one transaction.
+
+    Folds retire copies only, and count nothing.
+
+    Args:
+        room: Entries that may still be retired.
+        taken: Entries that this step retires.
+    """
+
+    room: int
+    taken: int = 0
+
+    @classmethod
+    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ConsolidationOptions) -> "ShareCap":
+        """Return the room there is now: the cap, less what was retired in the last 24 hours."""
+        active = view.entries.count(EntryFilter())
+        retired = books.runs.retired_since(view.now - _DAY)
+        # What was retired stood among the active ones that the share is of.
+        cap = max(options.share_cap_least, int(options.share_cap * (active + retired)))
+        return cls(max(0, cap - retired))
+
+    @staticmethod
+    def weight(change_set: ChangeSet) -> int:
+        """Return how many entries *change_set* retires, as far as the cap counts them."""
+        if change_set.operation == FOLD:
+            return 0
+        return sum(
+            isinstance(change.before, MemoryEntry)
+            and isinstance(change.after, MemoryEntry)
+            and change.before.is_active
+            and not change.after.is_active
+            for change in change_set.changes
+        )
+
+    def admits(self, change_set: ChangeSet) -> bool:
+        """Take the room that *change_set* needs; False, and nothing is taken, if there is too little."""
+        weight = self.weight(change_set)
+        if weight > self.room:
+            return False
+        self.room -= weight
+        self.taken += weight
+        return True
+
+
+def waiting_for_room(view: ReadView, options: DreamOptions, pass_name: str) -> Notes:
+    """Return how many changes of a pass wait for room under the cap, and from when on there is more; empty if none."""
+    books = dream_stores(view)
+    waiting = 0 if options.mode(pass_name) is PassMode.PROPOSE else books.deferred.count(pass_name)
+    if not waiting:
+        return {}
+    oldest = books.runs.first_retired_since(view.now - _DAY)
+    room_at = None if oldest is None else to_text(oldest + _DAY)
+    return {"share_cap": {"waiting": waiting, "share": options.consolidation.share_cap, "room_at": room_at}}
+
+
+@dataclass(slots=True)
+class Caps:
+    """Room for what a step proposes; lives as long as one transaction.
+
+    Args:
+        share: Room for retirements; None where nothing is retired.
+        outputs: New records that the run may still write; None for no bound.
+        most: New records that any run may write; None for no bound.
+        written: New records that this step writes.
+    """
+
+    share: ShareCap | None
+    outputs: int | None
+    most: int | None = None
+    written: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        view: ReadView,
+        books: DreamStores,
+        options: DreamOptions,
+        run_id: str,
+        change_sets: Sequence[ChangeSet],
+        *,
+        only_proposes: bool,
+    ) -> "Caps":
+        """Return the room there is now for what a step of a run proposes; what waits for a person retires nothing."""
+        retires = not only_proposes and any(ShareCap.weight(one) for one in change_sets)
+        share = ShareCap.as_it_stands(view, books, options.consolidation) if retires else None
+        if options.max_outputs is None:
+            return cls(share, None)
+        written = sum(step.report.outputs for step in books.runs.steps(run_id))
+        return cls(share, max(0, options.max_outputs - written), options.max_outputs)
+
+    @property
+    def retired(self) -> int:
+        """Entries that this step retires, as far as the cap counts them."""
+        return 0 if self.share is None else self.share.taken
+
+    def refusal(self, change_set: ChangeSet) -> Refusal | None:
+        """Take the room that *change_set* needs; the cap that has too little, and then nothing is taken."""
+        ids = [change.record_id for change in change_set.changes]
+        new = sum(change.before is None and change.after is not None for change in change_set.changes)
+        if not self._has_room(new):
+            return Refusal.of(Refused.OUTPUT_CAP, ids)
+        if self.share is not None and not self.share.admits(change_set):
+            return Refusal.of(Refused.SHARE_CAP, ids)
+        self.written += new
+        return None
+
+    def _has_room(self, new: int) -> bool:
+        """Tell whether so many new records may be written together: more than any run may, as soon as one may."""
+        if self.outputs is None or self.most is None or not new:
+            return True
+        room = self.outputs - self.written
+        return new <= room or 0 < room <= self.most < new
