@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from interrupting import Killed, bury, count_writes, dying
 from sqlalchemy import update
 
 from agentcore.domain import Capability, MemoryEntry, Status, StoredDocument, fold_key
-from agentcore.llm import ResponseFormat
+from agentcore.llm import ChatRequest, ResponseFormat
 from agentcore.stores.sql.schema import plans
 from agentcore.testing import ScriptedChatClient
 from agentcore.workspace import Workspaces
@@ -227,7 +228,12 @@ class Asking:
 
 
 def answering(world: World, *answers: str) -> World:
-    return replace(world, chat=ScriptedChatClient(list(answers) * 10))
+    """Answer the first batch by the first of *answers*, whichever question comes first, and so on."""
+
+    def answer(request: ChatRequest) -> str:
+        return answers[int(request.messages[-1].content.strip()[-1]) % len(answers) - 1]
+
+    return replace(world, chat=ScriptedChatClient(repeat(answer)))
 
 
 GOOD = orjson.dumps({"text": "yes"}).decode()
