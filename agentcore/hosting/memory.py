@@ -93,6 +93,8 @@ def recall_filter(conditions: Mapping[str, Any]) -> RecallFilter | None:
         >>> recall_filter({"tags": []}) is None
         True
     """
+    if not conditions:
+        return None
     refuse_unknown(conditions, _CLEAN)
     where = RecallFilter(**{name: _CLEAN[name](value) for name, value in conditions.items()})  # pyright: ignore[reportArgumentType]
     return None if where == RecallFilter() else where
