@@ -29,6 +29,7 @@ from agentcore.hosting.options import (
     WorkspaceOptions,
 )
 from agentcore.hosting.parts import ForgetHooks, HostParts
+from agentcore.hosting.remember import MemoryWrites
 from agentcore.hosting.switches import Switchboard
 from agentcore.hosting.write_behind import ActivityRecorder, EmbeddingFiller, RecallNotes
 from agentcore.ids import IdFactory, RandomIds
@@ -206,7 +207,10 @@ class _HostContainer(containers.DeclarativeContainer):
     aftermath = providers.Singleton(ForgetHooks)
 
     notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_kept)
-    memory = providers.Factory(Memory, storage=storage, recall=recall, notes=notes, ids=ids, aftermath=aftermath)
+    writes = providers.Singleton(MemoryWrites, storage, ids=ids)
+    memory = providers.Factory(
+        Memory, storage=storage, recall=recall, writes=writes, notes=notes, ids=ids, aftermath=aftermath
+    )
     conversation = providers.Factory(
         _late(lambda: hosting.Conversation),
         storage=storage,
@@ -263,7 +267,7 @@ class _HostContainer(containers.DeclarativeContainer):
         dreams=dreams_of.provider,
         switchboard=switchboard,
     )
-    services = providers.List(storage, recall, notes, activity, announcer)
+    services = providers.List(storage, recall, writes, notes, activity, announcer)
     host = providers.Factory(
         Host, parts=parts, factories=factories, services=services, shutdown_timeout=shutdown_timeout
     )
