@@ -180,6 +180,7 @@ class _HostContainer(containers.DeclarativeContainer):
     shutdown_timeout: providers.Dependency[Any] = providers.Dependency()
     decay: providers.Dependency[Any] = providers.Dependency()
     recall_kept: providers.Dependency[Any] = providers.Dependency()
+    synchronous: providers.Dependency[Any] = providers.Dependency()
     recall_options: providers.Dependency[Any] = providers.Dependency()
     embedder: providers.Dependency[Any] = providers.Dependency()
     dense_options: providers.Dependency[Any] = providers.Dependency()
@@ -194,7 +195,7 @@ class _HostContainer(containers.DeclarativeContainer):
     tool_call_options: providers.Dependency[Any] = providers.Dependency()
 
     gate = providers.Singleton(BusyGate)
-    storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
+    storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay, synchronous=synchronous)
     recall = providers.Singleton(
         Recall, storage, options=recall_options, folder=recall_folder, embedder=embedder, dense=dense_options
     )
@@ -295,6 +296,7 @@ def _dependencies(config: HostConfig) -> dict[str, providers.Object[Any]]:
         "busy_sources": config.busy_sources,
         "shutdown_timeout": config.shutdown_timeout,
         "decay": memory.decay(),
+        "synchronous": memory.synchronous,
         "recall_kept": memory.recall_kept,
         "recall_options": replace(memory.recall(), turns=conversation.recall()),
         "embedder": config.embedder,

@@ -5,11 +5,13 @@ import sys
 import textwrap
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
 from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.domain import SourceKind, SourceRef
+from agentcore.hosting import MemoryOptions
 from agentcore.stores import UnitOfWork
 
 _BEN = Scope("acme", "agent", "ben")
@@ -148,3 +150,15 @@ async def test_what_was_returned_survives_a_kill(tmp_path: Path, told: int):
         known = await host.storage.read(host.memory.scope, lambda view: view.entries.existing(ids))
     assert len(ids) >= told
     assert known == set(ids)
+
+
+@pytest.mark.parametrize(("told", "level"), [("normal", 1), ("full", 2)])
+async def test_writes_reach_the_disk_as_the_options_say(tmp_path: Path, told: str, level: int):
+    options = MemoryOptions.model_validate({"synchronous": told})
+    async with AgentHostBuilder(tmp_path).with_memory(options).build() as host:
+        await host.memory.remember("Ana likes tea")
+
+        def asked(unit: Any) -> int:
+            return unit.transaction.connection.exec_driver_sql("PRAGMA synchronous").scalar_one()
+
+        assert await host.storage.write(host.memory.scope, asked) == level
