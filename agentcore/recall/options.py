@@ -14,7 +14,7 @@ _LEAST_PASSAGE: Final = 16
 class TurnOptions:
     """How recall ranks turns; immutable, checked when made.
 
-    The defaults were chosen by leaving out one LoCoMo conversation after the other (see `docs/explanation/recall.md`).
+    The defaults were chosen on four sets of talks, leaving out one after the other (see `docs/explanation/recall.md`).
 
     Raises:
         InvalidOptionsError: a number is out of range.
@@ -28,19 +28,19 @@ class TurnOptions:
     """How soon repetitions of a word in one passage of a turn stop counting; 0 or more."""
     b: float = 0.0
     """How much long passages are held back, 0..1."""
-    next_weight: float = 0.3
+    next_weight: float = 0.4
     """Share of the score of the turn before and the turn after that a turn gets; 0 or more."""
-    second_weight: float = 0.25
+    second_weight: float = 0.1
     """The same of the turns two away; 0 or more."""
     session_weight: float = 1.6
     """Share of its session's score, taken as one document, that a turn gets; 0 or more."""
-    session_k1: float = 1.2
+    session_k1: float = 5.0
     """How soon repetitions of a word in one session stop counting; 0 or more."""
     session_b: float = 0.75
     """How much long sessions are held back, 0..1."""
     passage_tokens: int = 80
     """Size of the passages that long turns are cut into, in tokens of four bytes; 16 or more."""
-    length_weight: float = 0.25
+    length_weight: float = 0.35
     """How much the length of a turn of many passages takes of its score (see `share_of_length`); 0 or more."""
 
     def __post_init__(self) -> None:
@@ -70,7 +70,7 @@ class RecallOptions:
     """How much long entries are held back, 0..1; of one that is cut into passages, how much long passages are."""
     passage_tokens: int = 80
     """Size of the passages that long entries are cut into, in tokens of four bytes; 16 or more."""
-    length_weight: float = 0.25
+    length_weight: float = 0.35
     """How much the length of an entry of many passages takes of its score (see `share_of_length`); 0 or more."""
     importance_weight: float = 0.5
     """Share w of a score that importance decides: score = bm25 * (1 - w + w * importance); from 0 to below 1, so

@@ -74,7 +74,7 @@ async def test_a_query_of_twenty_thousand_words_over_ten_thousand_passages_is_an
 
 async def test_the_weights_of_turns_are_options_of_the_conversation():
     short = "Ana moved to Porto."
-    long = f"{short} " + f"{'It rained for days and days. ' * 20}{short} " * 3
+    long = f"{short} " + f"{'It rained for days and days. ' * 20}{short} " * 2 + short
     whole = ConversationOptions(passage_tokens=4_000, k1=10.0, session_weight=0.0)
     for options, first in ((ConversationOptions(), short), (whole, long)):
         async with AgentHostBuilder(None).with_conversation_log(options).build() as host:
