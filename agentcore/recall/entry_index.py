@@ -58,6 +58,7 @@ class ScopeIndex:
         self.unkept = 0
         """Rows taken over since it was read from a file."""
         self._entries = self._empty()
+        self._last_query: tuple[str, list[str]] = ("", [])
 
     @property
     def cut(self) -> str:
@@ -117,6 +118,12 @@ class ScopeIndex:
         self._entries.index.compact()
         return Kept(self._entries.index.postings.lists, cut=self.cut)
 
+    def postings_of(self, query: str) -> int:
+        """Return how many postings the terms of *query* have: what ranking reads at most."""
+        postings = self._entries.index.postings
+        numbers = map(postings.term_id, dict.fromkeys(self._terms_of(query)))
+        return sum(postings.posting_count(number) for number in numbers if number is not None)
+
     def rank(
         self, query: str, *, decay: Decay, now_us: int, limit: int | None, admitted: Admitted | None = None
     ) -> Ranking:
@@ -135,7 +142,7 @@ class ScopeIndex:
             worth = importance * recency * columns[_SHARE]
             return worth if admitted is None else worth * admitted(records_of(keys))
 
-        terms = self._tokenizer.query_tokens(query)
+        terms = self._terms_of(query)
         index, wanted = self._entries.index, len(self._entries) if limit is None else limit
         among = None if admitted is None else partial(self._passages_of, admitted)
         most = wanted
@@ -278,6 +285,12 @@ class ScopeIndex:
         postings = self._entries.index.postings
         ids = {term: postings.term_id(term) for text in texts for term in self._tokenizer.tokens(text)}
         return {term: 0 if term_id is None else postings.document_frequency(term_id) for term, term_id in ids.items()}
+
+    def _terms_of(self, query: str) -> list[str]:
+        """Cut a query into terms, once for whoever asks for its cost and then for its answer."""
+        if self._last_query[0] != query:
+            self._last_query = (query, self._tokenizer.query_tokens(query))
+        return self._last_query[1]
 
     def _empty(self) -> PassageIndex:
         options = self._options

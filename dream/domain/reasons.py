@@ -1,5 +1,7 @@
 """Lists the reason codes: why a pass was skipped, a change refused, a run deferred."""
 
+from __future__ import annotations
+
 from enum import StrEnum
 
 

@@ -1,15 +1,22 @@
 """Describes steps: the batch one asks about, what it is about to do, and what its row reports."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from __future__ import annotations
 
-from agentcore.domain.scope import Scope
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
 from dream.domain.change import ChangeSet
 from dream.domain.declaration import Reads
-from dream.domain.phases import PhaseHit
-from dream.domain.proposal import Notes, Proposal, Refusal
-from dream.domain.rounds import AskedRound, Version
+from dream.domain.proposal import Proposal, Refusal
+from dream.domain.rounds import AskedRound
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agentcore.domain.scope import Scope
+    from dream.domain.phases import PhaseHit
+    from dream.domain.proposal import Notes
+    from dream.domain.rounds import Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +77,7 @@ class StepReport:
         }
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "StepReport":
+    def from_json(cls, values: Mapping[str, Any]) -> StepReport:
         """Read what `to_json` wrote; a row of an undo or a plan of earlier versions says less."""
         reads = values.get("reads")
         known: dict[str, Any] = {name: values[name] for name in (*_COUNTS, *_MORE, "notes") if name in values}
@@ -136,7 +143,7 @@ class StepDraft:
         }
 
     @classmethod
-    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> "StepDraft":
+    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> StepDraft:
         """Read what `to_json` wrote."""
         return cls(
             proposal=Proposal.from_json(scope, values["proposal"]),
@@ -183,7 +190,7 @@ class Batch:
         """Ids of all that is shown, in the order of the handles."""
         return tuple(record_id for record_id, _ in (*self.members, *self.beside))
 
-    def halves(self) -> "tuple[Batch, Batch] | None":
+    def halves(self) -> tuple[Batch, Batch] | None:
         """Return the batch in two, for an answer or a prompt that was too long; None if it has one member.
 
         Example:
@@ -205,7 +212,7 @@ class Batch:
         return [self.number, self.kind, members, beside, self.reader, self.cursor]
 
     @classmethod
-    def from_json(cls, values: Sequence[Any]) -> "Batch":
+    def from_json(cls, values: Sequence[Any]) -> Batch:
         """Read what `to_json` wrote."""
         number, kind, members, beside, reader, cursor = values
         return cls(
