@@ -18,7 +18,6 @@ from dream.stores.cursors import (
     ClusterStore,
     CursorReader,
     CursorStore,
-    DeferredStore,
     ExpiryReader,
     ExpiryStore,
     LedgerStore,
@@ -30,6 +29,7 @@ from dream.stores.proposals import DecisionReader, DecisionStore, PlanStore, Pro
 from dream.stores.runs import RunHistory, RunStore, UsageStore
 from dream.stores.schedules import ScheduleStore
 from dream.stores.sessions import SessionStore
+from dream.stores.waiting import WaitingReader, WaitingStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,11 @@ class DreamReaders:
     def attempts(self) -> AttemptReader:
         """In how many runs a pass failed on a record."""
         return AttemptReader(self.transaction)
+
+    @property
+    def waiting(self) -> WaitingReader:
+        """Exchanges with the model that could not be ended."""
+        return WaitingReader(self.transaction)
 
     @property
     def clusters(self) -> ClusterReader:
@@ -130,9 +135,9 @@ class DreamStores(DreamReaders):
         return PlanStore(self.transaction)
 
     @property
-    def deferred(self) -> DeferredStore:
-        """Changes that wait for room under the share cap."""
-        return DeferredStore(self.transaction)
+    def waiting(self) -> WaitingStore:
+        """Exchanges with the model that could not be ended."""
+        return WaitingStore(self.transaction)
 
     @property
     def proposals(self) -> ProposalStore:
