@@ -79,6 +79,7 @@ class ChatServer:
         embedding: Makes the vector of a text, or the reply that a request with this text gets in its place.
         latency: How long it takes for each reply, beside the reply's own delay.
         clock: What it waits by; the machine's by default.
+        port: Where it listens; 0 for any free port.
 
     Raises:
         InvalidOptionsError: a bare string instead of a list of replies.
@@ -100,6 +101,7 @@ class ChatServer:
         embedding: EmbeddingScript = hashed_words,
         latency: timedelta = timedelta(),
         clock: Clock | None = None,
+        port: int = 0,
     ) -> None:
         if isinstance(replies, str):
             raise InvalidOptionsError(field="replies", value=replies, allowed="give a list with one reply per call")
@@ -109,7 +111,7 @@ class ChatServer:
         self._latency = latency
         self._clock = clock or SystemClock()
         self._server: asyncio.Server | None = None
-        self._port = 0
+        self._port = port
         self._given = 0
         self._exhausted: ScriptExhaustedError | None = None
         self._requests: list[ServedRequest] = []
@@ -138,8 +140,8 @@ class ChatServer:
         return self._most_in_flight
 
     async def __aenter__(self) -> Self:
-        """Begin to listen on a free port."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_MOST_HEAD)
+        """Begin to listen."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=_MOST_HEAD)
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 
