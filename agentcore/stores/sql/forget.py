@@ -139,12 +139,7 @@ _NO_NAME = re.compile(r"[^a-z_-]")
 _QUOTING = (journal.c.reason, runs.c.report, steps.c.report, entries.c.status_reason)
 _ANSWERS = (model_calls.c.request, model_calls.c.answer)
 _PLANS = (plans.c.changes, plans.c.report)
-_WAITING = (
-    waiting_exchanges.c.batch,
-    waiting_exchanges.c.records,
-    waiting_exchanges.c.rounds,
-    waiting_exchanges.c.changes,
-)
+_WAITING = tuple(waiting_exchanges.c[name] for name in ("batch", "records", "rounds", "changes"))
 _PROPOSALS = (proposals.c.changes, proposals.c.marks)
 _IMAGES = (journal.c.before, journal.c.after)
 
@@ -161,16 +156,12 @@ def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collectio
     for chunk in chunks(sorted(turn_ids), _MENTIONS):
         _forget_answers(transaction, _mentions((model_calls.c.record_ids,), [_json(turn_id) for turn_id in chunk]))
         named = [_reference(turn_id, "turn") for turn_id in chunk]
-        _delete(transaction, plans, _mentions(_PLANS, named))
-        _forget_waiting(transaction, [*map(_json, chunk), *named])
-        _forget_proposals(transaction, _mentions(_PROPOSALS, named))
+        _forget_undone(transaction, named, shown=[*map(_json, chunk), *named])
     for chunk in chunks(sorted(gone), _MENTIONS):
         ids = [_json(entry_id) for entry_id in chunk]
         _forget_answers(transaction, _mentions((model_calls.c.record_ids,), ids))
         named = [*ids, *map(_reference, chunk), *map(cited, chunk)]
-        _delete(transaction, plans, _mentions(_PLANS, named))
-        _forget_waiting(transaction, named)
-        _forget_proposals(transaction, _mentions(_PROPOSALS, named))
+        _forget_undone(transaction, named, shown=named)
         _delete(transaction, settled_clusters, _mentions((settled_clusters.c.record_ids,), ids))
         _delete(transaction, reopened, reopened.c.record_id.in_(chunk))
     forget_refused_texts(transaction, gone, turn_ids)
@@ -184,9 +175,7 @@ def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collectio
     for text in telling:
         written = {text, _json(text)[1:-1]}
         _forget_answers(transaction, _mentions(_ANSWERS, written))
-        _delete(transaction, plans, _mentions(_PLANS, written))
-        _forget_waiting(transaction, written)
-        _forget_proposals(transaction, _mentions(_PROPOSALS, written))
+        _forget_undone(transaction, written, shown=written)
         for column in _QUOTING:
             for form in written:
                 _replace(transaction, column, form)
@@ -247,6 +236,13 @@ def _scrub_rows(transaction: Transaction, keys: Collection[int]) -> None:
 def _forget_answers(transaction: Transaction, condition: ColumnElement[bool]) -> None:
     mine = model_calls.c.scope_id == transaction.scope_id
     transaction.connection.execute(update(model_calls).where(mine, condition).values(request=None, answer=None))
+
+
+def _forget_undone(transaction: Transaction, texts: Collection[str], *, shown: Collection[str]) -> None:
+    """Drop plans and proposals that mention one of *texts*, and what waits that mentions or showed one."""
+    _delete(transaction, plans, _mentions(_PLANS, shown))
+    _forget_waiting(transaction, shown)
+    _forget_proposals(transaction, _mentions(_PROPOSALS, texts))
 
 
 def _forget_waiting(transaction: Transaction, texts: Collection[str]) -> None:
