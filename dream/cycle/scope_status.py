@@ -1,19 +1,25 @@
 """Reads how a scope stands: counts, last dream, pause, lease, alarm, and the next dream."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Status
 from agentcore.domain.temporal import to_text
-from agentcore.stores.storage import ReadView
-from agentcore.stores.values import Lease
-from dream.cycle.scheduling.status import ScheduleStatus
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
-from dream.domain.report import Alarm, RunKind, RunReport, find_alarm
+from dream.domain.report import RunKind, find_alarm
 from dream.stores import dream_stores
-from dream.stores.waiting import WaitingCount
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from agentcore.stores.storage import ReadView
+    from agentcore.stores.values import Lease
+    from dream.cycle.scheduling.status import ScheduleStatus
+    from dream.domain.report import Alarm, RunReport
+    from dream.stores.waiting import WaitingCount
 
 _DREAMS: Final = frozenset({RunKind.DREAM, RunKind.PLAN})
 

@@ -1,5 +1,7 @@
 """Lists the reason codes: why a pass was skipped, a change refused, a run deferred."""
 
+from __future__ import annotations
+
 from enum import StrEnum
 
 
@@ -158,6 +160,12 @@ class Refused(StrEnum):
     """It is what a dream or a job reported, or was read in a document."""
     DOCUMENT_WAITS = "document_waits"
     """The file cannot be written now; it is written as soon as it can be."""
+
+
+WAITS_FOR_ROOM = frozenset(
+    {Refused.SHARE_CAP, Refused.OUTPUT_CAP, Refused.AWAITS_REVIEW, Refused.QUEUE_FULL, Refused.REVIEW_BUDGET}
+)
+"""Reasons for which decided changes wait: they are paid for, and made as soon as there is room."""
 
 
 class Deferral(StrEnum):

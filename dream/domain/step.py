@@ -1,19 +1,26 @@
 """Describes steps: the batch one asks about, what it is about to do, what its row reports, and what waits of it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from hashlib import blake2b
-from typing import Any
+from __future__ import annotations
 
-from agentcore.domain.scope import Scope
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
 from agentcore.domain.temporal import from_text, to_text
 from dream.domain.change import ChangeSet
 from dream.domain.declaration import Reads
-from dream.domain.phases import PhaseHit
-from dream.domain.proposal import Notes, Proposal, Refusal
-from dream.domain.reasons import Refused
-from dream.domain.rounds import AskedRound, Round, Version
+from dream.domain.proposal import Proposal, Refusal
+from dream.domain.reasons import WAITS_FOR_ROOM
+from dream.domain.rounds import AskedRound, Round
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from agentcore.domain.scope import Scope
+    from dream.domain.phases import PhaseHit
+    from dream.domain.proposal import Notes
+    from dream.domain.rounds import Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +81,7 @@ class StepReport:
         }
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "StepReport":
+    def from_json(cls, values: Mapping[str, Any]) -> StepReport:
         """Read what `to_json` wrote; a row of an undo or a plan of earlier versions says less."""
         reads = values.get("reads")
         known: dict[str, Any] = {name: values[name] for name in (*_COUNTS, *_MORE, "notes") if name in values}
@@ -110,9 +117,9 @@ class StepDraft:
     batch: list[list[Any]] | None = None
     reader: str = ""
     reopen: tuple[str, ...] = ()
-    exchange: "WaitingExchange | None" = None
+    exchange: WaitingExchange | None = None
     waited: tuple[str, ...] = ()
-    waits: "tuple[WaitingExchange, ...]" = ()
+    waits: tuple[WaitingExchange, ...] = ()
     report: StepReport = field(default=StepReport())
     planned_from: int | None = None
     is_planned: bool = False
@@ -142,7 +149,7 @@ class StepDraft:
         }
 
     @classmethod
-    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> "StepDraft":
+    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> StepDraft:
         """Read what `to_json` wrote."""
         return cls(
             proposal=Proposal.from_json(scope, values["proposal"]),
@@ -191,7 +198,7 @@ class Batch:
         """Ids of all that is shown, in the order of the handles."""
         return tuple(record_id for record_id, _ in (*self.members, *self.beside))
 
-    def halves(self) -> "tuple[Batch, Batch] | None":
+    def halves(self) -> tuple[Batch, Batch] | None:
         """Return the batch in two, for an answer or a prompt that was too long; None if it has one member.
 
         Example:
@@ -214,7 +221,7 @@ class Batch:
         return [*told, self.waited] if self.waited else told
 
     @classmethod
-    def from_json(cls, values: Sequence[Any]) -> "Batch":
+    def from_json(cls, values: Sequence[Any]) -> Batch:
         """Read what `to_json` wrote."""
         number, kind, members, beside, reader, cursor, *waited = values
         return cls(
@@ -304,7 +311,7 @@ class WaitingExchange:
         beside = () if self.batch is None else (*self.batch.members, *self.batch.beside)
         return (*beside, *(version for one in self.rounds or () for version in one.shown))
 
-    def waiting_for(self, reason: str, change_sets: Sequence[ChangeSet]) -> "WaitingExchange":
+    def waiting_for(self, reason: str, change_sets: Sequence[ChangeSet]) -> WaitingExchange:
         """Return it as it waits on with these change sets; what waits for two reasons becomes two."""
         key = self.exchange_id if reason == self.reason else exchange_id(self.exchange_id, reason)
         return replace(self, exchange_id=key, reason=reason, change_sets=tuple(change_sets))
@@ -326,7 +333,7 @@ class WaitingExchange:
         }
 
     @classmethod
-    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> "WaitingExchange":
+    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> WaitingExchange:
         """Read what `to_json` wrote."""
         batch, rounds = values["batch"], values["rounds"]
         return cls(
@@ -342,12 +349,6 @@ class WaitingExchange:
             change_sets=tuple(ChangeSet.from_json(scope, one) for one in values["changes"]),
             records=tuple((record_id, version) for record_id, version in values["records"]),
         )
-
-
-WAITS_FOR_ROOM = frozenset(
-    {Refused.SHARE_CAP, Refused.OUTPUT_CAP, Refused.AWAITS_REVIEW, Refused.QUEUE_FULL, Refused.REVIEW_BUDGET}
-)
-"""Reasons for which decided changes wait: they are paid for, and made as soon as there is room."""
 
 
 def exchange_id(*parts: str) -> str:

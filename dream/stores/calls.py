@@ -1,18 +1,28 @@
 """Model calls: answers that were paid for, which a resumed run finds here, and tries that failed, which cost too."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import Table, bindparam, delete, func, insert, select
+from sqlalchemy import bindparam, delete, func, insert, select
 
 from agentcore.domain.temporal import to_micros
-from agentcore.llm.chat import Completion, FailedTry, FinishReason, Usage
+from agentcore.llm.chat import Completion, FinishReason, Usage
 from agentcore.stores.sql.schema import model_calls, model_failures
-from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
-from dream.domain.rounds import NextRound, RoundCost, RoundKind, Version
+from agentcore.stores.sql.transaction import encode, of_my_scope
+from dream.domain.rounds import RoundCost, RoundKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Table
+
+    from agentcore.llm.chat import FailedTry
+    from agentcore.stores.sql.transaction import Transaction
+    from dream.domain.rounds import NextRound, Version
 
 CANCELLED = "cancelled"
 """The failure of a call that was given up for a person's turn."""
@@ -77,7 +87,7 @@ class Spent:
         """Tokens in both directions."""
         return self.input_tokens + self.output_tokens
 
-    def __add__(self, other: "Spent") -> "Spent":
+    def __add__(self, other: Spent) -> Spent:
         return Spent(
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,

@@ -3,14 +3,14 @@
 Its cursor and the records reopened behind that, clusters it settled, when it last stepped.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import Column, ColumnElement, Table, bindparam, delete, false, func, insert, select
+from sqlalchemy import bindparam, delete, false, func, insert, select
 
 from agentcore.domain.memory import Status
 from agentcore.domain.temporal import from_micros, to_micros
@@ -34,12 +34,20 @@ from agentcore.stores.sql.schema import (
     steps,
     turns,
 )
-from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, encode, of_my_scope
+from agentcore.stores.sql.transaction import MY_SCOPE, chunks, encode, of_my_scope
 from agentcore.stores.sql.withheld import IS_WITHHELD
 from dream.domain.cluster import SettledCluster
 from dream.domain.declaration import Reads
 from dream.domain.proposal import HistoryKind
 from dream.stores.proposals import ProposalStore, RefusedTextStore
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Column, ColumnElement, Table
+
+    from agentcore.stores.sql.transaction import Transaction
 
 
 class _ReadTable:

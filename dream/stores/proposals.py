@@ -1,16 +1,15 @@
 """Stores what waits for a person (proposals, plans), what people took back, and texts that were refused."""
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import decisions, plans, proposals, refused_texts
-from agentcore.stores.sql.transaction import Transaction, chunks, encode, of_my_scope
+from agentcore.stores.sql.transaction import chunks, encode, of_my_scope
 from dream.domain.change import ChangeSet
 from dream.domain.plan import Plan
 from dream.domain.reasons import Refused
@@ -18,6 +17,15 @@ from dream.domain.refused import RefusedText
 from dream.domain.report import RunReport
 from dream.domain.waiting import WaitingProposal
 from dream.errors import OutdatedPlanError, UnknownPlanError, UnknownProposalError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Row
+
+    from agentcore.domain.scope import Scope
+    from agentcore.stores.sql.transaction import Transaction
 
 _WAITING, _REJECTED = "waiting", "rejected"
 

@@ -1,20 +1,27 @@
 """Stores exchanges with the model that wait: with their answers, until a later run ends them."""
 
+from __future__ import annotations
+
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import Row, bindparam, delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from agentcore.domain.temporal import from_micros, to_micros, to_text
 from agentcore.stores.sql.schema import waiting_exchanges
-from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
-from dream.domain.change import ChangeSet
-from dream.domain.rounds import Round
-from dream.domain.step import Batch, WaitingExchange
+from agentcore.stores.sql.transaction import encode, of_my_scope
+from dream import domain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Row
+
+    from agentcore.stores.sql.transaction import Transaction
+    from dream.domain import WaitingExchange
 
 _MINE = of_my_scope(waiting_exchanges)
 _ALL = select(waiting_exchanges).where(_MINE).order_by(waiting_exchanges.c.pk)
@@ -66,7 +73,7 @@ class WaitingReader:
         """Return ids of what waits of what *reader* has looked at: it is read once nothing of it waits."""
         found: set[str] = set()
         for text, pass_name in self._transaction.execute(_BATCHES).all():
-            batch = Batch.from_json(orjson.loads(text))
+            batch = domain.Batch.from_json(orjson.loads(text))
             if reader == (f"{pass_name}/{batch.reader}" if batch.reader else pass_name):
                 found.update(batch.member_ids)
         return frozenset(found)
@@ -136,7 +143,7 @@ class WaitingStore(WaitingReader):
         return withdrawn
 
     def _read(self, row: Row[Any]) -> WaitingExchange:
-        return WaitingExchange(
+        return domain.WaitingExchange(
             exchange_id=row.id,
             run_id=row.run_id,
             pass_name=row.pass_name,
@@ -144,8 +151,10 @@ class WaitingStore(WaitingReader):
             since=from_micros(row.since),
             runs=row.runs,
             tried_in=row.tried_in,
-            batch=None if row.batch is None else Batch.from_json(orjson.loads(row.batch)),
-            rounds=None if row.rounds is None else tuple(map(Round.from_json, orjson.loads(row.rounds))),
-            change_sets=tuple(ChangeSet.from_json(self._transaction.scope, one) for one in orjson.loads(row.changes)),
+            batch=None if row.batch is None else domain.Batch.from_json(orjson.loads(row.batch)),
+            rounds=None if row.rounds is None else tuple(map(domain.Round.from_json, orjson.loads(row.rounds))),
+            change_sets=tuple(
+                domain.ChangeSet.from_json(self._transaction.scope, one) for one in orjson.loads(row.changes)
+            ),
             records=tuple((record_id, version) for record_id, version in orjson.loads(row.records)),
         )

@@ -154,9 +154,9 @@ def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collectio
     """
     _scrub_rows(transaction, _journal_rows(transaction, gone) | _lost_rows(transaction, turn_ids))
     for chunk in chunks(sorted(turn_ids), _MENTIONS):
-        _forget_answers(transaction, _mentions((model_calls.c.record_ids,), [_json(turn_id) for turn_id in chunk]))
-        named = [_reference(turn_id, "turn") for turn_id in chunk]
-        _forget_undone(transaction, named, shown=[*map(_json, chunk), *named])
+        ids, named = [_json(turn_id) for turn_id in chunk], [_reference(turn_id, "turn") for turn_id in chunk]
+        _forget_answers(transaction, _mentions((model_calls.c.record_ids,), ids))
+        _forget_undone(transaction, named, shown=[*ids, *named])
     for chunk in chunks(sorted(gone), _MENTIONS):
         ids = [_json(entry_id) for entry_id in chunk]
         _forget_answers(transaction, _mentions((model_calls.c.record_ids,), ids))
@@ -246,16 +246,12 @@ def _forget_undone(transaction: Transaction, texts: Collection[str], *, shown: C
 
 
 def _forget_waiting(transaction: Transaction, texts: Collection[str]) -> None:
-    """Empty waiting exchanges that mention one of *texts* of their answers, and of the changes that mention it.
-
-    The row stays, for the next dream to tell what became of it.
-    """
-    columns = waiting_exchanges.c
-    mine = select(columns.pk, columns.changes).where(columns.scope_id == transaction.scope_id)
+    """Empty waiting exchanges that mention one of *texts*; each row stays, for the next dream to tell of it."""
+    mine = select(waiting_exchanges).where(waiting_exchanges.c.scope_id == transaction.scope_id)
     for row in transaction.connection.execute(mine.where(_mentions(_WAITING, texts))).all():
-        kept = [one for one in map(encode, orjson.loads(row.changes)) if not any(text in one for text in texts)]
-        emptied = update(waiting_exchanges).where(columns.pk == row.pk)
-        transaction.connection.execute(emptied.values(rounds=None, changes=f"[{','.join(kept)}]"))
+        left = [one for one in map(encode, orjson.loads(row.changes)) if not any(text in one for text in texts)]
+        emptied = update(waiting_exchanges).values(rounds=None, changes=f"[{','.join(left)}]")
+        transaction.connection.execute(emptied.where(waiting_exchanges.c.pk == row.pk))
 
 
 def _forget_proposals(transaction: Transaction, condition: ColumnElement[bool]) -> None:

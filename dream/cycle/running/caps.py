@@ -1,19 +1,28 @@
 """Caps what one step may do: retirements in a day, new records in a run."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.temporal import to_text
-from agentcore.stores.storage import ReadView
-from dream.domain.change import FOLD, ChangeSet
-from dream.domain.proposal import Notes, Refusal
-from dream.domain.reasons import Refused
-from dream.domain.step import WAITS_FOR_ROOM
-from dream.options import ConsolidationOptions, DreamOptions, PassMode
-from dream.stores import DreamStores, dream_stores
+from dream.domain.change import FOLD
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import WAITS_FOR_ROOM, Refused
+from dream.options import PassMode
+from dream.stores import dream_stores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentcore.stores.storage import ReadView
+    from dream.domain.change import ChangeSet
+    from dream.domain.proposal import Notes
+    from dream.options import ConsolidationOptions, DreamOptions
+    from dream.stores import DreamStores
 
 _DAY = timedelta(hours=24)
 
@@ -33,7 +42,7 @@ class ShareCap:
     taken: int = 0
 
     @classmethod
-    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ConsolidationOptions) -> "ShareCap":
+    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ConsolidationOptions) -> ShareCap:
         """Return the room there is now: the cap, less what was retired in the last 24 hours."""
         active = view.entries.count(EntryFilter())
         retired = books.runs.retired_since(view.now - _DAY)
@@ -117,7 +126,7 @@ class Caps:
         change_sets: Sequence[ChangeSet],
         *,
         only_proposes: bool,
-    ) -> "Caps":
+    ) -> Caps:
         """Return the room there is now for what a step of a run proposes; what waits for a person retires nothing."""
         retires = not only_proposes and any(ShareCap.weight(one) for one in change_sets)
         share = ShareCap.as_it_stands(view, books, options.consolidation) if retires else None

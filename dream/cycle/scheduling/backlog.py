@@ -1,27 +1,36 @@
 """Asks the passes of a scope what they have to do, when a dream is about to start and not before."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from agentcore.domain.capability import Capability
-from agentcore.domain.scope import Scope
-from agentcore.hosting.parts import HostParts
-from agentcore.stores.storage import ReadView
 from dream.cycle.forecast import model_context
 from dream.cycle.review_queue import awaits_review, is_full
 from dream.cycle.running.caps import has_room
 from dream.cycle.running.context import ContextFactory
 from dream.domain.declaration import declared
-from dream.domain.proposal import Work
-from dream.domain.step import WAITS_FOR_ROOM
+from dream.domain.reasons import WAITS_FOR_ROOM
 from dream.errors import InvalidDirectiveError
-from dream.options import DreamOptions, PassMode
-from dream.passes import DreamPass, ModelPass, PassSlot
+from dream.options import PassMode
+from dream.passes import ModelPass
 from dream.stores import dream_stores
 from dream.triggers import PassWork
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from agentcore.domain.scope import Scope
+    from agentcore.hosting.parts import HostParts
+    from agentcore.stores.storage import ReadView
+    from dream.domain.proposal import Work
+    from dream.options import DreamOptions
+    from dream.passes import DreamPass, PassSlot
 
 _ROOM_AFTER = timedelta(hours=1)
 """When it is looked again whether a cap has room for what waits, or a person has decided."""
@@ -47,7 +56,7 @@ class Backlog:
         """Whether what stands in the files of a workspace can be work."""
         return any(self._runs(place) and Capability.WORKSPACE in place.requires for place in self.order)
 
-    async def of(self, scope: Scope) -> "PassesWork":
+    async def of(self, scope: Scope) -> PassesWork:
         """Return what each enabled pass that can run has to do, now or at a date.
 
         What people wrote in the files of the workspace is read first: it may be work.
@@ -88,7 +97,7 @@ class Backlog:
         items = work.pending + room.waiting if is_there else 0
         return PassWork(one.name, at, asks_model=asks and not room.for_waiting, is_waiting=is_there, items=items)
 
-    def _room(self, view: ReadView, name: str) -> "_Room":
+    def _room(self, view: ReadView, name: str) -> _Room:
         books = dream_stores(view)
         counts = [one for one in books.waiting.counts() if one.pass_name == name]
         waiting = sum(one.count for one in counts)
