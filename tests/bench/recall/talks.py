@@ -2,9 +2,9 @@
 
 python -m tests.bench.recall.talks [--locomo FILE] [--beam FILE...]
 
-The talks of `tests/data/talks` are measured too. Every engine indexes turns as we do, with date and speaker. Over passages
-a turn stands where its best passage stands, and only that passage is paid for. A turn counts as found if it is shown, wholly
-or by a passage.
+The talks of `tests/data/talks` are measured too. Every engine indexes turns as we do, with date and speaker. Over
+passages a turn stands where its best passage stands, and only that passage is paid for. A turn counts as found if it is
+shown, wholly or by a passage.
 """
 
 import argparse
