@@ -67,7 +67,7 @@ class ReviewQueue:
                 admitted.append(change_set)
             else:
                 judged.refused.append(refusal)
-                judged.deferred.append(change_set)
+                judged.deferred.append((refusal.code, change_set))
         return admitted
 
     def _admit(self, change_set: ChangeSet) -> Refusal | None:

@@ -159,6 +159,9 @@ class Proposal:
         unsettled: Fingerprints of clusters that are no more.
         promotions: Entries that count as promoted though nothing changes.
         phases: Entries that a phase met; kept unless a change of the step is refused.
+        waits: Why the exchange with the model cannot end now, a code of `Refused`: it is kept with its answers, and a
+            later run goes on with it. None if it ended.
+        undecided: Change sets that wait with the exchange, for the pass to decide about when it goes on.
         done: Whether the pass has no further step in this run.
     """
 
@@ -175,6 +178,8 @@ class Proposal:
     unsettled: tuple[str, ...] = ()
     promotions: tuple[Promotion, ...] = ()
     phases: tuple[PhaseHit, ...] = ()
+    waits: str | None = None
+    undecided: tuple[ChangeSet, ...] = ()
     done: bool = True
 
     def to_json(self) -> dict[str, Any]:
@@ -193,6 +198,8 @@ class Proposal:
             "unsettled": list(self.unsettled),
             "promotions": [one.to_json() for one in self.promotions],
             "phases": [one.to_json() for one in self.phases],
+            "waits": self.waits,
+            "undecided": [one.to_json() for one in self.undecided],
             "done": self.done,
         }
 
@@ -213,6 +220,8 @@ class Proposal:
             unsettled=tuple(values["unsettled"]),
             promotions=tuple(map(Promotion.from_json, values["promotions"])),
             phases=tuple(map(PhaseHit.from_json, values["phases"])),
+            waits=values["waits"],
+            undecided=tuple(ChangeSet.from_json(scope, one) for one in values["undecided"]),
             done=values["done"],
         )
 

@@ -77,6 +77,17 @@ class Round:
         """The round without its answer."""
         return AskedRound(self.kind, self.shown)
 
+    def to_json(self) -> list[Any]:
+        """Return plain JSON values."""
+        return [*self.asked.to_json(), dict(self.answer)]
+
+    @classmethod
+    def from_json(cls, values: Sequence[Any]) -> Round:
+        """Read what `to_json` wrote."""
+        *asked, answer = values
+        told = AskedRound.from_json(asked)
+        return cls(answer, told.kind, told.shown)
+
 
 @dataclass(frozen=True, slots=True)
 class AskedRound:

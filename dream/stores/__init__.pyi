@@ -9,7 +9,6 @@ from .cursors import (
     ClusterStore as ClusterStore,
     CursorReader as CursorReader,
     CursorStore as CursorStore,
-    DeferredStore as DeferredStore,
     ExpiryReader as ExpiryReader,
     ExpiryStore as ExpiryStore,
     LedgerStore as LedgerStore,
@@ -54,4 +53,9 @@ from .schedules import (
 )
 from .sessions import (
     SessionStore as SessionStore,
+)
+from .waiting import (
+    WaitingCount as WaitingCount,
+    WaitingReader as WaitingReader,
+    WaitingStore as WaitingStore,
 )

@@ -120,6 +120,12 @@ class CallStore:
         shown = tuple((record_id, version) for record_id, version in orjson.loads(row.shown or "[]"))
         return StoredAnswer(completion, kind, shown)
 
+    def are_forgotten(self, run_id: str, pass_name: str, batch_key: str) -> bool:
+        """Tell whether a `forget` emptied an answer about a batch."""
+        emptied = select(func.count()).where(of_my_scope(model_calls), model_calls.c.answer.is_(None))
+        mine = (model_calls.c.run_id == run_id) & (model_calls.c.pass_name == pass_name)
+        return bool(self._transaction.execute(emptied.where(mine, model_calls.c.batch_key == batch_key)).scalar_one())
+
     def save(self, key: CallKey, *, asked: NextRound, completion: Completion, record_ids: Sequence[str]) -> None:
         """Store an answer as soon as it is there; it takes the place of one that a `forget` has emptied."""
         self._transaction.execute(_REMOVE, **_parameters(key))

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         ClusterStore,
         CursorReader,
         CursorStore,
-        DeferredStore,
         ExpiryReader,
         ExpiryStore,
         LedgerStore,
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from dream.stores.runs import RunHistory, RunStore, UsageStore
     from dream.stores.schedules import ScheduleStore
     from dream.stores.sessions import SessionStore
+    from dream.stores.waiting import WaitingReader, WaitingStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,11 @@ class DreamReaders:
     def attempts(self) -> AttemptReader:
         """In how many runs a pass failed on a record."""
         return stores.AttemptReader(self.transaction)
+
+    @property
+    def waiting(self) -> WaitingReader:
+        """Exchanges with the model that could not be ended."""
+        return stores.WaitingReader(self.transaction)
 
     @property
     def clusters(self) -> ClusterReader:
@@ -143,9 +148,9 @@ class DreamStores(DreamReaders):
         return stores.PlanStore(self.transaction)
 
     @property
-    def deferred(self) -> DeferredStore:
-        """Changes that wait for room under the share cap."""
-        return stores.DeferredStore(self.transaction)
+    def waiting(self) -> WaitingStore:
+        """Exchanges with the model that could not be ended."""
+        return stores.WaitingStore(self.transaction)
 
     @property
     def proposals(self) -> ProposalStore:

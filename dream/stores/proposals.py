@@ -177,14 +177,14 @@ class PlanStore:
 
         Raises:
             UnknownPlanError: none or several do.
-            OutdatedPlanError: an earlier version kept it, with its changes alone.
+            OutdatedPlanError: an earlier version kept it.
         """
         statement = select(plans).where(self._mine, plans.c.id.startswith(prefix, autoescape=True))
         found = self._connection.execute(statement.limit(2)).all()
         if not prefix or len(found) != 1:
             raise UnknownPlanError(value=prefix)
         content: dict[str, Any] = orjson.loads(found[0].changes)
-        if "steps" not in content:
+        if "steps" not in content or any("waits" not in step for _, step in content["steps"]):
             raise OutdatedPlanError(value=found[0].id)
         report = RunReport.from_json(orjson.loads(found[0].report))
         created_at: datetime = from_micros(found[0].created_at)

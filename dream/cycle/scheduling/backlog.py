@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from agentcore.domain.capability import Capability
 from dream.cycle.forecast import model_context
 from dream.cycle.review_queue import awaits_review, is_full
-from dream.cycle.running.caps import ShareCap
+from dream.cycle.running.caps import has_room
 from dream.cycle.running.context import ContextFactory
 from dream.domain.declaration import declared
+from dream.domain.reasons import WAITS_FOR_ROOM
 from dream.errors import InvalidDirectiveError
 from dream.options import PassMode
 from dream.passes import ModelPass
@@ -98,13 +99,14 @@ class Backlog:
 
     def _room(self, view: ReadView, name: str) -> _Room:
         books = dream_stores(view)
-        waiting = books.deferred.count(name)
-        is_waiting = waiting > 0
+        counts = [one for one in books.waiting.counts() if one.pass_name == name]
+        waiting = sum(one.count for one in counts)
+        # What waits for something else, such as a verification, is tried by the next dream.
+        for_room = any(one.reason in WAITS_FOR_ROOM for one in counts)
         if self.options.mode(name) is PassMode.PROPOSE:
             for_any = not is_full(view, self.options.review)
-            return _Room(for_any, waiting, for_any and is_waiting and not awaits_review(view, name))
-        has_room = is_waiting and ShareCap.as_it_stands(view, books, self.options.consolidation).room
-        return _Room(for_any=True, waiting=waiting, for_waiting=bool(has_room))
+            return _Room(for_any, waiting, for_any and for_room and not awaits_review(view, name))
+        return _Room(for_any=True, waiting=waiting, for_waiting=for_room and has_room(view, self.options, name))
 
     async def _asked(self, scope: Scope, one: DreamPass | ModelPass, now: datetime) -> Work:
         contexts = ContextFactory(
@@ -149,7 +151,7 @@ class _Room:
 
     Args:
         for_any: For whatever it finds.
-        waiting: How many changes wait that were paid for.
+        waiting: How much waits that was paid for.
         for_waiting: For some of these.
     """
 
