@@ -154,16 +154,18 @@ class TurnRow:
     Args:
         key: The store's own integer key, stable for the turn's life.
         session_id: The conversation it belongs to.
-        text: Date, speaker and content, to be tokenised.
+        content: What was said, to be tokenised.
         occurred_us: When it was said, microseconds since 1970.
         live: Whether readers may see it: what the host's machinery wrote, and its own prompts, were never said.
+        heading: Date and speaker, which are tokenised with each of its passages.
     """
 
     key: int
     session_id: str
-    text: str
+    content: str
     occurred_us: int
     live: bool
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
