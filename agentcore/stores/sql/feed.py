@@ -62,7 +62,8 @@ def _facet_row(row: Sequence[Any]) -> FacetRow:
 def _turn_row(row: Sequence[Any]) -> TurnRow:
     key, session_id, speaker, content, occurred_at, role, generated, is_withheld, _ = row
     is_told = role != _PROMPT and not generated and not is_withheld
-    return TurnRow(key, session_id, spoken_line(speaker, content, from_micros(occurred_at)), occurred_at, is_told)
+    heading = spoken_line(speaker, "", from_micros(occurred_at))
+    return TurnRow(key, session_id, content, occurred_at, is_told, heading)
 
 
 def _skill_row(row: Sequence[Any]) -> SkillRow:

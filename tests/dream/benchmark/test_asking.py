@@ -30,7 +30,7 @@ async def test_evidence_is_counted_among_the_best_entries_and_within_the_tokens_
 
 
 async def test_an_entry_that_does_not_fit_the_budget_ends_the_reading(world: World):
-    first = world.entry("kettle " + "x" * 1_100, sources=(SourceRef.parse("turn:t1"),))
+    first = world.entry("kettle " + "x" * 1_100, sources=(SourceRef.parse("turn:t1"),), base=1.0)
     short = world.entry("kettle", sources=(SourceRef.parse("turn:t2"),), base=0.1)
     await world.add(first, short)
     (answer,) = (await ask(world, Question("kettle", 1, ("D1:2",)))).answers
