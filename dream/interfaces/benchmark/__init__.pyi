@@ -1,7 +1,13 @@
+from .answers import (
+    AnswerKey as AnswerKey,
+    Unjudged as Unjudged,
+)
 from .qa import (
+    BUDGETS as BUDGETS,
     AnsweredQuestion as AnsweredQuestion,
+    GivenContext as GivenContext,
     Provenance as Provenance,
-    Stage as Stage,
+    Side as Side,
     ask_all as ask_all,
 )
 from .recalling import (
@@ -9,6 +15,7 @@ from .recalling import (
     measure_recall as measure_recall,
 )
 from .result import (
+    Compared as Compared,
     Cost as Cost,
     Figures as Figures,
     Result as Result,
@@ -20,6 +27,7 @@ from .samples import (
     Faults as Faults,
     Question as Question,
     read_locomo as read_locomo,
+    read_questions as read_questions,
 )
 from .scripted import (
     ALIKE as ALIKE,
