@@ -40,8 +40,17 @@ async def results(paths: Sequence[Path], wanted: Sequence[str]) -> dict[str, lis
     return found
 
 
-def drawn(measured: Mapping[str, Iterable[Result]], count: int, seed: int) -> list[dict[str, Any]]:
-    """Return samples with their verdicts, as many of each kind from each data set as there are."""
+def drawn(
+    measured: Mapping[str, Iterable[Result]], count: int, seed: int, besides: Iterable[Mapping[str, Any]] = ()
+) -> list[dict[str, Any]]:
+    """Return samples with their verdicts, as many of each kind from each data set as there are.
+
+    Args:
+        measured: The results by data set.
+        count: How many.
+        seed: What the chance begins with.
+        besides: Verdicts on samples drawn before, whose questions are not drawn again.
+    """
     chance = random.Random(seed)
     piles: list[list[dict[str, Any]]] = []
     for name, found in measured.items():
@@ -51,7 +60,7 @@ def drawn(measured: Mapping[str, Iterable[Result]], count: int, seed: int) -> li
             chance.shuffle(pile)
             piles.append(pile)
     chosen: list[dict[str, Any]] = []
-    asked: set[tuple[str, str]] = set()
+    asked = {(one["sample"], one["name"]) for one in besides}
     while len(chosen) < count and any(piles):
         for pile in piles:
             while pile and (pile[-1]["sample"], pile[-1]["name"]) in asked:
@@ -116,12 +125,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--samples", type=Path, help="where the samples go")
     parser.add_argument("--verdicts", type=Path, required=True, help="where the verdicts go, or are")
+    parser.add_argument("--besides", type=Path, nargs="+", default=[], help="verdicts on samples drawn before")
     parser.add_argument("--labels", type=Path, help="what a reader said")
     asked = parser.parse_args()
     if asked.what == "compare":
         print("\n".join(compared(_read(asked.verdicts), _read(asked.labels))))
         return
-    chosen = drawn(asyncio.run(results(asked.data, asked.sample)), asked.count, asked.seed)
+    before = [one for path in asked.besides for one in _read(path)]
+    chosen = drawn(asyncio.run(results(asked.data, asked.sample)), asked.count, asked.seed, before)
     _written(asked.samples, ({key: one[key] for key in ("id", "question", "answer", "shown")} for one in chosen))
     _written(asked.verdicts, ({key: value for key, value in one.items() if key != "shown"} for one in chosen))
 

@@ -14,6 +14,13 @@ from .recalling import (
     Recalled as Recalled,
     measure_recall as measure_recall,
 )
+from .recordings import (
+    Quotes as Quotes,
+    RecordedClient as RecordedClient,
+    Recording as Recording,
+    RecordingError as RecordingError,
+    handles as handles,
+)
 from .result import (
     Compared as Compared,
     Cost as Cost,
@@ -37,7 +44,9 @@ from .scripted import (
 )
 from .trial import (
     AFTERWARDS as AFTERWARDS,
+    SIDES as SIDES,
     StandingClock as StandingClock,
+    import_sample as import_sample,
     kinds_of_change as kinds_of_change,
     measure as measure,
     unsupported_changes as unsupported_changes,

@@ -7,8 +7,8 @@ The rule, which `docs/how-to/measure-a-dream.md` publishes:
   also tells its own date. A line tells no date that is much vaguer than the answer's.
 - The answer's *words* are the stems of what is left of it without stop words and without the words of the question. At
   least `SHARE` of them must stand in the text.
-- A value counts only on a line that also has two of the answer's words or of those that the question shares with its
-  evidence, or the only one there is; the speakers' names, which stand on every other line, do not count as such.
+- A value counts only on a line that also has two of the words which question and answer share with the evidence, or
+  the only one there is; the speakers' names, which stand on every other line, do not count as such.
 - Of an answer with a part in parentheses (`12 days (from 3 to 15 May)`), the first of these is looked for that the
   evidence tells: the whole, what stands outside, what stands inside.
 
@@ -36,14 +36,16 @@ from dream.guards.details import measures_of
 from dream.guards.numbers import Quantities, Quantity
 from dream.passes.conversation.relative_dates import nearest_years, relative_dates
 
-SHARE: Final = 0.6
-"""Share of the answer's words that a text must have."""
+SHARE: Final = 0.75
+"""Share of the answer's words that a text must have: of three all, of four three."""
 MOST_WORDS: Final = 15
 """Words of the longest answer that is judged."""
 
 _VAGUER: Final = timedelta(days=2)
 """How much longer than the answer's date a date may be that tells it: a weekend tells its Saturday."""
 _YEARS: Final = range(1900, 2100)
+_NO_YEAR: Final = range(2000, 2040)
+"""What the year of an answer can be that tells none."""
 _SAID: Final = re.compile(r"(?:- )?\[(\d{1,2} \w+ \d{4})\] (?:([^:]{1,60}): )?")
 _SEEN: Final = re.compile(r" \([^()]*; seen (\d{4}-\d{2}-\d{2})")
 _BEFORE: Final = re.compile(r"(?:the )?([\w ]+?) before\b", re.IGNORECASE)
@@ -127,16 +129,16 @@ class _Value:
 
 @dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """What a text must say to tell the answer of a question; made once for each.
+    r"""What a text must say to tell the answer of a question; made once for each.
 
     Args:
         words: Stems of the answer's words.
         values: Its dates, times and numbers.
-        topic: Stems of the question's words that its evidence has too.
+        topic: Stems of the question's and the answer's words that the evidence has too.
 
     Example:
         >>> key = AnswerKey.of("When did Ana move?", "7 May 2023", ["[8 May 2023] Ana: I moved yesterday!"])
-        >>> key.is_told_by("Ana moved on 2023-05-07.\\nBen stayed."), key.is_told_by("Ana moved.\\nOn 7 May it rained.")
+        >>> key.is_told_by("Ana moved on 2023-05-07.\nBen stayed."), key.is_told_by("Ana moved.\nOn 7 May it rained.")
         (True, False)
     """
 
@@ -158,7 +160,7 @@ class AnswerKey:
         lines = [_Line.of(" ".join(one.split())) for one in evidence]
         keys = [cls._of(question, part, lines) for part in _parts(answer)]
         # Of 12 days (from 3 to 15 May) the evidence often tells what stands in parentheses alone.
-        told = [key for key in keys if isinstance(key, AnswerKey) and key._in(lines)]
+        told = [key for key in keys if isinstance(key, AnswerKey) and key.is_in(lines)]
         return told[0] if told else keys[0] if isinstance(keys[0], Unjudged) else Unjudged.OTHER_WORDS
 
     @classmethod
@@ -169,26 +171,27 @@ class AnswerKey:
         left = answer
         for detail in details:
             left = left.replace(detail.text, " ")
-        words = frozenset(_TOKENIZER.tokens(left))
+        # Of a text of stop words alone a tokenizer keeps them, and they say nothing here.
+        words = frozenset(_TOKENIZER.tokens(left)) - _STOP_WORDS
         values = tuple(_values(answer, details))
         words = words - asked - speakers or (frozenset() if values else words)
         if len(words) > MOST_WORDS:
             return Unjudged.LONG
         told = frozenset[str]().union(*(line.words for line in lines))
-        return cls(words, values, (asked & told) - speakers) if words or values else Unjudged.OTHER_WORDS
+        return cls(words, values, ((asked | words) & told) - speakers) if words or values else Unjudged.OTHER_WORDS
 
     def is_told_by(self, text: str) -> bool:
         """Tell whether a text says the answer."""
-        return self._in([_Line.of(line) for line in text.splitlines()])
+        return self.is_in([_Line.of(line) for line in text.splitlines()])
 
-    def _in(self, lines: Sequence[_Line]) -> bool:
+    def is_in(self, lines: Sequence[_Line]) -> bool:
+        """Tell whether lines say the answer together."""
         told = frozenset[str]().union(*(line.words for line in lines))
         # A value says most of an answer that has one: of two words beside it one will do, and one may be missing.
         fewest = len(self.words) // 2 if self.values else ceil(SHARE * len(self.words))
         if len(self.words & told) < fewest:
             return False
-        near = self.words | self.topic
-        about = [line for line in lines if len(near & line.words) >= min(_NEAR, len(near))]
+        about = [line for line in lines if len(self.topic & line.words) >= min(_NEAR, len(self.topic))]
         return all(any(value.stands_in(line) for line in about) for value in self.values)
 
 
@@ -225,24 +228,21 @@ def _stretches(item: Detail, said: date | None) -> list[_Stretch]:
         quantity = cast("Quantity", item.key)
         years = [int(value) for value in quantity.values if value.isdecimal() and quantity.unit is None]
         return [_stretch(PartialDate.parse(f"{year:04}")) for year in years if year in _YEARS]
-    if item.kind is not DetailKind.DATE:
-        return []
-    day = cast("Day", item.key)
-    if day.year is not None and not day.raw:
+    return [_stretch(one) for one in _dates(cast("Day", item.key), said)] if item.kind is DetailKind.DATE else []
+
+
+def _dates(day: Day, said: date | None) -> Iterable[PartialDate]:
+    if day.raw or (day.year is None and day.month is None):
+        return ()
+    if day.year is not None:
         parts = [f"{part:02}" for part in (day.month, day.day) if part is not None]
         try:
-            return [_stretch(PartialDate.parse("-".join([f"{day.year:04}", *parts])))]
+            return (PartialDate.parse("-".join([f"{day.year:04}", *parts])),)
         except InvalidSubjectTimeError:
-            return []
-    if day.month is not None and said is not None:
-        return [_stretch(one) for one in nearest_years(day.month, day.day, said)]
-    if day.month is not None:
-        return [
-            _stretch(one)
-            for year in range(2000, 2040)
-            for one in nearest_years(day.month, day.day, date(year, day.month, 1))[:1]
-        ]
-    return []
+            return ()
+    month = day.month or 1
+    near = [said] if said is not None else [date(year, month, 1) for year in _NO_YEAR]
+    return (one for each in near for one in nearest_years(month, day.day, each)[: None if said else 1])
 
 
 def _stretch(reading: PartialDate | Span) -> _Stretch:

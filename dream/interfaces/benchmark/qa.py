@@ -122,7 +122,11 @@ class Side:
 
 
 async def ask_all(
-    host: Host, sample: BenchmarkSample, at: Callable[[Question], None], asked: Callable[[], None] = lambda: None
+    host: Host,
+    sample: BenchmarkSample,
+    *,
+    before: Callable[[Question], None] = lambda _: None,
+    asked: Callable[[], None] = lambda: None,
 ) -> Side:
     """Ask all questions of a sample, each within every budget, through `host.context.for_turn` with its defaults.
 
@@ -131,7 +135,7 @@ async def ask_all(
     Args:
         host: Holds the sample in its default scope.
         sample: What was imported.
-        at: Sets the clock for a question.
+        before: Called before each question, such as to set the clock.
         asked: Called after each question.
     """
     entries = await host.storage.read(Scope.default(), _all_entries)
@@ -140,7 +144,7 @@ async def ask_all(
     live = [entry for entry in entries if entry.is_active]
     answers: list[AnsweredQuestion] = []
     for question in sample.questions:
-        at(question)
+        before(question)
         lines = [_line(sample.turns[name]) for name in question.evidence]
         key = AnswerKey.of(question.text, question.answer, lines)
         given: list[GivenContext] = []

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+import numpy as np
 
 from dream.interfaces.benchmark.qa import BUDGETS, AnsweredQuestion, Side
 from dream.interfaces.benchmark.samples import ADVERSARIAL, Faults
@@ -15,6 +17,8 @@ SEED: Final = 20_261_122
 _TAIL: Final = 2.5
 """Percent of the draws that lie beyond each end of an interval."""
 _DIGITS: Final = 6
+
+_A = TypeVar("_A")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +103,9 @@ class Result:
     def groups(self) -> dict[str, "Figures"]:
         """Return the figures of all questions, of those that are not adversarial, and by category."""
         first, second = (side.answers for side in self.sides.values())
-        pairs = list(zip(first, second, strict=True))
-        categories = sorted({one.question.category for one in first})
-        found = {"all": pairs}
-        if ADVERSARIAL in categories:
-            found["without adversarial"] = [one for one in pairs if one[0].question.category != ADVERSARIAL]
-        found |= {name: [one for one in pairs if one[0].question.category == name] for name in categories}
-        return {name: Figures.of(chosen) for name, chosen in found.items() if chosen}
+        pairs = zip(first, second, strict=True)
+        groups = by_category([(pair[0].question.category, pair) for pair in pairs])
+        return {name: Figures.of(chosen) for name, chosen in groups.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -185,9 +185,6 @@ class Compared:
             >>> one.difference, one.least, one.most
             (0.375, 0.0, 0.75)
         """
-        # NumPy is imported by what measures alone: no other command waits for it.
-        import numpy as np
-
         differences = np.array([second - first for first, second in pairs])
         chance = np.random.default_rng(SEED)
         counts = chance.multinomial(len(pairs), np.full(len(pairs), 1 / len(pairs)), size=RESAMPLES)
@@ -256,6 +253,21 @@ class Figures:
                 for budget, (one, other) in self.tokens.items()
             },
         }
+
+
+def by_category(sorted_answers: Sequence[tuple[str, _A]]) -> dict[str, list[_A]]:
+    """Return what belongs to all questions, to those that are not adversarial where some are, and to each category.
+
+    Example:
+        >>> by_category([("temporal", 1), ("adversarial", 2), ("temporal", 3)])
+        {'all': [1, 2, 3], 'without adversarial': [1, 3], 'adversarial': [2], 'temporal': [1, 3]}
+    """
+    categories = sorted({category for category, _ in sorted_answers})
+    groups = {"all": categories}
+    if ADVERSARIAL in categories and len(categories) > 1:
+        groups["without adversarial"] = [one for one in categories if one != ADVERSARIAL]
+    groups |= {name: [name] for name in categories}
+    return {name: [one for sort, one in sorted_answers if sort in chosen] for name, chosen in groups.items()}
 
 
 def _compared(pairs: Iterable[Pair], place: int, name: str) -> Compared:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.scope import Scope
 from dream.errors import InvalidFileError, UnknownSampleError
 from dream.interfaces.exchange.chat_json import ChatPart, chat_name, chat_turns, read_chat
@@ -89,14 +90,16 @@ class BenchmarkSample:
         path: The file it stands in.
         file_format: What the file is.
         turns: Its turns by their names in the file, in order; without the ids that a store gives them.
+        notes: Texts of the entries that it holds beside them.
         questions: Those that can be asked.
         faults: What is wrong with the others.
     """
 
     name: str
     path: Path
-    file_format: Format
+    file_format: Format = Format.CHAT_JSON
     turns: Mapping[str, Turn]
+    notes: tuple[str, ...] = ()
     questions: tuple[Question, ...]
     faults: Faults
 
@@ -110,9 +113,15 @@ class BenchmarkSample:
         """Ids that an import gives its sessions, in order."""
         return tuple(dict.fromkeys(turn.session_id for turn in self.turns.values()))
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """What it says, by name: turns by theirs, notes by their number."""
+        notes = {f"note {number}": text for number, text in enumerate(self.notes, start=1)}
+        return {name: turn.content for name, turn in self.turns.items()} | notes
+
     def names_of(self, stored: Iterable[Turn]) -> dict[str, str]:
         """Return the names of stored turns by their ids."""
-        names = {_place(turn): name for name, turn in reversed(self.turns.items())}
+        names = {_place(turn): name for name, turn in reversed(list(self.turns.items()))}
         return {turn.id: names[_place(turn)] for turn in stored if _place(turn) in names}
 
 
@@ -175,13 +184,16 @@ def _samples_of(source: SourceFile, file_format: Format) -> list[BenchmarkSample
 
 
 def _locomo_sample(source: SourceFile, name: str, values: Mapping[str, object]) -> BenchmarkSample:
-    said = [one.record for one in parse_locomo(source, sample=name) if isinstance(one.record, Turn)]
+    records = [one.record for one in parse_locomo(source, sample=name)]
+    said = [one for one in records if isinstance(one, Turn)]
     names = _dialogue_ids(cast("Mapping[str, object]", values["conversation"]))
     turns: dict[str, Turn] = {}
     for dialogue_id, turn in zip(names, said, strict=True):
         turns.setdefault(dialogue_id, turn)
     questions, faults = _locomo_questions(source, name, values.get("qa"), turns)
-    return _checked(source, Format.LOCOMO, name, turns, questions, faults)
+    sample = _sample(source, name, turns, questions, faults)
+    notes = tuple(one.content for one in records if isinstance(one, MemoryEntry))
+    return replace(sample, file_format=Format.LOCOMO, notes=notes)
 
 
 def _chat_sample(source: SourceFile, chat: Mapping[str, object]) -> BenchmarkSample:
@@ -192,16 +204,11 @@ def _chat_sample(source: SourceFile, chat: Mapping[str, object]) -> BenchmarkSam
         if isinstance(item, ImportItem) and isinstance(item.record, Turn)
     }
     questions, faults = _chat_questions(source, chat.get("questions"), turns)
-    return _checked(source, Format.CHAT_JSON, chat_name(source, chat), turns, questions, faults)
+    return _sample(source, chat_name(source, chat), turns, questions, faults)
 
 
-def _checked(
-    source: SourceFile,
-    file_format: Format,
-    name: str,
-    turns: Mapping[str, Turn],
-    questions: Sequence[Question],
-    faults: Faults,
+def _sample(
+    source: SourceFile, name: str, turns: Mapping[str, Turn], questions: Sequence[Question], faults: Faults
 ) -> BenchmarkSample:
     problem = "" if turns else "it holds no turn"
     problem = problem or ("" if questions else "it holds no question with evidence among its turns")
@@ -211,7 +218,6 @@ def _checked(
     return BenchmarkSample(
         name=name,
         path=source.path,
-        file_format=file_format,
         turns=turns,
         questions=tuple(numbered),
         faults=faults,

@@ -1,4 +1,4 @@
-"""Measures what a turn is given of one sample, by a host that never dreams and by one that does, in temporary folders."""
+"""Measures what a turn is given of one sample, by a host that never dreams and by one that does."""
 
 import asyncio
 from collections import Counter
@@ -83,7 +83,7 @@ def _faults_of_origin(view: ReadView, entry: MemoryEntry) -> Iterator[str]:
         yield "trust_raised"
 
 
-SIDES: Final = ("without", "after")
+SIDES: Final[tuple[str, str]] = ("without", "after")
 """What is compared: the memory and the log of a host that never dreams, and the same after its dreams."""
 MOST_DREAMS: Final = 7
 """Dreams of a sample, one a day, unless an earlier one changes nothing."""
@@ -175,7 +175,7 @@ class BenchmarkTrial:
         def at(question: Question) -> None:
             clock.instant = max(standing, question.asked_at or standing)
 
-        return await ask_all(host, self.sample, at, self.asked)
+        return await ask_all(host, self.sample, before=at, asked=self.asked)
 
 
 async def import_sample(host: Host, sample: BenchmarkSample, ids: IdFactory) -> None:
@@ -257,4 +257,3 @@ class _CallCounter:
         now = asyncio.get_running_loop().time()
         self.laps[name] = self.laps.get(name, 0.0) + now - self._last
         self._last = now
-

@@ -121,7 +121,9 @@ def chat_turns(source: SourceFile, chat: Mapping[str, object]) -> Iterator[ChatT
         fields = part.fields(raw)
         turn_name = fields.name("id")
         if turn_name in seen:
-            raise part.refusal(f"an earlier turn has the id {turn_name!r} too", remedy="give each turn an id of its own")
+            raise part.refusal(
+                f"an earlier turn has the id {turn_name!r} too", remedy="give each turn an id of its own"
+            )
         seen.add(turn_name)
         role, trust = fields.required_choice("role", ROLES).value
         session = fields.optional_name("session")
