@@ -2,6 +2,6 @@
 
 import sys
 
-from dream.interfaces.cli import main
+from dream.interfaces.cli import run_process
 
-sys.exit(main())
+sys.exit(run_process())

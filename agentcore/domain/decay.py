@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MICROSECOND = timedelta(microseconds=1)
+_NOTHING = timedelta()
 _NEVER_US = -(2**62)
 
 
@@ -82,7 +83,7 @@ class Decay:
     @property
     def enabled(self) -> bool:
         """Whether anything fades at all."""
-        return self.half_life > timedelta(0)
+        return self.half_life > _NOTHING
 
     def value(self, base: float, last_seen_at: datetime, now: datetime) -> float:
         """Return the importance, 0..1, of one entry as of *now*.
@@ -93,7 +94,7 @@ class Decay:
             now: The instant of reading, aware.
         """
         elapsed = now - last_seen_at
-        if not self.enabled or base <= self.floor or elapsed <= self.grace:
+        if elapsed <= self.grace or base <= self.floor or self.half_life <= _NOTHING:
             return base
         return max(self.floor, base * math.exp2(-((elapsed - self.grace) / self.half_life)))
 

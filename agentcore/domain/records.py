@@ -6,10 +6,13 @@ stands there. `agentcore.stores.sql.unit` says where each kind is stored, `dream
 An image holds everything a person could miss and nothing that only the store needs: no version, no decayed importance.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
+from itertools import repeat
+from operator import call
 from typing import Any, TypeVar, cast
 
 from agentcore.domain.conversation import Turn
@@ -303,3 +306,33 @@ def entry_json(entry: MemoryEntry) -> dict[str, Any]:
     """Return an entry as people's JSON shows it: its image with the importance as of now."""
     image = to_image(entry)
     return {**image, "importance": round(entry.importance, 6), "reinforcement_count": entry.reinforcement_count}
+
+
+Built = TypeVar("Built")
+
+
+def builder(record_type: type[Built]) -> Callable[[Iterable[Any]], Built]:
+    """Return what builds a record of the values of all its fields, in their order.
+
+    A frozen dataclass sets its fields by name through `object.__setattr__`, which is most of what a turn's thirty
+    records cost. Here each slot is set by its own descriptor. Nothing is checked: values come from a row, and were
+    checked before they were written.
+
+    Args:
+        record_type: A frozen dataclass with slots.
+
+    Example:
+        >>> from agentcore.domain.memory import SourceKind, SourceRef
+        >>> builder(SourceRef)([SourceKind.TURN, "t1"]) == SourceRef(SourceKind.TURN, "t1")
+        True
+    """
+    named: dict[str, object] = getattr(record_type, "__dataclass_fields__")  # noqa: B009 - no type knows it
+    setters = [getattr(record_type, name).__set__ for name in named]
+    new, put = object.__new__, cast("Callable[..., None]", call)
+
+    def build(values: Iterable[Any]) -> Built:
+        record = new(record_type)
+        deque(map(put, setters, repeat(record), values), maxlen=0)  # twice as fast as a loop
+        return record
+
+    return build

@@ -59,6 +59,9 @@ from .parts import (
 from .skills import (
     Skills as Skills,
 )
+from .tool_calls import (
+    ToolCallLog as ToolCallLog,
+)
 from .tools.actions import (
     LONGEST_SHOWN as LONGEST_SHOWN,
     MOST_HITS as MOST_HITS,

@@ -1,20 +1,19 @@
 """Puts a host together from its checked configuration: the one place that wires the services."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dependency_injector import containers, providers
 
+from agentcore import hosting
 from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyAnnouncer, BusySource, BusyWatch
-from agentcore.hosting.conversation import Conversation
 from agentcore.hosting.corrections import CorrectionDetector, is_correction
-from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.lifecycle import HostedService
 from agentcore.hosting.memory import Memory
@@ -30,10 +29,7 @@ from agentcore.hosting.options import (
     WorkspaceOptions,
 )
 from agentcore.hosting.parts import ForgetHooks, HostParts
-from agentcore.hosting.skills import Skills
 from agentcore.hosting.switches import Switchboard
-from agentcore.hosting.tool_calls import ToolCallLog
-from agentcore.hosting.wisps import WispLog
 from agentcore.hosting.write_behind import ActivityRecorder, EmbeddingFiller, RecallNotes
 from agentcore.ids import IdFactory, RandomIds
 from agentcore.llm.chat import ChatClient
@@ -45,10 +41,11 @@ from agentcore.stores.storage import Storage
 from agentcore.workspace.workspaces import Whereabouts, Workspaces
 
 if TYPE_CHECKING:
-    from agentcore.hosting.context import Context, ContextParts
-    from agentcore.hosting.workspace import AgentWorkspace
+    from agentcore.hosting.context import ContextParts
     from dream.cycle.dreams import Dreams
     from dream.interfaces.plugin import DreamFactory
+
+_Service = TypeVar("_Service")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,23 +149,19 @@ def _holder() -> str:
     return RandomIds().new()
 
 
-# Imported when they are first asked for: what only opens a host need not wait for them.
+def _late(service: Callable[[], type[_Service]]) -> Callable[..., _Service]:
+    """Return what makes a service whose module is imported when the first is made: opening a host need not wait."""
+
+    def make(*scope: Any, **parts: Any) -> _Service:
+        return service()(*scope, **parts)
+
+    return make
+
+
 def _context_parts(**parts: Any) -> "ContextParts":
-    from agentcore.hosting.context import ContextParts, ContextWindows  # noqa: PLC0415
+    from agentcore.hosting.context import ContextParts, ContextWindows  # noqa: PLC0415 - as `_late`
 
     return ContextParts(**parts, windows=ContextWindows())
-
-
-def _context(*scope: Any, **parts: Any) -> "Context":
-    from agentcore.hosting.context import Context  # noqa: PLC0415
-
-    return Context(*scope, **parts)
-
-
-def _workspace(*scope: Any, **parts: Any) -> "AgentWorkspace":
-    from agentcore.hosting.workspace import AgentWorkspace  # noqa: PLC0415
-
-    return AgentWorkspace(*scope, **parts)
 
 
 class _HostContainer(containers.DeclarativeContainer):
@@ -215,7 +208,7 @@ class _HostContainer(containers.DeclarativeContainer):
     notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_kept)
     memory = providers.Factory(Memory, storage=storage, recall=recall, notes=notes, ids=ids, aftermath=aftermath)
     conversation = providers.Factory(
-        Conversation,
+        _late(lambda: hosting.Conversation),
         storage=storage,
         recall=recall,
         ids=ids,
@@ -223,16 +216,20 @@ class _HostContainer(containers.DeclarativeContainer):
         corrections=corrections,
         feedback=feedback_options,
     )
-    skills = providers.Factory(Skills, storage=storage, recall=recall, ids=ids, options=skill_options)
-    feedback = providers.Factory(FeedbackLog, storage=storage, ids=ids, options=feedback_options)
+    skills = providers.Factory(
+        _late(lambda: hosting.Skills), storage=storage, recall=recall, ids=ids, options=skill_options
+    )
+    feedback = providers.Factory(_late(lambda: hosting.FeedbackLog), storage=storage, ids=ids, options=feedback_options)
     context_parts = providers.Singleton(
         _context_parts, storage=storage, recall=recall, notes=notes, options=context_options
     )
-    context = providers.Factory(_context, parts=context_parts)
-    wisps = providers.Factory(WispLog, storage=storage, ids=ids, options=wisp_options)
-    tool_calls = providers.Factory(ToolCallLog, storage=storage, ids=ids, options=tool_call_options)
+    context = providers.Factory(_late(lambda: hosting.Context), parts=context_parts)
+    wisps = providers.Factory(_late(lambda: hosting.WispLog), storage=storage, ids=ids, options=wisp_options)
+    tool_calls = providers.Factory(
+        _late(lambda: hosting.ToolCallLog), storage=storage, ids=ids, options=tool_call_options
+    )
 
-    workspace = providers.Factory(_workspace, storage=storage, workspaces=workspaces)
+    workspace = providers.Factory(_late(lambda: hosting.AgentWorkspace), storage=storage, workspaces=workspaces)
 
     parts = providers.Singleton(
         HostParts,

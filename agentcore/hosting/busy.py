@@ -1,22 +1,30 @@
 """Learns of people served in other processes or by other means, and announces those served here."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
 from copy import copy
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from agentcore.clock import Clock
 from agentcore.domain.busy_reach import BusyReach
 from agentcore.domain.scope import Scope
 from agentcore.errors import StorageError
 from agentcore.hosting.lifecycle import BackgroundService, Lifecycle, WorkerFailure
-from agentcore.llm.gate import BusyGate
-from agentcore.stores.storage import ReadView, Storage, UnitOfWork
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from agentcore.clock import Clock
+    from agentcore.llm.gate import BusyGate
+    from agentcore.stores.storage import ReadView, Storage, UnitOfWork
 
 BusySource: TypeAlias = Callable[[], bool] | Callable[[], Awaitable[bool]]
 """Tells whether a person is served where the host does not see it."""
@@ -74,7 +82,7 @@ class BusyWatch:
         self._scope: Scope | None = None
         self._reach = BusyReach.ALL
 
-    def of(self, scope: Scope, reach: BusyReach = BusyReach.SCOPE) -> "BusyWatch":
+    def of(self, scope: Scope, reach: BusyReach = BusyReach.SCOPE) -> BusyWatch:
         """Return the same watch for those who hold back the dreams of *scope*; the host's own sources hold back all."""
         bound = copy(self)
         bound._scope, bound._reach = scope, reach  # noqa: SLF001 - a copy of its own
@@ -120,11 +128,11 @@ class BusyWatch:
             elif not self.is_busy:  # a turn may have begun while they were read
                 return
 
-    def _asking(self, source: BusySource) -> "_BusyLook":
+    def _asking(self, source: BusySource) -> _BusyLook:
         name = _name_of(source)
         return self._looking(name, _Asked(source, name), every=SOURCES_EVERY)
 
-    def _looking(self, name: str, look: Callable[[], Awaitable[bool]], *, every: timedelta) -> "_BusyLook":
+    def _looking(self, name: str, look: Callable[[], Awaitable[bool]], *, every: timedelta) -> _BusyLook:
         hold = partial(self._gate.foreign, self._scope)
         return _BusyLook(name, look, clock=self._clock, hold=hold, every=every)
 

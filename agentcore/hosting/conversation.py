@@ -1,14 +1,13 @@
 """Keeps the log of what was said, as the host uses it."""
 
-from datetime import datetime
+from __future__ import annotations
+
 from enum import StrEnum
 from textwrap import shorten
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agentcore.domain.conversation import ConversationSession, Turn
 from agentcore.domain.filters import TurnFilter
-from agentcore.domain.memory import Trust
-from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, FeedbackKind
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import (
@@ -21,12 +20,18 @@ from agentcore.hosting.checks import (
     clean_trust,
     optional_name,
 )
-from agentcore.hosting.corrections import CorrectionDetector
 from agentcore.hosting.options import ConversationOptions, FeedbackOptions
-from agentcore.ids import IdFactory
-from agentcore.recall.recall import Recall
 from agentcore.recall.turns import TurnHit
-from agentcore.stores.storage import Storage, UnitOfWork
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from agentcore.domain.memory import Trust
+    from agentcore.domain.scope import Scope
+    from agentcore.hosting.corrections import CorrectionDetector
+    from agentcore.ids import IdFactory
+    from agentcore.recall.recall import Recall
+    from agentcore.stores.storage import Storage, UnitOfWork
 
 Turns: TypeAlias = list[Turn]
 TurnHits: TypeAlias = list[TurnHit]

@@ -10,8 +10,6 @@ from functools import cache
 from typing import Final, TypeAlias
 from unicodedata import normalize
 
-from agentcore.lexicon.language import languages
-
 CorrectionDetector: TypeAlias = Callable[[str], bool]
 """Tells of a user's words whether they correct the assistant; called on a thread of the storage, so it must be fast."""
 
@@ -21,6 +19,8 @@ _LOOKED_AT: Final = 300
 @cache
 def _rules() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return what finds refusals and what finds other corrections; made once, when the first turn is judged."""
+    from agentcore.lexicon.language import languages  # noqa: PLC0415 - a host that opens needs none of their words
+
     known = languages()
     refusals = "|".join(word for one in known for word in one.correction_refusals)
     polite = "|".join(word for one in known for word in one.correction_polite)

@@ -1,32 +1,37 @@
 """Holds the services of an agent, living together from `async with` to its end."""
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
-from agentcore.clock import Clock
-from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.errors import ServiceMissingError
-from agentcore.hosting.conversation import Conversation
-from agentcore.hosting.feedback import FeedbackLog
-from agentcore.hosting.lifecycle import HostedService, Lifecycle
-from agentcore.hosting.memory import Memory
-from agentcore.hosting.parts import HostParts
-from agentcore.hosting.skills import Skills
-from agentcore.hosting.switches import UNCHANGED, Setting, Switchboard, addressed
-from agentcore.hosting.tool_calls import ToolCallLog
-from agentcore.hosting.wisps import WispLog
-from agentcore.llm.gate import BusyGate
-from agentcore.stores.storage import Storage
-from agentcore.stores.values import SwitchSetting
+from agentcore.hosting.lifecycle import Lifecycle
+from agentcore.hosting.switches import UNCHANGED, addressed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import timedelta
+
+    from agentcore.clock import Clock
+    from agentcore.domain.capability import Capability
     from agentcore.hosting.context import Context
+    from agentcore.hosting.conversation import Conversation
+    from agentcore.hosting.feedback import FeedbackLog
+    from agentcore.hosting.lifecycle import HostedService
+    from agentcore.hosting.memory import Memory
+    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.skills import Skills
+    from agentcore.hosting.switches import Setting, Switchboard
+    from agentcore.hosting.tool_calls import ToolCallLog
     from agentcore.hosting.tools.agent_tools import AgentTools, ToolArguments
+    from agentcore.hosting.wisps import WispLog
     from agentcore.hosting.workspace import AgentWorkspace
+    from agentcore.llm.gate import BusyGate
+    from agentcore.stores.storage import Storage
+    from agentcore.stores.values import SwitchSetting
     from dream.cycle.dreams import Dreams
 
 T = TypeVar("T")
@@ -45,9 +50,9 @@ class ServiceFactories:
     feedback: Callable[[Scope], FeedbackLog | None]
     wisps: Callable[[Scope], WispLog | None]
     tool_calls: Callable[[Scope], ToolCallLog | None]
-    workspace: Callable[[Scope], "AgentWorkspace | None"]
-    context: "Callable[[Scope], Context | None]"
-    dreams: Callable[[Scope], "Dreams | None"]
+    workspace: Callable[[Scope], AgentWorkspace | None]
+    context: Callable[[Scope], Context | None]
+    dreams: Callable[[Scope], Dreams | None]
     switchboard: Switchboard
 
 
@@ -102,17 +107,17 @@ class ScopedHost:
         return _present(self._factories.tool_calls(self._scope), "log of tool calls", "with_tool_calls")
 
     @cached_property
-    def workspace(self) -> "AgentWorkspace":
+    def workspace(self) -> AgentWorkspace:
         """The documents that it shares with its people."""
         return _present(self._factories.workspace(self._scope), "workspace", "with_workspace")
 
     @cached_property
-    def context(self) -> "Context":
+    def context(self) -> Context:
         """What a turn should see of all that."""
         return _present(self._factories.context(self._scope), "context", "with_memory")
 
     @cached_property
-    def dreams(self) -> "Dreams":
+    def dreams(self) -> Dreams:
         """What tends the memory in idle time."""
         return _present(self._factories.dreams(self._scope), "dreams", "with_dreaming")
 
@@ -155,7 +160,7 @@ class ScopedHost:
         scope, switch = addressed(self._scope, where, workspace)
         return await self._factories.switchboard.configure(scope, switch, dream=dream, learning=learning)
 
-    def tools(self, **settings: Unpack["ToolArguments"]) -> "AgentTools":
+    def tools(self, **settings: Unpack[ToolArguments]) -> AgentTools:
         """Return what the agent's model may do with the scope: a tool for each service the host was built with.
 
         Args:
@@ -260,17 +265,17 @@ class Host(Lifecycle):
         return self._default.tool_calls
 
     @property
-    def workspace(self) -> "AgentWorkspace":
+    def workspace(self) -> AgentWorkspace:
         """The default scope's documents."""
         return self._default.workspace
 
     @property
-    def context(self) -> "Context":
+    def context(self) -> Context:
         """What a turn of the default scope should see."""
         return self._default.context
 
     @property
-    def dreams(self) -> "Dreams":
+    def dreams(self) -> Dreams:
         """The default scope's dreams."""
         return self._default.dreams
 
@@ -288,7 +293,7 @@ class Host(Lifecycle):
         """
         return await self._default.configure(where, workspace=workspace, dream=dream, learning=learning)
 
-    def tools(self, **settings: Unpack["ToolArguments"]) -> "AgentTools":
+    def tools(self, **settings: Unpack[ToolArguments]) -> AgentTools:
         """Return what the agent's model may do with the default scope; see `ScopedHost.tools`."""
         return self._default.tools(**settings)
 

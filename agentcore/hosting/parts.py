@@ -1,21 +1,27 @@
 """Defines what a host hands to what is plugged into it."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from agentcore.clock import Clock
-from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
-from agentcore.hosting.busy import BusyWatch
-from agentcore.hosting.write_behind import ActivityRecorder
-from agentcore.ids import IdFactory
-from agentcore.llm.chat import ChatClient
-from agentcore.llm.gate import BusyGate, CallSlots
-from agentcore.recall.recall import Recall
-from agentcore.stores.storage import Storage
-from agentcore.workspace.workspaces import Workspaces
+from agentcore.llm.gate import CallSlots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentcore.clock import Clock
+    from agentcore.domain.capability import Capability
+    from agentcore.hosting.busy import BusyWatch
+    from agentcore.hosting.write_behind import ActivityRecorder
+    from agentcore.ids import IdFactory
+    from agentcore.llm.chat import ChatClient
+    from agentcore.llm.gate import BusyGate
+    from agentcore.recall.recall import Recall
+    from agentcore.stores.storage import Storage
+    from agentcore.workspace.workspaces import Workspaces
 
 Follow: TypeAlias = Callable[[Scope], Awaitable[None]]
 

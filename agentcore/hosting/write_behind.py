@@ -1,24 +1,30 @@
 """Writes what no turn waits for, in batches and in the background: activity, recall hits, vectors."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from agentcore.clock import Clock
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import RecallHit
 from agentcore.domain.text import query_key
 from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
-from agentcore.recall.dense import DenseRecall
-from agentcore.recall.results import Hit
-from agentcore.stores.storage import Storage, UnitOfWork
 from agentcore.stores.values import Peer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from agentcore.clock import Clock
+    from agentcore.recall.dense import DenseRecall
+    from agentcore.recall.results import Hit
+    from agentcore.stores.storage import Storage, UnitOfWork
 
 EVERY = timedelta(milliseconds=150)
 """How long activity is gathered before it is written: with the write itself, a kill costs at most 200 ms of it."""

@@ -17,7 +17,6 @@ from agentcore.recall.turns import TurnHit, TurnRecall, turns_found
 from agentcore.stores.storage import ReadView, Storage
 
 if TYPE_CHECKING:
-    from agentcore.recall.entry_index import ScopeIndex
     from agentcore.recall.turn_index import TurnIndex
 
 
@@ -113,7 +112,10 @@ class CombinedRecall:
                 followers.append(of_skills)
 
             def look(view: ReadView) -> CombinedFound:
-                findings = _findings(view, entry_index, turn_index, question, turns)
+                hits = entries_found(
+                    view, entry_index, of_entries.kept, question=replace(question, k=max(question.k, _LEAST))
+                )
+                findings = _findings(view, hits, turn_index, question, turns)
                 if longest is not None:
                     rarity, tokens = turn_index.rarity(query), self._thread.tokenizer().tokens
                     findings = [
@@ -129,13 +131,12 @@ class CombinedRecall:
 
 def _findings(
     view: ReadView,
-    entry_index: "ScopeIndex",
+    hits: Sequence[Hit],
     turn_index: "TurnIndex",
     question: EntryQuery,
     where: TurnFilter | None,
 ) -> list[CombinedHit]:
     wanted = max(question.k, _LEAST)
-    hits = entries_found(view, entry_index, question=replace(question, k=wanted))
     made_of = lineages(view, [hit.entry for hit in hits])
     named = {ref.id for refs in made_of.values() for ref in refs if ref.kind is SourceKind.TURN}
     said, evidence = turns_found(view, turn_index, query=question.query, k=wanted, where=where, named=named)

@@ -1,20 +1,26 @@
 """Answers a query with entries: from the index to what is in the store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from operator import attrgetter
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from agentcore.domain.decay import Decay
 from agentcore.domain.filters import RecallFilter
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.records import builder
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import to_micros
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.dense import DenseRecall
 from agentcore.recall.filters import admits
+from agentcore.recall.follow import KeptRecords, ask
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.results import DenseScore, Explanation, Hit
-from agentcore.recall.thread import RecallThread
+from agentcore.recall.thread import LoopShare, RecallThread
 from agentcore.stores.storage import ReadView, Storage
 
 if TYPE_CHECKING:
@@ -31,6 +37,12 @@ _FETCHED_WITH_RANKING: Final = 200
 """Entries that are read in the transaction of the ranking: more would hold other queries up."""
 _RETRIES: Final = 2
 _DEEPER: Final = 4
+_SHORT_QUERY: Final = 500
+"""Characters of a query that is cut into words on the event loop's thread: 50 us."""
+_FEW_POSTINGS: Final = 60_000
+"""Postings that are read on it at most: below a millisecond, and as long as waking another thread may take."""
+_FEW_WANTED: Final = 100
+"""Entries that are built on it at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,11 +117,49 @@ class EntrySearch:
         self._facets = facets
         self._phrase_weight = options.phrase_weight
         self._dense = dense
+        self._loop_share = LoopShare()
 
     async def search(self, scope: Scope, query: str, *, k: int, where: RecallFilter | None) -> list[Hit]:
         """Return the *k* best active entries for *query*, best first; see `Recall.search`."""
+        if where is None and 0 < k <= _FEW_WANTED and len(query) <= _SHORT_QUERY:
+            hits = await self._search_here(scope, query, k)
+            if hits is not None:
+                return hits
         question = await self.question(scope, query, k=k)
         return [hit for hit, _ in await self._ask(replace(question, where=where))]
+
+    async def _search_here(self, scope: Scope, query: str, k: int) -> list[Hit] | None:
+        """Rank on the event loop's thread; None where nothing is at hand, or it would hold the loop up.
+
+        The recall thread rests meanwhile, the index holds what is committed, and of the entries only those that were
+        not built for an answer before are read, elsewhere.
+        """
+        if self._dense is not None or self._phrase_weight:
+            return None
+        if not self._thread.is_idle:
+            # Behind others that ask, all would wake the thread one after the other.
+            await self._thread.rest()
+        await self._loop_share.turn()
+        follower, present = self.cache.at_hand(scope), self._storage.present(scope)
+        if follower is None or follower.index is None or present is None or present.revision != follower.revision:
+            return None
+        began = perf_counter()
+        index, kept = follower.index, follower.kept
+        if index.postings_of(query) > _FEW_POSTINGS:
+            return None
+        ranking = index.rank(query, decay=present.decay, now_us=to_micros(present.now), limit=k)
+        found = _again(kept, ranking.keys, present.decay, present.now)
+        self._loop_share.hold(perf_counter() - began)
+        if len(found) < len(ranking.keys):
+            missing = [key for key in ranking.keys if key not in found]
+            read = await self._storage.read(scope, partial(_entries, keys=missing, revision=present.revision))
+            if read is None:
+                return None
+            if follower.revision == present.revision and not follower.lock.locked():
+                _keep(kept, read, present.now)
+            found |= read
+        pairs = zip(ranking.keys, ranking.scores, strict=True)
+        return [Hit(found[key], score) for key, score in pairs if key in found]
 
     async def explain(
         self, scope: Scope, query: str, *, k: int, where: RecallFilter | None
@@ -176,11 +226,16 @@ class EntrySearch:
         question = await self.compared(question)
         looked = partial(_looked, question=question, limit=limit, fetched=_FETCHED_WITH_RANKING)
         if question.where is None:
-            return await self.cache.ask(question.scope, looked)
+            return await self._asked(question.scope, looked)
         async with self._facets.current(question.scope) as facets:
             admitted = facets.index.admitting(question.where)
-            look = await self.cache.ask(question.scope, partial(looked, admitted=admitted))
+            look = await self._asked(question.scope, partial(looked, admitted=admitted))
             return look if is_last or look.revision == facets.index.position.revision else None
+
+    async def _asked(self, scope: Scope, looked: Callable[..., _Candidates]) -> _Candidates:
+        async with self.cache.held(scope) as (index, follower):
+            look = partial(looked, index=index, kept=follower.kept)
+            return await ask(self._storage, self._thread, scope, (follower,), look)
 
     async def _fetch(self, scope: Scope, keys: Sequence[int], revision: int | None) -> dict[int, MemoryEntry] | None:
         """Return the entries of *keys*; None if *revision* is given and is no longer the scope's."""
@@ -194,11 +249,11 @@ class EntrySearch:
         return found
 
 
-def entries_found(view: ReadView, index: "ScopeIndex", *, question: EntryQuery) -> list[Hit]:
+def entries_found(view: ReadView, index: "ScopeIndex", kept: KeptRecords, *, question: EntryQuery) -> list[Hit]:
     """Rank and fetch all in one view, on the recall thread, with an index that holds what the view holds."""
     limit = question.first_limit
     while True:
-        look = _looked(view, index, question=question, limit=limit, fetched=limit)
+        look = _looked(view, index=index, kept=kept, question=question, limit=limit, fetched=limit)
         hits = _scored(look, look.found, question)
         if _is_enough(hits, look.ranking, question, limit):
             return [hit for hit, _ in hits[: question.k]]
@@ -240,8 +295,9 @@ def _is_enough(
 
 def _looked(
     view: ReadView,
-    index: "ScopeIndex",
     *,
+    index: "ScopeIndex",
+    kept: KeptRecords,
     question: EntryQuery,
     limit: int,
     fetched: int,
@@ -258,8 +314,57 @@ def _looked(
     if question.is_explained:
         plain = index.explain(query, ranking.keys, decay=decay, now_us=now_us)
         explained = {key: replace(why, dense=parts.get(key)) for key, why in plain.items()}
-    found = view.entries.by_keys(ranking.keys[:fetched])
+    found = _built(view, index, kept, ranking.keys[:fetched])
     return _Candidates(index, ranking, index.position.revision, explained, found)
+
+
+def _built(view: ReadView, index: "ScopeIndex", kept: KeptRecords, keys: Sequence[int]) -> dict[int, MemoryEntry]:
+    """Return entries as they are in the view; only those that are not kept are read."""
+    if index.position.revision != view.revision:
+        return view.entries.by_keys(keys)
+    found = _again(kept, keys, view.decay, view.now)
+    read = view.entries.by_keys([key for key in keys if key not in found]) if len(found) < len(keys) else {}
+    _keep(kept, read, view.now)
+    return found | read
+
+
+_values = attrgetter(*MemoryEntry.__dataclass_fields__)
+_built_of = builder(MemoryEntry)
+_IMPORTANCE: Final = [*MemoryEntry.__dataclass_fields__].index("importance")
+_SAME_IMPORTANCE: Final = timedelta(seconds=1)
+"""Time in which importance stays what it is: with a half-life of 45 days it loses a five-millionth."""
+_NOTHING: Final = timedelta()
+_METADATA: Final = [*MemoryEntry.__dataclass_fields__].index("metadata")
+
+
+class _KeptEntry(NamedTuple):
+    """An entry that answered before, when it was read, and its values, which nobody else holds."""
+
+    entry: MemoryEntry
+    read_at: datetime
+    values: Sequence[Any]
+
+
+def _again(kept: KeptRecords, keys: Sequence[int], decay: Decay, now: datetime) -> dict[int, MemoryEntry]:
+    """Return those of *keys* that are kept, as a reader sees them, whatever earlier readers did to theirs."""
+    found: dict[int, MemoryEntry] = {}
+    for key, (entry, read_at, values) in kept.among(keys).items():
+        if not _NOTHING <= now - read_at <= _SAME_IMPORTANCE or entry.metadata != values[_METADATA]:
+            own = list(values)
+            own[_IMPORTANCE] = decay.value(entry.base, entry.last_seen_at, now)
+            own[_METADATA] = dict(values[_METADATA])
+            found[key] = _built_of(own)
+            kept.put(key, _KeptEntry(found[key], now, values), len(entry.content))
+        else:
+            found[key] = entry
+    return found
+
+
+def _keep(kept: KeptRecords, read: Mapping[int, MemoryEntry], now: datetime) -> None:
+    for key, entry in read.items():
+        values = [*_values(entry)]
+        values[_METADATA] = dict(entry.metadata)
+        kept.put(key, _KeptEntry(entry, now, values), len(entry.content))
 
 
 def _entries(view: ReadView, *, keys: Sequence[int], revision: int | None) -> dict[int, MemoryEntry] | None:

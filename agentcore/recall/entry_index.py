@@ -50,6 +50,7 @@ class ScopeIndex:
         self.unkept = 0
         """Rows taken over since it was read from a file."""
         self._index = self._empty()
+        self._last_query: tuple[str, list[str]] = ("", [])
 
     def restart(self) -> None:
         """Forget everything and begin the feed anew."""
@@ -103,6 +104,12 @@ class ScopeIndex:
         self._index.compact()
         return Kept(self._index.postings.lists)
 
+    def postings_of(self, query: str) -> int:
+        """Return how many postings the terms of *query* have: what ranking reads at most."""
+        postings = self._index.postings
+        numbers = map(postings.term_id, dict.fromkeys(self._terms_of(query)))
+        return sum(postings.posting_count(number) for number in numbers if number is not None)
+
     def rank(
         self, query: str, *, decay: Decay, now_us: int, limit: int | None, admitted: Admitted | None = None
     ) -> Ranking:
@@ -120,7 +127,7 @@ class ScopeIndex:
             importance, recency = self._factors(columns, decay, now_us)
             return importance * recency if admitted is None else importance * recency * admitted(keys)
 
-        terms = self._tokenizer.query_tokens(query)
+        terms = self._terms_of(query)
         keys, scores = self._index.top(
             terms,
             len(self._index) if limit is None else limit,
@@ -223,6 +230,12 @@ class ScopeIndex:
         postings = self._index.postings
         ids = {term: postings.term_id(term) for text in texts for term in self._tokenizer.tokens(text)}
         return {term: 0 if term_id is None else postings.document_frequency(term_id) for term, term_id in ids.items()}
+
+    def _terms_of(self, query: str) -> list[str]:
+        """Cut a query into terms, once for whoever asks for its cost and then for its answer."""
+        if self._last_query[0] != query:
+            self._last_query = (query, self._tokenizer.query_tokens(query))
+        return self._last_query[1]
 
     def _terms(self, text: str) -> list[str]:
         content, _, filing = text.rpartition(FILING_MARK)

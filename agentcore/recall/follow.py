@@ -99,6 +99,50 @@ class StorableIndex(FeedIndex[Row_contra], Protocol[Row_contra]):
 
 Index = TypeVar("Index", bound="FeedIndex[Any]")
 
+_KEPT_BYTES: Final = 16 << 20
+_RECORD_BYTES: Final = 1_000
+_CHARACTER_BYTES: Final = 4
+
+
+class KeptRecords:
+    """Records of one scope that were built for an answer and are as the index holds them; lives as long as the index.
+
+    Building a record takes longer than finding it, and what answers one question often answers the next. Whoever takes
+    over a change drops what it touches; where there is no more room, what was put first makes it.
+    """
+
+    def __init__(self) -> None:
+        self._records: dict[int, tuple[Any, int]] = {}
+        self.nbytes = 0
+        """Memory held, in bytes: an estimate."""
+
+    def among(self, keys: Iterable[int]) -> dict[int, Any]:
+        """Return those of *keys* that are here."""
+        records = self._records
+        return {key: records[key][0] for key in keys if key in records}
+
+    def put(self, key: int, record: Any, characters: int) -> None:
+        """Keep a record that was read at the revision which the index has reached."""
+        self.drop((key,))
+        nbytes = _RECORD_BYTES + _CHARACTER_BYTES * characters
+        self._records[key] = (record, nbytes)
+        self.nbytes += nbytes
+        while self.nbytes > _KEPT_BYTES:
+            self.drop((next(iter(self._records)),))
+
+    def drop(self, keys: Iterable[int]) -> None:
+        """Leave out records that have changed or are gone; unknown ones change nothing."""
+        for key in keys:
+            gone = self._records.pop(key, None)
+            if gone is not None:
+                self.nbytes -= gone[1]
+
+    def clear(self) -> None:
+        """Leave out everything."""
+        self._records.clear()
+        self.nbytes = 0
+
+
 _PAGE: Final = 1_000
 _ROWS_AT_ONCE: Final = 200
 """Rows indexed before the thread is free for somebody else, and the event loop for a breath: about 5 ms."""
@@ -141,6 +185,8 @@ class FeedFollower(Generic[Index, Row]):
         """The index, once it is made."""
         self.revision: int | None = None
         """The scope's revision that the index has reached the end of."""
+        self.kept: Final = KeptRecords()
+        """Records as they were at that revision."""
         self._has_moved = False
 
     async def opened(self) -> Index:
@@ -166,6 +212,7 @@ class FeedFollower(Generic[Index, Row]):
         if page.rebuild or page.more or (page.removed and source.index_store is not None):
             return page
         self.revision = None
+        self._drop_kept(page)
         index.drop(page.removed)
         index.take(page.rows)
         index.reach(page.position)
@@ -188,6 +235,7 @@ class FeedFollower(Generic[Index, Row]):
         """Take over a page, in slices."""
         index, run = await self.opened(), self._source.thread.run
         self.revision = None
+        self._drop_kept(page)
         if (page.removed or page.rebuild) and self._source.index_store is not None:
             await self._source.index_store.discard(self._scope)
         # A first page that was interrupted may have left records that have been retired since and will not be told.
@@ -201,6 +249,12 @@ class FeedFollower(Generic[Index, Row]):
             await run(index.reach, page.position)
         if not page.more:
             self.revision, self._has_moved = page.position.revision, True
+
+    def _drop_kept(self, page: FeedPage[Any]) -> None:
+        if page.rebuild:
+            self.kept.clear()
+        self.kept.drop(page.removed)
+        self.kept.drop(row.key for row in page.rows)
 
     def tidy_at_leisure(self) -> None:
         """Have the thread clear what removals left behind, when it has nothing else to do."""

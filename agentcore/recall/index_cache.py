@@ -49,6 +49,11 @@ class IndexBudget:
             self._used -= freed
             await close_oldest(oldest)
 
+    def use_again(self, close: Close, scope: Scope) -> None:
+        """Note that an index was used which takes as much as before."""
+        if (close, scope) in self._open:
+            self._open.move_to_end((close, scope))
+
     def clear(self) -> None:
         """Forget every index."""
         self._open.clear()
@@ -116,7 +121,18 @@ class IndexCache(Generic[Index, Row]):
         async with follower.lock:
             index = await follower.opened()
             yield index, follower
-        await self._budget.use(self._evict, scope, index.nbytes)
+        await self._budget.use(self._evict, scope, index.nbytes + follower.kept.nbytes)
+
+    def at_hand(self, scope: Scope) -> FeedFollower[Index, Row] | None:
+        """Return the follower of a scope whose index nobody uses or changes, if it can be asked at once.
+
+        It may be used on the event loop's thread until that goes on.
+        """
+        follower = self._scopes.get(scope)
+        if follower is None or follower.index is None or follower.lock.locked() or not self._source.thread.is_idle:
+            return None
+        self._budget.use_again(self._evict, scope)
+        return follower
 
     @asynccontextmanager
     async def current(self, scope: Scope) -> AsyncGenerator[Current[Index]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from agentcore.domain.decay import Decay
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.scope import Scope
-from agentcore.stores.values import Forgotten
+from agentcore.stores.values import Forgotten, Present
 
 if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy costs a third of a second
     from contextlib import AbstractAsyncContextManager
@@ -342,6 +342,10 @@ class Storage(Protocol):
 
     def read_here(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
         """Do what `read` does on the calling thread, which waits: a worker's, never the one of an event loop."""
+        ...
+
+    def present(self, scope: Scope) -> Present | None:
+        """Return what holds of a scope now, on the thread of an event loop; None where somebody would be waited for."""
         ...
 
     async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:

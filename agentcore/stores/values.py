@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
+from agentcore.domain.decay import Decay
 from agentcore.domain.memory import Level, SourceKind
 from agentcore.domain.scope import Scope
 
@@ -78,6 +79,21 @@ class Repeated:
     position: int
     id: str
     fold_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What holds of a scope at an instant.
+
+    Args:
+        revision: The last committed one.
+        now: The instant.
+        decay: How importance is read.
+    """
+
+    revision: int
+    now: datetime
+    decay: Decay
 
 
 Row = TypeVar("Row")

@@ -1,36 +1,43 @@
 """Dreams: what a host and its users hold."""
 
+from __future__ import annotations
+
 import asyncio
-from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
-from agentcore.hosting.lifecycle import HostedService
-from agentcore.hosting.parts import HostParts
-from agentcore.stores.storage import UnitOfWork
 from dream.cycle.forecast import Forecaster
-from dream.cycle.listeners import DreamListeners, Listener, Unsubscribe
+from dream.cycle.listeners import DreamListeners
 from dream.cycle.records import DreamRecords
 from dream.cycle.running.runner import Runner
-from dream.cycle.scheduling.status import ScheduleFacade, ScheduleStatus
-from dream.cycle.scope_status import ScopeStatus, read_scope_status
+from dream.cycle.scheduling.status import ScheduleFacade
+from dream.cycle.scope_status import read_scope_status
 from dream.domain.built_in_passes import SESSION_EVALUATION
-from dream.domain.forecast import PassForecast
 from dream.domain.names import PAUSED_SETTING
-from dream.domain.plan import Plan
-from dream.domain.report import Alarm, PassReport, RunReport
-from dream.domain.request import Request
-from dream.options import DreamOptions
-from dream.options.sources import Configured, EffectiveOption
+from dream.options.sources import Configured
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from datetime import datetime
+
+    from agentcore.hosting.lifecycle import HostedService
+    from agentcore.hosting.parts import HostParts
+    from agentcore.stores.storage import UnitOfWork
+    from dream.cycle.listeners import Listener, Unsubscribe
     from dream.cycle.plans import PlanService
     from dream.cycle.review import ReviewService
     from dream.cycle.scheduling.service import DreamService
+    from dream.cycle.scheduling.status import ScheduleStatus
+    from dream.cycle.scope_status import ScopeStatus
     from dream.cycle.undo import UndoService
+    from dream.domain.forecast import PassForecast
+    from dream.domain.plan import Plan
+    from dream.domain.report import Alarm, PassReport, RunReport
+    from dream.domain.request import Request
+    from dream.options import DreamOptions
+    from dream.options.sources import EffectiveOption
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +51,7 @@ class HostDreams:
     """
 
     watch: DreamListeners
-    service: "DreamService | None" = None
+    service: DreamService | None = None
     configured: Configured = field(default_factory=Configured)
 
 
@@ -92,21 +99,21 @@ class Dreams(DreamRecords):
 
         return (SessionEvaluator(self._parts, self._options),)
 
-    async def _undo_service(self) -> "UndoService":
+    async def _undo_service(self) -> UndoService:
         return await asyncio.to_thread(_make_undo_service, self._parts, self._options)
 
-    async def _plan_service(self) -> "PlanService":
+    async def _plan_service(self) -> PlanService:
         return await asyncio.to_thread(_make_plan_service, self._parts, self._options)
 
-    async def _review_service(self) -> "ReviewService":
+    async def _review_service(self) -> ReviewService:
         return await asyncio.to_thread(_make_review_service, self._parts, self._options)
 
-    def for_scope(self, scope: Scope) -> "Dreams":
+    def for_scope(self, scope: Scope) -> Dreams:
         """Return the dreams of another scope."""
         return Dreams(self._parts, self._options, scope, self._shared)
 
     @property
-    def service(self) -> "DreamService | None":
+    def service(self) -> DreamService | None:
         """What starts dreams by themselves; None if nothing does."""
         return self._shared.service
 
@@ -301,19 +308,19 @@ def _pause(unit: UnitOfWork, value: str | None) -> None:
     unit.activity.notify()
 
 
-def _make_undo_service(parts: HostParts, options: DreamOptions) -> "UndoService":
+def _make_undo_service(parts: HostParts, options: DreamOptions) -> UndoService:
     from dream.cycle.undo import UndoService  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
 
     return UndoService(parts, options)
 
 
-def _make_review_service(parts: HostParts, options: DreamOptions) -> "ReviewService":
+def _make_review_service(parts: HostParts, options: DreamOptions) -> ReviewService:
     from dream.cycle.review import ReviewService  # noqa: PLC0415 - as above
 
     return ReviewService(parts, options)
 
 
-def _make_plan_service(parts: HostParts, options: DreamOptions) -> "PlanService":
+def _make_plan_service(parts: HostParts, options: DreamOptions) -> PlanService:
     from dream.cycle.plans import PlanService  # noqa: PLC0415 - as above
 
     return PlanService(parts, options)

@@ -1,31 +1,38 @@
 """Forecasts what model passes would ask and cost, and what a changed directive costs."""
 
+from __future__ import annotations
+
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.scope import Scope
-from agentcore.hosting.parts import HostParts
-from agentcore.llm.chat import ChatRequest, ChatRole, estimate_tokens
-from agentcore.stores.storage import ReadView
+from agentcore.llm.chat import ChatRole, estimate_tokens
 from dream.cycle.running.context import ContextFactory
-from dream.directives import KNOWN, Directive, DirectiveLibrary
+from dream.directives import KNOWN, DirectiveLibrary
 from dream.domain.built_in_passes import BUILT_IN
 from dream.domain.declaration import declared
 from dream.domain.forecast import PassForecast
 from dream.domain.reasons import Skip
 from dream.errors import InvalidDirectiveError
-from dream.options import DreamOptions
-from dream.passes import ModelContext, ModelPass, brought
-from dream.stores import DreamStores, dream_stores
+from dream.passes import brought
+from dream.stores import dream_stores
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from agentcore.domain.scope import Scope
+    from agentcore.hosting.parts import HostParts
+    from agentcore.llm.chat import ChatRequest
+    from agentcore.stores.storage import ReadView
+    from dream.directives import Directive
     from dream.guards.names import Vocabulary
+    from dream.options import DreamOptions
+    from dream.passes import ModelContext, ModelPass
+    from dream.stores import DreamStores
 
 
 REVIEWER: Final = next(one.name for one in BUILT_IN if one.reviews_entries)
@@ -200,7 +207,7 @@ async def model_context(
     return await contexts.with_model(0, directives=texts, vocabulary=vocabulary)
 
 
-def _vocabulary(folder: Path | None) -> "Vocabulary":
+def _vocabulary(folder: Path | None) -> Vocabulary:
     from dream.guards.names import VOCABULARY_FILE, load_vocabulary  # noqa: PLC0415 - the guards are for model passes
 
     return load_vocabulary(None if folder is None else folder / "directives" / VOCABULARY_FILE).vocabulary

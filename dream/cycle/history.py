@@ -1,16 +1,21 @@
 """Explains why an entry or a skill is as it is."""
 
-from dataclasses import dataclass
-from typing import Any
+from __future__ import annotations
 
-from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, SourceKind, Status
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentcore.domain.memory import SourceKind, Status
 from agentcore.domain.records import entry_json, to_image
-from agentcore.domain.skill import Skill
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.storage import ReadView
-from dream.domain.change import JournalRow
 from dream.stores import dream_stores
+
+if TYPE_CHECKING:
+    from agentcore.domain.conversation import Turn
+    from agentcore.domain.memory import MemoryEntry
+    from agentcore.domain.skill import Skill
+    from agentcore.stores.storage import ReadView
+    from dream.domain.change import JournalRow
 
 _DEPTH = 32
 """Hops that provenance is followed; chains of merges stay far below."""

@@ -1,21 +1,27 @@
 """Holds the right to dream on a scope: taken unless a person is served, renewed while the run lasts, given back."""
 
-from collections.abc import AsyncGenerator, Callable, Generator
+from __future__ import annotations
+
 from contextlib import asynccontextmanager, contextmanager
-from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from agentcore.domain.busy_reach import BusyReach
-from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, LeaseLostError, StorageError
-from agentcore.hosting.busy import BusyWatch
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
-from agentcore.hosting.parts import HostParts
-from agentcore.stores.storage import UnitOfWork
-from agentcore.stores.values import Lease
 from dream.domain.names import DREAM_LEASE
 from dream.domain.reasons import Deferral
 from dream.errors import DreamBrokenOffError, NotAdmittedError
-from dream.options import DreamOptions
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator
+    from datetime import timedelta
+
+    from agentcore.domain.scope import Scope
+    from agentcore.hosting.busy import BusyWatch
+    from agentcore.hosting.parts import HostParts
+    from agentcore.stores.storage import UnitOfWork
+    from agentcore.stores.values import Lease
+    from dream.options import DreamOptions
 
 
 class _Renewal(BackgroundService):

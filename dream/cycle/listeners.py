@@ -1,15 +1,19 @@
 """Tells listeners of each run of a host, and raises the alarm when runs come to nothing."""
 
+from __future__ import annotations
+
 import inspect
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
-from agentcore.hosting.parts import HostParts
 from dream.domain.report import Alarm, RunKind, RunReport, find_alarm
-from dream.options import DreamOptions
 from dream.stores import dream_stores
+
+if TYPE_CHECKING:
+    from agentcore.hosting.parts import HostParts
+    from dream.options import DreamOptions
 
 T = TypeVar("T")
 

@@ -1,26 +1,37 @@
 """Reads what the dreams of a scope left behind: runs, changes, histories, costs, and what waits for a person."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from datetime import UTC, datetime
+from __future__ import annotations
 
-from agentcore.domain.scope import Scope
+import asyncio
+from datetime import UTC
+from typing import TYPE_CHECKING
+
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_instant
-from agentcore.hosting.parts import HostParts
-from agentcore.stores.storage import ReadView
-from dream.cycle.history import EntryHistory, SkillHistory, read_entry_history, read_skill_history
-from dream.domain.candidate import PromotionStanding
-from dream.domain.change import JournalRow
+from dream.cycle.history import read_entry_history, read_skill_history
 from dream.domain.names import DREAM_LEASE
-from dream.domain.refused import RefusedText
-from dream.domain.report import RunReport
-from dream.domain.session import DREAMS, DreamSession, ModelCall, session_key
-from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
-from dream.domain.waiting import WaitingProposal
+from dream.domain.session import DREAMS, DreamSession, session_key
+from dream.domain.usage import EVERYTHING, UsageRow, summed
 from dream.errors import UnknownPassError, UnknownRunError
-from dream.options import DreamOptions
-from dream.stores import DreamStores, dream_stores
+from dream.stores import dream_stores
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Sequence
+    from datetime import datetime
+
+    from agentcore.domain.scope import Scope
+    from agentcore.hosting.parts import HostParts
+    from agentcore.stores.storage import ReadView
+    from dream.cycle.history import EntryHistory, SkillHistory
+    from dream.domain.candidate import PromotionStanding
+    from dream.domain.change import JournalRow
+    from dream.domain.refused import RefusedText
+    from dream.domain.report import RunReport
+    from dream.domain.session import ModelCall
+    from dream.domain.usage import UsageKey
+    from dream.domain.waiting import WaitingProposal
+    from dream.options import DreamOptions
+    from dream.stores import DreamStores
 
 
 def read_sessions(view: ReadView, *, prefix: str, limit: int) -> list[DreamSession]:

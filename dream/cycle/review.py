@@ -112,7 +112,7 @@ def _approve(unit: UnitOfWork, writer: StepWriter, batch: Sequence[WaitingPropos
     refused += [Refusal(Refused.EXPIRED, one.proposal_id) for one in waiting if one.expires_at <= unit.now]
     change_sets = [one.change_set for one in timely]
     judged = writer.judge(unit, change_sets)
-    postponed = {id(change_set) for change_set in judged.deferred}
+    postponed = {id(change_set) for _, change_set in judged.deferred}
     moved = frozenset(judged.stale)
     reopened = [one for waits in timely for one in books.cursors.reopen(*waits.to_look_at_again(moved))]
     # What has no room goes on waiting where it is, and each proposal has its own reader look again at what moved.

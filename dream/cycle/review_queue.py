@@ -1,20 +1,24 @@
 """Bounds the proposals that wait for a person: what waits, what else may, and which pass waits for a decision."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agentcore.stores.storage import ReadView
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
-from dream.domain.change import ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.domain.report import RunKind
-from dream.options import ReviewOptions
-from dream.stores import DreamStores, dream_stores
+from dream.stores import dream_stores
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentcore.stores.storage import ReadView
     from dream.cycle.running.admission import Admission
+    from dream.domain.change import ChangeSet
+    from dream.options import ReviewOptions
+    from dream.stores import DreamStores
 
 _DOCUMENTS: Final = (MEMORY, DREAMS, ARCHIVE)
 
@@ -34,7 +38,7 @@ class ReviewQueue:
     marks: set[str]
 
     @classmethod
-    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ReviewOptions) -> "ReviewQueue":
+    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ReviewOptions) -> ReviewQueue:
         """Return the queue as the transaction finds it."""
         waiting = sum(books.proposals.counts().values())
         midnight = view.now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -53,7 +57,7 @@ class ReviewQueue:
         """The bound that lets nothing more in; None if there is room."""
         return next((code for code, left in self.left.items() if left is not None and left <= 0), None)
 
-    def admitted(self, judged: "Admission") -> list[ChangeSet]:
+    def admitted(self, judged: Admission) -> list[ChangeSet]:
         """Take what was accepted out of *judged*, and return what of it may wait here; the rest is deferred there."""
         accepted, judged.accepted = judged.accepted, []
         admitted: list[ChangeSet] = []
@@ -63,7 +67,7 @@ class ReviewQueue:
                 admitted.append(change_set)
             else:
                 judged.refused.append(refusal)
-                judged.deferred.append(change_set)
+                judged.deferred.append((refusal.code, change_set))
         return admitted
 
     def _admit(self, change_set: ChangeSet) -> Refusal | None:

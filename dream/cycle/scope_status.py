@@ -1,18 +1,25 @@
 """Reads how a scope stands: counts, last dream, pause, lease, alarm, and the next dream."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Status
 from agentcore.domain.temporal import to_text
-from agentcore.stores.storage import ReadView
-from agentcore.stores.values import Lease
-from dream.cycle.scheduling.status import ScheduleStatus
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
-from dream.domain.report import Alarm, RunKind, RunReport, find_alarm
+from dream.domain.report import RunKind, find_alarm
 from dream.stores import dream_stores
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from agentcore.stores.storage import ReadView
+    from agentcore.stores.values import Lease
+    from dream.cycle.scheduling.status import ScheduleStatus
+    from dream.domain.report import Alarm, RunReport
+    from dream.stores.waiting import WaitingCount
 
 _DREAMS: Final = frozenset({RunKind.DREAM, RunKind.PLAN})
 
@@ -29,6 +36,7 @@ class ScopeStatus:
         revision: The scope's revision.
         backlog: How many items each pass has to look at now; 0 for a pass that cannot tell.
         proposals: How many proposals of each pass wait for a person.
+        waits: What the exchanges of each pass with the model wait for, how many and since when.
         last_steps: When each pass last took a step.
         last_dream_at: When the newest finished dream ended.
         last_run: The newest finished dream, by a plan or without one.
@@ -46,6 +54,7 @@ class ScopeStatus:
     revision: int
     backlog: dict[str, int]
     proposals: dict[str, int]
+    waits: tuple[WaitingCount, ...]
     last_steps: dict[str, datetime]
     last_dream_at: datetime | None
     last_run: RunReport | None
@@ -66,6 +75,7 @@ class ScopeStatus:
             "revision": self.revision,
             "backlog": self.backlog,
             "proposals": self.proposals,
+            "waits": [{"pass": one.pass_name, **one.to_json()} for one in self.waits],
             "last_steps": {name: to_text(instant) for name, instant in self.last_steps.items()},
             "last_dream_at": None if self.last_dream_at is None else to_text(self.last_dream_at),
             "last_run": None if self.last_run is None else self.last_run.to_json(),
@@ -93,6 +103,7 @@ def read_scope_status(view: ReadView, schedule: ScheduleStatus, alarm_after: int
         revision=view.revision,
         backlog=schedule.backlog,
         proposals=books.proposals.counts(),
+        waits=tuple(books.waiting.counts()),
         last_steps={name: entry.completed_at for name, entry in sorted(books.ledger.entries().items())},
         last_dream_at=None if last_run is None else last_run.finished_at,
         last_run=last_run,

@@ -113,9 +113,10 @@ class UndoService:
                 books = dream_stores(unit)
                 for name in sorted({step.pass_name for step in steps}):
                     wholly = number is None and pass_name in {None, name, name.partition("/")[0]}
-                    _restore_cursor(books, run.report.run_id, name, steps, touched, wholly=wholly)
+                    withdrawn = books.waiting.withdraw(target, name) if wholly else []
+                    waited = [record for one in withdrawn for record in one.member_ids if not one.reader]
+                    _restore_cursor(books, run.report.run_id, name, steps, [*touched, *waited], wholly=wholly)
                     if wholly:
-                        books.deferred.withdraw(target, name)
                         books.proposals.withdraw(target, name)
                         books.clusters.withdraw(target, name)
 

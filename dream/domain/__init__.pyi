@@ -91,6 +91,7 @@ from .step import (
     Packing as Packing,
     StepDraft as StepDraft,
     StepReport as StepReport,
+    WaitingExchange as WaitingExchange,
 )
 from .usage import (
     EVERYTHING as EVERYTHING,

@@ -4,12 +4,16 @@ It stands below the options, the directives and the passes themselves, which all
 declaration in this table, and the class that it names.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
+
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.capability import Capability
 from dream.domain.declaration import Declaration, DeclaredDirective, PassMode, Preset, Reads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _MEMORY: Final = frozenset({Capability.MEMORY})
 _TOLD_MEMORY: Final = _MEMORY | {Capability.CONVERSATION, Capability.LLM}

@@ -1,11 +1,16 @@
 """Says why an entry is promoted, or is not."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.temporal import to_text
-from dream.domain.promotion import Promotion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dream.domain.promotion import Promotion
 
 
 @dataclass(frozen=True, slots=True)

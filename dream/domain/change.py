@@ -1,10 +1,10 @@
 """Defines changes: one record before and after, the sets that stand or fall together, and their rows in the journal."""
 
+from __future__ import annotations
+
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 import orjson
 
@@ -19,8 +19,13 @@ from agentcore.domain.records import (
     version_of,
     with_image,
 )
-from agentcore.domain.scope import Scope
 from dream.domain.promotion import Promotion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from agentcore.domain.scope import Scope
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 
@@ -46,7 +51,7 @@ class Change(Generic[R_co]):
     after: R_co | None
     reason: str
 
-    def inverted(self) -> "Change[R_co]":
+    def inverted(self) -> Change[R_co]:
         """Return the change that takes this one back."""
         return Change(before=self.after, after=self.before, reason=f"undo: {self.reason}")
 
@@ -106,7 +111,7 @@ class ChangeSet:
         }
 
     @classmethod
-    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> "ChangeSet":
+    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> ChangeSet:
         """Read what `to_json` wrote."""
         changes: list[Change[Record]] = []
         marks: dict[str, str] = dict(values.get("marks", {}))
@@ -168,7 +173,7 @@ class FrozenDirectives:
         }
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "FrozenDirectives":
+    def from_json(cls, values: Mapping[str, Any]) -> FrozenDirectives:
         """Read what `to_json` wrote."""
         problems: dict[str, Problem] = {name: (path, what) for name, (path, what) in values.get("problems", {}).items()}
         return cls(texts=values.get("texts", {}), hashes=values.get("hashes", {}), problems=problems)

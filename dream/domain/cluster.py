@@ -1,10 +1,14 @@
 """Defines a cluster that was looked at and left as it is."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.temporal import from_micros, to_micros
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +32,7 @@ class SettledCluster:
         return [self.fingerprint, list(self.record_ids), self.declines, to_micros(self.declined_at)]
 
     @classmethod
-    def from_json(cls, values: list[Any]) -> "SettledCluster":
+    def from_json(cls, values: list[Any]) -> SettledCluster:
         """Read what `to_json` wrote."""
         fingerprint, record_ids, declines, declined_at = values
         return cls(

@@ -1,11 +1,15 @@
 """Declarations: what a pass says of itself, readable without importing it."""
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agentcore.domain.capability import Capability
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agentcore.domain.capability import Capability
 
 
 class Reads(StrEnum):

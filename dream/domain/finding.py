@@ -1,5 +1,7 @@
 """Defines what an examination found: how something stands, and what to do about it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -1,8 +1,12 @@
 """Estimates what a run would ask a model, and what that costs at most."""
 
-from collections.abc import Iterable
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,7 @@
 """Names dreams in the storage."""
 
+from __future__ import annotations
+
 from typing import Final
 
 from dream.domain.built_in_passes import SESSION_EVALUATION

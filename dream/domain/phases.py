@@ -1,12 +1,16 @@
 """Counts how often sweeps and thematic summaries met an entry."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.temporal import from_text, to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
 
 
 class Phase(StrEnum):
@@ -37,7 +41,7 @@ class PhaseHit:
         return [self.entry_id, self.phase.value, to_text(self.at)]
 
     @classmethod
-    def from_json(cls, values: Sequence[Any]) -> "PhaseHit":
+    def from_json(cls, values: Sequence[Any]) -> PhaseHit:
         """Read what `to_json` wrote."""
         entry_id, phase, at = values
         return cls(entry_id, Phase(phase), from_text(at))

@@ -1,16 +1,21 @@
 """Describes plans: the steps of a run that was tried on a copy, kept to be taken as they stand."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from agentcore.domain.records import RecordKind
 from dream.domain.change import JournalRow
-from dream.domain.report import RunReport
 from dream.domain.step import StepDraft
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from dream.domain.report import RunReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +52,7 @@ class Plan:
         }
 
     @classmethod
-    def from_content(cls, plan_id: str, created_at: datetime, report: RunReport, content: Mapping[str, Any]) -> "Plan":
+    def from_content(cls, plan_id: str, created_at: datetime, report: RunReport, content: Mapping[str, Any]) -> Plan:
         """Read what `content` wrote."""
         return cls(
             plan_id=plan_id,

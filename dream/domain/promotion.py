@@ -1,11 +1,15 @@
 """Records that an entry went to MEMORY.md."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.temporal import from_text, to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +35,7 @@ class Promotion:
         return {**asdict(self), "promoted_at": to_text(self.promoted_at)}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Promotion":
+    def from_json(cls, values: Mapping[str, Any]) -> Promotion:
         """Read what `to_json` wrote."""
         known: dict[str, Any] = {**values, "promoted_at": from_text(values["promoted_at"])}
         return cls(**known)

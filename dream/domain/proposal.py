@@ -1,18 +1,25 @@
 """What a pass proposes; only the runner writes."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from enum import StrEnum
-from typing import Any, cast
+from __future__ import annotations
 
-from agentcore.domain.records import Record, RecordKind, from_image, to_image
-from agentcore.domain.scope import Scope
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, cast
+
+from agentcore.domain.records import RecordKind, from_image, to_image
 from agentcore.domain.temporal import from_text, to_text
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.phases import PhaseHit
 from dream.domain.promotion import Promotion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from agentcore.domain.records import Record
+    from agentcore.domain.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +43,12 @@ class Refusal:
     cites: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
-    def of(cls, code: str, record_ids: Sequence[str]) -> "Refusal":
+    def of(cls, code: str, record_ids: Sequence[str]) -> Refusal:
         """Name the records; of many the first three and how many more."""
         more = f" and {len(record_ids) - 3} more" if len(record_ids) > 3 else ""
         return cls(code, ", ".join(record_ids[:3]) + more)
 
-    def at(self, place: int) -> "Refusal":
+    def at(self, place: int) -> Refusal:
         """Return it as one of the item with this number."""
         return replace(self, place=place)
 
@@ -50,7 +57,7 @@ class Refusal:
         return [self.code, self.detail, self.text, list(self.cites)]
 
     @classmethod
-    def from_json(cls, values: Sequence[Any]) -> "Refusal":
+    def from_json(cls, values: Sequence[Any]) -> Refusal:
         """Read what `to_json` wrote."""
         code, detail, text, cites = values
         return cls(code, detail, text=text, cites=tuple(cites))
@@ -152,6 +159,9 @@ class Proposal:
         unsettled: Fingerprints of clusters that are no more.
         promotions: Entries that count as promoted though nothing changes.
         phases: Entries that a phase met; kept unless a change of the step is refused.
+        waits: Why the exchange with the model cannot end now, a code of `Refused`: it is kept with its answers, and a
+            later run goes on with it. None if it ended.
+        undecided: Change sets that wait with the exchange, for the pass to decide about when it goes on.
         done: Whether the pass has no further step in this run.
     """
 
@@ -168,6 +178,8 @@ class Proposal:
     unsettled: tuple[str, ...] = ()
     promotions: tuple[Promotion, ...] = ()
     phases: tuple[PhaseHit, ...] = ()
+    waits: str | None = None
+    undecided: tuple[ChangeSet, ...] = ()
     done: bool = True
 
     def to_json(self) -> dict[str, Any]:
@@ -186,11 +198,13 @@ class Proposal:
             "unsettled": list(self.unsettled),
             "promotions": [one.to_json() for one in self.promotions],
             "phases": [one.to_json() for one in self.phases],
+            "waits": self.waits,
+            "undecided": [one.to_json() for one in self.undecided],
             "done": self.done,
         }
 
     @classmethod
-    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> "Proposal":
+    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> Proposal:
         """Read what `to_json` wrote."""
         return cls(
             change_sets=tuple(ChangeSet.from_json(scope, one) for one in values["change_sets"]),
@@ -206,6 +220,8 @@ class Proposal:
             unsettled=tuple(values["unsettled"]),
             promotions=tuple(map(Promotion.from_json, values["promotions"])),
             phases=tuple(map(PhaseHit.from_json, values["phases"])),
+            waits=values["waits"],
+            undecided=tuple(ChangeSet.from_json(scope, one) for one in values["undecided"]),
             done=values["done"],
         )
 

@@ -1,5 +1,7 @@
 """Lists the reason codes: why a pass was skipped, a change refused, a run deferred."""
 
+from __future__ import annotations
+
 from enum import StrEnum
 
 
@@ -96,6 +98,12 @@ class Refused(StrEnum):
     """Somebody else approved or rejected it meanwhile."""
     EXPIRED = "expired"
     """Nobody approved it in time."""
+    UNVERIFIED = "unverified"
+    """Its second reading could not be had; it waits with its answers, and the next run has it read again."""
+    UNANSWERED = "unanswered"
+    """A further question about it could not be asked; it waits with its answers, and the next run asks that one."""
+    WAITED_TOO_LONG = "waited_too_long"
+    """It waited for as many runs, or as long, as the options allow; what it was about is looked at anew."""
     OUTPUT_CAP = "output_cap"
     """As many new records as one run may write were written already; a later run does it, paid for."""
     PROTECTED_ENTRY = "protected_entry"
@@ -152,6 +160,12 @@ class Refused(StrEnum):
     """It is what a dream or a job reported, or was read in a document."""
     DOCUMENT_WAITS = "document_waits"
     """The file cannot be written now; it is written as soon as it can be."""
+
+
+WAITS_FOR_ROOM = frozenset(
+    {Refused.SHARE_CAP, Refused.OUTPUT_CAP, Refused.AWAITS_REVIEW, Refused.QUEUE_FULL, Refused.REVIEW_BUDGET}
+)
+"""Reasons for which decided changes wait: they are paid for, and made as soon as there is room."""
 
 
 class Deferral(StrEnum):

@@ -1,5 +1,7 @@
 """Sums in columns what recall tells of entries."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,12 +25,12 @@ class RecallColumns:
     """
 
     ids: tuple[str, ...]
-    count: "NDArray[np.int64]"
-    total: "NDArray[np.float64]"
-    queries: "NDArray[np.int64]"
-    days: "NDArray[np.int64]"
-    span: "NDArray[np.int64]"
-    last: "NDArray[np.int64]"
+    count: NDArray[np.int64]
+    total: NDArray[np.float64]
+    queries: NDArray[np.int64]
+    days: NDArray[np.int64]
+    span: NDArray[np.int64]
+    last: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -1,10 +1,14 @@
 """Defines a refused text: what a model wrote and a dream did not take, whole."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.temporal import to_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,17 +1,23 @@
 """Reports: what a run did, pass by pass."""
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from enum import StrEnum
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_text, to_text
-from dream.domain.proposal import Notes, Refusal
+from dream.domain.proposal import Refusal
 from dream.domain.reasons import Stop
 from dream.domain.rounds import RoundCost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from dream.domain.proposal import Notes
 
 
 class Outcome(StrEnum):
@@ -113,7 +119,7 @@ class PassReport:
         }
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "PassReport":
+    def from_json(cls, values: Mapping[str, Any]) -> PassReport:
         """Read what `to_json` wrote."""
         refused = tuple(Refusal(item["code"], item["detail"]) for item in values["refused"])
         rounds = tuple(RoundCost.from_json(one) for one in values.get("rounds", ()))
@@ -184,7 +190,7 @@ class RunReport:
         }
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "RunReport":
+    def from_json(cls, values: Mapping[str, Any]) -> RunReport:
         """Read what `to_json` wrote."""
         typed: dict[str, Any] = {
             **values,
@@ -197,7 +203,7 @@ class RunReport:
             typed[name] = None if values[name] is None else from_text(values[name])
         return cls(**typed)
 
-    def with_passes(self, passes: tuple[PassReport, ...], finished_at: datetime) -> "RunReport":
+    def with_passes(self, passes: tuple[PassReport, ...], finished_at: datetime) -> RunReport:
         """Return the report of the finished run, its outcome and sums taken from *passes*."""
         return replace(
             self,

@@ -1,11 +1,16 @@
 """Defines a request for a dream, and what became of it."""
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from __future__ import annotations
 
-from agentcore.domain.scope import Scope
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
 from agentcore.domain.temporal import to_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from agentcore.domain.scope import Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

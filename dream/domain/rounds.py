@@ -1,11 +1,16 @@
 """Holds the rounds of an exchange with the model about one batch: what is asked next, and what was answered."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agentcore.llm.chat import ChatRequest
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentcore.llm.chat import ChatRequest
 
 Version = tuple[str, int]
 """A record's id and the version it was packed with."""
@@ -27,7 +32,7 @@ class RoundKind(StrEnum):
     """A second reading of what the answers say."""
 
     @classmethod
-    def of_number(cls, number: int) -> "RoundKind":
+    def of_number(cls, number: int) -> RoundKind:
         """Return the kind of a round that was stored before rounds had one: a question, or its one repair."""
         return cls.QUESTION if number == 1 else cls.REPAIR
 
@@ -68,9 +73,20 @@ class Round:
     shown: tuple[Version, ...] = ()
 
     @property
-    def asked(self) -> "AskedRound":
+    def asked(self) -> AskedRound:
         """The round without its answer."""
         return AskedRound(self.kind, self.shown)
+
+    def to_json(self) -> list[Any]:
+        """Return plain JSON values."""
+        return [*self.asked.to_json(), dict(self.answer)]
+
+    @classmethod
+    def from_json(cls, values: Sequence[Any]) -> Round:
+        """Read what `to_json` wrote."""
+        *asked, answer = values
+        told = AskedRound.from_json(asked)
+        return cls(answer, told.kind, told.shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +106,7 @@ class AskedRound:
         return [self.kind.value, [list(one) for one in self.shown]]
 
     @classmethod
-    def from_json(cls, values: Sequence[Any]) -> "AskedRound":
+    def from_json(cls, values: Sequence[Any]) -> AskedRound:
         """Read what `to_json` wrote."""
         kind, shown = values
         return cls(RoundKind(kind), tuple((record_id, version) for record_id, version in shown))
@@ -122,7 +138,7 @@ class RoundCost:
         }
 
     @classmethod
-    def from_json(cls, values: dict[str, int]) -> "RoundCost":
+    def from_json(cls, values: dict[str, int]) -> RoundCost:
         """Read what `to_json` wrote."""
         return cls(
             number=values["round"],

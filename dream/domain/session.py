@@ -1,13 +1,19 @@
 """Shows a dream as a log of sessions does, beside the conversations and never among them."""
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from __future__ import annotations
 
-from agentcore.domain.scope import Scope
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
 from agentcore.domain.temporal import to_text
-from dream.domain.report import Outcome, RunKind
-from dream.domain.rounds import RoundKind
+from dream.domain.report import RunKind
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from agentcore.domain.scope import Scope
+    from dream.domain.report import Outcome
+    from dream.domain.rounds import RoundKind
 
 PREFIX: Final = "dream:"
 """How the key of every dream session begins."""

@@ -1,15 +1,26 @@
-"""Describes steps: the batch one asks about, what it is about to do, and what its row reports."""
+"""Describes steps: the batch one asks about, what it is about to do, what its row reports, and what waits of it."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
-from typing import Any
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 
-from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import from_text, to_text
 from dream.domain.change import ChangeSet
 from dream.domain.declaration import Reads
-from dream.domain.phases import PhaseHit
-from dream.domain.proposal import Notes, Proposal, Refusal
-from dream.domain.rounds import AskedRound, Version
+from dream.domain.proposal import Proposal, Refusal
+from dream.domain.reasons import WAITS_FOR_ROOM
+from dream.domain.rounds import AskedRound, Round
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from agentcore.domain.scope import Scope
+    from dream.domain.phases import PhaseHit
+    from dream.domain.proposal import Notes
+    from dream.domain.rounds import Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +81,7 @@ class StepReport:
         }
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "StepReport":
+    def from_json(cls, values: Mapping[str, Any]) -> StepReport:
         """Read what `to_json` wrote; a row of an undo or a plan of earlier versions says less."""
         reads = values.get("reads")
         known: dict[str, Any] = {name: values[name] for name in (*_COUNTS, *_MORE, "notes") if name in values}
@@ -94,8 +105,9 @@ class StepDraft:
         batch: What its row keeps: for a packing the batches, else ids and versions; those of its changes if None.
         reader: The cursor it moves, if it is not the pass's own: the name after the pass's.
         reopen: Ids that the next run has to look at again.
-        waited: Keys of deferred change sets it settles one way or the other.
-        deferred: Change sets that go on waiting for room under the share cap, where a plan found none.
+        exchange: The exchange it is about; None where nothing was asked.
+        waited: Ids of waiting exchanges that wait no longer, or are among *waits* again.
+        waits: Exchanges that wait as they stand.
         report: What is known of its report before it is committed.
         planned_from: Where the cursor stood when a plan took the step; None where there was none, or no plan.
         is_planned: Whether a plan took it, so that the cursor may have moved on since.
@@ -105,8 +117,9 @@ class StepDraft:
     batch: list[list[Any]] | None = None
     reader: str = ""
     reopen: tuple[str, ...] = ()
-    waited: tuple[int, ...] = ()
-    deferred: tuple[ChangeSet, ...] = ()
+    exchange: WaitingExchange | None = None
+    waited: tuple[str, ...] = ()
+    waits: tuple[WaitingExchange, ...] = ()
     report: StepReport = field(default=StepReport())
     planned_from: int | None = None
     is_planned: bool = False
@@ -130,13 +143,13 @@ class StepDraft:
             "reader": self.reader,
             "reopen": list(self.reopen),
             "waited": list(self.waited),
-            "deferred": [one.to_json() for one in self.deferred],
+            "waits": [one.to_json() for one in self.waits],
             "report": self.report.to_json(),
             "planned_from": self.planned_from,
         }
 
     @classmethod
-    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> "StepDraft":
+    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> StepDraft:
         """Read what `to_json` wrote."""
         return cls(
             proposal=Proposal.from_json(scope, values["proposal"]),
@@ -144,7 +157,7 @@ class StepDraft:
             reader=values["reader"],
             reopen=tuple(values["reopen"]),
             waited=tuple(values["waited"]),
-            deferred=tuple(ChangeSet.from_json(scope, one) for one in values["deferred"]),
+            waits=tuple(WaitingExchange.from_json(scope, one) for one in values["waits"]),
             report=StepReport.from_json(values["report"]),
             planned_from=values["planned_from"],
             is_planned=True,
@@ -164,6 +177,7 @@ class Batch:
         beside: Records shown with them, which it does not settle.
         reader: Name of a cursor of its own, for records that the pass's cursor does not count; "" for the pass's.
         cursor: Where that cursor stands once the batch is settled.
+        waited: Id of the waiting exchange that it goes on with; "" for a new one.
     """
 
     number: str
@@ -172,6 +186,7 @@ class Batch:
     beside: tuple[Version, ...] = ()
     reader: str = ""
     cursor: int | None = None
+    waited: str = ""
 
     @property
     def member_ids(self) -> tuple[str, ...]:
@@ -183,7 +198,7 @@ class Batch:
         """Ids of all that is shown, in the order of the handles."""
         return tuple(record_id for record_id, _ in (*self.members, *self.beside))
 
-    def halves(self) -> "tuple[Batch, Batch] | None":
+    def halves(self) -> tuple[Batch, Batch] | None:
         """Return the batch in two, for an answer or a prompt that was too long; None if it has one member.
 
         Example:
@@ -202,12 +217,13 @@ class Batch:
     def to_json(self) -> list[Any]:
         """Return what a step row keeps."""
         members, beside = ([list(one) for one in side] for side in (self.members, self.beside))
-        return [self.number, self.kind, members, beside, self.reader, self.cursor]
+        told = [self.number, self.kind, members, beside, self.reader, self.cursor]
+        return [*told, self.waited] if self.waited else told
 
     @classmethod
-    def from_json(cls, values: Sequence[Any]) -> "Batch":
+    def from_json(cls, values: Sequence[Any]) -> Batch:
         """Read what `to_json` wrote."""
-        number, kind, members, beside, reader, cursor = values
+        number, kind, members, beside, reader, cursor, *waited = values
         return cls(
             number=number,
             kind=kind,
@@ -215,6 +231,7 @@ class Batch:
             beside=tuple((record_id, version) for record_id, version in beside),
             reader=reader,
             cursor=cursor,
+            waited=waited[0] if waited else "",
         )
 
 
@@ -241,3 +258,104 @@ class Packing:
     backlog: int = 0
     notes: Notes = field(default_factory=dict[str, Any])
     phases: tuple[PhaseHit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingExchange:
+    """An exchange with the model that could not be ended in its run: a later one goes on with its answers.
+
+    Args:
+        exchange_id: What identifies it within the scope.
+        run_id: The run that asked, or the plan that was applied.
+        pass_name: The pass.
+        reason: Why it waits, a code of `Refused`.
+        since: Since when.
+        runs: How many runs took it up since then.
+        tried_in: The last of these; "" for none.
+        batch: What it is about; None for change sets that waited before exchanges did.
+        rounds: The answered rounds; None if a `forget` emptied them.
+        change_sets: What waits of the changes that it gave: to be made, or to be decided.
+        records: The records that it showed, with the versions they had.
+    """
+
+    exchange_id: str
+    run_id: str
+    pass_name: str
+    reason: str
+    since: datetime
+    runs: int = 0
+    tried_in: str = ""
+    batch: Batch | None = None
+    rounds: tuple[Round, ...] | None = ()
+    change_sets: tuple[ChangeSet, ...] = ()
+    records: tuple[Version, ...] = ()
+
+    @property
+    def waits_for_room(self) -> bool:
+        """Whether its changes are decided, and are made as soon as there is room."""
+        return self.reason in WAITS_FOR_ROOM
+
+    @property
+    def reader(self) -> str:
+        """The cursor that its members are counted by: the name after the pass's, "" for the pass's own."""
+        return "" if self.batch is None else self.batch.reader
+
+    @property
+    def member_ids(self) -> tuple[str, ...]:
+        """Ids of what it settles."""
+        return () if self.batch is None else self.batch.member_ids
+
+    @property
+    def shown(self) -> tuple[Version, ...]:
+        """All that it showed."""
+        beside = () if self.batch is None else (*self.batch.members, *self.batch.beside)
+        return (*beside, *(version for one in self.rounds or () for version in one.shown))
+
+    def waiting_for(self, reason: str, change_sets: Sequence[ChangeSet]) -> WaitingExchange:
+        """Return it as it waits on with these change sets; what waits for two reasons becomes two."""
+        key = self.exchange_id if reason == self.reason else exchange_id(self.exchange_id, reason)
+        return replace(self, exchange_id=key, reason=reason, change_sets=tuple(change_sets))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values: all of it, as a plan keeps it."""
+        return {
+            "id": self.exchange_id,
+            "run_id": self.run_id,
+            "pass": self.pass_name,
+            "reason": self.reason,
+            "since": to_text(self.since),
+            "runs": self.runs,
+            "tried_in": self.tried_in,
+            "batch": None if self.batch is None else self.batch.to_json(),
+            "rounds": None if self.rounds is None else [one.to_json() for one in self.rounds],
+            "changes": [one.to_json() for one in self.change_sets],
+            "records": [list(one) for one in self.records],
+        }
+
+    @classmethod
+    def from_json(cls, scope: Scope, values: Mapping[str, Any]) -> WaitingExchange:
+        """Read what `to_json` wrote."""
+        batch, rounds = values["batch"], values["rounds"]
+        return cls(
+            exchange_id=values["id"],
+            run_id=values["run_id"],
+            pass_name=values["pass"],
+            reason=values["reason"],
+            since=from_text(values["since"]),
+            runs=values["runs"],
+            tried_in=values["tried_in"],
+            batch=None if batch is None else Batch.from_json(batch),
+            rounds=None if rounds is None else tuple(map(Round.from_json, rounds)),
+            change_sets=tuple(ChangeSet.from_json(scope, one) for one in values["changes"]),
+            records=tuple((record_id, version) for record_id, version in values["records"]),
+        )
+
+
+def exchange_id(*parts: str) -> str:
+    """Return what identifies a waiting exchange: the same parts give the same, so that a plan needs no new id.
+
+    Example:
+        >>> len(exchange_id("a run", "a pass", "1", "unverified"))
+        32
+    """
+    return blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()

@@ -1,10 +1,14 @@
 """Sums what the calls of a model cost."""
 
-from collections.abc import Collection, Iterable
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
 
 
 class UsageKey(StrEnum):

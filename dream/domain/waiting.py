@@ -1,16 +1,23 @@
 """Defines a change set that waits until a person approves it."""
 
-from collections.abc import Collection
+from __future__ import annotations
+
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from agentcore.domain.records import Record, to_image
-from agentcore.domain.scope import Scope
+from agentcore.domain.records import to_image
 from agentcore.domain.temporal import to_text
-from dream.domain.change import ChangeSet, JournalRow
+from dream.domain.change import JournalRow
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+    from agentcore.domain.records import Record
+    from agentcore.domain.scope import Scope
+    from dream.domain.change import ChangeSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

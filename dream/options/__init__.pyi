@@ -5,6 +5,7 @@ from .dream_options import (
     PassMode as PassMode,
     Preset as Preset,
     ReviewOptions as ReviewOptions,
+    WaitingOptions as WaitingOptions,
 )
 from .own_passes import (
     Insertion as Insertion,

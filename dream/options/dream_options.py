@@ -137,6 +137,18 @@ class ReviewOptions(Options):
     """Proposals made for a scope in a day (UTC), of all passes together. None: no bound."""
 
 
+class WaitingOptions(Options):
+    """How long an exchange with the model waits that could not be ended, such as for a verification."""
+
+    section: ClassVar[str] = "dreaming.waiting"
+    """What its fields are called after in errors."""
+
+    runs: int = Field(default=3, ge=1)
+    """So many runs take it up at most; then what it was about is looked at anew."""
+    within: timedelta = Field(default=timedelta(hours=48), gt=timedelta(0))
+    """So long it waits at most. What waits for room alone is paid for and decided, and has no bound."""
+
+
 class DreamOptions(Options):
     """Everything a host may tune of its dreams; frozen, validated when the host is built.
 
@@ -167,6 +179,8 @@ class DreamOptions(Options):
     """
     review: ReviewOptions = Field(default_factory=ReviewOptions)
     """How much may wait for a person, and how long."""
+    waiting: WaitingOptions = Field(default_factory=WaitingOptions)
+    """How long an exchange with the model waits that could not be ended."""
     protected_categories: tuple[str, ...] = ("active-plans",)
     """Categories (with everything below) that no pass changes."""
     retention: RetentionOptions = Field(default_factory=RetentionOptions)

@@ -27,18 +27,21 @@ class _LogReading:
         reader: The pass.
         position: Up to where it has looked, in the order of arrival; 0 if it never did.
         unread: Turns behind that position which it has to look at again, and in how many runs it failed on each.
+        waiting: Turns behind it of which something waits, such as a verification.
     """
 
     reader: str
     position: int
     unread: Mapping[str, int]
+    waiting: frozenset[str]
 
     @classmethod
     def of(cls, view: PassView, reader: str) -> "_LogReading":
         """Read it from the bookkeeping."""
         cursors, attempts = view.books.cursors, view.books.attempts
         unread = attempts.failed(reader, cursors.reopened(reader))
-        return cls(reader=reader, position=cursors.position(reader) or 0, unread=unread)
+        waiting = view.books.waiting.members(reader)
+        return cls(reader=reader, position=cursors.position(reader) or 0, unread=unread, waiting=waiting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,7 @@ def _held(readings: Sequence[_LogReading], options: LogOptions) -> tuple[frozens
     for reading in readings:
         tired = set(_tired(reading, options.attempts))
         held |= reading.unread.keys() - tired
+        held |= reading.waiting
         for turn_id in tired:
             given_up[turn_id].append(reading.reader)
     return frozenset(held), {turn_id: tuple(readers) for turn_id, readers in given_up.items() if turn_id not in held}

@@ -1,7 +1,7 @@
 """The contract of a pass."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 
@@ -14,7 +14,7 @@ from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Work
 from dream.domain.reasons import Refused
 from dream.domain.rounds import NextRound, Round
-from dream.domain.step import Batch, Packing
+from dream.domain.step import Batch, Packing, WaitingExchange
 from dream.options import DreamOptions
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ class ModelContext(DreamContext):
         side_cursors: Positions of the pass's own other readers by name (`Batch.reader`); 0 where one never looked.
         has_model: Whether there is a model to ask, for a pass that does not require one.
         reserved: Categories that other passes alone write.
+        waited: Exchanges that earlier runs left waiting and this one goes on with, by the number of the batch.
     """
 
     directives: Mapping[str, str]
@@ -135,6 +136,7 @@ class ModelContext(DreamContext):
     side_cursors: Mapping[str, int]
     has_model: bool
     reserved: Sequence[str]
+    waited: Mapping[str, WaitingExchange] = field(default_factory=dict[str, WaitingExchange])
 
 
 class DreamPass(Protocol):
@@ -214,6 +216,9 @@ class ModelPass(Protocol):
         The last rounds may be missing: a repair that the budget had no room for, or what was beyond the bound.
         Its `cursor`, `backlog` and `done` are not used; its `looked_at` are the members that are settled: what it
         leaves out is looked at again by the next run.
+
+        With `waits` the exchange is kept with its answers, its members are settled, and the next run goes on with it:
+        it calls `ask` and `interpret` with the rounds there are, and `context.waited` has the exchange as it waited.
         """
         ...
 

@@ -1,14 +1,19 @@
 """Counts in how many runs a pass failed on a record, as its steps tell."""
 
-from collections.abc import Collection, Mapping
-from typing import Any, Final
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from sqlalchemy import select
 
 from agentcore.stores.sql.schema import steps
-from agentcore.stores.sql.transaction import Transaction
 from dream.domain.reasons import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from agentcore.stores.sql.transaction import Transaction
 
 _FAULTS: Final = frozenset(
     {

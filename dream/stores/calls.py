@@ -1,18 +1,28 @@
 """Model calls: answers that were paid for, which a resumed run finds here, and tries that failed, which cost too."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import Table, bindparam, delete, func, insert, select
+from sqlalchemy import bindparam, delete, func, insert, select
 
 from agentcore.domain.temporal import to_micros
-from agentcore.llm.chat import Completion, FailedTry, FinishReason, Usage
+from agentcore.llm.chat import Completion, FinishReason, Usage
 from agentcore.stores.sql.schema import model_calls, model_failures
-from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
-from dream.domain.rounds import NextRound, RoundCost, RoundKind, Version
+from agentcore.stores.sql.transaction import encode, of_my_scope
+from dream.domain.rounds import RoundCost, RoundKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Table
+
+    from agentcore.llm.chat import FailedTry
+    from agentcore.stores.sql.transaction import Transaction
+    from dream.domain.rounds import NextRound, Version
 
 CANCELLED = "cancelled"
 """The failure of a call that was given up for a person's turn."""
@@ -77,7 +87,7 @@ class Spent:
         """Tokens in both directions."""
         return self.input_tokens + self.output_tokens
 
-    def __add__(self, other: "Spent") -> "Spent":
+    def __add__(self, other: Spent) -> Spent:
         return Spent(
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
@@ -109,6 +119,12 @@ class CallStore:
         kind = RoundKind.of_number(key.round) if row.round_kind is None else RoundKind(row.round_kind)
         shown = tuple((record_id, version) for record_id, version in orjson.loads(row.shown or "[]"))
         return StoredAnswer(completion, kind, shown)
+
+    def are_forgotten(self, run_id: str, pass_name: str, batch_key: str) -> bool:
+        """Tell whether a `forget` emptied an answer about a batch."""
+        emptied = select(func.count()).where(of_my_scope(model_calls), model_calls.c.answer.is_(None))
+        mine = (model_calls.c.run_id == run_id) & (model_calls.c.pass_name == pass_name)
+        return bool(self._transaction.execute(emptied.where(mine, model_calls.c.batch_key == batch_key)).scalar_one())
 
     def save(self, key: CallKey, *, asked: NextRound, completion: Completion, record_ids: Sequence[str]) -> None:
         """Store an answer as soon as it is there; it takes the place of one that a `forget` has emptied."""

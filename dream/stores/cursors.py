@@ -1,23 +1,22 @@
 """Stores what each pass has before it and behind it.
 
-Its cursor and the records reopened behind that, clusters it settled, changes that wait for room, when it last stepped.
+Its cursor and the records reopened behind that, clusters it settled, when it last stepped.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import Column, ColumnElement, Table, bindparam, delete, false, func, insert, select
+from sqlalchemy import bindparam, delete, false, func, insert, select
 
 from agentcore.domain.memory import Status
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import (
     change_feed,
     cursors,
-    deferred,
     documents,
     entries,
     feedback,
@@ -35,13 +34,20 @@ from agentcore.stores.sql.schema import (
     steps,
     turns,
 )
-from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, encode, of_my_scope
+from agentcore.stores.sql.transaction import MY_SCOPE, chunks, encode, of_my_scope
 from agentcore.stores.sql.withheld import IS_WITHHELD
-from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.declaration import Reads
 from dream.domain.proposal import HistoryKind
 from dream.stores.proposals import ProposalStore, RefusedTextStore
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Column, ColumnElement, Table
+
+    from agentcore.stores.sql.transaction import Transaction
 
 
 class _ReadTable:
@@ -107,16 +113,17 @@ class CursorReader:
         mine = [reader for reader in self.readers() if reader.startswith(prefix)]
         return defaultdict(int, {reader.removeprefix(prefix): self.position(reader) or 0 for reader in mine})
 
-    def pending(self, reader: str, reads: Reads | None = None) -> list[str]:
+    def pending(self, reader: str, reads: Reads | None = None, *, also: Collection[str] = ()) -> list[str]:
         """Return ids of records that *reader* still has to look at, sorted.
 
         Args:
             reader: Who.
             reads: What it reads; by default what its cursor says, entries if it has none.
+            also: Ids that count as if they were reopened.
         """
         reading = _READ_TABLES[reads or self.reads(reader) or Reads.ENTRIES]
         found = set(self._transaction.execute(reading.past, position=self.position(reader) or 0).scalars())
-        for chunk in chunks(self.reopened(reader)):
+        for chunk in chunks(sorted({*self.reopened(reader), *also})):
             found.update(self._transaction.execute(reading.among, ids=chunk).scalars())
         return sorted(found)
 
@@ -224,54 +231,6 @@ class LedgerStore:
             )
             for row in rows
         }
-
-
-_DEFERRED_BY = of_my_scope(deferred) & (deferred.c.pass_name == bindparam("of_pass"))
-_COUNT_DEFERRED = select(func.count()).select_from(deferred).where(_DEFERRED_BY)
-_WITHDRAW_DEFERRED = delete(deferred).where(_DEFERRED_BY, deferred.c.run_id == bindparam("of_run"))
-
-
-class DeferredStore:
-    """Waiting change sets of one scope, in one transaction; lives as long as it."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._connection = transaction.connection
-        self._mine = deferred.c.scope_id == transaction.scope_id
-
-    def save(self, change_sets: Sequence[ChangeSet], *, run_id: str, pass_name: str) -> None:
-        """Keep change sets for a later run of the pass."""
-        rows = [
-            {
-                "scope_id": self._transaction.scope_id,
-                "run_id": run_id,
-                "pass_name": pass_name,
-                "changes": encode(change_set.to_json()),
-                "deferred_at": to_micros(self._transaction.now),
-            }
-            for change_set in change_sets
-        ]
-        if rows:
-            self._connection.execute(insert(deferred), rows)
-
-    def count(self, pass_name: str) -> int:
-        """Count what waits for the pass."""
-        return self._transaction.execute(_COUNT_DEFERRED, of_pass=pass_name).scalar_one()
-
-    def of(self, pass_name: str, *, limit: int) -> list[tuple[int, ChangeSet]]:
-        """Return the longest waiting change sets of the pass with their keys."""
-        mine = select(deferred.c.pk, deferred.c.changes).where(self._mine, deferred.c.pass_name == pass_name)
-        rows = self._connection.execute(mine.order_by(deferred.c.pk).limit(limit))
-        return [(row.pk, ChangeSet.from_json(self._transaction.scope, orjson.loads(row.changes))) for row in rows]
-
-    def remove(self, keys: Sequence[int]) -> None:
-        """Drop those that wait no longer."""
-        if keys:
-            self._connection.execute(delete(deferred).where(self._mine, deferred.c.pk.in_(keys)))
-
-    def withdraw(self, run_id: str, pass_name: str) -> None:
-        """Drop what a run that is taken back left waiting."""
-        self._transaction.execute(_WITHDRAW_DEFERRED, of_run=run_id, of_pass=pass_name)
 
 
 _SETTLED_BY = of_my_scope(settled_clusters) & (settled_clusters.c.pass_name == bindparam("of_pass"))

@@ -1,22 +1,31 @@
 """Finds which of all scopes the scheduler has to look at, by indexes alone."""
 
-from collections.abc import Collection, Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import orjson
-from sqlalchemy import ColumnElement, func, literal_column, or_, select, update
+from sqlalchemy import func, literal_column, or_, select, update
 
-from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.leases import is_gone
 from agentcore.stores.sql.schema import leases, model_calls, model_failures, peers, runs, schedules, scopes, settings
-from agentcore.stores.sql.transaction import Transaction
 from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.report import RunKind
-from dream.options import DreamOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement
+
+    from agentcore.domain.capability import Capability
+    from agentcore.stores.sql.transaction import Transaction
+    from dream.options import DreamOptions
 
 # In the words of their partial indexes: SQLite takes these for no others.
 _IS_ASKED_FOR = schedules.c.reason == literal_column("'manual'")
@@ -168,7 +177,7 @@ class ScheduleTerms:
     @classmethod
     def of(
         cls, options: DreamOptions, zone: str, capabilities: Collection[Capability] = (), directives: str = ""
-    ) -> "ScheduleTerms":
+    ) -> ScheduleTerms:
         """Return the terms that *options* set on a machine in *zone*.
 
         Args:

@@ -1,16 +1,25 @@
 """Stores what each run changed."""
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from __future__ import annotations
 
-from sqlalchemy import Row, Select, bindparam, func, insert, select
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, func, insert, select
 
 from agentcore.domain.records import RecordKind
-from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import journal
-from agentcore.stores.sql.transaction import Transaction, of_my_scope
-from dream.domain.change import ChangeSet, JournalRow, image_text
+from agentcore.stores.sql.transaction import of_my_scope
+from dream.domain.change import JournalRow, image_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from sqlalchemy import Row, Select
+
+    from agentcore.domain.scope import Scope
+    from agentcore.stores.sql.transaction import Transaction
+    from dream.domain.change import ChangeSet
 
 PURGE = "purge"
 DOCUMENT_CHANGED = "document_changed"

@@ -1,28 +1,36 @@
 """Stores promotions, and the outbox: texts of documents that are stored and not yet in their files."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
-from sqlalchemy import ColumnElement, bindparam, case, delete, func, insert, literal, select, update
+from sqlalchemy import bindparam, case, delete, func, insert, literal, select, update
 
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.records import Record
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import outbox, phase_hits, promotions, recall_hits
-from agentcore.stores.sql.transaction import Transaction, chunks
-from dream.domain.change import Change
-from dream.domain.phases import Phase, PhaseHit, PhaseStanding
+from agentcore.stores.sql.transaction import chunks
+from dream.domain.phases import Phase, PhaseStanding
 from dream.domain.promotion import Promotion
 from dream.domain.recalls import RecallColumns
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
     import numpy as np
     from numpy.typing import NDArray
+    from sqlalchemy import ColumnElement
+
+    from agentcore.domain.records import Record
+    from agentcore.stores.sql.transaction import Transaction
+    from dream.domain.change import Change
+    from dream.domain.phases import PhaseHit
 
 
 class PromotionReader:
@@ -199,7 +207,7 @@ def _columns(rows: Sequence[Any], offsets: list[tuple[int, int]]) -> RecallColum
     )
 
 
-def _days_of(instants: "NDArray[np.int64]", offsets: list[tuple[int, int]]) -> "NDArray[np.int64]":
+def _days_of(instants: NDArray[np.int64], offsets: list[tuple[int, int]]) -> NDArray[np.int64]:
     import numpy as np  # noqa: PLC0415 - as above
 
     if not offsets:

@@ -1,16 +1,15 @@
 """Stores what waits for a person (proposals, plans), what people took back, and texts that were refused."""
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import decisions, plans, proposals, refused_texts
-from agentcore.stores.sql.transaction import Transaction, chunks, encode, of_my_scope
+from agentcore.stores.sql.transaction import chunks, encode, of_my_scope
 from dream.domain.change import ChangeSet
 from dream.domain.plan import Plan
 from dream.domain.reasons import Refused
@@ -18,6 +17,15 @@ from dream.domain.refused import RefusedText
 from dream.domain.report import RunReport
 from dream.domain.waiting import WaitingProposal
 from dream.errors import OutdatedPlanError, UnknownPlanError, UnknownProposalError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Row
+
+    from agentcore.domain.scope import Scope
+    from agentcore.stores.sql.transaction import Transaction
 
 _WAITING, _REJECTED = "waiting", "rejected"
 
@@ -169,14 +177,14 @@ class PlanStore:
 
         Raises:
             UnknownPlanError: none or several do.
-            OutdatedPlanError: an earlier version kept it, with its changes alone.
+            OutdatedPlanError: an earlier version kept it.
         """
         statement = select(plans).where(self._mine, plans.c.id.startswith(prefix, autoescape=True))
         found = self._connection.execute(statement.limit(2)).all()
         if not prefix or len(found) != 1:
             raise UnknownPlanError(value=prefix)
         content: dict[str, Any] = orjson.loads(found[0].changes)
-        if "steps" not in content:
+        if "steps" not in content or any("waits" not in step for _, step in content["steps"]):
             raise OutdatedPlanError(value=found[0].id)
         report = RunReport.from_json(orjson.loads(found[0].report))
         created_at: datetime = from_micros(found[0].created_at)

@@ -1,17 +1,17 @@
 """Stores runs, their steps and reports, and sums what their model calls cost."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import JSON, Column, Row, Table, Text, bindparam, cast, func, insert, select, type_coerce, update
+from sqlalchemy import JSON, Text, bindparam, cast, func, insert, select, type_coerce, update
 
-from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import model_calls, model_failures, runs, steps
-from agentcore.stores.sql.transaction import Transaction, encode, of_my_scope
+from agentcore.stores.sql.transaction import encode, of_my_scope
 from dream.domain.change import FrozenDirectives
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.domain.session import PREFIX
@@ -19,6 +19,14 @@ from dream.domain.step import StepReport
 from dream.domain.usage import EVERYTHING, UsageRow, summed
 from dream.errors import UnknownRunError
 from dream.stores.sessions import SessionStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Column, Row, Table
+
+    from agentcore.domain.scope import Scope
+    from agentcore.stores.sql.transaction import Transaction
 
 _JSON_TEXT = JSON().with_variant(Text(), "sqlite")
 """Text that is read as JSON: SQLite reads any text so, PostgreSQL wants to be told."""

@@ -1,20 +1,31 @@
 """Stores when each scope dreams next, and reads it with all that bears upon it."""
 
+from __future__ import annotations
+
 import logging
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import Row, and_, bindparam, insert, select, update
+from sqlalchemy import and_, bindparam, insert, select, update
 
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import peers, schedules, scopes, switches
-from agentcore.stores.sql.transaction import Transaction, chunks, encode, micros
-from dream.stores.fleet import Facts, ScheduleTerms, read_facts
-from dream.triggers import STATE_VERSION, Decision, PassWork, Reason, ScheduleState, winning_switch
+from agentcore.stores.sql.transaction import chunks, encode, micros
+from dream.stores.fleet import read_facts
+from dream.triggers import STATE_VERSION, PassWork, Reason, ScheduleState, winning_switch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Row
+
+    from agentcore.stores.sql.transaction import Transaction
+    from dream.stores.fleet import Facts, ScheduleTerms
+    from dream.triggers import Decision
 
 _INSTANTS = ("last_attempt_at", "last_success_at", "used_until", "armed", "requested_at")
 _NUMBERS = ("failures", "explicit_seen", "began_with")
@@ -127,14 +138,14 @@ class Schedule:
         """Whether its work is assumed, because passes have not been asked since something changed."""
         return any(work.name == ANYTHING_NEW for work in self.state.work)
 
-    def with_news(self, since: datetime) -> "Schedule":
+    def with_news(self, since: datetime) -> Schedule:
         """Return it with work since an instant, whatever the passes may say of it; older work stands beside it."""
         if self.is_assumed:
             return self
         work = (*self.state.work, PassWork(ANYTHING_NEW, since, is_waiting=True))
         return replace(self, state=replace(self.state, work=work))
 
-    def planned(self, decision: Decision) -> "Schedule":
+    def planned(self, decision: Decision) -> Schedule:
         """Return it with the next look that *decision* gives."""
         return replace(self, due_at=decision.due_at, reason=decision.reason)
 

@@ -1,20 +1,28 @@
 """Finds dream sessions by their keys, and reads what was asked and written in them from the rows of their runs."""
 
-from collections.abc import Collection
-from itertools import product
-from typing import Any
+from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Row, Table, func, select
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
 
 from agentcore.domain.records import RecordKind
 from agentcore.domain.temporal import from_micros
 from agentcore.stores.sql.schema import journal, model_calls, model_failures, runs
-from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
+from agentcore.stores.sql.transaction import chunks, of_my_scope
 from dream.domain.rounds import RoundKind
 from dream.domain.session import DREAMS, ModelCall, session_key
 from dream.domain.usage import UsageRow
 from dream.errors import UnknownSessionError
 from dream.stores.journal import DOCUMENT_CHANGED, PURGE
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from sqlalchemy import ColumnElement, Row, Table
+
+    from agentcore.stores.sql.transaction import Transaction
 
 _BEGUN = (
     select(runs.c.id, runs.c.started_at)

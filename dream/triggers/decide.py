@@ -1,22 +1,30 @@
 """Decides when the next dream of a scope may start, and why not earlier: the whole scheduler, pure."""
 
-from dataclasses import replace
-from datetime import datetime, timedelta
-from hashlib import blake2b
-from typing import Final
+from __future__ import annotations
 
-from agentcore.domain.scope import Scope
-from dream.options import SchedulingOptions
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
 from dream.triggers.decision import Decision, Gate, GateName, Reason
 from dream.triggers.evaluate import evaluate
 from dream.triggers.schedule_state import (
     STATE_VERSION,
-    PassWork,
-    ScheduleState,
     TriggerDecision,
     TriggerState,
     next_beat,
 )
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from agentcore.domain.scope import Scope
+    from dream.options import SchedulingOptions
+    from dream.triggers.schedule_state import (
+        PassWork,
+        ScheduleState,
+    )
 
 _JITTER = 0.25
 _DOUBLINGS = 40

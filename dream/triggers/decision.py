@@ -1,5 +1,7 @@
 """Defines what is decided about the next dream of a scope, and why."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum

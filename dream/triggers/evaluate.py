@@ -1,14 +1,23 @@
 """Evaluates a trigger, whichever it is, and several together."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
-from typing import Protocol
+from __future__ import annotations
 
-from dream.options import AllOf, AnyOf, CapWindow, CatchUp, Cron, DailyAt, Heartbeat, Idle, Interval, Threshold, Trigger
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+
+from dream.options import AllOf, AnyOf, CapWindow, CatchUp, Cron, Heartbeat, Idle, Interval, Threshold
 from dream.triggers.decision import Gate, GateName, Missed, Reason
-from dream.triggers.local_time import Calendar, cron_calendar, daily_calendar, next_midnight
-from dream.triggers.schedule_state import TICK, TriggerDecision, TriggerState, next_beat
+from dream.triggers.local_time import cron_calendar, daily_calendar, next_midnight
+from dream.triggers.schedule_state import TICK, TriggerDecision, next_beat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime, tzinfo
+
+    from dream.options import DailyAt, Trigger
+    from dream.triggers.local_time import Calendar
+    from dream.triggers.schedule_state import TriggerState
 
 _DAY = timedelta(days=1)
 _RETRIES_AT_ONCE = 2

@@ -4,18 +4,23 @@ A minute that the clocks skip stands for the instant at which they skip it; one 
 So the instants of later wall times are never earlier, and each wall time has exactly one.
 """
 
+from __future__ import annotations
+
 import os
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from zoneinfo import ZoneInfo
 
 from dream.options.walltime import LOCAL, minute_of_day
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import date, tzinfo
 
 _MINUTE = timedelta(minutes=1)
 _SECOND = timedelta(seconds=1)

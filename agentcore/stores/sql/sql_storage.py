@@ -2,7 +2,8 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncGenerator, Callable, Generator
+import sqlite3
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
@@ -17,6 +18,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import HostNotStartedError, StorageUnavailableError
 from agentcore.stores.sql.feed import record_activity
 from agentcore.stores.sql.migrate import migrate
+from agentcore.stores.sql.prepared import Rows
 from agentcore.stores.sql.schema import scopes, settings
 from agentcore.stores.sql.sqlite import (
     BUSY_TIMEOUT,
@@ -29,9 +31,10 @@ from agentcore.stores.sql.sqlite import (
     sweep_snapshots,
     truncate_write_ahead_log,
 )
-from agentcore.stores.sql.transaction import UNKNOWN_SCOPE, Transaction
+from agentcore.stores.sql.transaction import MY_SCOPE, SCOPE_REVISION, UNKNOWN_SCOPE, Transaction
 from agentcore.stores.sql.unit import SqlUnit
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from agentcore.stores.values import Present
 
 T = TypeVar("T")
 
@@ -73,6 +76,8 @@ class SqlStorage:
         self._writer: Engine | None = None
         self._reader: Engine | None = None
         self._readers: Readers | None = None
+        self._prompt_reader: Connection | None = None
+        self._revision_of: Callable[[Mapping[str, object]], Rows] | None = None
         self._write_thread: ThreadPoolExecutor | None = None
         self._read_threads: ThreadPoolExecutor | None = None
         self._log_holds_forgotten = False
@@ -117,7 +122,24 @@ class SqlStorage:
         if self._path is None:
             # All transactions share the one connection of a database in memory.
             return self._read_threads.submit(self._read, scope, work).result()
+        if self._prompt_reader is None:
+            self._open_prompt_reader()
         return self._read(scope, work)
+
+    def present(self, scope: Scope) -> Present | None:
+        """Return what holds of a scope now, on the thread of an event loop; None where somebody would be waited for.
+
+        It reads one row, which whoever committed last has just written; a file that another process holds is not waited
+        for. There is an answer once a worker has read the scope with `read_here`.
+        """
+        scope_id, revision_of = self._scope_keys.get(scope), self._revision_of
+        if scope_id is None or revision_of is None:
+            return None
+        try:
+            ((revision,),) = revision_of({MY_SCOPE: scope_id})
+        except sqlite3.Error:
+            return None  # whoever then reads the usual way is told
+        return Present(revision, self._clock.now(), self._decay)
 
     async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
         """Run *work* in one transaction; what it raises rolls everything back."""
@@ -156,6 +178,14 @@ class SqlStorage:
     def _engine(self, *, writes: bool) -> Engine:
         return sqlite_engine(self._path, writes=writes, busy_timeout=self._busy_timeout)
 
+    def _open_prompt_reader(self) -> None:
+        """Open the connection of `present`, which waits for no other process, and have it read the schema."""
+        with storage_faults(self._name):
+            self._prompt_reader = sqlite_engine(self._path, writes=False, busy_timeout=timedelta()).connect()
+            revision_of = SCOPE_REVISION.bound(self._prompt_reader)
+            revision_of({MY_SCOPE: UNKNOWN_SCOPE})
+        self._revision_of = revision_of
+
     def _make_folder(self, folder: Path) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -164,6 +194,10 @@ class SqlStorage:
             raise StorageUnavailableError(path=self._name, problem="cannot be created", remedy=remedy) from error
 
     def _close(self) -> None:
+        if self._prompt_reader is not None:
+            self._prompt_reader.close()
+            self._prompt_reader.engine.dispose()
+            self._prompt_reader = self._revision_of = None
         if self._readers is not None:
             self._readers.close()
         if self._reader is not None and self._reader is not self._writer:

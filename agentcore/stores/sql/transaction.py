@@ -62,7 +62,9 @@ def of_my_scope(table: Table) -> ColumnElement[bool]:
     return table.c.scope_id == bindparam(MY_SCOPE)
 
 
-_REVISION = Prepared(select(scopes.c.revision).where(scopes.c.pk == bindparam(MY_SCOPE)))
+SCOPE_REVISION = Prepared(select(scopes.c.revision).where(scopes.c.pk == bindparam(MY_SCOPE)))
+"""Asks for the last revision of a scope."""
+
 _POSITION = select(scopes.c.position).where(scopes.c.pk == bindparam(MY_SCOPE))
 _MOVE_ON = update(scopes).where(scopes.c.pk == bindparam(MY_SCOPE))
 _MORE_EXPLICIT = _MOVE_ON.values(explicit_entries=scopes.c.explicit_entries + bindparam("more"))
@@ -122,7 +124,7 @@ class Transaction:
     def current_revision(self) -> int:
         """Return the scope's last committed revision."""
         if self._committed is None:
-            found = self.rows(_REVISION)
+            found = self.rows(SCOPE_REVISION)
             self._committed = int(found[0][0]) if found else 0
         return self._committed
 

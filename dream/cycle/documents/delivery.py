@@ -6,34 +6,42 @@ the next delivery finds either the text that was to be replaced, and replaces it
 somebody else's, to which it does item by item what the run did.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
-from agentcore.domain.scope import Scope
-from agentcore.hosting.parts import HostParts
-from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from agentcore.stores.storage import Origin
 from agentcore.stores.values import Peer
 from agentcore.workspace.differences import own_left
 from agentcore.workspace.document import Document
 from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
-from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY, WorkspaceFolder, Written
+from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from agentcore.workspace.workspaces import GitUse
-from dream.cycle.documents.files import FileOutcome, read_whole, write_out
+from dream.cycle.documents.files import read_whole, write_out
 from dream.cycle.lease import dream_lease
 from dream.domain.change import Change, ChangeSet
-from dream.domain.proposal import Refusal
-from dream.domain.report import PassReport
 from dream.errors import NotAdmittedError
-from dream.options import DreamOptions
 from dream.stores import dream_stores
 from dream.stores.journal import DOCUMENT_CHANGED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentcore.domain.scope import Scope
+    from agentcore.hosting.parts import HostParts
+    from agentcore.stores.storage import ReadView, UnitOfWork
+    from agentcore.workspace.folder import WorkspaceFolder, Written
+    from dream.cycle.documents.files import FileOutcome
+    from dream.domain.proposal import Refusal
+    from dream.domain.report import PassReport
+    from dream.options import DreamOptions
 
 KEPT: Final = (MEMORY, DREAMS, ARCHIVE)
 """The documents that dreams write; all others are read by nobody here."""

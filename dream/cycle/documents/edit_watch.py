@@ -1,21 +1,27 @@
 """Notices what people write in the MEMORY.md of a workspace, though nobody tells the store of it."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError
-from agentcore.hosting.parts import HostParts
 from agentcore.workspace.folder import MEMORY
-from agentcore.workspace.workspaces import Workspaces
 from dream.cycle.documents.delivery import Documents
 from dream.cycle.lease import scope_boundary
 from dream.errors import DreamBrokenOffError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from agentcore.hosting.parts import HostParts
+    from agentcore.workspace.workspaces import Workspaces
 
 _EVERY: Final = timedelta(minutes=1)
 _LOOKED_AT_ONCE: Final = 1_000

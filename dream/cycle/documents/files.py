@@ -1,17 +1,23 @@
 """Writes one document to its file, whatever the file says by now."""
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from __future__ import annotations
 
-from agentcore.workspace.differences import Difference, difference
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agentcore.workspace.differences import difference
 from agentcore.workspace.document import Document
 from agentcore.workspace.errors import DocumentChangedError, DocumentError, UnreadableDocumentError
-from agentcore.workspace.folder import WorkspaceFolder, Written
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.stores.promotions import Outgoing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agentcore.workspace.differences import Difference
+    from agentcore.workspace.folder import WorkspaceFolder, Written
+    from dream.stores.promotions import Outgoing
 
 _ATTEMPTS: Final = 3
 """Times a file is read again because somebody wrote in it between reading and writing."""

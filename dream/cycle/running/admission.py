@@ -17,6 +17,8 @@ from dream.domain.promotion import Promotion
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.domain.refused import RefusedText
+from dream.domain.rounds import Version
+from dream.domain.step import WaitingExchange
 from dream.guards import Knowledge
 from dream.guards.secrets import secret_in
 from dream.stores import DreamStores
@@ -30,7 +32,8 @@ class Admission:
         accepted: What may happen, as the journal has it.
         refused: What may not, and why.
         stale: Ids of records that moved since they were read.
-        deferred: What has no room yet.
+        deferred: What has no room yet, each with the code of the bound that has none.
+        waiting: The exchanges that wait once the step is written.
         retired: Entries that it retires, as far as the share cap counts them.
         outputs: New records that it writes.
         written: What is written to the stores, if it is not each change accepted: an undo takes several back at once.
@@ -39,7 +42,8 @@ class Admission:
     accepted: list[ChangeSet] = field(default_factory=list[ChangeSet])
     refused: list[Refusal] = field(default_factory=list[Refusal])
     stale: list[str] = field(default_factory=list[str])
-    deferred: list[ChangeSet] = field(default_factory=list[ChangeSet])
+    deferred: list[tuple[str, ChangeSet]] = field(default_factory=list[tuple[str, ChangeSet]])
+    waiting: list[WaitingExchange] = field(default_factory=list[WaitingExchange])
     retired: int = 0
     outputs: int = 0
     written: list[Change[Record]] | None = None
@@ -73,6 +77,43 @@ def stored_records(unit: UnitOfWork, change_sets: Sequence[ChangeSet]) -> dict[K
         if ids and of.dreams_change:
             present.update({(kind, record.id): record for record in unit.of_kind(kind).get_many(ids)})
     return present
+
+
+def _there_of(view: ReadView, shown: Sequence[Version]) -> tuple[Version, ...]:
+    """Return those of the records that were shown which are in a store, so that it can be told when they move."""
+    found = _versions(view, [record_id for record_id, _ in shown])
+    return tuple(dict.fromkeys(one for one in shown if one[0] in found))
+
+
+def as_kept(unit: UnitOfWork, books: DreamStores, waits: WaitingExchange) -> WaitingExchange:
+    """Return an exchange as it is kept: with the records it showed, and without what was forgotten meanwhile."""
+    stored = books.waiting.find(waits.exchange_id)
+    number = "" if waits.batch is None else waits.batch.number
+    is_emptied = (stored is not None and stored.rounds is None) or books.calls.are_forgotten(
+        waits.run_id, waits.pass_name, number
+    )
+    if is_emptied:
+        # Changes that are decided were judged a moment ago: none of them says what was forgotten.
+        return replace(waits, rounds=()) if waits.waits_for_room else replace(waits, rounds=None, change_sets=())
+    known = {*waits.records}
+    new = _there_of(unit, [one for one in waits.shown if one not in known])
+    return replace(waits, records=(*waits.records, *new))
+
+
+def moved_of(view: ReadView, records: Sequence[Version]) -> list[str]:
+    """Return the ids of records that are no longer as shown: edited, retired, forgotten, or not to be learnt from."""
+    found = _versions(view.learnable, [record_id for record_id, _ in records])
+    return [record_id for record_id, version in records if found.get(record_id) != version]
+
+
+def _versions(view: ReadView, ids: Sequence[str]) -> dict[str, int | None]:
+    """Return the versions of records by id, 1 for a kind that has none; None for one that is no longer current."""
+    found: dict[str, int | None] = {}
+    for kind in RECORD_TYPES:
+        for record in view.of_kind(kind).get_many(ids):
+            is_current = getattr(record, "status", Status.ACTIVE) is Status.ACTIVE
+            found[record.id] = (version_of(record) or 1) if is_current else None
+    return found
 
 
 def moved_since(change_set: ChangeSet, present: Mapping[Key, Record | None]) -> list[str]:

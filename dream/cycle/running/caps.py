@@ -1,18 +1,28 @@
 """Caps what one step may do: retirements in a day, new records in a run."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.temporal import to_text
-from agentcore.stores.storage import ReadView
-from dream.domain.change import FOLD, ChangeSet
-from dream.domain.proposal import Notes, Refusal
-from dream.domain.reasons import Refused
-from dream.options import ConsolidationOptions, DreamOptions, PassMode
-from dream.stores import DreamStores, dream_stores
+from dream.domain.change import FOLD
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import WAITS_FOR_ROOM, Refused
+from dream.options import PassMode
+from dream.stores import dream_stores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentcore.stores.storage import ReadView
+    from dream.domain.change import ChangeSet
+    from dream.domain.proposal import Notes
+    from dream.options import ConsolidationOptions, DreamOptions
+    from dream.stores import DreamStores
 
 _DAY = timedelta(hours=24)
 
@@ -32,7 +42,7 @@ class ShareCap:
     taken: int = 0
 
     @classmethod
-    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ConsolidationOptions) -> "ShareCap":
+    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ConsolidationOptions) -> ShareCap:
         """Return the room there is now: the cap, less what was retired in the last 24 hours."""
         active = view.entries.count(EntryFilter())
         retired = books.runs.retired_since(view.now - _DAY)
@@ -63,15 +73,31 @@ class ShareCap:
         return True
 
 
-def waiting_for_room(view: ReadView, options: DreamOptions, pass_name: str) -> Notes:
-    """Return how many changes of a pass wait for room under the cap, and from when on there is more; empty if none."""
+def waiting_notes(view: ReadView, options: DreamOptions, pass_name: str) -> Notes:
+    """Return what of a pass waits, why and since when; of what waits for the share cap when there is more room."""
     books = dream_stores(view)
-    waiting = 0 if options.mode(pass_name) is PassMode.PROPOSE else books.deferred.count(pass_name)
-    if not waiting:
-        return {}
-    oldest = books.runs.first_retired_since(view.now - _DAY)
+    waiting = [one.to_json() for one in books.waiting.counts() if one.pass_name == pass_name]
+    oldest = books.runs.first_retired_since(view.now - _DAY) if waiting else None
     room_at = None if oldest is None else to_text(oldest + _DAY)
-    return {"share_cap": {"waiting": waiting, "share": options.consolidation.share_cap, "room_at": room_at}}
+    room = {"share": options.consolidation.share_cap, "room_at": room_at}
+    told = [one | room if one["reason"] == Refused.SHARE_CAP else one for one in waiting]
+    return {"waits": told} if told else {}
+
+
+def to_be_tried(view: ReadView, options: DreamOptions, pass_name: str) -> int:
+    """Return how much of a pass waits that a run can try now: not what waits for room that is not there."""
+    books = dream_stores(view)
+    waiting = [one for one in books.waiting.counts() if one.pass_name == pass_name]
+    for_room = sum(one.count for one in waiting if one.reason in WAITS_FOR_ROOM)
+    others = sum(one.count for one in waiting) - for_room
+    return others + (for_room if for_room and has_room(view, options, pass_name) else 0)
+
+
+def has_room(view: ReadView, options: DreamOptions, pass_name: str) -> bool:
+    """Tell whether it is worth while to try what waits for room; where changes are proposed, the queue decides."""
+    if options.mode(pass_name) is PassMode.PROPOSE:
+        return True  # with no room in the queue, the pass does not run at all
+    return ShareCap.as_it_stands(view, dream_stores(view), options.consolidation).room > 0
 
 
 @dataclass(slots=True)
@@ -100,7 +126,7 @@ class Caps:
         change_sets: Sequence[ChangeSet],
         *,
         only_proposes: bool,
-    ) -> "Caps":
+    ) -> Caps:
         """Return the room there is now for what a step of a run proposes; what waits for a person retires nothing."""
         retires = not only_proposes and any(ShareCap.weight(one) for one in change_sets)
         share = ShareCap.as_it_stands(view, books, options.consolidation) if retires else None

@@ -1,23 +1,27 @@
 """Makes the contexts of passes: what they may see and use of one scope, all of it read-only."""
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
 from dataclasses import dataclass, fields
-from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from agentcore.domain.capability import Capability
-from agentcore.domain.scope import Scope
-from agentcore.hosting.parts import HostParts
-from agentcore.stores.storage import ReadView
 from dream.domain.declaration import Reads
-from dream.options import DreamOptions
 from dream.passes import DreamContext, ModelContext, arranged
-from dream.passes.protocol import PassView, ScopeRecall
+from dream.passes.protocol import ScopeRecall
 from dream.stores import dream_stores, pass_view
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from agentcore.domain.scope import Scope
+    from agentcore.hosting.parts import HostParts
+    from agentcore.stores.storage import ReadView
     from dream.guards.names import Vocabulary
+    from dream.options import DreamOptions
+    from dream.passes.protocol import PassView
 
 
 T = TypeVar("T")
@@ -80,7 +84,7 @@ class ContextFactory:
         return tuple(found for one in others if one.name != self.pass_name for found in one.categories)
 
     async def with_model(
-        self, looked_at: int, *, directives: Mapping[str, str], vocabulary: "Vocabulary"
+        self, looked_at: int, *, directives: Mapping[str, str], vocabulary: Vocabulary
     ) -> ModelContext:
         """Return the context of a pass that asks a model.
 

@@ -21,7 +21,7 @@ from agentcore.llm.errors import (
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Stop
-from dream.domain.rounds import Answer, NextRound, Round
+from dream.domain.rounds import Answer, NextRound, Round, RoundKind
 from dream.domain.step import Batch
 from dream.errors import NoModelError
 from dream.options import ModelOptions
@@ -278,6 +278,7 @@ class AnsweredBatch:
         refusal: Why no answer can be used.
         is_hopeless: Whether asking again would end the same way, so that its members are not looked at again.
         note: What was refused beside the answers, such as a repair that cannot be read.
+        waits: Why the exchange waits with the rounds there are, a code; None if it ended.
     """
 
     batch: Batch
@@ -285,6 +286,7 @@ class AnsweredBatch:
     refusal: Refusal | None = None
     is_hopeless: bool = False
     note: Refusal | None = None
+    waits: Refused | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,30 +310,42 @@ class Exchange:
     dream_pass: ModelPass
     context: ModelContext
 
-    async def about(self, batch: Batch) -> list[AnsweredBatch] | None:
+    async def about(self, batch: Batch, answered: Sequence[Round] = ()) -> list[AnsweredBatch] | None:
         """Ask about *batch* round by round, in halves where it is too long.
 
+        Args:
+            batch: What to ask about.
+            answered: The rounds that earlier runs have the answers of, where the exchange waited.
+
         Returns:
-            What became of it and of its parts; None if the calls stopped before all was answered.
+            What became of it and of its parts; None if the calls stopped before anything was answered.
         """
-        rounds: list[Round] = []
+        rounds: list[Round] = [*answered]
         while (asked := await self.dream_pass.ask(self.context, batch, tuple(rounds))) is not None:
-            if len(rounds) == self.context.options.model.max_rounds:
+            if len(rounds) - len(answered) == self.context.options.model.max_rounds:
                 note = Refusal(Refused.TOO_MANY_ROUNDS, f"batch {batch.number}: a {asked.kind}")
                 return [AnsweredBatch(batch, tuple(rounds), note=note)]
             answer = await self._ask(batch, len(rounds) + 1, asked)
-            if isinstance(answer, Round):
-                rounds.append(answer)
-            elif asked.is_optional:
-                note = answer.refusal if isinstance(answer, _TooLong) else answer
-                return [AnsweredBatch(batch, tuple(rounds), note=note)]
-            elif isinstance(answer, _TooLong):
-                return await self._halved(batch, answer)
-            else:
-                return None if answer is None else [AnsweredBatch(batch, refusal=answer)]
+            if not isinstance(answer, Round):
+                return await self._ended(batch, rounds, asked, answer)
+            rounds.append(answer)
         if rounds:
             return [AnsweredBatch(batch, tuple(rounds))]
         return [AnsweredBatch(batch, refusal=Refusal.of(Refused.STALE_SOURCE, batch.member_ids))]
+
+    async def _ended(
+        self, batch: Batch, rounds: Sequence[Round], asked: NextRound, problem: _TooLong | Refusal | None
+    ) -> list[AnsweredBatch] | None:
+        """Return what becomes of an exchange whose next round could not be had."""
+        if isinstance(problem, _TooLong) and not asked.is_optional:
+            return await self._halved(batch, problem)
+        note = problem.refusal if isinstance(problem, _TooLong) else problem
+        if asked.is_optional:
+            return [AnsweredBatch(batch, tuple(rounds), note=note)]
+        if rounds:  # which are paid for
+            waits = Refused.UNVERIFIED if asked.kind is RoundKind.VERIFICATION else Refused.UNANSWERED
+            return [AnsweredBatch(batch, tuple(rounds), note=note, waits=waits)]
+        return None if note is None else [AnsweredBatch(batch, refusal=note)]
 
     async def _halved(self, batch: Batch, problem: _TooLong) -> list[AnsweredBatch] | None:
         halves = batch.halves()

@@ -4,26 +4,26 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
-from typing import Any, cast
+from functools import partial
+from typing import cast
 
+from agentcore.domain.temporal import to_text
 from agentcore.stores.storage import ReadView
-from dream.cycle.running.caps import ShareCap
+from dream.cycle.running.admission import moved_of
+from dream.cycle.running.caps import has_room, to_be_tried
 from dream.cycle.running.context import directives_mark
 from dream.cycle.running.model_calls import AnsweredBatch, Budget, Exchange, ModelCalls
 from dream.cycle.running.pass_run import PassRun, elapsed
-from dream.domain.proposal import Proposal, Work
-from dream.domain.reasons import Stop
-from dream.domain.step import Batch, StepDraft, StepReport
+from dream.domain.proposal import Proposal, Refusal, Work
+from dream.domain.reasons import Refused, Stop
+from dream.domain.rounds import Round
+from dream.domain.step import Batch, StepDraft, StepReport, WaitingExchange
 from dream.errors import InvalidDirectiveError
 from dream.guards.names import VOCABULARY_FILE, Vocabulary, load_vocabulary
-from dream.options import PassMode
 from dream.passes import ModelContext, ModelPass
 from dream.stores import DreamStores, dream_stores
 from dream.stores.calls import Spent
 from dream.stores.runs import StepRow
-
-_WAITING_AT_ONCE = 100
-"""Deferred change sets tried in one step."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,22 +50,13 @@ class ModelPassRun(PassRun):
                 path, problem = self.problems[name]
                 raise InvalidDirectiveError(path=path, problem=problem)
         work = await self.model_pass.has_work(await self._context())
-        waiting = await self.parts.storage.read(self.scope, self._waiting)
+        waiting = await self.parts.storage.read(self.scope, lambda view: to_be_tried(view, self.options, self.name))
         return Work(work.pending + waiting, reports=work.reports)
-
-    def _waiting(self, view: ReadView) -> int:
-        """Return how many deferred change sets there are, if there is room for any."""
-        books = dream_stores(view)
-        waiting = books.deferred.count(self.name)
-        if self.options.mode(self.name) is PassMode.PROPOSE:
-            return waiting  # with no room in the queue, the pass does not run at all
-        has_room = waiting and ShareCap.as_it_stands(view, books, self.options.consolidation).room
-        return waiting if has_room else 0
 
     async def _take_steps(self) -> None:
         if self.is_closed:
             return
-        if not self.steps:
+        if not self._is_packed:
             await self._take_up_what_waited()
         batches = await self._packed()
         asking = await self._asking()
@@ -93,21 +84,53 @@ class ModelPassRun(PassRun):
     def _sent(self) -> dict[str, str]:
         return {name: self.directives[name] for name in self.model_pass.directives}
 
+    @property
+    def _is_packed(self) -> bool:
+        return any(step.report.packed for step in self.steps)
+
+    def _to_try(self, view: ReadView) -> list[WaitingExchange]:
+        """Return the exchanges that wait and that this run has not taken up."""
+        return [one for one in dream_stores(view).waiting.of(self.name) if one.tried_in != self.run_id]
+
     async def _take_up_what_waited(self) -> None:
-        """Make the changes that earlier runs paid for and had no room for."""
+        """Make the changes that there is room for now, and drop what cannot be gone on with; the rest is packed."""
+        for one in await self.parts.storage.read(self.scope, self._to_try):
+            draft = await self.parts.storage.read(self.scope, partial(self._taken_up, one=one))
+            if draft is not None:
+                await self.commit(draft)
 
-        def look(view: ReadView) -> list[tuple[int, Any]]:
-            return dream_stores(view).deferred.of(self.name, limit=_WAITING_AT_ONCE) if self._waiting(view) else []
+    def _taken_up(self, view: ReadView, one: WaitingExchange) -> StepDraft | None:
+        """Return the step that drops an exchange or tries its changes; None if it goes on, or has no room yet."""
+        forgotten = (Refusal.of(Refused.FORGOTTEN, one.member_ids),) if one.rounds is None else ()
+        if one.waits_for_room and one.change_sets:
+            if not has_room(view, self.options, self.name):
+                return None
+            held = {change.record_id for change_set in one.change_sets for change in change_set.changes}
+            return StepDraft(
+                proposal=Proposal(change_sets=one.change_sets, refused=forgotten, done=False),
+                exchange=replace(one, runs=one.runs + 1, tried_in=self.run_id, rounds=one.rounds or ()),
+                waited=(one.exchange_id,),
+                reader=one.reader,
+                reopen=tuple(member for member in one.member_ids if member not in held) if forgotten else (),
+            )
+        refused = forgotten or self._too_long(view, one)
+        moved = () if refused else moved_of(view, one.records)
+        if moved:
+            refused = (Refusal.of(Refused.STALE_SOURCE, moved),)
+        if not refused:
+            return None
+        proposal = Proposal(refused=refused, done=False)
+        return StepDraft(proposal=proposal, waited=(one.exchange_id,), reader=one.reader, reopen=one.member_ids)
 
-        waiting = await self.parts.storage.read(self.scope, look)
-        if waiting:
-            proposal = Proposal(change_sets=tuple(change_set for _, change_set in waiting), done=False)
-            keys = tuple(key for key, _ in waiting)
-            await self.commit(StepDraft(proposal=proposal, waited=keys))
+    def _too_long(self, view: ReadView, one: WaitingExchange) -> tuple[Refusal, ...]:
+        terms = self.options.waiting
+        if one.runs < terms.runs and view.now - one.since < terms.within:
+            return ()
+        return (Refusal(Refused.WAITED_TOO_LONG, f"{one.reason} since {to_text(one.since)}, {one.runs} runs"),)
 
     async def _packed(self) -> list[Batch]:
         """Return the batches that are still to be asked about, packing them first if no process of this run has."""
-        if not any(step.report.packed for step in self.steps):
+        if not self._is_packed:
             await self.people.wait_until_idle()
             began = self.parts.clock.now()
             packing = await self.model_pass.pack(await self._context())
@@ -122,10 +145,19 @@ class ModelPassRun(PassRun):
                 fingerprint=directives_mark(self._sent()),
                 done=False,
             )
-            rows = [batch.to_json() for batch in packing.batches]
+            left = await self.parts.storage.read(self.scope, self._to_try)
+            waits = tuple(
+                replace(one, runs=one.runs + 1, tried_in=self.run_id) for one in left if not one.waits_for_room
+            )
+            going_on = [
+                replace(one.batch, number=f"w{place}", waited=one.exchange_id)
+                for place, one in enumerate(waits, 1)
+                if one.batch is not None
+            ]
+            rows = [batch.to_json() for batch in (*going_on, *packing.batches)]
             seconds = elapsed(self.parts.clock, began)
             report = StepReport(packed=True, looked_at=len(packing.looked_at), seconds=seconds)
-            await self.commit(StepDraft(proposal=proposal, batch=rows, report=report))
+            await self.commit(StepDraft(proposal=proposal, batch=rows, waits=waits, report=report))
         return _unfinished(self.steps)
 
     async def _asking(self) -> ModelCalls:
@@ -142,24 +174,35 @@ class ModelPassRun(PassRun):
 
     async def _work_off(self, batches: Sequence[Batch], asking: ModelCalls) -> list[Batch]:
         """Ask about all batches at once, commit them in their order, and return those that were not asked about."""
-        context = await self._context()
+        waiting = await self.parts.storage.read(self.scope, lambda view: dream_stores(view).waiting.of(self.name))
+        held = {one.exchange_id: one for one in waiting}
+        waited = {batch.number: held[batch.waited] for batch in batches if batch.waited in held}
+        context = replace(await self._context(), waited=waited)
         exchange = Exchange(asking, self.model_pass, context)
         left: list[Batch] = []
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(exchange.about(batch)) for batch in batches]
+                tasks = [
+                    group.create_task(exchange.about(batch, _rounds_of(held.get(batch.waited)))) for batch in batches
+                ]
                 for batch, task in zip(batches, tasks, strict=True):
                     answered = await task
                     if answered is None:
                         left.append(batch)
                     else:
-                        await self._commit_batch(batch, answered, context)
+                        await self._commit_batch(batch, answered, context, held.get(batch.waited))
         except BaseExceptionGroup as group_error:
             raise _first(group_error) from None
         return left
 
-    async def _commit_batch(self, batch: Batch, parts: Sequence[AnsweredBatch], context: ModelContext) -> None:
-        """Commit what was answered about a batch, part by part if it was halved."""
+    async def _commit_batch(
+        self,
+        batch: Batch,
+        parts: Sequence[AnsweredBatch],
+        context: ModelContext,
+        waited: WaitingExchange | None,
+    ) -> None:
+        """Commit what was answered about a batch, part by part if it was halved; *waited* is what it goes on with."""
         committed = {step.report.batch for step in self.steps}
         for part in parts:
             if part.batch.number in committed:
@@ -167,13 +210,15 @@ class ModelPassRun(PassRun):
             await self.people.wait_until_idle()
             began = self.parts.clock.now()
             proposal = await self._proposed(part, context)
-            settled = set(proposal.looked_at)
+            settled = set(part.batch.member_ids if proposal.waits else proposal.looked_at)
             reopen = tuple(one for one in part.batch.member_ids if one not in settled and not part.is_hopeless)
             moves = bool(part.batch.reader and settled)
             draft = StepDraft(
                 proposal=replace(proposal, cursor=part.batch.cursor if moves else None, backlog=0, done=False),
                 batch=[list(member) for member in part.batch.members],
                 reader=part.batch.reader,
+                exchange=self._exchange(part, waited),
+                waited=() if waited is None else (waited.exchange_id,),
                 reopen=() if part.batch.reader else reopen,
                 report=StepReport(
                     batch=part.batch.number,
@@ -185,21 +230,44 @@ class ModelPassRun(PassRun):
             )
             await self.commit(draft)
 
+    def _exchange(self, part: AnsweredBatch, waited: WaitingExchange | None) -> WaitingExchange:
+        """Return the exchange as it is kept where something of it waits."""
+        if waited is not None and part.batch.waited and "." not in part.batch.number:
+            return replace(waited, rounds=part.rounds)
+        begun = self._writer().exchange(part.batch.number, self.parts.clock.now(), replace(part.batch, waited=""))
+        kept = replace(begun, rounds=part.rounds)
+        # Half of what waited has waited as long.
+        return kept if waited is None else replace(kept, since=waited.since, runs=waited.runs, tried_in=self.run_id)
+
     async def _proposed(self, part: AnsweredBatch, context: ModelContext) -> Proposal:
         if part.refusal is not None:
             return Proposal(refused=(part.refusal,))
-        proposal = await self.model_pass.interpret(context, part.batch, part.rounds)
-        return replace(proposal, refused=(*proposal.refused, part.note)) if part.note else proposal
+        if part.waits is None:
+            proposal = await self.model_pass.interpret(context, part.batch, part.rounds)
+        else:
+            waited = context.waited.get(part.batch.number)
+            proposal = Proposal(waits=part.waits, undecided=() if waited is None else waited.change_sets)
+        told = () if part.note is None else (part.note,)
+        if proposal.waits is not None:
+            told += (Refusal(proposal.waits, f"batch {part.batch.number}"),)
+        return replace(proposal, refused=(*proposal.refused, *told))
 
     async def _close(self, left: Sequence[Batch], asking: ModelCalls | None) -> None:
         stopped = None if asking is None else asking.stopped
-        members = tuple(record_id for batch in left if not batch.reader for record_id in batch.member_ids)
+        members = _own_ids(left)
         packed = next((step.report.backlog for step in self.steps if step.report.packed), 0)
-        waiting = await self.parts.storage.read(self.scope, lambda view: dream_stores(view).deferred.count(self.name))
+        waiting = await self.parts.storage.read(self.scope, self._waiting)
         again = sum(len(step.report.reopened) for step in self.steps)
         report = StepReport(stopped=stopped.value if isinstance(stopped, Stop) else None)
         proposal = Proposal(backlog=packed + len(members) + again + waiting)
         await self.commit(StepDraft(proposal=proposal, reopen=members, report=report))
+
+    def _waiting(self, view: ReadView) -> int:
+        return sum(one.count for one in dream_stores(view).waiting.counts() if one.pass_name == self.name)
+
+
+def _rounds_of(waited: WaitingExchange | None) -> tuple[Round, ...]:
+    return () if waited is None or waited.rounds is None else waited.rounds
 
 
 def reopen_unfinished(books: DreamStores, steps: Sequence[StepRow]) -> None:
@@ -218,8 +286,11 @@ def _unfinished(steps: Sequence[StepRow]) -> list[Batch]:
 
 
 def _own_ids(batches: Sequence[Batch]) -> tuple[str, ...]:
-    """Return the members that the pass's own cursor counts: packed, they are no longer waiting to be looked at."""
-    return tuple(record_id for batch in batches if not batch.reader for record_id in batch.member_ids)
+    """Return the members that the pass's own cursor counts: packed, they are no longer waiting to be looked at.
+
+    Those of an exchange that waited are not among them: it goes on waiting by itself.
+    """
+    return tuple(record_id for batch in batches if not (batch.reader or batch.waited) for record_id in batch.member_ids)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -15,7 +15,7 @@ from agentcore.stores.storage import Origin, ReadView
 from agentcore.stores.values import Lease
 from dream.cycle.lease import people_before
 from dream.cycle.review_queue import ReviewQueue
-from dream.cycle.running.caps import waiting_for_room
+from dream.cycle.running.caps import waiting_notes
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.step_writer import StepWriter
 from dream.domain.declaration import declared
@@ -57,7 +57,7 @@ class PassRun:
         worked: How long its steps took so far, their commits included, in seconds.
         spent: What its calls cost, however far it came.
         rounds: What each round of its exchanges cost, where there was more than the first.
-        waiting: What of its changes waits for room under the share cap, for its notes.
+        waiting: What of it waits and why, for its notes.
     """
 
     parts: HostParts
@@ -163,15 +163,7 @@ class PassRun:
     async def commit(self, draft: StepDraft) -> None:
         """Write a step."""
         began = self.parts.clock.now()
-        writer = StepWriter(
-            run_id=self.run_id,
-            pass_name=self.name,
-            as_of=self.as_of,
-            lease=self.lease,
-            options=self.options,
-            new_id=self.parts.ids.new,
-            dream_pass=self.dream_pass,
-        )
+        writer = self._writer()
         step, judged = await self.parts.storage.write(
             self.scope,
             lambda unit: writer.commit(unit, draft),
@@ -181,6 +173,17 @@ class PassRun:
         if self.on_step is not None:
             self.on_step(self.name, writer.as_planned(draft, judged, step))
         self.worked += draft.report.seconds + elapsed(self.parts.clock, began)
+
+    def _writer(self) -> StepWriter:
+        return StepWriter(
+            run_id=self.run_id,
+            pass_name=self.name,
+            as_of=self.as_of,
+            lease=self.lease,
+            options=self.options,
+            new_id=self.parts.ids.new,
+            dream_pass=self.dream_pass,
+        )
 
     async def _has_work(self) -> Work:
         return await self._plain_pass().has_work(await self.contexts.plain(0))
@@ -205,7 +208,7 @@ class PassRun:
         def count(view: ReadView) -> tuple[Spent, tuple[RoundCost, ...], Notes]:
             calls = dream_stores(view).calls
             spent = calls.spent(run_id=self.run_id, pass_name=self.name)
-            return spent, calls.rounds(self.run_id, self.name), waiting_for_room(view, self.options, self.name)
+            return spent, calls.rounds(self.run_id, self.name), waiting_notes(view, self.options, self.name)
 
         self.spent, rounds, self.waiting = await self.parts.storage.read(self.scope, count)
         self.rounds = rounds if len(rounds) > 1 else ()

@@ -1,23 +1,28 @@
 """Opens and closes runs: the row, the documents and the report of whatever is asked for, under the lease."""
 
+from __future__ import annotations
+
 import dataclasses
-from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from agentcore.domain.scope import Scope
-from agentcore.hosting.parts import HostParts
-from agentcore.stores.storage import Origin, UnitOfWork
-from agentcore.stores.values import Lease
+from agentcore.stores.storage import Origin
 from dream.cycle.lease import dream_lease
-from dream.domain.report import Outcome, PassReport, RunKind, RunReport
+from dream.domain.report import Outcome, RunReport
 from dream.errors import NotAdmittedError
-from dream.options import DreamOptions
 from dream.stores import dream_stores
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from datetime import datetime
+    from types import TracebackType
+
+    from agentcore.domain.scope import Scope
+    from agentcore.hosting.parts import HostParts
+    from agentcore.stores.storage import UnitOfWork
+    from agentcore.stores.values import Lease
     from dream.cycle.documents.delivery import Documents
+    from dream.domain.report import PassReport, RunKind
+    from dream.options import DreamOptions
 
 T = TypeVar("T")
 

@@ -1,36 +1,42 @@
 """Runs cycles: opens a run or resumes one, runs its passes in order, and closes it."""
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from agentcore.domain.capability import Capability
-from agentcore.domain.scope import Scope
-from agentcore.hosting.parts import HostParts
-from agentcore.stores.storage import UnitOfWork
-from agentcore.stores.values import Lease
 from dream.cycle.lease import dream_lease, people_before, scope_boundary
 from dream.cycle.running.context import directives_mark
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, deferred
-from dream.cycle.scheduling.planner import Booking
-from dream.directives import Directive, DirectiveLibrary
+from dream.directives import DirectiveLibrary
 from dream.domain.change import FrozenDirectives
 from dream.domain.declaration import Reads
 from dream.domain.names import PAUSED_SETTING
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
-from dream.domain.step import StepDraft
 from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
-from dream.options import DreamOptions
-from dream.passes import DreamPass, ModelPass, PassSlot, arranged, brought
+from dream.passes import ModelPass, arranged, brought
 from dream.stores import dream_stores
-from dream.stores.runs import OpenRun, StepRow
+from dream.stores.runs import OpenRun
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from datetime import datetime
+
+    from agentcore.domain.capability import Capability
+    from agentcore.domain.scope import Scope
+    from agentcore.hosting.parts import HostParts
+    from agentcore.stores.storage import UnitOfWork
+    from agentcore.stores.values import Lease
     from dream.cycle.running.pass_run import PassRun
+    from dream.cycle.scheduling.planner import Booking
+    from dream.directives import Directive
+    from dream.domain.step import StepDraft
+    from dream.options import DreamOptions
+    from dream.passes import DreamPass, PassSlot
+    from dream.stores.runs import StepRow
 
 
 def frozen(library: DirectiveLibrary, passes: Iterable[ModelPass]) -> FrozenDirectives:
@@ -322,7 +328,7 @@ class Runner:
         steps: list[StepRow],
         log_end: int,
         wish: _RunRequest,
-    ) -> "PassRun":
+    ) -> PassRun:
         from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415 - as in `_dream`
         from dream.cycle.running.pass_run import PassRun  # noqa: PLC0415
 

@@ -16,6 +16,7 @@ from dream.cycle.review_queue import ReviewQueue
 from dream.cycle.running.admission import (
     Admission,
     after_change,
+    as_kept,
     as_stored,
     cited_turns,
     kept_texts,
@@ -32,7 +33,7 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.declaration import Reads, declared
 from dream.domain.proposal import HistoryKind, Notes, Proposal, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal
 from dream.domain.reasons import Refused
-from dream.domain.step import StepDraft, StepReport
+from dream.domain.step import Batch, StepDraft, StepReport, WaitingExchange, exchange_id
 from dream.domain.waiting import WaitingProposal
 from dream.guards import Knowledge, first_refusal, is_purgeable
 from dream.options import DreamOptions, PassMode, RetentionOptions
@@ -196,8 +197,7 @@ class StepWriter:
         books.promotions.record([replace(one, run_id=self.run_id) for one in promotions])
         if len(judged.accepted) + proposed == len(proposal.change_sets):
             books.phases.record(proposal.phases)
-        books.deferred.remove(draft.waited)
-        again = self._defer(books, judged, draft)
+        again = self._defer(unit, books, judged, draft)
         books.clusters.remove(proposal.unsettled, pass_name=self.pass_name)
         books.clusters.put(proposal.settled, pass_name=self.pass_name, run_id=self.run_id)
         purging = self._purging(unit, number)
@@ -229,7 +229,7 @@ class StepWriter:
         """Return a step that was taken on a copy as a plan takes it: with what was refused there left out for good."""
         proposal = draft.proposal
         is_whole = len(judged.accepted) == len(proposal.change_sets)
-        again = () if self.asks_model else (record.id for record in sources_of(judged.deferred))
+        again = () if self.asks_model else _to_defer(judged)
         return replace(
             draft,
             proposal=replace(
@@ -238,10 +238,13 @@ class StepWriter:
                 refused=(*proposal.refused, *judged.refused),
                 phases=proposal.phases if is_whole else (),
                 backlog=step.report.backlog,
+                waits=None,
+                undecided=(),
                 done=step.closing,
             ),
             reopen=(*_to_look_at_again(judged.stale, draft), *again, *draft.reopen),
-            deferred=tuple(judged.deferred),
+            exchange=None,
+            waits=tuple(judged.waiting),
             report=replace(draft.report, seconds=0.0),
             planned_from=step.cursor_before,
             is_planned=True,
@@ -253,13 +256,37 @@ class StepWriter:
             return {}
         return self.dream_pass.made(judged.accepted)
 
-    def _defer(self, books: DreamStores, judged: Admission, draft: StepDraft) -> list[str]:
-        """Keep what has no room yet if it was paid for; else return the ids to look at again, which costs nothing."""
-        if self.asks_model:
-            left = [*draft.deferred, *judged.deferred]
-            books.deferred.save(left, run_id=self.run_id, pass_name=self.pass_name)
-            return []
-        return [record.id for record in sources_of(judged.deferred)]
+    def _defer(self, unit: UnitOfWork, books: DreamStores, judged: Admission, draft: StepDraft) -> list[str]:
+        """Keep what waits if it was paid for; else return the ids to look at again, which costs nothing."""
+        if not self.asks_model:
+            return _to_defer(judged)
+        begun = draft.exchange or self.exchange(str(books.runs.next_step(self.run_id)), unit.now)
+        left = [begun.waiting_for(reason, sets) for reason, sets in _by_reason(judged.deferred).items()]
+        if draft.proposal.waits is not None:
+            left.append(begun.waiting_for(draft.proposal.waits, draft.proposal.undecided))
+        # What a plan left waiting waits since the plan was applied; what waited before goes on as it did.
+        kept = [one if one.runs else replace(one, run_id=self.run_id) for one in draft.waits]
+        judged.waiting = [*kept, *(as_kept(unit, books, one) for one in left)]
+        books.waiting.remove(draft.waited)
+        books.waiting.put(judged.waiting)
+        return []
+
+    def exchange(self, number: str, since: datetime, batch: Batch | None = None) -> WaitingExchange:
+        """Return an exchange of this run as it begins to wait.
+
+        Args:
+            number: Its name within the pass and run: that of its batch, or of its step.
+            since: The present instant.
+            batch: What it is about.
+        """
+        return WaitingExchange(
+            exchange_id=exchange_id(self.run_id, self.pass_name, number),
+            run_id=self.run_id,
+            pass_name=self.pass_name,
+            reason="",
+            since=since,
+            batch=batch,
+        )
 
     def _row(
         self,
@@ -345,7 +372,7 @@ class StepWriter:
                 refusal = Refusal.of(Refused.STALE_SOURCE, moved)
                 judged.stale += [change.record_id for change in change_set.changes if change.before is not None]
             if refusal is None and (refusal := caps.refusal(change_set)) is not None:
-                judged.deferred.append(proposed)
+                judged.deferred.append((refusal.code, proposed))
             if refusal is not None:
                 judged.refused.append(refusal)
                 continue
@@ -370,6 +397,17 @@ class StepWriter:
             terms=self.options.retention,
             as_of=self.as_of,
         )
+
+
+def _by_reason(deferred: Sequence[tuple[str, ChangeSet]]) -> dict[str, list[ChangeSet]]:
+    found: defaultdict[str, list[ChangeSet]] = defaultdict(list)
+    for reason, change_set in deferred:
+        found[reason].append(change_set)
+    return found
+
+
+def _to_defer(judged: Admission) -> list[str]:
+    return [record.id for record in sources_of([change_set for _, change_set in judged.deferred])]
 
 
 def _to_look_at_again(stale: Sequence[str], draft: StepDraft) -> list[str]:

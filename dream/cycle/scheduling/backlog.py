@@ -1,26 +1,36 @@
 """Asks the passes of a scope what they have to do, when a dream is about to start and not before."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from agentcore.domain.capability import Capability
-from agentcore.domain.scope import Scope
-from agentcore.hosting.parts import HostParts
-from agentcore.stores.storage import ReadView
 from dream.cycle.forecast import model_context
 from dream.cycle.review_queue import awaits_review, is_full
-from dream.cycle.running.caps import ShareCap
+from dream.cycle.running.caps import has_room
 from dream.cycle.running.context import ContextFactory
 from dream.domain.declaration import declared
-from dream.domain.proposal import Work
+from dream.domain.reasons import WAITS_FOR_ROOM
 from dream.errors import InvalidDirectiveError
-from dream.options import DreamOptions, PassMode
-from dream.passes import DreamPass, ModelPass, PassSlot
+from dream.options import PassMode
+from dream.passes import ModelPass
 from dream.stores import dream_stores
 from dream.triggers import PassWork
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from agentcore.domain.scope import Scope
+    from agentcore.hosting.parts import HostParts
+    from agentcore.stores.storage import ReadView
+    from dream.domain.proposal import Work
+    from dream.options import DreamOptions
+    from dream.passes import DreamPass, PassSlot
 
 _ROOM_AFTER = timedelta(hours=1)
 """When it is looked again whether a cap has room for what waits, or a person has decided."""
@@ -46,7 +56,7 @@ class Backlog:
         """Whether what stands in the files of a workspace can be work."""
         return any(self._runs(place) and Capability.WORKSPACE in place.requires for place in self.order)
 
-    async def of(self, scope: Scope) -> "PassesWork":
+    async def of(self, scope: Scope) -> PassesWork:
         """Return what each enabled pass that can run has to do, now or at a date.
 
         What people wrote in the files of the workspace is read first: it may be work.
@@ -87,15 +97,16 @@ class Backlog:
         items = work.pending + room.waiting if is_there else 0
         return PassWork(one.name, at, asks_model=asks and not room.for_waiting, is_waiting=is_there, items=items)
 
-    def _room(self, view: ReadView, name: str) -> "_Room":
+    def _room(self, view: ReadView, name: str) -> _Room:
         books = dream_stores(view)
-        waiting = books.deferred.count(name)
-        is_waiting = waiting > 0
+        counts = [one for one in books.waiting.counts() if one.pass_name == name]
+        waiting = sum(one.count for one in counts)
+        # What waits for something else, such as a verification, is tried by the next dream.
+        for_room = any(one.reason in WAITS_FOR_ROOM for one in counts)
         if self.options.mode(name) is PassMode.PROPOSE:
             for_any = not is_full(view, self.options.review)
-            return _Room(for_any, waiting, for_any and is_waiting and not awaits_review(view, name))
-        has_room = is_waiting and ShareCap.as_it_stands(view, books, self.options.consolidation).room
-        return _Room(for_any=True, waiting=waiting, for_waiting=bool(has_room))
+            return _Room(for_any, waiting, for_any and for_room and not awaits_review(view, name))
+        return _Room(for_any=True, waiting=waiting, for_waiting=for_room and has_room(view, self.options, name))
 
     async def _asked(self, scope: Scope, one: DreamPass | ModelPass, now: datetime) -> Work:
         contexts = ContextFactory(
@@ -140,7 +151,7 @@ class _Room:
 
     Args:
         for_any: For whatever it finds.
-        waiting: How many changes wait that were paid for.
+        waiting: How much waits that was paid for.
         for_waiting: For some of these.
     """
 

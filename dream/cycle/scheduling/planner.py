@@ -1,27 +1,36 @@
 """Plans when each scope is looked at next, and books the runs that begin and end, in their own transactions."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from __future__ import annotations
 
-from agentcore.domain.capability import Capability
-from agentcore.domain.scope import Scope
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
 from agentcore.domain.temporal import to_text
-from agentcore.hosting.parts import HostParts
-from agentcore.ids import IdFactory
-from agentcore.stores.storage import UnitOfWork
 from dream.cycle.lease import people_before
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.errors import NotAdmittedError
-from dream.options import DreamOptions
 from dream.stores import dream_stores, on_scope
 from dream.stores.fleet import ScheduleTerms
-from dream.stores.schedules import ANYTHING_NEW, Schedule
-from dream.triggers import Decision, Missed, PassWork, Reason, Switch, SwitchSource, decide, settled
+from dream.stores.schedules import ANYTHING_NEW
+from dream.triggers import PassWork, Reason, SwitchSource, decide, settled
 from dream.triggers.local_time import machine_zone
 from dream.triggers.schedule_state import armed, broken, failed, given_up, skipped, started, succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from agentcore.domain.capability import Capability
+    from agentcore.domain.scope import Scope
+    from agentcore.hosting.parts import HostParts
+    from agentcore.ids import IdFactory
+    from agentcore.stores.storage import UnitOfWork
+    from dream.options import DreamOptions
+    from dream.stores.schedules import Schedule
+    from dream.triggers import Decision, Missed, Switch
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """DreamService: watches the schedules of all scopes, and runs each dream when it is due."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -11,21 +12,24 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
-from agentcore.hosting.parts import HostParts
-from agentcore.stores.storage import ReadView, UnitOfWork
-from dream.cycle.documents.edit_watch import EditWatch
 from dream.cycle.lease import scope_boundary
-from dream.cycle.listeners import DreamListeners
-from dream.cycle.running.runner import Runner
 from dream.cycle.scheduling.backlog import Backlog
-from dream.cycle.scheduling.planner import ForegroundLoad, Planner, ScheduledBooking, foreground_load
+from dream.cycle.scheduling.planner import ScheduledBooking, foreground_load
 from dream.errors import DreamBrokenOffError
-from dream.options import DreamOptions
 from dream.stores import dream_stores
 from dream.triggers import Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from agentcore.hosting.parts import HostParts
+    from agentcore.stores.storage import ReadView, UnitOfWork
+    from dream.cycle.documents.edit_watch import EditWatch
+    from dream.cycle.listeners import DreamListeners
+    from dream.cycle.running.runner import Runner
+    from dream.cycle.scheduling.planner import ForegroundLoad, Planner
     from dream.domain.report import RunReport
+    from dream.options import DreamOptions
 
 LONGEST_WAIT: Final = timedelta(minutes=1)
 """How soon what other processes store is noticed at the latest."""
@@ -79,7 +83,7 @@ class DreamService(BackgroundService):
         self._fault: StorageError | None = None
         self._known_hash = ""
         self._looked_at = datetime.min.replace(tzinfo=UTC)
-        self._edits = EditWatch(parts) if self._backlog.reads_documents else None
+        self._edits = _edit_watch(parts) if self._backlog.reads_documents and parts.workspaces is not None else None
         self._fails = False
 
     def wake(self) -> None:
@@ -265,3 +269,9 @@ class DreamService(BackgroundService):
             for waiting in (ended, *waits):
                 waiting.cancel()
         return done == {ended}
+
+
+def _edit_watch(parts: HostParts) -> EditWatch:
+    from dream.cycle.documents.edit_watch import EditWatch  # noqa: PLC0415 - most hosts have no workspace
+
+    return EditWatch(parts)

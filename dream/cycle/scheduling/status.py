@@ -1,17 +1,15 @@
 """Answers people about the schedule: a dream soon, when a scope dreams next, and why it has not dreamed."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import to_text
-from agentcore.hosting.parts import HostParts
-from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.lease import scope_boundary
-from dream.cycle.scheduling.backlog import Backlog, PassesWork
+from dream.cycle.scheduling.backlog import Backlog
 from dream.cycle.scheduling.planner import (
-    ForegroundLoad,
     ManualBooking,
     Planner,
     foreground_load,
@@ -21,12 +19,23 @@ from dream.cycle.scheduling.planner import (
 from dream.domain.reasons import Deferral
 from dream.domain.request import Request
 from dream.errors import NotAdmittedError
-from dream.options import AllOf, AnyOf, DreamOptions, Heartbeat, Threshold, Trigger
-from dream.passes import PassSlot
+from dream.options import AllOf, AnyOf, Heartbeat, Threshold
 from dream.stores import dream_stores
-from dream.stores.schedules import Schedule
-from dream.triggers import Decision, Gate, GateName, PassWork, Reading, Reason
+from dream.triggers import Gate, GateName, Reason
 from dream.triggers.schedule_state import requested
+
+if TYPE_CHECKING:
+    from agentcore.domain.scope import Scope
+    from agentcore.hosting.parts import HostParts
+    from agentcore.stores.storage import ReadView, UnitOfWork
+    from dream.cycle.scheduling.backlog import PassesWork
+    from dream.cycle.scheduling.planner import (
+        ForegroundLoad,
+    )
+    from dream.options import DreamOptions, Trigger
+    from dream.passes import PassSlot
+    from dream.stores.schedules import Schedule
+    from dream.triggers import Decision, PassWork, Reading
 
 _FORESEEN = timedelta(days=366)
 _TRIED = timedelta(days=1)

@@ -9,7 +9,7 @@ loads no database.
 import gc
 from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["main", "run_process"]
 
 _ALLOCATIONS = 250_000
 """Between two looks for garbage: a short command makes fewer, and each look goes through all that was imported."""
@@ -24,11 +24,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 done; 1 the run or the storage failed; 2 bad input or usage; 130 interrupted; 141 nobody read the output.
     """
-    usual = gc.get_threshold()
-    gc.set_threshold(_ALLOCATIONS, *usual[1:])
-    try:
-        from dream.interfaces.cli.entry import run  # noqa: PLC0415 - whoever only imports the package pays nothing
+    from dream.interfaces.cli.entry import run  # noqa: PLC0415 - whoever only imports the package pays nothing
 
-        return run(argv)
+    return run(argv)
+
+
+def run_process() -> int:
+    """Run the command line as the only thing that this process does, and return its exit code; see `main`."""
+    gc.set_threshold(_ALLOCATIONS, *gc.get_threshold()[1:])
+    try:
+        return main()
     finally:
-        gc.set_threshold(*usual)
+        # Python looks for garbage three times more as it ends, through all that was imported: a tenth of a command.
+        gc.freeze()

@@ -24,6 +24,7 @@ from dream.domain.candidate import PromotionStanding
 from dream.domain.finding import Finding, Verdict
 from dream.errors import UnsupportedStorageError
 from dream.interfaces.cli.release import installed_version
+from dream.interfaces.cli.render.text import when
 from dream.interfaces.cli.session import Access, CommandSession
 from dream.stores import dream_stores
 
@@ -44,7 +45,7 @@ async def examine(session: CommandSession) -> AsyncGenerator[Finding]:
     try:
         async with session.host(Access.LOOK) as host:
             yield Finding("database", Verdict.FINE, f"{session.database} opens")
-            for look in (_schema, _integrity, _runs, _leases, _sources, _index):
+            for look in (_schema, _integrity, _runs, _waiting, _leases, _sources, _index):
                 yield await host.storage.read(session.scope, look)
             yield _promotion(await host.for_scope(session.scope).dreams.promotion(limit=0))
     except StorageError as error:
@@ -109,6 +110,14 @@ def _runs(view: ReadView) -> Finding:
     if view.leases.holder("dream") is not None:
         return Finding("runs", Verdict.NOTE, f"{names} is under way", "wait for it")
     return Finding("runs", Verdict.WRONG, f"{names} was interrupted", "`dream run` goes on with it")
+
+
+def _waiting(view: ReadView) -> Finding:
+    found = dream_stores(view).waiting.counts()
+    if not found:
+        return Finding("waiting", Verdict.FINE, "no exchange with the model waits")
+    told = "; ".join(f"{one.count:,} of {one.pass_name} since {when(one.since)} ({one.reason})" for one in found)
+    return Finding("waiting", Verdict.NOTE, told, "the next dream goes on with them, without asking again")
 
 
 def _leases(view: ReadView) -> Finding:

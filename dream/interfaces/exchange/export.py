@@ -90,12 +90,14 @@ def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:
     for record in view.records():
         put(_document(record))
         records += 1
-    cursors = dream_stores(view).cursors
+    books = dream_stores(view)
+    cursors = books.cursors
     for reader in cursors.readers():
         reads = cursors.reads(reader) or Reads.ENTRIES
         told = {} if reads is _read_by_default(reader) else {"reads": reads.value}
         put({"kind": "cursor", "reader": reader, **told})
-        for entry_id in cursors.pending(reader):
+        # What waits is not exported, so what it is about is to be read anew where the export goes.
+        for entry_id in cursors.pending(reader, also=books.waiting.members(reader)):
             put({"kind": "pending", "reader": reader, "id": entry_id})
     put({"kind": "end", "lines": lines})
     return records

@@ -424,6 +424,9 @@ class Pages:
         view = SimpleNamespace(scope=scope, now=NOON, decay=Decay(), revision=self.revision, entries=self)
         return work(view)
 
+    def present(self, _: Scope) -> None:
+        return None
+
     def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage:
         assert limit > 0
         self.asked.append(position)

@@ -97,6 +97,27 @@ async def test_a_database_of_a_known_revision_is_brought_up_to_date_with_what_it
         assert database.execute("SELECT version_num FROM alembic_version").fetchall() == [(REVISION,)]
 
 
+def test_changes_that_waited_for_room_wait_on_as_exchanges(path: Path):
+    path.parent.mkdir()
+    old = sqlite_engine(path, writes=True)
+    upgrade_to(old, "0014")
+    with old.begin() as connection:
+        connection.exec_driver_sql("INSERT INTO scopes VALUES (1, 'acme', 'agent', 'ana', 7, 0, 0)")
+        for key in (3, 4):
+            connection.exec_driver_sql(
+                f"INSERT INTO deferred VALUES ({key}, 1, 'run', 'folding', '{{\"a\": {key}}}', 50)"
+            )
+    migrate._upgrade(old)
+    with old.connect() as connection:
+        rows = connection.exec_driver_sql(
+            "SELECT id, reason, since, runs, batch, rounds, changes FROM waiting_exchanges"
+        )
+        assert [tuple(row) for row in rows] == [
+            (f"deferred-{key}", "share_cap", 50, 0, None, "[]", f'[{{"a": {key}}}]') for key in (3, 4)
+        ]
+    old.dispose()
+
+
 def upgrade_to(engine: Engine, revision: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))

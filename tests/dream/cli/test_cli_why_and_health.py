@@ -151,6 +151,21 @@ def test_the_doctor_finds_an_interrupted_run(dreamt: CommandLine):
     assert told.err.count("\n") == 1
 
 
+def test_status_and_doctor_tell_what_waits_why_and_since_when(dreamt: CommandLine):
+    assert dreamt.json("status")["waits"] == []
+    with sqlite3.connect(dreamt.database) as connection:
+        connection.execute(
+            "INSERT INTO waiting_exchanges (scope_id, id, run_id, pass_name, reason, since, runs, tried_in, records,"
+            " rounds, changes) SELECT pk, 'a', 'r', 'fact-mining', 'unverified', 1750000000000000, 2, '', '[]', '[]',"
+            " '[]' FROM scopes LIMIT 1"
+        )
+    connection.close()
+    told = {"pass": "fact-mining", "reason": "unverified", "count": 1, "since": "2025-06-15T15:06:40Z", "runs": 2}
+    assert dreamt.json("status")["waits"] == [told]
+    assert "fact-mining: 1 since 2025-06-15" in " ".join(dreamt.good("status").split())
+    assert "1 of fact-mining since 2025-06-15" in " ".join(dreamt.good("doctor").split())
+
+
 def test_an_interrupted_run_is_shown_listed_and_gone_on_with(dreamt: CommandLine):
     run_id = dreamt.json("runs")["runs"][0]["run_id"]
     _leave_a_run_behind(dreamt)

@@ -132,7 +132,13 @@ async def left(world: World) -> dict[str, Any]:
             "reopened": {one: books.cursors.reopened(one) for one in (*names, "asking/aside")},
             "marks": {name: books.ledger.fingerprint(name) for name in names},
             "clusters": {name: books.clusters.all(name) for name in names},
-            "deferred": {name: [one.to_json() for _, one in books.deferred.of(name, limit=100)] for name in names},
+            "waiting": {
+                name: [
+                    (one.reason, one.rounds, one.records, [held.to_json() for held in one.change_sets])
+                    for one in books.waiting.of(name)
+                ]
+                for name in names
+            },
             "phases": books.phases.standing(),
             "promotions": [
                 (one.entry_id, one.score, one.hits, one.promoted_at)
@@ -298,4 +304,4 @@ async def test_a_plan_of_a_pass_that_is_gone_is_refused_in_one_sentence(world: W
 def test_a_plan_keeps_every_field_of_a_proposal_and_of_a_step():
     assert Proposal().to_json().keys() == {one.name for one in fields(Proposal)}
     kept = StepDraft(proposal=Proposal()).to_json().keys()
-    assert kept == {one.name for one in fields(StepDraft)} - {"is_planned"}  # what comes of a plan is planned
+    assert kept == {one.name for one in fields(StepDraft)} - {"is_planned", "exchange"}  # see `waits`

@@ -9,7 +9,6 @@ on both databases. Structured columns are JSON text written by orjson. A change 
 from agentcore.stores.sql.schema.dreams import (
     cursors,
     decisions,
-    deferred,
     journal,
     model_calls,
     model_failures,
@@ -22,6 +21,7 @@ from agentcore.stores.sql.schema.dreams import (
     schedules,
     settled_clusters,
     steps,
+    waiting_exchanges,
 )
 from agentcore.stores.sql.schema.records import (
     WHERE,
@@ -52,10 +52,10 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0014"
+REVISION = "0015"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0009", "0010", "0011", "0012", "0013", "0014")
+KNOWN_REVISIONS = ("0009", "0010", "0011", "0012", "0013", "0014", "0015")
 """Every revision that a database can have to be opened, oldest first."""
 
 RETIRED_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
@@ -70,7 +70,6 @@ __all__ = [
     "change_feed",
     "cursors",
     "decisions",
-    "deferred",
     "documents",
     "entries",
     "entry_sources",
@@ -104,6 +103,7 @@ __all__ = [
     "tool_calls",
     "turns",
     "vectors",
+    "waiting_exchanges",
     "wisp_runs",
     "withheld",
 ]

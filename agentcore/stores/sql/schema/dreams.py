@@ -143,15 +143,25 @@ model_failures = Table(
     Index("ix_model_failures_run", "scope_id", "run_id"),
 )
 
-deferred = Table(
-    "deferred",
+waiting_exchanges = Table(
+    "waiting_exchanges",
     metadata,
     row_key(),
     scope_key(),
+    record_id(),
     Column("run_id", String(64), nullable=False),
     Column("pass_name", String(64), nullable=False),
+    Column("reason", String(32), nullable=False),
+    instant("since"),
+    Column("runs", Integer, nullable=False),
+    Column("tried_in", String(64), nullable=False),
+    # Null where a change set waited before exchanges did.
+    Column("batch", Text, nullable=True),
+    Column("records", Text, nullable=False),
+    # Null once a `forget` has emptied them.
+    Column("rounds", Text, nullable=True),
     Column("changes", Text, nullable=False),
-    instant("deferred_at"),
+    UniqueConstraint("scope_id", "id"),
 )
 
 proposals = Table(

@@ -203,16 +203,23 @@ def _note(name: str, value: Any) -> str:
     return f"{len(value):,} {label}" if isinstance(value, Sized) and not isinstance(value, str) else f"{label} {value}"
 
 
-def _waiting(told: Mapping[str, Any]) -> str:
-    """Return what waits for room under the share cap, and until when."""
+def _waiting(told: Sequence[Mapping[str, Any]]) -> str:
+    """Return what waits, why and since when; of what waits for the share cap until when."""
+    return ". ".join(map(_waits, told))
+
+
+def _waits(told: Mapping[str, Any]) -> str:
+    count = told["count"]
+    what = f"{counted(count, 'change')} wait{'s' if count == 1 else ''} since {when(from_text(told['since']))}"
+    if "share" not in told:
+        return f"{what}: {explained(told['reason'])}"
     more = f"; the next ones from {when(from_text(told['room_at']))} on" if told["room_at"] else ""
-    what = f"{counted(told['waiting'], 'change')} wait{'s' if told['waiting'] == 1 else ''}"
     return f"{what}: at most {told['share']:.0%} of the entries may be retired in 24 hours{more}"
 
 
 _TOLD: Mapping[str, Callable[[Any], str]] = {
     "commit": lambda value: committed(str(value)),
-    "share_cap": _waiting,
+    "waits": _waiting,
     "score_range": lambda value: f"scores {value[0]:.2f} to {value[1]:.2f}" if value else "",
 }
 """How a note is told that is no plain count."""

@@ -25,6 +25,7 @@ from dream.interfaces.cli.render.text import (
 )
 from dream.interfaces.cli.session import CommandSession
 from dream.options.sources import EffectiveOption, OptionSource
+from dream.stores.waiting import WaitingCount
 from dream.triggers import Gate, GateName, Reading, Reason
 
 _WORDS = {
@@ -213,6 +214,7 @@ def _rows(session: CommandSession, status: ScopeStatus) -> list[tuple[str, str]]
         ("skills", f"{status.skills:,}"),
         ("to look at", to_do(status.schedule) or "nothing"),
         ("to review", _waiting(session, status)),
+        *(("waits", f"{one.pass_name}: {waiting_text(one)}") for one in status.waits),
         ("last dream", last),
         *next_rows(status.schedule),
         ("interrupted", "none" if lease else interrupted),
@@ -220,6 +222,11 @@ def _rows(session: CommandSession, status: ScopeStatus) -> list[tuple[str, str]]
         ("paused", f"yes; {session.command('resume')} lifts it" if status.paused else "no"),
         ("revision", f"{status.revision:,}"),
     ]
+
+
+def waiting_text(one: WaitingCount) -> str:
+    """Return how much waits, since when and why."""
+    return f"{one.count:,} since {when(one.since)}, {explained(one.reason)}"
 
 
 def _waiting(session: CommandSession, status: ScopeStatus) -> str:

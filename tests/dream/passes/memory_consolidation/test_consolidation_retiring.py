@@ -112,20 +112,19 @@ async def test_the_report_counts_the_merges_that_were_made_and_tells_when_the_ot
 
     report, _ = await dream(world, merge_all, share_cap=0.0, share_cap_least=2)
     assert (report.notes["merged"], report.notes["into"]) == (2, 2)
-    waiting = {"waiting": 3, "share": 0.0, "room_at": to_text(NOW + DAY)}
-    assert report.notes["share_cap"] == waiting
+    waiting = {"reason": "share_cap", "count": 3, "since": to_text(NOW), "runs": 0}
+    assert report.notes["waits"] == [waiting | {"share": 0.0, "room_at": to_text(NOW + DAY)}]
     shown = " ".join(line.text for line in pass_lines(report, 500, {}))
-    assert (
-        "3 changes wait: at most 0% of the entries may be retired in 24 hours; the next ones from 2025-06-15" in shown
-    )
+    assert "3 changes wait since 2025-06-14 09:00" in shown
+    assert ": at most 0% of the entries may be retired in 24 hours; the next ones from 2025-06-15" in shown
     world.clock.advance(DAY * 1.1)
     report, _ = await dream(world, share_cap=0.0, share_cap_least=2)
     assert (report.notes["merged"], report.notes["into"]) == (2, 2)
-    assert report.notes["share_cap"]["waiting"] == 1
+    assert report.notes["waits"][0]["count"] == 1
     world.clock.advance(DAY * 1.1)
     report, _ = await dream(world, share_cap=0.0, share_cap_least=2)
     assert (report.notes["merged"], report.notes["into"]) == (1, 1)
-    assert "share_cap" not in report.notes
+    assert "waits" not in report.notes
 
 
 async def test_a_later_entry_takes_the_place_of_an_older_one(world: World):
