@@ -18,7 +18,6 @@ from .recordings import (
     Quotes as Quotes,
     RecordedClient as RecordedClient,
     Recording as Recording,
-    RecordingError as RecordingError,
     handles as handles,
 )
 from .result import (

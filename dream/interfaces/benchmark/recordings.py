@@ -21,33 +21,16 @@ import orjson
 
 from agentcore.llm.chat import ChatClient, ChatRequest, ChatRole, Completion, FinishReason, Usage
 from agentcore.llm.errors import ChatError, ChatRequestRefusedError
-from dream.errors import DreamError, InvalidFileError
+from dream.errors import InvalidFileError, StaleRecordingError
 from dream.interfaces.benchmark.scripted import fenced_lines, record_of
 
 SHORTEST: Final = 16
 """Characters of the shortest quotation that is kept as a place."""
-_MOST_NAMED: Final = 5
-"""Answers that an error names; it counts the others."""
 _WORD: Final = re.compile(r"(?<!\w)\w")
 _HANDLE: Final = re.compile(r"([a-z]+)(\d+)")
 
 Parts = list[str | list[str | int]]
 """An answer: texts, and places `[name, begin, end]` whose texts stand between them."""
-
-
-class RecordingError(DreamError):
-    """A recording does not fit what is asked: an answer is missing, or one is there for which nothing asks."""
-
-    def __init__(self, *, path: Path, problems: Sequence[str]) -> None:
-        more = f"; and {len(problems) - _MOST_NAMED} more" if len(problems) > _MOST_NAMED else ""
-        named = "; ".join(problems[:_MOST_NAMED])
-        super().__init__(
-            f"The recording {path} is stale: {named}{more}. Record what is missing with --record, which keeps the rest."
-        )
-
-
-class MissingAnswerError(ChatRequestRefusedError):
-    """A recording holds no answer to a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +186,7 @@ class RecordedClient:
         """Return the recorded answer, or the model's, which is recorded then.
 
         Raises:
-            MissingAnswerError: there is neither; `check` says so by name.
+            ChatRequestRefusedError: there is neither; `check` says so by name.
             ChatError: the model gave none.
         """
         records = list(shown_records(request))
@@ -219,7 +202,7 @@ class RecordedClient:
             return Completion(text=text, finish_reason=reason, usage=used, model=row["model"])
         if self.client is None:
             self._missing[place] = handles(records)
-            raise MissingAnswerError(model="recorded", status=404, code="no answer is recorded")
+            raise ChatRequestRefusedError(model="recorded", status=404, code="no answer is recorded")
         try:
             completion = await self.client.complete(request)
         except ChatError:
@@ -243,7 +226,7 @@ class RecordedClient:
         """Refuse a recording that does not fit; one that is being made loses what nothing asked for.
 
         Raises:
-            RecordingError: an answer is missing, or nothing asked for one.
+            StaleRecordingError: an answer is missing, or nothing asked for one.
         """
         unused = [place for place in self.recording.answers if place.sample == self.sample and place not in self._used]
         if self.client is not None:
@@ -254,7 +237,7 @@ class RecordedClient:
         answers = self.recording.answers
         problems += [f"{place} is not asked about {answers[place]['records']} any more" for place in unused]
         if problems:
-            raise RecordingError(path=self.recording.path, problems=problems)
+            raise StaleRecordingError(path=str(self.recording.path), problems=problems)
 
 
 def shown_records(request: ChatRequest) -> Iterator[tuple[str, str]]:

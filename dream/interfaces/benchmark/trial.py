@@ -141,7 +141,7 @@ class BenchmarkTrial:
             watch.lap("questions")
             cost = replace(cost, undone=int(await _undone(host, reports) == before))
             watch.lap("replay_and_undo")
-        sides = dict(zip(SIDES, (without, after), strict=True))
+        sides: dict[str, Side] = dict(zip(SIDES, (without, after), strict=True))
         return Result(name=self.sample.name, sides=sides, cost=cost, faults=self.sample.faults, seconds=watch.laps)
 
     @asynccontextmanager

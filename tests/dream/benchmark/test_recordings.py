@@ -15,13 +15,12 @@ from quizzes import KITCHEN, quiz_file, trip_file
 from agentcore.clock import SystemClock
 from agentcore.llm import ChatMessage, ChatOptions, ChatRequest, ChatRole, OpenAIChatClient
 from agentcore.testing import ChatServer, ScriptedChatClient, ServedRequest
-from dream.errors import InvalidFileError
+from dream.errors import InvalidFileError, StaleRecordingError
 from dream.interfaces.benchmark import (
     BenchmarkSample,
     Quotes,
     RecordedClient,
     Recording,
-    RecordingError,
     Result,
     handles,
     measure,
@@ -102,7 +101,7 @@ async def test_a_missing_answer_fails_by_pass_round_and_records(kitchen: Benchma
     await recorded(kitchen, path)
     (gone, *rest) = rows(path)
     path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rest))
-    with pytest.raises(RecordingError, match=rf"kitchen, {gone['pass']}, round 1 has no answer about t1 to t\d"):
+    with pytest.raises(StaleRecordingError, match=rf"kitchen, {gone['pass']}, round 1 has no answer about t1 to t\d"):
         await replayed(kitchen, path)
 
 
@@ -111,7 +110,7 @@ async def test_an_answer_that_nothing_asks_for_any_more_fails_by_name(kitchen: B
     await recorded(kitchen, path)
     extra = rows(path)[0] | {"shown": "other", "records": "t1 to t99"}
     path.write_bytes(path.read_bytes() + orjson.dumps(extra) + b"\n")
-    with pytest.raises(RecordingError, match=r"round 1 is not asked about t1 to t99 any more"):
+    with pytest.raises(StaleRecordingError, match=r"round 1 is not asked about t1 to t99 any more"):
         await replayed(kitchen, path)
 
 
@@ -197,7 +196,7 @@ async def test_a_recording_of_other_data_is_refused(kitchen: BenchmarkSample, tm
     trip = read_questions([trip_file(tmp_path)], now=NOW)[0]
     client = RecordedClient(Recording.read(path, must_exist=True), "kitchen", Quotes(trip.texts))
     await measure(kitchen, model=client)
-    with pytest.raises(RecordingError, match="fact-mining, round 1 has no answer"):
+    with pytest.raises(StaleRecordingError, match="fact-mining, round 1 has no answer"):
         client.check()
 
 
