@@ -8,7 +8,9 @@ from unicodedata import category, normalize
 from agentcore.errors import InvalidContentError
 
 MAX_CONTENT = 100_000
-"""Longest content of one record, in characters."""
+"""Longest content of one record, in characters; of a turn `MAX_TURN`."""
+MAX_TURN = 6_000_000
+"""Longest content of one turn, in characters: agents log files and tool answers of megabytes."""
 DEFAULT_CATEGORY = "general"
 """Where an entry goes that names no category."""
 
@@ -70,12 +72,16 @@ def query_key(query: str) -> str:
     return blake2b(normalise(query).rstrip("?!.… ").encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def clean_content(text: object) -> str:
+def clean_content(text: object, *, most: int = MAX_CONTENT) -> str:
     """Return *text* stripped, if it can be stored.
 
+    Args:
+        text: What is given.
+        most: Characters at most.
+
     Raises:
-        InvalidContentError: it is no text, blank, longer than 100,000 characters, or holds NUL or half a
-            surrogate pair.
+        InvalidContentError: it is no text, blank, longer than *most* characters, or holds NUL or half a surrogate
+            pair.
 
     Example:
         >>> clean_content(" Ana likes tea. ")
@@ -86,8 +92,8 @@ def clean_content(text: object) -> str:
     content = text.strip()
     if not content:
         raise _content_refusal("it is blank; give at least one visible character")
-    if len(content) > MAX_CONTENT:
-        raise _content_refusal(f"it has {len(content):,} characters; split it into parts of at most {MAX_CONTENT:,}")
+    if len(content) > most:
+        raise _content_refusal(f"it has {len(content):,} characters; split it into parts of at most {most:,}")
     if "\0" in content:
         raise _content_refusal("it contains a NUL character; remove it")
     try:

@@ -29,6 +29,7 @@ from agentcore.hosting.options import (
     WorkspaceOptions,
 )
 from agentcore.hosting.parts import ForgetHooks, HostParts
+from agentcore.hosting.remember import MemoryWrites
 from agentcore.hosting.switches import Switchboard
 from agentcore.hosting.write_behind import ActivityRecorder, EmbeddingFiller, RecallNotes
 from agentcore.ids import IdFactory, RandomIds
@@ -179,6 +180,7 @@ class _HostContainer(containers.DeclarativeContainer):
     shutdown_timeout: providers.Dependency[Any] = providers.Dependency()
     decay: providers.Dependency[Any] = providers.Dependency()
     recall_kept: providers.Dependency[Any] = providers.Dependency()
+    synchronous: providers.Dependency[Any] = providers.Dependency()
     recall_options: providers.Dependency[Any] = providers.Dependency()
     embedder: providers.Dependency[Any] = providers.Dependency()
     dense_options: providers.Dependency[Any] = providers.Dependency()
@@ -193,7 +195,7 @@ class _HostContainer(containers.DeclarativeContainer):
     tool_call_options: providers.Dependency[Any] = providers.Dependency()
 
     gate = providers.Singleton(BusyGate)
-    storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
+    storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay, synchronous=synchronous)
     recall = providers.Singleton(
         Recall, storage, options=recall_options, folder=recall_folder, embedder=embedder, dense=dense_options
     )
@@ -206,7 +208,10 @@ class _HostContainer(containers.DeclarativeContainer):
     aftermath = providers.Singleton(ForgetHooks)
 
     notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_kept)
-    memory = providers.Factory(Memory, storage=storage, recall=recall, notes=notes, ids=ids, aftermath=aftermath)
+    writes = providers.Singleton(MemoryWrites, storage, ids=ids)
+    memory = providers.Factory(
+        Memory, storage=storage, recall=recall, writes=writes, notes=notes, ids=ids, aftermath=aftermath
+    )
     conversation = providers.Factory(
         _late(lambda: hosting.Conversation),
         storage=storage,
@@ -263,7 +268,7 @@ class _HostContainer(containers.DeclarativeContainer):
         dreams=dreams_of.provider,
         switchboard=switchboard,
     )
-    services = providers.List(storage, recall, notes, activity, announcer)
+    services = providers.List(storage, recall, writes, notes, activity, announcer)
     host = providers.Factory(
         Host, parts=parts, factories=factories, services=services, shutdown_timeout=shutdown_timeout
     )
@@ -291,6 +296,7 @@ def _dependencies(config: HostConfig) -> dict[str, providers.Object[Any]]:
         "busy_sources": config.busy_sources,
         "shutdown_timeout": config.shutdown_timeout,
         "decay": memory.decay(),
+        "synchronous": memory.synchronous,
         "recall_kept": memory.recall_kept,
         "recall_options": replace(memory.recall(), turns=conversation.recall()),
         "embedder": config.embedder,

@@ -8,7 +8,7 @@ from typing import TypeVar
 from agentcore.domain.memory import SourceRef, Trust
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.temporal import to_micros
-from agentcore.domain.text import clean_content
+from agentcore.domain.text import MAX_CONTENT, clean_content
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 
 E = TypeVar("E", bound=StrEnum)
@@ -17,8 +17,8 @@ MAX_NAME = 256
 """Longest name of a session, skill, speaker or wisp, in characters."""
 
 
-def clean_text(field: str, text: object) -> str:
-    """Return *text* stripped, if it can be stored as the *field* of a record.
+def clean_text(field: str, text: object, *, most: int = MAX_CONTENT) -> str:
+    """Return *text* stripped, if it can be stored as the *field* of a record, with *most* characters at most.
 
     Raises:
         InvalidContentError: it is no text or blank, or `clean_content` refuses it.
@@ -31,7 +31,7 @@ def clean_text(field: str, text: object) -> str:
         raise InvalidContentError(field=field, problem=f"it is {type(text).__name__}, not text")
     if not text.strip():
         raise InvalidContentError(field=field, problem="it is blank; give at least one visible character")
-    return clean_content(text)
+    return clean_content(text, most=most)
 
 
 def clean_name(field: str, text: object) -> str:

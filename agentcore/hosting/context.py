@@ -15,11 +15,9 @@ from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_limit, clean_name, clean_query
 from agentcore.hosting.context_block import (
-    LONGEST_PASSAGE,
     ContextItem,
     ContextPart,
     Filling,
-    by_worth,
     candidates,
     entry_item,
     finding_item,
@@ -270,7 +268,6 @@ class Context:
             query,
             k=candidates(standard_budgets(budget)[-1]) + not_counted,
             skills=self._parts.options.most_skills,
-            longest=LONGEST_PASSAGE,
         )
         findings = [
             one for one in found.findings if one.record.id not in (visible if isinstance(one.record, Turn) else loaded)
@@ -290,7 +287,7 @@ class Context:
         share = min(options.skills_share, 1.0 - options.always_share)
         skills = filling.shared(new(skill_item(hit.skill) for hit in material.skills), share)
         found = [(one, item) for one in material.findings if not window.shows((item := finding_item(one)).line)]
-        chosen = filling.found(by_worth(found), window.told(), (always, skills), not_counted=material.not_counted)
+        chosen = filling.found(found, window.told(), (always, skills), not_counted=material.not_counted)
         items = [*filling.taken(always), *filling.taken(skills), *chosen]
         while items and options.count_tokens(text_of(items)) > budget:
             # A counter may find more in the whole than in its lines.

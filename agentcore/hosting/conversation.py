@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from agentcore.domain.conversation import ConversationSession, Turn
 from agentcore.domain.filters import TurnFilter
 from agentcore.domain.signals import Feedback, FeedbackKind
+from agentcore.domain.text import MAX_TURN
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import (
     clean_instant,
@@ -110,7 +111,7 @@ class Conversation:
         Args:
             session_id: The conversation it belongs to.
             role: `user`, `assistant`, `system` or `tool`.
-            content: The text, at most 100,000 characters.
+            content: The text, at most 6,000,000 characters.
             occurred_at: When it was said, aware; None is now.
             speaker: The person's name, where it is known.
             trust: How far its origin is trusted; None is what the options say of the role.
@@ -120,7 +121,7 @@ class Conversation:
             InvalidContentError: something cannot be stored; nothing was.
         """
         spoken_by = clean_member(Role, "role", role)
-        session, text = clean_name("session id", session_id), clean_text("content", content)
+        session, text = clean_name("session id", session_id), clean_text("content", content, most=MAX_TURN)
         said_at, name = clean_instant(occurred_at), optional_name("speaker", speaker)
         trusted = self._trust[spoken_by] if trust is None else clean_trust(trust)
 

@@ -17,6 +17,7 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.llm.chat import estimate_tokens
 from agentcore.recall.dense import DenseOptions
 from agentcore.recall.options import RecallOptions, TurnOptions
+from agentcore.stores.values import Synchronous
 from agentcore.workspace.workspaces import GitUse
 
 E = TypeVar("E", bound=Exception)
@@ -101,7 +102,11 @@ class MemoryOptions(Options):
     k1: float = _RECALL.k1
     """How soon repetitions of a word stop counting in recall; 0 or more."""
     b: float = _RECALL.b
-    """How much recall holds long entries back, 0..1."""
+    """How much recall holds long entries back, 0..1; of one that is cut into passages, how much long passages are."""
+    passage_tokens: int = _RECALL.passage_tokens
+    """Size of the passages that long entries are cut into for recall, in tokens of four bytes; 16 or more."""
+    length_weight: float = _RECALL.length_weight
+    """How much the length of an entry of many passages takes of its recall score; 0 or more."""
     importance_weight: float = _RECALL.importance_weight
     """Share of a recall score that importance decides, from 0 to below 1."""
     recency_weight: float = _RECALL.recency_weight
@@ -117,6 +122,9 @@ class MemoryOptions(Options):
     snapshot_from: int | None = _RECALL.snapshot_from
     """Entries, or turns, from which a scope's recall index of them is kept in a file beside the database; None keeps
     none."""
+    synchronous: Synchronous = Synchronous.NORMAL
+    """When what is written reaches the disk itself: `normal` soon, so that a power cut may cost the last writes; `full`
+    before a write is told as done."""
 
     @model_validator(mode="after")
     def _have_meaning(self) -> Self:
@@ -133,6 +141,8 @@ class MemoryOptions(Options):
         return RecallOptions(
             k1=self.k1,
             b=self.b,
+            passage_tokens=self.passage_tokens,
+            length_weight=self.length_weight,
             importance_weight=self.importance_weight,
             recency_weight=self.recency_weight,
             recency_half_life=self.recency_half_life,
@@ -179,12 +189,24 @@ class ConversationOptions(Options):
     """Trust of the host's own prompts."""
     tool_trust: Trust = Trust.UNTRUSTED
     """Trust of what tools bring in from outside."""
+    k1: float = _TURNS.k1
+    """How soon repetitions of a word in one passage of a turn stop counting in recall; 0 or more."""
+    b: float = _TURNS.b
+    """How much recall holds long passages back, 0..1."""
+    passage_tokens: int = _TURNS.passage_tokens
+    """Size of the passages that long turns are cut into for recall, in tokens of four bytes; 16 or more."""
+    length_weight: float = _TURNS.length_weight
+    """How much the length of a turn of many passages takes of its recall score; 0 or more."""
     next_weight: float = _TURNS.next_weight
     """Share of the recall score of the turns before and after it that a turn gets; 0 or more."""
     second_weight: float = _TURNS.second_weight
     """The same of the turns two away; 0 or more."""
     session_weight: float = _TURNS.session_weight
     """Share of its session's recall score that a turn gets; 0 or more."""
+    session_k1: float = _TURNS.session_k1
+    """How soon repetitions of a word in one session stop counting; 0 or more."""
+    session_b: float = _TURNS.session_b
+    """How much long sessions are held back, 0..1."""
 
     @model_validator(mode="after")
     def _have_meaning(self) -> Self:
@@ -194,9 +216,15 @@ class ConversationOptions(Options):
     def recall(self) -> TurnOptions:
         """Return how recall ranks turns."""
         return TurnOptions(
+            k1=self.k1,
+            b=self.b,
+            passage_tokens=self.passage_tokens,
+            length_weight=self.length_weight,
             next_weight=self.next_weight,
             second_weight=self.second_weight,
             session_weight=self.session_weight,
+            session_k1=self.session_k1,
+            session_b=self.session_b,
         )
 
 

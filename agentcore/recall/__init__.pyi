@@ -55,6 +55,13 @@ from .options import (
     RecallOptions as RecallOptions,
     TurnOptions as TurnOptions,
 )
+from .passage_index import (
+    share_of_length as share_of_length,
+)
+from .passages import (
+    Span as Span,
+    cut_passages as cut_passages,
+)
 from .recall import (
     Recall as Recall,
 )

@@ -10,7 +10,7 @@ from agentcore.domain.memory import SourceKind, SourceRef
 from agentcore.domain.scope import Scope
 from agentcore.recall.entries import EntryQuery, EntrySearch, entries_found
 from agentcore.recall.follow import FeedFollower, ask
-from agentcore.recall.results import CombinedHit, Hit, lineages, passage
+from agentcore.recall.results import CombinedHit, Hit, lineages
 from agentcore.recall.skills import SkillHit, SkillRecall, skills_found
 from agentcore.recall.thread import RecallThread
 from agentcore.recall.turns import TurnHit, TurnRecall, turns_found
@@ -80,7 +80,6 @@ class CombinedRecall:
         k: int,
         turns: TurnFilter | None = None,
         skills: int = 0,
-        longest: int | None = None,
     ) -> CombinedFound:
         """Return the *k* best entries and the *k* best turns for *query* in one ranking, best first.
 
@@ -92,7 +91,6 @@ class CombinedRecall:
             k: How many of each at most, 1 or more; never fewer than 50 are looked at.
             turns: Conditions that turns must meet.
             skills: How many skills are sought beside them.
-            longest: Characters of a text that will be shown; what that is of each finding is found with it.
 
         Raises:
             InvalidOptionsError: *k* is below 1.
@@ -116,12 +114,6 @@ class CombinedRecall:
                     view, entry_index, of_entries.kept, question=replace(question, k=max(question.k, _LEAST))
                 )
                 findings = _findings(view, hits, turn_index, question, turns)
-                if longest is not None:
-                    rarity, tokens = turn_index.rarity(query), self._thread.tokenizer().tokens
-                    findings = [
-                        replace(one, passage=passage(one.record.content, rarity, tokens, longest=longest))
-                        for one in findings
-                    ]
                 return CombinedFound(
                     findings, skills_found(view, skill_index, query=query, k=skills) if skill_index else []
                 )
@@ -153,12 +145,13 @@ def _merged(
     best_entry = max((hit.score for hit in hits), default=1.0)
     best_turn = max(evidence.values(), default=1.0)
     findings = [
-        CombinedHit(hit.turn, TURN_WEIGHT * hit.score / best_turn, place=place) for place, hit in enumerate(said)
+        CombinedHit(hit.turn, TURN_WEIGHT * hit.score / best_turn, place=place, span=hit.span)
+        for place, hit in enumerate(said)
     ]
     for place, hit in enumerate(hits):
         own, sources = hit.score / best_entry, made_of[hit.entry.id]
         turns = [evidence.get(ref.id, 0.0) / best_turn for ref in sources if ref.kind is SourceKind.TURN]
         backing = max(turns) if turns else own
         score = (own + EVIDENCE_WEIGHT * backing) / (1.0 + EVIDENCE_WEIGHT)
-        findings.append(CombinedHit(hit.entry, score, sources, place))
+        findings.append(CombinedHit(hit.entry, score, sources, place, hit.span))
     return sorted(findings, key=lambda one: (-one.score, one.reference))

@@ -158,8 +158,8 @@ class EntrySearch:
             if follower.revision == present.revision and not follower.lock.locked():
                 _keep(kept, read, present.now)
             found |= read
-        pairs = zip(ranking.keys, ranking.scores, strict=True)
-        return [Hit(found[key], score) for key, score in pairs if key in found]
+        parts = zip(ranking.keys, ranking.scores, ranking.spans, strict=True)
+        return [Hit(found[key], score, span) for key, score, span in parts if key in found]
 
     async def explain(
         self, scope: Scope, query: str, *, k: int, where: RecallFilter | None
@@ -265,21 +265,24 @@ def _scored(
 ) -> list[tuple[Hit, Explanation | None]]:
     where, ranking, weight = question.where, look.ranking, question.phrase_weight
     pairs = [
-        (key, score, found[key])
-        for key, score in zip(ranking.keys, ranking.scores, strict=True)
+        (key, score, found[key], span)
+        for key, score, span in zip(ranking.keys, ranking.scores, ranking.spans, strict=True)
         if key in found and found[key].is_active and (where is None or admits(where, found[key]))
     ]
     if weight == 0.0:
-        return [(Hit(entry, score), look.explanations.get(key)) for key, score, entry in pairs]
-    shares = look.index.adjacencies(question.query, [entry.content for _, _, entry in pairs])
+        return [(Hit(entry, score, span), look.explanations.get(key)) for key, score, entry, span in pairs]
+    shares = look.index.adjacencies(question.query, [entry.content for _, _, entry, _ in pairs])
     factors = [1.0 + weight * share for share in shares]
     scored = sorted(
-        ((-score * factor, key, factor, entry) for (key, score, entry), factor in zip(pairs, factors, strict=True)),
+        (
+            (-score * factor, key, factor, entry, span)
+            for (key, score, entry, span), factor in zip(pairs, factors, strict=True)
+        ),
         key=lambda one: one[:2],
     )
     return [
-        (Hit(entry, -negative), replace(why, phrase=factor) if (why := look.explanations.get(key)) else None)
-        for negative, key, factor, entry in scored
+        (Hit(entry, -negative, span), replace(why, phrase=factor) if (why := look.explanations.get(key)) else None)
+        for negative, key, factor, entry, span in scored
     ]
 
 

@@ -84,6 +84,11 @@ class StorableIndex(FeedIndex[Row_contra], Protocol[Row_contra]):
     unkept: int
     """Rows taken over since it was read from a file."""
 
+    @property
+    def cut(self) -> str:
+        """What decides beside the texts what is kept: how they are cut into passages."""
+        ...
+
     def __len__(self) -> int:
         """How many records it holds."""
         ...

@@ -73,6 +73,8 @@ class FileIndexStore:
             return
         if snapshot.seal != await self._storage.read(scope, partial(_seal, kind=self._kind)):
             _refuse("it is not the one that the database knows")
+        elif snapshot.kept.cut != index.cut:
+            _refuse("its texts were cut otherwise than the options now say")
         elif await self._storage.read(scope, partial(_is_out_of_reach, kind=self._kind, position=snapshot.position)):
             _refuse("the change feed no longer reaches back to it")
         else:

@@ -1,14 +1,12 @@
-"""Defines what recall answers: hits, rankings, explanations, passages, and entries and turns in one ranking."""
+"""Defines what recall answers: hits, rankings, explanations, and entries and turns in one ranking."""
 
-import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Final
 
 from agentcore.domain.conversation import Turn, spoken_line
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef
+from agentcore.recall.passages import Span, within
 from agentcore.stores.storage import ReadView
 
 
@@ -19,10 +17,17 @@ class Hit:
     Args:
         entry: The entry, its importance as of now.
         score: BM25 weighted by importance, above 0; comparable within one answer only.
+        span: Where the passage that matched best begins and ends in its content; None for all of it.
     """
 
     entry: MemoryEntry
     score: float
+    span: Span | None = None
+
+    @property
+    def passage(self) -> str:
+        """The passage that matched best; of a short entry all of it."""
+        return within(self.entry.content, self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +50,12 @@ class Ranking:
     Args:
         keys: Their keys in the store.
         scores: What each scores, above 0.
+        spans: Where the passage of each that matched best begins and ends.
     """
 
     keys: list[int]
     scores: list[float]
+    spans: list[Span] = field(default_factory=list[Span])
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +100,12 @@ class Explanation:
     """How a score came about: the sum of the terms, together with what vectors add, times every factor.
 
     Args:
-        terms: The query's terms that the entry has, the rarest first.
+        terms: The query's terms that the entry's best passage has, the rarest first.
         importance: What its importance makes of the score, above 0, at most 1.
         recency: What its recency makes of it, above 0, at most 1.
         phrase: What neighbouring words make of it, 1 or more.
         dense: What vectors make of the relevance; None where words alone answer.
+        length: What the length of an entry of several passages makes of it, above 0, at most 1.
     """
 
     terms: tuple[TermScore, ...]
@@ -105,6 +113,7 @@ class Explanation:
     recency: float = 1.0
     phrase: float = 1.0
     dense: DenseScore | None = None
+    length: float = 1.0
 
     @property
     def bm25(self) -> float:
@@ -119,105 +128,7 @@ class Explanation:
     @property
     def score(self) -> float:
         """The score, up to rounding."""
-        return prod((self.relevance, self.importance, self.recency, self.phrase))
-
-
-# Each look behind has one width, so that a run of full stops costs no more than its length.
-_END: Final = re.compile(r"(?<=[.!?…])\s|(?<=[.!?…][\"')\]»”\u2019*])\s|(?<=[。\uff01\uff1f｡।])(?=.)")
-_PIECES: Final = 4
-"""A sentence too long to be shown is cut into pieces of this fraction of what may be shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """What is shown of a text.
-
-    Args:
-        text: One line: the text itself if it is short enough, else whole sentences around the words that matched.
-        share: How much of what matched in the whole text it holds, the rarer words for more; 1 where nothing did.
-        is_whole: Whether it is all of the text.
-    """
-
-    text: str
-    share: float = 1.0
-    is_whole: bool = True
-
-
-def passage(text: str, rarity: Mapping[str, float], tokens: Callable[[str], Sequence[str]], *, longest: int) -> Passage:
-    """Return the part of *text* that holds most of what was asked, in whole sentences as far as they fit.
-
-    Args:
-        text: Any text.
-        rarity: The query's terms and how much each is worth.
-        tokens: Cuts a text into such terms.
-        longest: Characters that are shown at most, without the marks of what is left out.
-
-    Example:
-        >>> words = lambda text: text.lower().rstrip(".").split()
-        >>> passage("It rained. Ana moved to Porto. It was May.", {"porto": 1.0}, words, longest=20).text
-        '… Ana moved to Porto. …'
-    """
-    flat = " ".join(text.split())
-    if len(flat) <= longest:
-        return Passage(flat)
-    spans = list(_sentences(text, longest))
-    matched = [rarity.keys() & set(tokens(flat[start:end])) for start, end in spans]
-    best, held = _best_run(spans, matched, rarity, longest)
-    first, last = _widened(spans, *best, longest)
-    start, end = spans[first][0], spans[last][1]
-    shown = f"{'… ' if start else ''}{flat[start:end].strip()}{' …' if end < len(flat) else ''}"
-    whole = sum(rarity[term] for term in set[str]().union(*matched))
-    return Passage(shown, held / whole if whole else 1.0, is_whole=False)
-
-
-def _sentences(text: str, longest: int) -> Iterator[tuple[int, int]]:
-    """Yield where sentences begin and end in the text on one line; a line ends a sentence too."""
-    at = 0
-    for line in text.splitlines():
-        flat = " ".join(line.split())
-        if not flat:
-            continue
-        ends = [*(match.start() for match in _END.finditer(flat)), len(flat)]
-        start = 0
-        for end in ends:
-            while end - start > longest:
-                cut = flat.rfind(" ", start + 1, start + longest // _PIECES)
-                cut = cut if cut > start else start + max(1, longest // _PIECES)
-                yield at + start, at + cut
-                start = cut
-            if end > start:
-                yield at + start, at + end
-            start = end
-        at += len(flat) + 1
-
-
-def _best_run(
-    spans: Sequence[tuple[int, int]], matched: Sequence[set[str]], rarity: Mapping[str, float], longest: int
-) -> tuple[tuple[int, int], float]:
-    """Return the shortest run of neighbours that holds most, the first of equals, and what it holds."""
-    best, found = (0, 0), (0.0, 0)
-    counts, held, first = Counter[str](), 0.0, 0
-    for last, terms in enumerate(matched):
-        held += sum(rarity[term] for term in terms if not counts[term])
-        counts.update(terms)
-        while first < last and (
-            spans[last][1] - spans[first][0] > longest or all(counts[term] > 1 for term in matched[first])
-        ):
-            counts.subtract(matched[first])
-            held -= sum(rarity[term] for term in matched[first] if not counts[term])
-            first += 1
-        if terms and (held, spans[first][0] - spans[last][1]) > found:
-            best, found = (first, last), (held, spans[first][0] - spans[last][1])
-    return best, found[0]
-
-
-def _widened(spans: Sequence[tuple[int, int]], first: int, last: int, longest: int) -> tuple[int, int]:
-    """Return the run with what follows it and what stands before, as far as there is room."""
-    while last + 1 < len(spans) and spans[last + 1][1] - spans[first][0] <= longest:
-        last += 1
-    while first and spans[last][1] - spans[first - 1][0] <= longest:
-        first -= 1
-    return first, last
+        return prod((self.relevance, self.importance, self.recency, self.phrase, self.length))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,14 +140,14 @@ class CombinedHit:
         score: How well, above 0, at most 1; comparable within one answer only.
         goes_back_to: The records it was made of, however far back; none for a turn.
         place: How many of its own kind are better by their own words.
-        passage: What is shown of it; None where nobody asked for it.
+        span: Where the passage that matched best begins and ends in its content; None for all of it.
     """
 
     record: MemoryEntry | Turn
     score: float
     goes_back_to: frozenset[SourceRef] = frozenset()
     place: int = 0
-    passage: Passage | None = None
+    span: Span | None = None
     reference: SourceRef = field(init=False)
     """The record itself."""
 
@@ -247,16 +158,18 @@ class CombinedHit:
 
     @property
     def text(self) -> str:
-        """What an agent is shown: an entry's content, or a turn with its date and speaker; of both the passage."""
-        content = self.record.content if self.passage is None else self.passage.text
+        """What an agent is shown: the passage that matched, whole if it is short; of a turn with date and speaker."""
+        shown, content = within(self.record.content, self.span), self.record.content
+        if not self.is_whole and self.span is not None:
+            shown = f"{'… ' if self.span.start else ''}{shown}{' …' if self.span.end < len(content) else ''}"
         if isinstance(self.record, Turn):
-            return spoken_line(self.record.speaker, content, self.record.occurred_at)
-        return content
+            return spoken_line(self.record.speaker, shown, self.record.occurred_at)
+        return shown
 
     @property
     def is_whole(self) -> bool:
         """Whether all of the record is shown."""
-        return self.passage is None or self.passage.is_whole
+        return self.span is None or self.span == (0, len(self.record.content))
 
 
 class ShownRecords:

@@ -49,6 +49,7 @@ class Sessions:
         self._keys: array[int] = array("q", [0])
         self._occurred: array[int] = array("q", [0])
         self._numbers: array[int] = array("q", [NO_SESSION])
+        self._shares: array[float] = array("d", [0.0])
         self._before: array[int] = array("q", [NOWHERE])
         self._after: array[int] = array("q", [NOWHERE])
         self._disordered: set[str] = set()
@@ -64,6 +65,7 @@ class Sessions:
         numbers: Sequence[int],
         occurred: Sequence[int],
         lengths: Sequence[float],
+        shares: Sequence[float],
     ) -> "Sessions":
         """Return the sessions of turns that are numbered in the order they are given; each session has one.
 
@@ -73,6 +75,7 @@ class Sessions:
             numbers: The number of its session.
             occurred: When it was said.
             lengths: Its terms.
+            shares: What its length leaves of its score.
         """
         made = cls()
         of_session, said = np.array(numbers, dtype=np.int64), np.array(occurred, dtype=np.int64)
@@ -86,6 +89,7 @@ class Sessions:
         made._keys.extend(keys)
         made._occurred.extend(occurred)
         made._numbers.extend(numbers)
+        made._shares.extend(shares)
         made._place_of = array("q", range(1, len(order) + 1))
         made._names = list(names)
         made._lengths = array("d", np.bincount(of_session, weights=np.array(lengths), minlength=len(names)))
@@ -102,9 +106,9 @@ class Sessions:
     @property
     def nbytes(self) -> int:
         """Memory held, in bytes: an estimate."""
-        return 48 * len(self._keys) + 8 * len(self._place_of) + 300 * len(self._sessions)
+        return 56 * len(self._keys) + 8 * len(self._place_of) + 300 * len(self._sessions)
 
-    def add(self, session_id: str, *, key: int, occurred_us: int, length: int) -> int:
+    def add(self, session_id: str, *, key: int, occurred_us: int, length: int, share: float = 1.0) -> int:
         """Give a turn its place; one said after all others of its session costs no more than that.
 
         Args:
@@ -112,6 +116,7 @@ class Sessions:
             key: Its key in the store.
             occurred_us: When it was said.
             length: Its terms.
+            share: What its length leaves of its score.
 
         Returns:
             The number it is known by.
@@ -127,6 +132,7 @@ class Sessions:
         self._keys.append(key)
         self._occurred.append(occurred_us)
         self._numbers.append(session.number)
+        self._shares.append(share)
         self._before.append(last if in_order else NOWHERE)
         self._after.append(NOWHERE)
         if in_order and last != NOWHERE:
@@ -174,6 +180,10 @@ class Sessions:
         """The numbers of the sessions of turns."""
         return np.frombuffer(self._numbers, dtype=np.int64).take(places)
 
+    def shares(self, places: Slots) -> Floats:
+        """What the length of each turn leaves of its score, above 0, at most 1."""
+        return np.frombuffer(self._shares).take(places)
+
     def lengths(self) -> Floats:
         """The terms of each session by its number."""
         return np.array(self._lengths)
@@ -214,6 +224,7 @@ class Sessions:
             as_array(moved[np.array(one, dtype=np.int64)[kept]]) for one in (self._before, self._after)
         )
         self._numbers = as_array(renumbered[numbers[kept]])
+        self._shares = array("d", np.array(self._shares)[kept].tobytes())
         self._lengths = array("d", [self._lengths[self._sessions[name].number] for name in held])
         self._names = held
         self._sessions = {

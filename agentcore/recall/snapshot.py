@@ -15,7 +15,7 @@ import orjson
 from agentcore.recall.bm25.arrays import LengthCountPairs, PostingArrays, TermIds
 from agentcore.stores.values import FeedPosition
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Grows with every change of the layout, of our tokenizer or of the text that is indexed."""
 
 _MAGIC: Final = b"agentcore recall index\n"
@@ -35,11 +35,13 @@ class Kept:
         lists: Its postings, without tombstones.
         names: Texts that the index has beside them.
         beside: Whole numbers that it has beside them, of 8 bytes.
+        cut: How texts were cut into passages.
     """
 
     lists: PostingArrays
     names: Sequence[str] = ()
     beside: "Sequence[array[int]]" = ()
+    cut: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ def _parts(kept: Kept, position: FeedPosition, scope: str) -> Iterator[bytes | m
             "format": FORMAT,
             "made_by": _tokenizer(),
             "scope": scope,
+            "cut": kept.cut,
             "position": asdict(position),
             "widths": [one.itemsize for one in arrays],
             "sizes": [len(one) for one in arrays],
@@ -163,7 +166,7 @@ def _decoded(content: memoryview, scope: str, seal: str) -> Snapshot:
     if len(take(1)) or len({len(lists.terms), len(lists.frequencies), header["terms"]}) != 1:
         raise UnusableSnapshotError("its parts do not fit together")
     _complete(lists)
-    return Snapshot(Kept(lists, names, beside), FeedPosition(**header["position"]), seal)
+    return Snapshot(Kept(lists, names, beside, header["cut"]), FeedPosition(**header["position"]), seal)
 
 
 def _tokenizer() -> str:

@@ -2,7 +2,8 @@
 
 import math
 from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -10,9 +11,12 @@ from numpy.typing import NDArray
 
 from agentcore.domain.filters import TurnFilter
 from agentcore.domain.temporal import to_micros
-from agentcore.recall.bm25.arrays import Floats, Keys, Slots, SparseSums
-from agentcore.recall.bm25.index import FEW, Bm25Index, best
+from agentcore.recall.bm25.arrays import PART_BITS, Floats, Slots, SparseSums
+from agentcore.recall.bm25.index import best
+from agentcore.recall.bm25.postings import Postings
 from agentcore.recall.options import TurnOptions
+from agentcore.recall.passage_index import CutRecord, PassageIndex, records_of, share_of_length
+from agentcore.recall.passages import Span
 from agentcore.recall.results import Ranking
 from agentcore.recall.sessions import NOWHERE, Sessions, as_array
 from agentcore.recall.snapshot import Kept, Snapshot
@@ -20,14 +24,17 @@ from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.values import FeedPosition, TurnRow
 
 _WASTE_WORTH_CLOSING: Final = 1024
+_TURN: Final = 0
+"""Column of the passages that holds the number of their turn."""
 
 
 class TurnIndex:
     """Postings of one scope's turns; lives until recall makes room for another.
 
-    A turn's score is its own BM25, plus a share of its neighbours' up to two turns away in the same session, plus a
-    share of its session's, where the session counts as one document (see `TurnOptions`). The answer to a question often
-    stands in the turn after it, in other words.
+    A turn's own score is the BM25 of its best passage. To that comes a share of its neighbours' own up to two turns
+    away in the same session, and a share of its session's, where the session counts as one document (see
+    `TurnOptions`): the answer to a question often stands in the turn after it, in other words. The sum is multiplied
+    with what the turn's length leaves of it (see `share_of_length`).
 
     Not thread-safe: the recall thread owns it.
 
@@ -49,44 +56,57 @@ class TurnIndex:
         """How far the change feed has been taken over."""
         self.unkept = 0
         """Turns taken over since it was read from a file."""
-        self._index = Bm25Index(columns=1)
+        self._turns = self._empty()
         self._sessions = Sessions()
         self._own = SparseSums()
 
     @property
+    def cut(self) -> str:
+        """What decides beside the texts what is kept."""
+        return f"{self._options.passage_tokens} tokens, {self._options.length_weight} of length"
+
+    @property
     def nbytes(self) -> int:
         """Memory held, in bytes: an estimate."""
-        return self._index.nbytes + self._sessions.nbytes + self._own.nbytes
+        return self._turns.index.nbytes + self._sessions.nbytes + self._own.nbytes
 
     def restart(self) -> None:
         """Forget everything and begin the feed anew."""
         self.position = FeedPosition()
-        self._index = Bm25Index(columns=1)
+        self._turns = self._empty()
         self._sessions = Sessions()
 
     def drop(self, keys: Iterable[int]) -> None:
         """Leave out turns that are gone; unknown ones change nothing."""
+        postings = self._postings
         for key in keys:
-            if key in self._index:
-                slot = np.array([self._index.postings.slot_of(key)])
-                (turn,), (length,) = self._index.postings.values(slot)[0].tolist(), self._index.postings.lengths(slot)
-                self._sessions.remove(int(turn), length=int(length))
-                self._index.remove(key)
+            if key in self._turns:
+                slots = self._turns.slots_of(key)
+                turn, length = int(postings.column(_TURN, slots[:1])[0]), int(postings.lengths(slots).sum())
+                self._sessions.remove(turn, length=length)
+                self._turns.remove(key)
 
     def take(self, rows: Iterable[TurnRow]) -> None:
         """Take over turns; what one says never changes, so whichever is here already stays as it is."""
-        new = {row.key: row for row in rows if row.live and row.key not in self._index}
+        new = {row.key: row for row in rows if row.live and row.key not in self._turns}
         self.unkept += len(new)
-        terms = [self._tokenizer.tokens(row.text) for row in new.values()]
-        turns = [
-            (self._sessions.add(row.session_id, key=row.key, occurred_us=row.occurred_us, length=len(its_terms)),)
-            for row, its_terms in zip(new.values(), terms, strict=True)
-        ]
-        if len(new) < FEW:
-            for key, its_terms, turn in zip(new, terms, turns, strict=True):
-                self._index.add(key, its_terms, turn)
-        else:
-            self._index.update_many(list(new), terms, turns)
+        records = [self._turns.cut(row.key, row.content, (), before=row.heading) for row in new.values()]
+        self._turns.put(
+            [
+                replace(record, values=(self._placed(row, record),))
+                for row, record in zip(new.values(), records, strict=True)
+            ]
+        )
+
+    def _placed(self, row: TurnRow, record: CutRecord) -> int:
+        """Give a turn its place in its session and return its number."""
+        share = self._share(row.content) if len(record.passages) > 1 else 1.0
+        add = self._sessions.add
+        return add(row.session_id, key=row.key, occurred_us=row.occurred_us, length=record.length, share=share)
+
+    def _share(self, content: str) -> float:
+        options = self._options
+        return share_of_length(content, passage_tokens=options.passage_tokens, weight=options.length_weight)
 
     def reach(self, position: FeedPosition) -> None:
         """Note that everything up to *position* has been taken over."""
@@ -95,35 +115,46 @@ class TurnIndex:
     def tidy(self) -> bool:
         """Go on with a compaction, or close the gaps between turns, if one is needed; tell whether there is more."""
         gone = self._sessions.gone
-        if gone > _WASTE_WORTH_CLOSING and 4 * gone > len(self._index):
+        if gone > _WASTE_WORTH_CLOSING and 4 * gone > len(self._turns):
             self._sessions.close_gaps()
             return True
-        return self._index.tidy()
+        return self._turns.index.tidy()
 
     def __len__(self) -> int:
-        return len(self._index)
+        return len(self._turns)
 
     def kept(self) -> Kept:
         """Return what the index is made of, without what removals left behind.
 
-        Beside the postings, in their order, stand the number of each turn's session and when it was said.
+        Beside the postings stand, for each turn in their order, the number of its session, when it was said, and the
+        bits of its share.
         """
-        self._index.compact()
+        self._turns.index.compact()
         self._sessions.close_gaps()
-        places = self._places(np.arange(len(self._index)))
-        beside = self._sessions.numbers(places), self._sessions.occurred(places)
-        return Kept(self._index.postings.lists, self._sessions.names, [as_array(one) for one in beside])
+        places = self._places(_heads(self._postings.lists.keys))
+        shares = self._sessions.shares(places).view(np.int64)
+        beside = self._sessions.numbers(places), self._sessions.occurred(places), shares
+        return Kept(self._postings.lists, self._sessions.names, [as_array(one) for one in beside], self.cut)
 
     def adopt(self, snapshot: Snapshot) -> None:
         """Take what was kept of the index in place of what is here."""
-        lists, (numbers, occurred) = snapshot.kept.lists, snapshot.kept.beside
+        lists, (numbers, occurred, shares) = snapshot.kept.lists, snapshot.kept.beside
+        heads, keys = _heads(lists.keys), np.array(lists.keys, dtype=np.int64)
         # The order in which they are kept numbers the turns anew.
-        lists.columns[0][:] = array("d", range(len(lists.keys)))
+        turns = np.zeros(len(keys))
+        turns[heads[1:]] = 1.0
+        lists.columns[_TURN][:] = array("d", turns.cumsum().tobytes())
+        lengths = np.array(lists.lengths, dtype=np.int64)
         self._sessions = Sessions.of(
-            snapshot.kept.names, keys=lists.keys, numbers=numbers, occurred=occurred, lengths=lists.lengths
+            snapshot.kept.names,
+            keys=records_of(keys[heads]).tolist(),
+            numbers=numbers,
+            occurred=occurred,
+            lengths=np.add.reduceat(lengths, heads).tolist() if len(heads) else (),
+            shares=array("d", shares.tobytes()),
         )
-        self._index = Bm25Index(columns=1)
-        self._index.postings.lists = lists
+        self._turns = self._empty()
+        self._turns.adopt(lists)
         self.position = snapshot.position
         self.unkept = 0
 
@@ -146,11 +177,13 @@ class TurnIndex:
         if where is not None:
             admitted = self._admitted(where, places)
             places, scores = places[admitted], scores[admitted]
-        ranking = _best(self._sessions.keys(places), scores, limit)
+        found, reached = best(self._sessions.keys(places), scores, limit)
+        ranking = Ranking(found.tolist(), reached.tolist(), self._shown(found.tolist()))
+        self._turns.index.sums.drain()
         if not keys:
             return ranking, {}
-        known = [key for key in keys if key in self._index]
-        wanted = self._places(np.array([self._index.postings.slot_of(key) for key in known], dtype=np.intp))
+        known = [key for key in keys if key in self._turns]
+        wanted = self._places(np.array([self._turns.slots_of(key)[0] for key in known], dtype=np.intp))
         at = np.searchsorted(matching, wanted)
         at[at == len(matching)] = 0
         pairs = zip(known, wanted.tolist(), at.tolist(), strict=True)
@@ -158,17 +191,21 @@ class TurnIndex:
             key: float(matched[place]) for key, turn, place in pairs if len(matching) and matching[place] == turn
         }
 
-    def rarity(self, query: str) -> dict[str, float]:
-        """Return the terms of *query* and how rare each is among the turns."""
-        postings = self._index.postings
-        numbers = {term: postings.term_id(term) for term in self._tokenizer.query_tokens(query)}
-        having = {term: 0 if at is None else postings.document_frequency(at) for term, at in numbers.items()}
-        return {term: _idf(count, len(postings)) for term, count in having.items()}
+    def _shown(self, keys: Sequence[int]) -> list[Span]:
+        """Return the best passage of each turn, the first of equals: of a turn found by its neighbours the first."""
+        slots = [self._turns.slots_of(key) for key in keys]
+        found = [int(held[self._turns.index.sums.at(held).argmax()] if len(held) > 1 else held[0]) for held in slots]
+        return self._turns.spans(np.array(found, dtype=np.intp))
 
     def _scores(self, terms: Iterable[str]) -> tuple[Slots, Floats]:
-        """The places, ascending, of turns that match themselves or next to one that does, and what they score."""
-        whole = self._own_and_whole(terms)
+        """The places, ascending, of turns that match themselves or next to one that does, and what they score.
+
+        BM25 of the passages is left in the scratch vector of their index.
+        """
+        whole, passages = self._passages_and_whole(terms), self._turns.index.sums
         options, own = self._options, self._own
+        own.begin(len(self._sessions) + 1)
+        own.raise_to(self._places(passages.touched()), passages.at(passages.touched()))
         before, after = self._sessions.neighbours()
         places = _around(own.touched(), before, after)
         one_before, one_after = before.take(places), after.take(places)
@@ -180,12 +217,13 @@ class TurnIndex:
         own.drain()
         matching = near > 0.0
         places, near = places[matching], near[matching]
-        return places, near + options.session_weight * whole.take(self._sessions.numbers(places))
+        near += options.session_weight * whole.take(self._sessions.numbers(places))
+        return places, near * self._sessions.shares(places)
 
-    def _own_and_whole(self, terms: Iterable[str]) -> Floats:
-        """Leave BM25 of each turn by its place in the scratch vector; return that of each session as one document."""
-        options, postings, own = self._options, self._index.postings, self._own
-        own.begin(len(self._sessions) + 1)
+    def _passages_and_whole(self, terms: Iterable[str]) -> Floats:
+        """Leave BM25 of each passage by its slot in the scratch vector; return that of each session as one document."""
+        options, postings, sums = self._options, self._postings, self._turns.index.sums
+        sums.begin(postings.slot_count)
         lengths = self._sessions.lengths()
         held = lengths > 0
         whole, sessions = np.zeros(len(lengths)), int(held.sum())
@@ -196,22 +234,22 @@ class TurnIndex:
             if postings.dead:
                 alive = postings.alive(slots)
                 slots, counts = slots[alive], counts[alive]
-            places = self._places(slots)
-            own.add(places, _idf(len(slots), len(postings)) * counts / (counts + self._norm(slots)))
-            by_session = np.bincount(self._sessions.numbers(places), weights=counts, minlength=len(whole))
+            sums.add(slots, _idf(len(slots), len(postings)) * counts / (counts + self._norm(slots)))
+            numbers = self._sessions.numbers(self._places(slots))
+            by_session = np.bincount(numbers, weights=counts, minlength=len(whole))
             having = int(np.count_nonzero(by_session))
             whole += _idf(having, sessions) * by_session / (by_session + norm + (by_session == 0.0))
         return whole
 
     def _known(self, terms: Iterable[str]) -> Iterator[int]:
-        postings = self._index.postings
+        postings = self._postings
         for term in dict.fromkeys(terms):
             number = postings.term_id(term)
             if number is not None and postings.document_frequency(number):
                 yield number
 
     def _norm(self, slots: Slots) -> Floats | float:
-        k1, b, postings = self._options.k1, self._options.b, self._index.postings
+        k1, b, postings = self._options.k1, self._options.b, self._postings
         if b == 0.0:
             return k1
         return k1 * (1.0 - b + b * postings.lengths(slots) * len(postings) / postings.total_length)
@@ -230,7 +268,17 @@ class TurnIndex:
         return admitted
 
     def _places(self, slots: Slots) -> Slots:
-        return self._sessions.places(self._index.postings.values(slots)[0].astype(np.intp))
+        return self._sessions.places(self._postings.column(_TURN, slots).astype(np.intp))
+
+    @property
+    def _postings(self) -> Postings:
+        return self._turns.index.postings
+
+    def _empty(self) -> PassageIndex:
+        options = self._options
+        return PassageIndex(
+            self._tokenizer, passage_tokens=options.passage_tokens, k1=options.k1, b=options.b, columns=1
+        )
 
 
 def _idf(having: int, total: int) -> float:
@@ -249,6 +297,6 @@ def _around(places: Slots, before: Slots, after: Slots) -> Slots:
     return np.flatnonzero(marked)
 
 
-def _best(keys: Keys, scores: Floats, limit: int) -> Ranking:
-    found, reached = best(keys, scores, limit)
-    return Ranking(found.tolist(), reached.tolist())
+def _heads(keys: "array[int]") -> Slots:
+    """Return the slots of the first passage of each turn."""
+    return np.flatnonzero((np.array(keys, dtype=np.int64) & ((1 << PART_BITS) - 1)) == 0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from agentcore.domain.conversation import Turn
+from agentcore.domain.conversation import Turn, spoken_line
 from agentcore.domain.filters import TurnFilter
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
@@ -13,6 +13,7 @@ from agentcore.recall.follow import FeedSource
 from agentcore.recall.index_cache import IndexBudget, IndexCache
 from agentcore.recall.index_store import FileIndexStore, IndexKind
 from agentcore.recall.options import TurnOptions
+from agentcore.recall.passages import Span, within
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.storage import ReadView, Storage
 from agentcore.stores.values import FeedPage, FeedPosition, TurnRow
@@ -31,10 +32,22 @@ class TurnHit:
     Args:
         turn: The turn.
         score: BM25 of the turn with what stands around it, above 0; comparable within one answer only.
+        span: Where the passage that matched best begins and ends in its content; None for all of it.
     """
 
     turn: Turn
     score: float
+    span: Span | None = None
+
+    @property
+    def passage(self) -> str:
+        """The passage that matched best; of a short turn all that was said."""
+        return within(self.turn.content, self.span)
+
+    @property
+    def text(self) -> str:
+        """What is shown: the passage with its turn's date and speaker."""
+        return spoken_line(self.turn.speaker, self.passage, self.turn.occurred_at)
 
 
 class TurnRecall:
@@ -118,8 +131,8 @@ def turns_found(
     keys = view.turns.keys_of(named) if named else {}
     ranking, scores = index.rank_and_score(query, keys.values(), limit=min(k, _MOST), where=where)
     found = view.turns.by_keys(ranking.keys)
-    pairs = zip(ranking.keys, ranking.scores, strict=True)
-    hits = [TurnHit(found[key], score) for key, score in pairs if key in found]
+    parts = zip(ranking.keys, ranking.scores, ranking.spans, strict=True)
+    hits = [TurnHit(found[key], score, span) for key, score, span in parts if key in found]
     return hits, {turn_id: scores[key] for turn_id, key in keys.items() if key in scores}
 
 

@@ -81,6 +81,15 @@ class Repeated:
     fold_key: str
 
 
+class Synchronous(StrEnum):
+    """When what is written reaches the disk itself (SQLite's `PRAGMA synchronous`)."""
+
+    NORMAL = "normal"
+    """Soon: what is committed survives the end of the process; a power cut may cost the last transactions."""
+    FULL = "full"
+    """Before a write is told as done: it survives a power cut too, and takes as long as the disk."""
+
+
 @dataclass(frozen=True, slots=True)
 class Present:
     """What holds of a scope at an instant.
@@ -154,16 +163,18 @@ class TurnRow:
     Args:
         key: The store's own integer key, stable for the turn's life.
         session_id: The conversation it belongs to.
-        text: Date, speaker and content, to be tokenised.
+        content: What was said, to be tokenised.
         occurred_us: When it was said, microseconds since 1970.
         live: Whether readers may see it: what the host's machinery wrote, and its own prompts, were never said.
+        heading: Date and speaker, which are tokenised with each of its passages.
     """
 
     key: int
     session_id: str
-    text: str
+    content: str
     occurred_us: int
     live: bool
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,12 +70,13 @@ def locomo(path: Path) -> Iterator[Talk]:
 
 
 def beam(path: Path) -> Talk:
-    """Read a BEAM chat: one object with `turns` (`id, session, role, timestamp, content`) and `questions`."""
+    """Read a BEAM chat or a talk: an object with `turns` (`id, session, role, timestamp, content`) and `questions`."""
     chat = orjson.loads(path.read_bytes())
     turns = {
         one["id"]: {
             "session_id": one["session"],
             "role": one["role"],
+            "speaker": one.get("speaker"),
             "content": one["content"],
             "occurred_at": datetime.fromisoformat(one["timestamp"]),
         }

@@ -17,6 +17,9 @@ Slots: TypeAlias = NDArray[np.intp]
 
 Floats: TypeAlias = NDArray[np.float64]
 
+PART_BITS: Final = 20
+"""Bits of a key that number the parts of a record, where records are indexed in parts."""
+
 SLOT_SHIFT: Final = 32
 SHAPE_MASK: Final = (1 << SLOT_SHIFT) - 1
 
@@ -318,6 +321,11 @@ class SparseSums:
     def add_repeatedly(self, slots: Slots, amounts: Floats) -> None:
         """Add to places that may be named more than once; `drain_from` takes them out."""
         np.add.at(self._sums, slots, amounts)
+        self._touched.append(slots)
+
+    def raise_to(self, slots: Slots, amounts: Floats) -> None:
+        """Have places, which may be named more than once, hold the greatest of their amounts."""
+        np.maximum.at(self._sums, slots, amounts)
         self._touched.append(slots)
 
     def at(self, slots: Slots) -> Floats:

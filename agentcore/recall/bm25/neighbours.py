@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall.bm25.arrays import Floats, Slots, numbered
+from agentcore.recall.bm25.arrays import Floats, Slots, numbered, runs
 from agentcore.recall.bm25.index import Bm25Index
 from agentcore.recall.bm25.postings import Postings
 from agentcore.recall.results import Neighbour
@@ -21,7 +21,9 @@ _ROUNDING: Final = 1e-9
 _VERIFIED_AT_ONCE: Final = 50_000
 
 
-def similar(index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20) -> list[Neighbour]:
+def similar(
+    index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20, *, parts: bool = False
+) -> list[Neighbour]:
     """The documents whose terms overlap with a document's; exact, no candidate is missed.
 
     Similarity is the weight of the terms both hold over the weight of the terms either holds, each term
@@ -38,6 +40,8 @@ def similar(index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20)
         key: The document asked about; it is not its own neighbour.
         threshold: Least similarity, above 0, at most 1.
         limit: How many at most; 0 or less gives none.
+        parts: Whether documents are parts of records (see `Postings.heads`): whole records are then compared, each
+            known by the key of its first part.
 
     Returns:
         Neighbours by falling similarity, equal ones by ascending key.
@@ -57,13 +61,13 @@ def similar(index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20)
     _check(threshold)
     postings = index.postings
     slot = postings.slot_of(key)
-    terms = postings.terms_of(slot)
+    terms = _terms_at(postings, np.array([slot]), parts=parts)[0] if parts else postings.terms_of(slot)
     if limit <= 0 or len(terms) == 0:
         return []
     weights = _weights(postings, terms)
-    candidates = _candidates(index, slot, terms, weights, threshold)
+    candidates = _candidates(index, slot, terms, weights, threshold, parts=parts)
     found = [
-        _verified(postings, candidates[start : start + _VERIFIED_AT_ONCE], terms, weights, threshold)
+        _verified(postings, candidates[start : start + _VERIFIED_AT_ONCE], terms, weights, threshold, parts=parts)
         for start in range(0, len(candidates), _VERIFIED_AT_ONCE)
     ]
     pairs = [pair for slots, likeness in found for pair in _pairs(postings, slots, likeness)]
@@ -71,7 +75,9 @@ def similar(index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20)
     return pairs[:limit]
 
 
-def alike(index: Bm25Index, keys: Sequence[int], threshold: float = 0.5) -> list[tuple[int, int, float]]:
+def alike(
+    index: Bm25Index, keys: Sequence[int], threshold: float = 0.5, *, parts: bool = False
+) -> list[tuple[int, int, float]]:
     """Which of some documents overlap with each other: every pair of them that `similar` would find, without a limit.
 
     Takes a table of the documents by their terms; meant for the few that stand in one question.
@@ -80,6 +86,7 @@ def alike(index: Bm25Index, keys: Sequence[int], threshold: float = 0.5) -> list
         index: Where they are.
         keys: The documents.
         threshold: Least similarity, above 0, at most 1.
+        parts: As in `similar`.
 
     Returns:
         Pairs of keys, the smaller one first, with their similarity; sorted.
@@ -99,7 +106,8 @@ def alike(index: Bm25Index, keys: Sequence[int], threshold: float = 0.5) -> list
     _check(threshold)
     ordered = sorted(set(keys))
     postings = index.postings
-    terms, sizes = postings.terms_at(np.array([postings.slot_of(key) for key in ordered], dtype=np.intp))
+    slots = np.array([postings.slot_of(key) for key in ordered], dtype=np.intp)
+    terms, sizes = _terms_at(postings, slots, parts=parts)
     distinct, columns = numbered(terms)
     holds = np.zeros((len(ordered), len(distinct)))
     holds[np.repeat(np.arange(len(ordered)), sizes), columns] = 1.0
@@ -172,7 +180,18 @@ def _weights(postings: Postings, terms: Slots) -> Floats:
     return np.maximum(np.rint(weights / _QUANTUM), 1.0) * _QUANTUM
 
 
-def _candidates(index: Bm25Index, slot: int, terms: Slots, weights: Floats, threshold: float) -> Slots:
+def _terms_at(postings: Postings, slots: Slots, *, parts: bool) -> tuple[Slots, Slots]:
+    """Return the distinct terms of documents, or of records in parts, one after the other, and how many each has."""
+    if not parts:
+        return postings.terms_at(slots)
+    of_parts, counts = postings.parts(slots)
+    terms, sizes = postings.terms_at(of_parts)
+    owners = np.repeat(np.repeat(np.arange(len(slots)), counts), sizes)
+    pairs, _ = runs(np.sort(owners * postings.term_count + terms))
+    return pairs % postings.term_count, np.bincount(pairs // postings.term_count, minlength=len(slots))
+
+
+def _candidates(index: Bm25Index, slot: int, terms: Slots, weights: Floats, threshold: float, *, parts: bool) -> Slots:
     """Every live document that shares enough with a document to reach the threshold, and some that are too long."""
     postings, sums = index.postings, index.sums
     order = (-weights).argsort(kind="stable")
@@ -184,19 +203,28 @@ def _candidates(index: Bm25Index, slot: int, terms: Slots, weights: Floats, thre
     held = np.array([postings.posting_count(term) for term in terms.tolist()])
     prefix = max(enough, int(held.cumsum().searchsorted(index.cost.neighbours, side="right")))
     sums.begin(postings.slot_count)
-    sums.add_repeatedly(postings.slots_of(terms[:prefix].tolist()), weights[:prefix].repeat(held[:prefix]))
+    holding, amounts = postings.slots_of(terms[:prefix].tolist()), weights[:prefix].repeat(held[:prefix])
+    if parts:
+        # A record holds a term once, however many of its parts do.
+        holding = postings.heads(holding)
+        of_term = np.arange(prefix).repeat(held[:prefix])
+        new = np.ones(len(holding), dtype=np.bool_)
+        new[1:] = (holding[1:] != holding[:-1]) | (of_term[1:] != of_term[:-1])
+        holding, amounts = holding[new], amounts[new]
+    sums.add_repeatedly(holding, amounts)
     slots, shared = sums.drain_from(least - float(left_out[prefix - 1]))
     for term, weight in zip(terms[prefix:].tolist(), weights[prefix:].tolist(), strict=True):
-        shared[postings.found(term, slots)[0]] += weight
+        found = postings.found_in_parts(term, slots) if parts else postings.found(term, slots)[0]
+        shared[found] += weight
     slots = slots[shared >= least]
     return slots[postings.alive(slots) & (slots != slot)]
 
 
 def _verified(
-    postings: Postings, slots: Slots, terms: Slots, weights: Floats, threshold: float
+    postings: Postings, slots: Slots, terms: Slots, weights: Floats, threshold: float, *, parts: bool
 ) -> tuple[Slots, Floats]:
     """Those of the candidates that reach the threshold, with their similarity."""
-    theirs, sizes = postings.terms_at(slots)
+    theirs, sizes = _terms_at(postings, slots, parts=parts)
     told = _weights(postings, theirs)
     starts = sizes.cumsum() - sizes
     asked = np.zeros(postings.term_count, dtype=np.bool_)

@@ -8,7 +8,17 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agentcore.recall.bm25.arrays import SHAPE_MASK, SLOT_SHIFT, Floats, Keys, PostingArrays, Slots, numbered, runs
+from agentcore.recall.bm25.arrays import (
+    PART_BITS,
+    SHAPE_MASK,
+    SLOT_SHIFT,
+    Floats,
+    Keys,
+    PostingArrays,
+    Slots,
+    numbered,
+    runs,
+)
 from agentcore.recall.bm25.compaction import Compaction
 
 AT_ONCE: Final = 1 << 13
@@ -304,6 +314,12 @@ class Postings:
         held = np.flatnonzero(near >> SLOT_SHIFT == slots)
         return held, near.take(held) & SHAPE_MASK
 
+    def found_in_parts(self, term_id: int, heads: Slots) -> Slots:
+        """Which records of those whose first parts are given hold a term in some part, by place."""
+        slots = self.slots(term_id)
+        near = slots.take(slots.searchsorted(heads), mode="clip")
+        return np.flatnonzero(self.heads(near) == heads)
+
     def shapes(self) -> tuple[Floats, Floats]:
         """For each shape the count of the term and the length of the document."""
         shapes = self._lists.shapes
@@ -329,10 +345,31 @@ class Postings:
             return np.empty((0, len(slots)))
         return np.stack([np.frombuffer(column).take(slots) for column in columns])
 
+    def column(self, number: int, slots: Slots) -> Floats:
+        """The same of one column, shape (documents,)."""
+        return np.frombuffer(self._lists.columns[number]).take(slots)
+
     def terms_of(self, slot: int) -> Slots:
         """The distinct terms of one document, by their numbers."""
         starts = self._lists.starts
         return np.array(self._lists.forward[starts[slot] : starts[slot + 1]], dtype=np.intp)
+
+    def heads(self, slots: Slots) -> Slots:
+        """The slots of the first parts of the records that parts are of, where records are indexed in parts."""
+        return slots - (self.keys(slots) & ((1 << PART_BITS) - 1))
+
+    def parts(self, heads: Slots) -> tuple[Slots, Slots]:
+        """The slots of the parts of records by their first ones, one record after the other, and how many each has."""
+        keys = np.frombuffer(self._lists.keys, dtype=np.int64)
+        sizes, ahead = np.ones(len(heads), dtype=np.intp), np.arange(len(heads))
+        while len(ahead):
+            following = heads[ahead] + sizes[ahead]
+            there = following < len(keys)
+            ahead, following = ahead[there], following[there]
+            ahead = ahead[keys.take(following) == keys.take(heads[ahead]) + sizes[ahead]]
+            sizes[ahead] += 1
+        ends = np.cumsum(sizes)
+        return np.arange(ends[-1] if len(ends) else 0) + np.repeat(heads - ends + sizes, sizes), sizes
 
     def terms_at(self, slots: Slots) -> tuple[Slots, Slots]:
         """The numbers of the distinct terms of documents, one document after the other, and how many each has."""

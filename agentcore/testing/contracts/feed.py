@@ -199,7 +199,8 @@ class FeedContract:
         await storage.write(SCOPE, lambda unit: unit.turns.add([_said("a"), _said("b"), _said("c")]))
         page = await _page(storage, lambda view, at: view.turns.changes_since(at, limit=9))
         expect_equal(
-            [(row.text, row.live) for row in page.rows], [(f"[14 June 2025] Ana: {word}", True) for word in "abc"]
+            [(row.heading, row.content, row.live) for row in page.rows],
+            [("[14 June 2025] Ana: ", word, True) for word in "abc"],
         )
         hidden = [_said("prompt", role="system"), _said("made", generated=True)]
         await storage.write(SCOPE, lambda unit: unit.turns.add([_said("d"), *hidden]))

@@ -25,7 +25,7 @@ from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from agentcore.workspace.workspaces import GitUse
 from dream.cycle.documents.files import read_whole, write_out
-from dream.cycle.lease import dream_lease
+from dream.cycle.running.run_envelope import dream_lease
 from dream.domain.change import Change, ChangeSet
 from dream.errors import NotAdmittedError
 from dream.stores import dream_stores

@@ -13,7 +13,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError
 from agentcore.workspace.folder import MEMORY
 from dream.cycle.documents.delivery import Documents
-from dream.cycle.lease import scope_boundary
+from dream.cycle.running.run_envelope import scope_boundary
 from dream.errors import DreamBrokenOffError
 
 if TYPE_CHECKING:

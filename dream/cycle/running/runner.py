@@ -7,9 +7,15 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dream.cycle.lease import dream_lease, people_before, scope_boundary
 from dream.cycle.running.context import directives_mark
-from dream.cycle.running.run_envelope import RunEnvelope, asked_for, deferred
+from dream.cycle.running.run_envelope import (
+    RunEnvelope,
+    asked_for,
+    deferred,
+    dream_lease,
+    people_before,
+    scope_boundary,
+)
 from dream.directives import DirectiveLibrary
 from dream.domain.change import FrozenDirectives
 from dream.domain.declaration import Reads

@@ -28,7 +28,7 @@ from dream.cycle.running.admission import (
     stored_records,
     with_skill_names,
 )
-from dream.cycle.running.caps import Caps
+from dream.cycle.running.context import Caps
 from dream.domain.change import Change, ChangeSet
 from dream.domain.declaration import Reads, declared
 from dream.domain.proposal import HistoryKind, Notes, Proposal, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal

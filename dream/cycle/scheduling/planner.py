@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from agentcore.domain.temporal import to_text
-from dream.cycle.lease import people_before
+from dream.cycle.running.run_envelope import people_before
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.errors import NotAdmittedError

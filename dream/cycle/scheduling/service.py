@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
-from dream.cycle.lease import scope_boundary
+from dream.cycle.running.run_envelope import scope_boundary
 from dream.cycle.scheduling.backlog import Backlog
 from dream.cycle.scheduling.planner import ScheduledBooking, foreground_load
 from dream.errors import DreamBrokenOffError

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.temporal import to_text
-from dream.cycle.lease import scope_boundary
+from dream.cycle.running.run_envelope import scope_boundary
 from dream.cycle.scheduling.backlog import Backlog
 from dream.cycle.scheduling.planner import (
     ManualBooking,

@@ -16,7 +16,7 @@ from typing import cast
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Trust
 from agentcore.domain.records import RecordKind
-from agentcore.domain.text import MAX_CONTENT, clean_content
+from agentcore.domain.text import MAX_TURN, clean_content
 from dream.interfaces.exchange.files import Fields, SourceFile
 from dream.interfaces.exchange.items import UNNAMED, ImportItem, SkippedItem, SkipReason, SourceKeys
 
@@ -56,12 +56,12 @@ def parse_chat(source: SourceFile) -> Iterator[ImportItem | SkippedItem]:
         timestamp = fields.instant("timestamp")
         said[session] = occurred_at = timestamp or said.get(session, source.now)
         text = _text_of(fields, values.get("content"))
-        if not text.strip() or len(text) > MAX_CONTENT:
+        if not text.strip() or len(text) > MAX_TURN:
             reason = SkipReason.TOO_LONG if text.strip() else SkipReason.NO_TEXT
             yield SkippedItem(RecordKind.TURN, reason, line)
             continue
         with source.at(line):
-            content = clean_content(text)
+            content = clean_content(text, most=MAX_TURN)
         name, trust = role.value
         turn = Turn(
             id=UNNAMED,

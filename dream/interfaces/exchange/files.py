@@ -18,7 +18,7 @@ from agentcore.domain.text import clean_content
 from agentcore.errors import InvalidInputError
 from dream.errors import InvalidFileError, UnreadableFileError
 
-MAX_LINE = 1 << 20
+MAX_LINE = 32 << 20
 """Longest line of a JSON Lines file, in bytes."""
 MAX_WHOLE = 32 << 20
 """Largest file of a format that has to be read whole, in bytes."""

@@ -15,7 +15,17 @@ from hypothesis import given, settings, strategies as st
 
 from agentcore.domain import Decay, Level, MemoryEntry, RecallFilter, Scope, Status, SubjectTime
 from agentcore.errors import HostNotStartedError, InvalidOptionsError
-from agentcore.recall import Bm25Index, Explanation, Hit, Recall, RecallOptions, Tokenizer, admits
+from agentcore.recall import (
+    Bm25Index,
+    Explanation,
+    Hit,
+    Recall,
+    RecallOptions,
+    Tokenizer,
+    admits,
+    cut_passages,
+    share_of_length,
+)
 from agentcore.stores import FeedPage, FeedPosition, IndexRow, UnitOfWork
 from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
@@ -225,7 +235,10 @@ CATEGORIES = ["people", "people/ana", "people/anabel", "places/lisbon", "general
 entries = st.lists(
     st.builds(
         dict,
-        content=st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join),
+        content=st.one_of(
+            st.lists(st.sampled_from(WORDS), min_size=1, max_size=6),
+            st.lists(st.sampled_from([*WORDS, "ben.", "music\n"]), min_size=1, max_size=40),
+        ).map(lambda words: " ".join(words).strip()),
         category=st.sampled_from(CATEGORIES),
         tags=st.sets(st.sampled_from(["x", "y"])).map(lambda tags: tuple(sorted(tags))),
         base=st.floats(0, 1).map(lambda value: round(value, 3)),
@@ -256,8 +269,8 @@ filters = st.one_of(
 weights = st.sampled_from(
     [
         RecallOptions(),
-        RecallOptions(recency_weight=0.4, phrase_weight=0.5, importance_weight=0.2),
-        RecallOptions(phrase_weight=3.0),
+        RecallOptions(recency_weight=0.4, phrase_weight=0.5, importance_weight=0.2, passage_tokens=16),
+        RecallOptions(phrase_weight=3.0, passage_tokens=20, length_weight=1.0, b=0.75, k1=2.0),
     ]
 )
 queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
@@ -269,22 +282,28 @@ def factor(options: RecallOptions, query: str, one: MemoryEntry) -> float:
     pairs, held = (set(pairwise(Tokenizer().tokens(text))) for text in (query, one.content))
     phrase = len(pairs & held) / len(pairs) if pairs else 0.0
     shares = ((options.importance_weight, importance), (options.recency_weight, recency))
-    return prod(1 - weight + weight * share for weight, share in shares) * (1 + options.phrase_weight * phrase)
+    length = share_of_length(one.content, passage_tokens=options.passage_tokens, weight=options.length_weight)
+    worth = prod(1 - weight + weight * share for weight, share in shares)
+    return worth * length * (1 + options.phrase_weight * phrase)
 
 
 def expected(
     stored: list[MemoryEntry], query: str, where: RecallFilter | None, options: RecallOptions
 ) -> list[tuple[str, float]]:
     """Score each entry on its own, filter afterwards, sort in Python."""
-    index, tokenizer = Bm25Index(), Tokenizer()
+    index, tokenizer = Bm25Index(k1=options.k1, b=options.b), Tokenizer()
     active = {number: one for number, one in enumerate(stored) if one.is_active}
     for number, one in active.items():
         filing = one.category.replace("/", " ").replace("-", " ")
-        index.add(number, tokenizer.tokens(" ".join([one.content, filing, *one.tags])))
+        for place, (start, end) in enumerate(cut_passages(one.content, options.passage_tokens)):
+            index.add(1_000 * number + place, tokenizer.tokens(" ".join([one.content[start:end], filing, *one.tags])))
     keys, scores = index.score(tokenizer.query_tokens(query))
+    of_entry: dict[int, float] = {}
+    for key, score in zip(keys.tolist(), scores.tolist(), strict=True):
+        of_entry[key // 1_000] = max(score, of_entry.get(key // 1_000, 0.0))
     ranked = [
         (-score * factor(options, query, one), key, one)
-        for key, score in zip(keys.tolist(), scores.tolist(), strict=True)
+        for key, score in of_entry.items()
         for one in [active[key]]
         if where is None or admits(where, one)
     ]
@@ -534,3 +553,30 @@ async def test_beside_a_writer_that_never_rests_recall_still_answers_without_wha
 def test_options_without_meaning_are_refused_by_name(options: Any, sentence: str):
     with pytest.raises(InvalidOptionsError, match=sentence):
         RecallOptions(**options)
+
+
+async def test_of_a_long_entry_the_passage_that_matched_is_told():
+    long = "The weather was fine and nothing happened. " * 12
+    content = f"{long}Ana moved to Porto. {long}".strip()
+    async with opened() as (storage, recall):
+        await add(storage, entry("long", content), entry("short", "Ben likes tea"))
+        (hit,) = await recall.search(ANA, "when did Ana move to Porto")
+        assert "Ana moved to Porto." in hit.passage
+        assert hit.span is not None
+        assert hit.passage == content[hit.span.start : hit.span.end]
+        assert len(hit.passage) <= 320
+        (hit,) = await recall.search(ANA, "tea")
+        assert hit.passage == "Ben likes tea"
+
+
+async def test_long_entries_that_say_nearly_the_same_are_neighbours_wherever_they_are_cut():
+    sentences = [f"Point {word} was decided on day{number}." for number, word in enumerate(WORDS * 4)]
+    first, second = " ".join(sentences), " ".join([*sentences[5:], *sentences[:5]])
+    async with opened() as (storage, recall):
+        await add(storage, entry("a", first), entry("b", second), entry("c", sentences[3]))
+        keys = await keys_of(storage)
+        near = await recall.similar(ANA, list(keys.values()), threshold=0.9)
+        assert [one.key for one in near[keys["a"]]] == [keys["b"]]
+        assert [one.key for one in near[keys["b"]]] == [keys["a"]]
+        assert near[keys["c"]] == []
+        assert await recall.alike(ANA, list(keys.values()), threshold=0.9) == [(keys["a"], keys["b"], 1.0)]

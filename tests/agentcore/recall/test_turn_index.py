@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from agentcore.domain import TurnFilter, from_micros
 from agentcore.errors import InvalidOptionsError
-from agentcore.recall import Ranking, Snapshot, Tokenizer, TurnIndex, TurnOptions, turn_index
+from agentcore.recall import Ranking, Snapshot, Tokenizer, TurnIndex, TurnOptions, cut_passages, turn_index
 from agentcore.stores import TurnRow
 
 K = TypeVar("K")
@@ -30,11 +30,19 @@ class Plain:
         sessions: dict[str, list[TurnRow]] = {}
         for row in sorted(self.rows, key=lambda row: (row.occurred_us, row.key)):
             sessions.setdefault(row.session_id, []).append(row)
-        counts = {row.key: Counter(TOKENIZER.tokens(row.text)) for row in self.rows}
+        options = self.options
+        parts = {
+            (row.key, place): Counter(TOKENIZER.tokens(row.heading + row.content[start:end]))
+            for row in self.rows
+            for place, (start, end) in enumerate(cut_passages(row.content, options.passage_tokens))
+        }
+        counts = {row.key: Counter[str]() for row in self.rows}
+        for (key, _), words in parts.items():
+            counts[key] += words
         whole = {name: sum((counts[row.key] for row in rows), Counter[str]()) for name, rows in sessions.items()}
         terms = list(dict.fromkeys(TOKENIZER.query_tokens(query)))
-        options = self.options
-        own = _bm25(counts, terms, options.k1, options.b)
+        of_parts = _bm25(parts, terms, options.k1, options.b)
+        own = {row.key: max(score for (key, _), score in of_parts.items() if key == row.key) for row in self.rows}
         of_session = _bm25(whole, terms, options.session_k1, options.session_b)
         found: dict[int, float] = {}
         for name, rows in sessions.items():
@@ -45,7 +53,9 @@ class Plain:
                     if 0 <= place + step < len(rows)
                 )
                 if near > 0:
-                    found[row.key] = near + options.session_weight * of_session[name]
+                    passages = len(row.content.encode()) / (4 * options.passage_tokens)
+                    share = 1 / (1 + options.length_weight * math.log2(max(1, passages)))
+                    found[row.key] = (near + options.session_weight * of_session[name]) * share
         return found
 
     def _weights(self) -> tuple[float, ...]:
@@ -69,7 +79,7 @@ def _bm25(documents: dict[K, Counter[str]], terms: list[str], k1: float, b: floa
 rows_of_talk = st.lists(
     st.tuples(
         st.sampled_from(["s1", "s2", "s3"]),
-        st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join),
+        st.lists(st.sampled_from([*WORDS, "tea. Chess", "garden\n- tea"]), min_size=1, max_size=30).map(" ".join),
         st.integers(0, 6),
     ),
     min_size=1,
@@ -88,23 +98,25 @@ rows_of_talk = st.lists(
 def test_scores_are_the_documented_ones_whatever_came_and_went(
     rows: list[TurnRow], gone: set[int], query: str, b: float, kept: bool
 ):
-    index = TurnIndex(TOKENIZER, TurnOptions(b=b))
+    options = TurnOptions(b=b, passage_tokens=16)
+    index = TurnIndex(TOKENIZER, options)
     index.take(rows[::2])
     index.rank(query, limit=3)
     index.take(rows)
     index.drop(gone)
     index._sessions.close_gaps()
     if kept:
-        whole, index = index, TurnIndex(TOKENIZER, TurnOptions(b=b))
+        whole, index = index, TurnIndex(TOKENIZER, options)
         index.adopt(Snapshot(whole.kept(), whole.position, seal=""))
     index.take([row for row in rows if row.key in gone and row.key % 2])
     left = [row for row in rows if row.key not in gone or row.key % 2]
-    wanted = Plain(left, TurnOptions(b=b)).scores(query)
+    wanted = Plain(left, options).scores(query)
     ranking = index.rank(query, limit=99)
     found = by_key(ranking)
     assert found == pytest.approx(wanted, abs=1e-9)
     assert ranking.keys == sorted(found, key=lambda key: (-found[key], key))
     assert index.rank(query, limit=3).keys == ranking.keys[:3]
+    assert len(index) == len(left)
 
 
 def said(*texts: str, session: str = "s1", first: int = 1) -> list[TurnRow]:
@@ -175,8 +187,35 @@ def test_what_was_never_said_is_not_there_and_a_repeated_row_changes_nothing():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"k1": -1.0}, {"next_weight": math.inf}, {"session_b": 1.5}, {"session_weight": math.nan}]
+    "bad",
+    [{"k1": -1.0}, {"next_weight": math.inf}, {"session_b": 1.5}, {"session_weight": math.nan}, {"passage_tokens": 15}],
 )
 def test_options_without_meaning_are_refused(bad: dict[str, float]):
     with pytest.raises(InvalidOptionsError):
         TurnOptions(**bad)
+
+
+def test_the_passage_that_matched_is_told_and_a_short_turn_is_its_own():
+    long = "We talked about the weather for a long while today. " * 8
+    index = indexed(*said(f"{long}\n\nAna moved to Porto in May.\n\n{long}", "Porto is nice"))
+    ranking = index.rank("when did Ana move to Porto", limit=2)
+    text = {1: f"{long}\n\nAna moved to Porto in May.\n\n{long}", 2: "Porto is nice"}
+    shown = dict(zip(ranking.keys, ranking.spans, strict=True))
+    assert "Ana moved to Porto in May." in text[1][slice(*shown[1])]
+    assert len(text[1][slice(*shown[1])]) <= 320
+    assert text[2][slice(*shown[2])] == "Porto is nice"
+
+
+def test_a_long_turn_with_the_words_somewhere_stands_behind_a_short_one_with_the_same_words():
+    filler = "".join(f"This is sentence {n} about nothing in particular at all. " for n in range(60))
+    index = indexed(
+        *said(f"{filler}The dentist is in Lisbon."), *said("The dentist is in Lisbon.", session="s2", first=2)
+    )
+    assert index.rank("dentist Lisbon", limit=2).keys == [2, 1]
+
+
+def test_date_and_speaker_are_found_with_each_passage_of_a_turn():
+    text = "Nothing happened. " * 30 + "\nThe boiler broke."
+    index = indexed(TurnRow(1, "s1", text, 10, live=True, heading="[7 May 2023] Ana: "), *said("boiler", first=2))
+    ranking = index.rank("Ana boiler May", limit=1)
+    assert (ranking.keys, text[slice(*ranking.spans[0])].endswith("The boiler broke.")) == ([1], True)

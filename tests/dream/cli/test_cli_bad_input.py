@@ -50,7 +50,7 @@ _FILES: dict[str, tuple[Callable[[Path], Path], tuple[str, ...], str]] = {
     "no object": (_written(_GOOD_LINE + b"[1, 2]\n"), (), "line 2"),
     "no role": (_written(_GOOD_LINE + b'{"role":"boss","content":"x"}\n'), (), "line 2"),
     "invalid UTF-8": (_written(_GOOD_LINE + b'{"role":"user","content":"caf\xe9"}\n'), (), "line 2: it is not UTF-8"),
-    "50 MB in a line": (_long_line, (), "line 2: the line is longer than 1 MiB"),
+    "50 MB in a line": (_long_line, (), "line 2: the line is longer than 32 MiB"),
     "a sample of no sample": (_written(_GOOD_LINE), ("--sample", "conv-1"), "leave out --sample"),
     "a cut export": (_written(b'{"format":"agentcore-dream/1","scope":"a/b/c"}\n'), (), "cut off"),
     "an export of tomorrow": (_written(b'{"format":"agentcore-dream/9","scope":"a/b/c"}\n'), (), "upgrade"),

@@ -138,7 +138,7 @@ def test_scores_are_explained_term_by_term(cli: CommandLine):
     cli.good("remember", "Ben drinks black tea")
     out = cli.good("recall", "green tea", "--explain")
     assert "+ " in out
-    assert " x importance 1.000 x recency 1.000 x phrase 1.000" in " ".join(out.split())
+    assert " x importance 1.000 x recency 1.000 x phrase 1.000 x length 1.000" in " ".join(out.split())
     hits = cli.json("recall", "green tea", "--explain")["hits"]
     why = hits[0]["explanation"]
     assert [term["term"] for term in why["terms"]] == ["green", "tea"]

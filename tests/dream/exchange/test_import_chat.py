@@ -78,7 +78,7 @@ async def test_of_content_in_parts_the_texts_are_taken(desk: Desk) -> None:
 
 async def test_messages_without_text_or_with_too_much_are_counted_and_left_out(desk: Desk) -> None:
     path = desk.lines(
-        "log.jsonl", message(None, "assistant"), message(" "), message([]), message("x" * 100_001), message()
+        "log.jsonl", message(None, "assistant"), message(" "), message([]), message("x" * 6_000_001), message()
     )
     report = await desk.bring(path)
     assert report.skipped == {RecordKind.TURN: {SkipReason.NO_TEXT: 3, SkipReason.TOO_LONG: 1}}

@@ -72,7 +72,7 @@ def _explanation_lines(why: Explanation, width: int) -> Lines:
     if why.dense is not None:
         yield from paragraph(_dense_line(why.dense, why.bm25), width, first="    + ", rest="      ", tone=Tone.FAINT)
     factors = [f"relevance {why.relevance:.3f}", f"importance {why.importance:.3f}", f"recency {why.recency:.3f}",
-               f"phrase {why.phrase:.3f}"]  # fmt: skip
+               f"phrase {why.phrase:.3f}", f"length {why.length:.3f}"]  # fmt: skip
     yield from paragraph(" x ".join(factors), width, first="    = ", rest="      ", tone=Tone.FAINT)
 
 
@@ -88,6 +88,7 @@ def explanation_json(why: Explanation) -> dict[str, object]:
         "importance": round(why.importance, 6),
         "recency": round(why.recency, 6),
         "phrase": round(why.phrase, 6),
+        "length": round(why.length, 6),
         "terms": [
             {
                 "term": one.term,
