@@ -238,13 +238,15 @@ class _RecallTrial:
         return Store(records=len(held), tokens=tokens, answers=tuple(answers))
 
     async def _of_turns(self, query: str, k: int) -> Sequence[CombinedHit]:
-        return [CombinedHit(hit.turn, hit.score) for hit in await self.host.conversation.recall(query, k)]
+        return [
+            CombinedHit(hit.turn, hit.score, span=hit.span) for hit in await self.host.conversation.recall(query, k)
+        ]
 
     async def _of_notes(self, query: str, k: int) -> Sequence[CombinedHit]:
         hits = await self.host.memory.recall(query, k, purpose=Purpose.PREVIEW)
         entries = [hit.entry for hit in hits]
         made_of = await self.host.storage.read(Scope.default(), lambda view: lineages(view, entries))
-        return [CombinedHit(hit.entry, hit.score, made_of[hit.entry.id]) for hit in hits]
+        return [CombinedHit(hit.entry, hit.score, made_of[hit.entry.id], span=hit.span) for hit in hits]
 
     def _turn_ids(self, view: ReadView) -> dict[str, str]:
         """Return the stored turns' ids by their names."""

@@ -16,7 +16,7 @@ import orjson
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind
-from agentcore.domain.text import MAX_CONTENT, clean_content
+from agentcore.domain.text import MAX_TURN, clean_content
 from dream.errors import InvalidFileError
 from dream.interfaces.exchange.chat_jsonl import ROLES
 from dream.interfaces.exchange.files import Fields, SourceFile
@@ -129,12 +129,12 @@ def chat_turns(source: SourceFile, chat: Mapping[str, object]) -> Iterator[ChatT
         session = fields.optional_name("session")
         said = fields.required_instant("timestamp")
         text = fields.text("content")
-        if not text.strip() or len(text) > MAX_CONTENT:
+        if not text.strip() or len(text) > MAX_TURN:
             reason = SkipReason.TOO_LONG if text.strip() else SkipReason.NO_TEXT
             yield ChatTurn(turn_name, SkippedItem(RecordKind.TURN, reason, number))
             continue
         with part.at(None):
-            content = clean_content(text)
+            content = clean_content(text, most=MAX_TURN)
         turn = Turn(
             id=UNNAMED,
             scope=source.scope,
