@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.llm.chat import ChatRequest
     from agentcore.stores.storage import ReadView
     from dream.directives import Directive
@@ -149,7 +149,7 @@ class Forecaster:
         as_of: The instant to judge by.
     """
 
-    parts: HostParts
+    parts: HostServices
     options: DreamOptions
     scope: Scope
     as_of: datetime
@@ -209,7 +209,7 @@ class Forecaster:
 
 
 async def model_context(
-    parts: HostParts, options: DreamOptions, contexts: ContextFactory, model_pass: ModelPass
+    parts: HostServices, options: DreamOptions, contexts: ContextFactory, model_pass: ModelPass
 ) -> ModelContext:
     """Return the context in which a pass is asked what it would do if a run began now.
 
