@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyWatch
-from agentcore.hosting.parts import HostParts
+from agentcore.hosting.services import HostServices
 from agentcore.llm import Unreadable, UnreadableReason, extract_object
 from agentcore.llm.chat import ChatClient, ChatRequest, Completion, FinishReason, ModelTier, Usage, estimate_tokens
 from agentcore.llm.errors import (
@@ -119,7 +119,7 @@ class ModelCalls:
         in_flight: Calls of this pass at once; the host's slots bound those of all passes and scopes together.
     """
 
-    parts: HostParts
+    parts: HostServices
     people: BusyWatch
     scope: Scope
     budget: Budget
