@@ -28,8 +28,8 @@ from agentcore.hosting.options import (
     WispOptions,
     WorkspaceOptions,
 )
-from agentcore.hosting.parts import ForgetHooks, HostParts
 from agentcore.hosting.remember import MemoryWrites
+from agentcore.hosting.services import ForgetHooks, HostServices
 from agentcore.hosting.switches import Switchboard
 from agentcore.hosting.write_behind import ActivityRecorder, EmbeddingFiller, RecallNotes
 from agentcore.ids import IdFactory, RandomIds
@@ -127,17 +127,16 @@ class HostConfig:
         """Whether the model's server is said to work for people too; a client of the host's own is not asked."""
         if self.chat is None:
             return False
-        from agentcore.llm.openai_client import OpenAIChatClient  # noqa: PLC0415 - as below
+        from agentcore.llm.openai_client import OpenAIChatClient  # noqa: PLC0415 - many hosts ask no model
 
         if not isinstance(self.chat, OpenAIChatClient):
             return False
-        # Deferred: without such a client, the settings have not been imported.
-        from agentcore.llm.settings import EndpointUse  # noqa: PLC0415
+        from agentcore.llm.settings import EndpointUse  # noqa: PLC0415 - such a client has imported them
 
         return self.chat.options.endpoint is EndpointUse.SHARED
 
 
-def _dreams(make: "DreamFactory | None", parts: HostParts) -> "Dreams | None":
+def _dreams(make: "DreamFactory | None", parts: HostServices) -> "Dreams | None":
     return None if make is None else make(parts)
 
 
@@ -237,7 +236,7 @@ class _HostContainer(containers.DeclarativeContainer):
     workspace = providers.Factory(_late(lambda: hosting.AgentWorkspace), storage=storage, workspaces=workspaces)
 
     parts = providers.Singleton(
-        HostParts,
+        HostServices,
         storage=storage,
         clock=clock,
         ids=ids,

@@ -23,8 +23,8 @@ from agentcore.hosting.checks import (
     optional_name,
     refuse_unknown,
 )
-from agentcore.hosting.parts import ForgetHooks
 from agentcore.hosting.remember import MemoryWrites, Observation
+from agentcore.hosting.services import ForgetHooks
 from agentcore.recall.results import Explanation, Hit
 
 if TYPE_CHECKING:

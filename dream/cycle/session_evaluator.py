@@ -12,7 +12,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, FeedbackKind, Rating
 from agentcore.errors import AgentcoreError, StaleVersionError
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
-from agentcore.hosting.parts import HostParts
+from agentcore.hosting.services import HostServices
 from agentcore.llm import Unreadable, extract_object
 from agentcore.llm.chat import ChatRequest, Completion, FinishReason, ResponseFormat, estimate_tokens
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
@@ -62,7 +62,7 @@ class SessionEvaluator(BackgroundService):
         options: The host's options.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions) -> None:
+    def __init__(self, parts: HostServices, options: DreamOptions) -> None:
         super().__init__(name=SESSION_EVALUATOR, on_failure=WorkerFailure.KEEP_RUNNING)
         self._parts = parts
         self._options = options

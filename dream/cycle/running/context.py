@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import ReadView
     from dream.domain.change import ChangeSet
     from dream.domain.proposal import Notes
@@ -189,7 +189,7 @@ class ContextFactory:
         log_end: Position of the newest turn when the run began.
     """
 
-    parts: HostParts
+    parts: HostServices
     scope: Scope
     options: DreamOptions
     pass_name: str

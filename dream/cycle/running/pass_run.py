@@ -10,7 +10,7 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.busy import BusyWatch
-from agentcore.hosting.parts import HostParts
+from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import Origin, ReadView
 from agentcore.stores.values import Lease
 from dream.cycle.review_queue import ReviewQueue
@@ -59,7 +59,7 @@ class PassRun:
         waiting: What of it waits and why, for its notes.
     """
 
-    parts: HostParts
+    parts: HostServices
     scope: Scope
     options: DreamOptions
     dream_pass: DreamPass | ModelPass

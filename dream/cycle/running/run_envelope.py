@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from agentcore.domain.scope import Scope
     from agentcore.hosting.busy import BusyWatch
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import UnitOfWork
     from agentcore.stores.values import Lease
     from dream.cycle.documents.delivery import Documents
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class _Renewal(BackgroundService):
     """Renews a lease six times per duration; a lost one shows at the next step, which checks the fencing token."""
 
-    def __init__(self, parts: HostParts, scope: Scope, lease: Lease, duration: timedelta) -> None:
+    def __init__(self, parts: HostServices, scope: Scope, lease: Lease, duration: timedelta) -> None:
         super().__init__(name=f"dream-lease-{scope}", on_failure=WorkerFailure.KEEP_RUNNING)
         self._parts = parts
         self._scope = scope
@@ -57,7 +57,7 @@ class _Renewal(BackgroundService):
 
 @asynccontextmanager
 async def dream_lease(
-    parts: HostParts, scope: Scope, duration: timedelta, *, admit: Callable[[UnitOfWork], None] | None = None
+    parts: HostServices, scope: Scope, duration: timedelta, *, admit: Callable[[UnitOfWork], None] | None = None
 ) -> AsyncGenerator[Lease]:
     """Hold the lease for the length of the block.
 
@@ -92,7 +92,7 @@ async def dream_lease(
         await parts.storage.write(scope, lambda unit: unit.leases.release(lease))
 
 
-def people_before(parts: HostParts, options: DreamOptions, scope: Scope) -> BusyWatch:
+def people_before(parts: HostServices, options: DreamOptions, scope: Scope) -> BusyWatch:
     """Return what tells whether people are served who hold back the dreams of *scope*.
 
     A model that is marked as shared answers people of all scopes: it is waited for whosever turn it is.
@@ -136,7 +136,7 @@ class RunEnvelope:
 
     def __init__(
         self,
-        parts: HostParts,
+        parts: HostServices,
         lease: Lease,
         report: RunReport,
         *,
@@ -200,7 +200,7 @@ class RunEnvelope:
 
 
 async def carry_out(
-    parts: HostParts,
+    parts: HostServices,
     options: DreamOptions,
     opening: RunReport,
     work: Callable[[RunEnvelope], Awaitable[None]],
@@ -226,7 +226,7 @@ async def carry_out(
 
 
 def asked_for(
-    parts: HostParts, scope: Scope, kind: RunKind, target: str | None, *, as_of: datetime | None = None
+    parts: HostServices, scope: Scope, kind: RunKind, target: str | None, *, as_of: datetime | None = None
 ) -> RunReport:
     """Return the report of a run that a person asks for, as it begins; it has no id yet."""
     now = parts.clock.now()

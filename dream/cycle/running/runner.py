@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from agentcore.domain.capability import Capability
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import UnitOfWork
     from agentcore.stores.values import Lease
     from dream.cycle.running.pass_run import PassRun
@@ -129,7 +129,7 @@ class Runner:
         order: The passes in their order; by default the built-in table with those of the options.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions, order: Sequence[PassSlot] | None = None) -> None:
+    def __init__(self, parts: HostServices, options: DreamOptions, order: Sequence[PassSlot] | None = None) -> None:
         self._parts = parts
         self._options = options
         self._order = arranged(options.passes) if order is None else order

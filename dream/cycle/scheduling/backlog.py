@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import ReadView
     from dream.domain.proposal import Work
     from dream.options import DreamOptions
@@ -46,7 +46,7 @@ class Backlog:
         order: The passes.
     """
 
-    parts: HostParts
+    parts: HostServices
     options: DreamOptions
     order: Sequence[PassSlot]
 
