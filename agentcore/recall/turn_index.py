@@ -16,8 +16,7 @@ from agentcore.recall.bm25.index import best
 from agentcore.recall.bm25.postings import Postings
 from agentcore.recall.options import TurnOptions
 from agentcore.recall.passage_index import CutRecord, PassageIndex, records_of, share_of_length
-from agentcore.recall.passages import Span
-from agentcore.recall.results import Ranking
+from agentcore.recall.results import Passage, Ranking
 from agentcore.recall.sessions import NOWHERE, Sessions, as_array
 from agentcore.recall.snapshot import Kept, Snapshot
 from agentcore.recall.tokenizer import Tokenizer
@@ -191,7 +190,7 @@ class TurnIndex:
             key: float(matched[place]) for key, turn, place in pairs if len(matching) and matching[place] == turn
         }
 
-    def _shown(self, keys: Sequence[int]) -> list[Span | None]:
+    def _shown(self, keys: Sequence[int]) -> list[Passage | None]:
         """Return the best passage of each turn, the first of equals: of a turn found by its neighbours the first."""
         if not self._turns.has_parts:
             return [None] * len(keys)

@@ -13,7 +13,7 @@ from agentcore.recall.follow import FeedSource
 from agentcore.recall.index_cache import IndexBudget, IndexCache
 from agentcore.recall.index_store import FileIndexStore, IndexKind
 from agentcore.recall.options import TurnOptions
-from agentcore.recall.passages import Span, within
+from agentcore.recall.results import Passage, within
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.storage import ReadView, Storage
 from agentcore.stores.values import FeedPage, FeedPosition, TurnRow
@@ -37,7 +37,7 @@ class TurnHit:
 
     turn: Turn
     score: float
-    span: Span | None = None
+    span: Passage | None = None
 
     @property
     def passage(self) -> str:
