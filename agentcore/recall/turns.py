@@ -10,8 +10,7 @@ from agentcore.domain.filters import TurnFilter
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.follow import FeedSource
-from agentcore.recall.index_cache import IndexBudget, IndexCache
-from agentcore.recall.index_store import FileIndexStore, IndexKind
+from agentcore.recall.index_cache import FileIndexStore, IndexBudget, IndexCache, IndexKind
 from agentcore.recall.options import TurnOptions
 from agentcore.recall.results import Passage, within
 from agentcore.recall.thread import RecallThread
