@@ -9,20 +9,17 @@ the defaults of `host.context.for_turn`. A turn counts as found if it is shown, 
 
 import argparse
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from agentcore import AgentHostBuilder
-from agentcore.domain import Scope, spoken_line
+from agentcore.domain import spoken_line
 from agentcore.hosting import TurnContext
 from agentcore.testing import SequentialIds
-from dream.interfaces.benchmark import AFTERWARDS, StandingClock, read_locomo
-from dream.interfaces.exchange import SourceFile, parse_locomo
+from dream.interfaces.benchmark import AFTERWARDS, StandingClock, read_questions
 from tests.bench.machine import described
 
 BUDGETS: Final = (250, 500, 1_000, 2_000, 4_000)
@@ -56,33 +53,16 @@ class Given:
     passages: int
 
 
-def locomo(path: Path) -> Iterator[Talk]:
-    """Read the conversations of a LoCoMo file."""
-    for sample in read_locomo(path, now=_NOW):
-        names = (name for session in sample.sessions.values() for name in session)
-        records = (one.record for one in parse_locomo(SourceFile(path, Scope.default(), _NOW), sample=sample.name))
-        turns = [record for record in records if hasattr(record, "session_id")]
-        logged = {
-            name: {key: getattr(turn, key) for key in ("session_id", "role", "speaker", "content", "occurred_at")}
-            for name, turn in zip(names, turns, strict=True)
-        }
-        yield Talk(logged, [(one.text, frozenset(one.evidence)) for one in sample.questions])
-
-
-def beam(path: Path) -> Talk:
-    """Read a BEAM chat or a talk: an object with `turns` (`id, session, role, timestamp, content`) and `questions`."""
-    chat = orjson.loads(path.read_bytes())
-    turns = {
-        one["id"]: {
-            "session_id": one["session"],
-            "role": one["role"],
-            "speaker": one.get("speaker"),
-            "content": one["content"],
-            "occurred_at": datetime.fromisoformat(one["timestamp"]),
-        }
-        for one in chat["turns"]
-    }
-    return Talk(turns, [(one["question"], frozenset(one["evidence"])) for one in chat["questions"]])
+def read_talks(paths: Sequence[Path]) -> list[Talk]:
+    """Read the conversations of LoCoMo files and of chat JSON: BEAM's, or the talks of `tests/data/talks`."""
+    logged = ("session_id", "role", "speaker", "content", "occurred_at")
+    return [
+        Talk(
+            {name: {key: getattr(turn, key) for key in logged} for name, turn in sample.turns.items()},
+            [(one.text, frozenset(one.evidence)) for one in sample.questions],
+        )
+        for sample in read_questions(paths, now=_NOW)
+    ]
 
 
 async def measure(talk: Talk) -> dict[int, list[Given]]:
@@ -140,7 +120,7 @@ def main() -> None:
         parser.error("name a file, with --locomo or --beam")
     print(f"{described()}\n\n| tokens | {' | '.join(f'{budget:,}' for budget in BUDGETS)} |")
     print(f"|---|{'---|' * len(BUDGETS)}")
-    sets = {"LoCoMo": list(locomo(asked.locomo)) if asked.locomo else [], "BEAM": [beam(path) for path in asked.beam]}
+    sets = {"LoCoMo": read_talks([asked.locomo]) if asked.locomo else [], "BEAM": read_talks(asked.beam)}
     for name, talks in sets.items():
         given: dict[int, list[Given]] = {budget: [] for budget in BUDGETS}
         for talk in talks:

@@ -22,7 +22,7 @@ from agentcore.llm import estimate_tokens
 from agentcore.recall import TurnOptions, cut_passages
 from agentcore.testing import SequentialIds
 from dream.interfaces.benchmark import AFTERWARDS, StandingClock
-from tests.bench.for_turn import Talk, beam, locomo
+from tests.bench.for_turn import Talk, read_talks
 from tests.bench.machine import described
 from tests.bench.recall.text_engines import DEEP, ENGINES
 
@@ -156,16 +156,16 @@ def main() -> None:
     parser.add_argument("--beam", type=Path, nargs="+", default=[], help="BEAM chats, a file each")
     parser.add_argument("--talks", nargs="*", default=["assistant", "team", "family"], help="which of our own talks")
     asked = parser.parse_args()
-    sets = {"LoCoMo": list(locomo(asked.locomo))} if asked.locomo else {}
-    sets |= {"BEAM": [beam(path) for path in asked.beam]} if asked.beam else {}
-    sets |= {name: [beam(TALKS / f"{name}.json")] for name in asked.talks}
+    sets = {"LoCoMo": [asked.locomo] if asked.locomo else [], "BEAM": asked.beam}
+    sets |= {name: [TALKS / f"{name}.json"] for name in asked.talks}
     print(described())
-    for name, talks in sets.items():
+    for name, paths in sets.items():
         measured: dict[str, list[Figures]] = {}
-        for talk in talks:
+        for talk in read_talks(paths):
             for way, figures in (asyncio.run(of_ours(talk)) | of_rivals(talk)).items():
                 measured.setdefault(way, []).extend(figures)
-        print(f"\n{table(name, measured)}", flush=True)
+        if measured:
+            print(f"\n{table(name, measured)}", flush=True)
 
 
 if __name__ == "__main__":
