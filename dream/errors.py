@@ -22,10 +22,11 @@ AgentcoreError
     ├── InvalidFileError            (also InvalidInputError)
     │   ├── UnreadableFileError
     │   └── UnknownSampleError
+    ├── StaleRecordingError
     └── UnwritableFileError
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from agentcore.errors import AgentcoreError, InvalidInputError
 
@@ -177,6 +178,19 @@ class UnknownSampleError(InvalidFileError):
     def __init__(self, *, path: str, sample: str, known: Iterable[str]) -> None:
         remedy = f"choose among {', '.join(known) or 'none'}"
         super().__init__(path=path, problem=f"it holds no sample {sample[:80]!r}", remedy=remedy)
+
+
+class StaleRecordingError(DreamError):
+    """A recording does not fit what is asked: an answer is missing, or one is there for which nothing asks."""
+
+    _MOST_NAMED = 5
+
+    def __init__(self, *, path: str, problems: Sequence[str]) -> None:
+        over = len(problems) - self._MOST_NAMED
+        named = "; ".join(problems[: self._MOST_NAMED]) + (f"; and {over} more" if over > 0 else "")
+        super().__init__(
+            f"The recording {path} is stale: {named}. Record what is missing with --record, which keeps the rest."
+        )
 
 
 class UnwritableFileError(DreamError):

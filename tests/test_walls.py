@@ -19,10 +19,11 @@ _FILES = {
 CATCHES_EVERYTHING = [
     ("agentcore/hosting/lifecycle.py", "the stop loop: one service's failure must not keep the others from stopping"),
     ("agentcore/hosting/busy.py", "a host's own function may raise anything, and must not end a run"),
+    ("agentcore/hosting/remember.py", "a group's write hands whatever is raised to the one who asked for it"),
     ("agentcore/recall/thread.py", "the thread's own work: queries go on, whatever becomes of tidying"),
     ("agentcore/recall/thread.py", "a job hands whatever is raised to the one who asked for it"),
     ("agentcore/workspace/workspaces.py", "a host's own function may raise anything, and must end no other's dream"),
-    ("dream/cycle/lease.py", "the scope boundary: what one scope raises must end no other's dreams"),
+    ("dream/cycle/running/run_envelope.py", "the scope boundary: what one scope raises must end no other's dreams"),
     (
         "dream/cycle/running/model_calls.py",
         "a client's failure is judged, recorded and reported by the pass that asked",

@@ -53,8 +53,8 @@ from .options import (
     SkillOptions as SkillOptions,
     WispOptions as WispOptions,
 )
-from .parts import (
-    HostParts as HostParts,
+from .services import (
+    HostServices as HostServices,
 )
 from .skills import (
     Skills as Skills,

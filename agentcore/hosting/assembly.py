@@ -28,7 +28,8 @@ from agentcore.hosting.options import (
     WispOptions,
     WorkspaceOptions,
 )
-from agentcore.hosting.parts import ForgetHooks, HostParts
+from agentcore.hosting.remember import MemoryWrites
+from agentcore.hosting.services import ForgetHooks, HostServices
 from agentcore.hosting.switches import Switchboard
 from agentcore.hosting.write_behind import ActivityRecorder, EmbeddingFiller, RecallNotes
 from agentcore.ids import IdFactory, RandomIds
@@ -126,17 +127,16 @@ class HostConfig:
         """Whether the model's server is said to work for people too; a client of the host's own is not asked."""
         if self.chat is None:
             return False
-        from agentcore.llm.openai_client import OpenAIChatClient  # noqa: PLC0415 - as below
+        from agentcore.llm.openai_client import OpenAIChatClient  # noqa: PLC0415 - many hosts ask no model
 
         if not isinstance(self.chat, OpenAIChatClient):
             return False
-        # Deferred: without such a client, the settings have not been imported.
-        from agentcore.llm.settings import EndpointUse  # noqa: PLC0415
+        from agentcore.llm.settings import EndpointUse  # noqa: PLC0415 - such a client has imported them
 
         return self.chat.options.endpoint is EndpointUse.SHARED
 
 
-def _dreams(make: "DreamFactory | None", parts: HostParts) -> "Dreams | None":
+def _dreams(make: "DreamFactory | None", parts: HostServices) -> "Dreams | None":
     return None if make is None else make(parts)
 
 
@@ -179,6 +179,7 @@ class _HostContainer(containers.DeclarativeContainer):
     shutdown_timeout: providers.Dependency[Any] = providers.Dependency()
     decay: providers.Dependency[Any] = providers.Dependency()
     recall_kept: providers.Dependency[Any] = providers.Dependency()
+    synchronous: providers.Dependency[Any] = providers.Dependency()
     recall_options: providers.Dependency[Any] = providers.Dependency()
     embedder: providers.Dependency[Any] = providers.Dependency()
     dense_options: providers.Dependency[Any] = providers.Dependency()
@@ -193,7 +194,7 @@ class _HostContainer(containers.DeclarativeContainer):
     tool_call_options: providers.Dependency[Any] = providers.Dependency()
 
     gate = providers.Singleton(BusyGate)
-    storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay)
+    storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay, synchronous=synchronous)
     recall = providers.Singleton(
         Recall, storage, options=recall_options, folder=recall_folder, embedder=embedder, dense=dense_options
     )
@@ -206,7 +207,10 @@ class _HostContainer(containers.DeclarativeContainer):
     aftermath = providers.Singleton(ForgetHooks)
 
     notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_kept)
-    memory = providers.Factory(Memory, storage=storage, recall=recall, notes=notes, ids=ids, aftermath=aftermath)
+    writes = providers.Singleton(MemoryWrites, storage, ids=ids)
+    memory = providers.Factory(
+        Memory, storage=storage, recall=recall, writes=writes, notes=notes, ids=ids, aftermath=aftermath
+    )
     conversation = providers.Factory(
         _late(lambda: hosting.Conversation),
         storage=storage,
@@ -232,7 +236,7 @@ class _HostContainer(containers.DeclarativeContainer):
     workspace = providers.Factory(_late(lambda: hosting.AgentWorkspace), storage=storage, workspaces=workspaces)
 
     parts = providers.Singleton(
-        HostParts,
+        HostServices,
         storage=storage,
         clock=clock,
         ids=ids,
@@ -263,7 +267,7 @@ class _HostContainer(containers.DeclarativeContainer):
         dreams=dreams_of.provider,
         switchboard=switchboard,
     )
-    services = providers.List(storage, recall, notes, activity, announcer)
+    services = providers.List(storage, recall, writes, notes, activity, announcer)
     host = providers.Factory(
         Host, parts=parts, factories=factories, services=services, shutdown_timeout=shutdown_timeout
     )
@@ -291,6 +295,7 @@ def _dependencies(config: HostConfig) -> dict[str, providers.Object[Any]]:
         "busy_sources": config.busy_sources,
         "shutdown_timeout": config.shutdown_timeout,
         "decay": memory.decay(),
+        "synchronous": memory.synchronous,
         "recall_kept": memory.recall_kept,
         "recall_options": replace(memory.recall(), turns=conversation.recall()),
         "embedder": config.embedder,

@@ -146,8 +146,8 @@ class AgentHostBuilder:
             in_background: Whether the host starts them by itself, as `DreamOptions.schedule` says, and takes up what
                 `dreams.schedule()` asks for; if not, only `dreams.run()` does.
         """
-        # The one import from agentcore into dream: whoever does not dream does not load it.
-        from dream.interfaces.plugin import install_dreaming  # noqa: PLC0415
+        # The one import from agentcore into dream.
+        from dream.interfaces.plugin import install_dreaming  # noqa: PLC0415 - who does not dream does not load it
 
         self._install = partial(install_dreaming, in_background=in_background)
         return self._with("dreaming", configure)
@@ -221,8 +221,7 @@ class AgentHostBuilder:
         """
         self._refuse_if_built()
         config = self._validated()
-        # Deferred, because importing the builder must not cost what building costs.
-        from agentcore.hosting.assembly import assemble  # noqa: PLC0415
+        from agentcore.hosting.assembly import assemble  # noqa: PLC0415 - the builder must not cost what building costs
 
         host = assemble(config)
         self._is_built = True
@@ -241,9 +240,9 @@ class AgentHostBuilder:
 
     def _validated(self) -> "HostConfig":
         from agentcore.hosting import options  # noqa: PLC0415 - as in build
-        from agentcore.hosting.assembly import HostConfig  # noqa: PLC0415
-        from agentcore.hosting.lifecycle import DEFAULT_SHUTDOWN_TIMEOUT  # noqa: PLC0415
-        from agentcore.hosting.validation import BuildValidation  # noqa: PLC0415
+        from agentcore.hosting.assembly import HostConfig  # noqa: PLC0415 - as in build
+        from agentcore.hosting.lifecycle import DEFAULT_SHUTDOWN_TIMEOUT  # noqa: PLC0415 - as in build
+        from agentcore.hosting.validation import BuildValidation  # noqa: PLC0415 - as in build
 
         checked = BuildValidation()
         storage, chat = self._storage, self._chat

@@ -78,7 +78,7 @@ class BusyWatch:
         self._gate = gate
         self._holder = holder
         self._sources = tuple(sources)
-        self._asked = tuple(_Asked(source, _name_of(source)) for source in sources)
+        self._asked = tuple(_SourceQuery(source, _name_of(source)) for source in sources)
         self._scope: Scope | None = None
         self._reach = BusyReach.ALL
 
@@ -130,7 +130,7 @@ class BusyWatch:
 
     def _asking(self, source: BusySource) -> _BusyLook:
         name = _name_of(source)
-        return self._looking(name, _Asked(source, name), every=SOURCES_EVERY)
+        return self._looking(name, _SourceQuery(source, name), every=SOURCES_EVERY)
 
     def _looking(self, name: str, look: Callable[[], Awaitable[bool]], *, every: timedelta) -> _BusyLook:
         hold = partial(self._gate.foreign, self._scope)
@@ -202,7 +202,7 @@ class _BusyLook(BackgroundService):
         self._is_held = busy
 
 
-class _Asked:
+class _SourceQuery:
     """Asks one source, whatever it does; lives as long as a run, or as the host for looks between runs.
 
     A coroutine function is asked on the event loop, any other on a thread, because it may block.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.feedback import FeedbackLog
     from agentcore.hosting.lifecycle import HostedService
     from agentcore.hosting.memory import Memory
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.hosting.skills import Skills
     from agentcore.hosting.switches import Setting, Switchboard
     from agentcore.hosting.tool_calls import ToolCallLog
@@ -200,7 +200,7 @@ class Host(Lifecycle):
     def __init__(
         self,
         *,
-        parts: HostParts,
+        parts: HostServices,
         factories: ServiceFactories,
         services: Sequence[HostedService],
         shutdown_timeout: timedelta,

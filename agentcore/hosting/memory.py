@@ -23,8 +23,8 @@ from agentcore.hosting.checks import (
     optional_name,
     refuse_unknown,
 )
-from agentcore.hosting.parts import ForgetHooks
-from agentcore.hosting.remember import MemoryWriter, Observation
+from agentcore.hosting.remember import MemoryWrites, Observation
+from agentcore.hosting.services import ForgetHooks
 from agentcore.recall.results import Explanation, Hit
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ class Memory:
         storage: Where it is kept.
         recall: Finds it again.
         ids: Names new entries.
+        writes: Writes for several callers at once; None has each write alone.
         notes: Records what was needed; None records nothing.
         aftermath: Who has to follow a forget.
     """
@@ -137,6 +138,7 @@ class Memory:
         storage: Storage,
         recall: Recall,
         ids: IdFactory,
+        writes: MemoryWrites | None = None,
         notes: RecallNotes | None = None,
         aftermath: ForgetHooks | None = None,
     ) -> None:
@@ -145,7 +147,7 @@ class Memory:
         self._notes = notes
         self._storage = storage
         self._recall = recall
-        self._ids = ids
+        self._writes = writes or MemoryWrites(storage, ids=ids)
 
     @property
     def scope(self) -> Scope:
@@ -162,6 +164,9 @@ class Memory:
             content: The text, at most 100,000 characters.
             **said: What else is known: `category`, `tags`, `importance`, `subject_time`, `occurred_at`,
                 `metadata`, `pinned`, `trust`, `sources` (see `MemoryFields`).
+
+        What several callers remember at once is written in one transaction; each has its own answer, once the entry is
+        committed and survives the end of the process.
 
         Returns:
             The entry as it is now stored.
@@ -187,7 +192,7 @@ class Memory:
         stored: Entries = []
         for start in range(0, len(contents), _TEXTS_AT_ONCE):
             part = contents[start : start + _TEXTS_AT_ONCE]
-            stored += await self._storage.write(self._scope, partial(self._take, observation, part))
+            stored += await self._writes.take(self._scope, [(observation, content) for content in part])
         return stored
 
     async def recall(
@@ -343,9 +348,6 @@ class Memory:
         return await self._storage.read(
             self._scope, lambda view: view.entries.select(where, limit=limit, offset=offset)
         )
-
-    def _take(self, observation: Observation, contents: Sequence[str], unit: UnitOfWork) -> Entries:
-        return MemoryWriter(unit, observation, self._ids).take(contents)
 
 
 def _in_state(status: Status | None) -> EntryFilter:

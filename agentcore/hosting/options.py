@@ -17,6 +17,7 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.llm.chat import estimate_tokens
 from agentcore.recall.dense import DenseOptions
 from agentcore.recall.options import RecallOptions, TurnOptions
+from agentcore.stores.values import Synchronous
 from agentcore.workspace.workspaces import GitUse
 
 E = TypeVar("E", bound=Exception)
@@ -121,6 +122,9 @@ class MemoryOptions(Options):
     snapshot_from: int | None = _RECALL.snapshot_from
     """Entries, or turns, from which a scope's recall index of them is kept in a file beside the database; None keeps
     none."""
+    synchronous: Synchronous = Synchronous.NORMAL
+    """When what is written reaches the disk itself: `normal` soon, so that a power cut may cost the last writes; `full`
+    before a write is told as done."""
 
     @model_validator(mode="after")
     def _have_meaning(self) -> Self:

@@ -1,15 +1,21 @@
-"""Turns what is said into new entries, or reinforces the entries that already say it."""
+"""Turns what is said into new entries, or reinforces the entries that already say it, several callers at once."""
 
+import asyncio
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeAlias, TypedDict
+from functools import partial
+from itertools import islice
+from typing import Final, TypeAlias, TypedDict
 
 from agentcore.domain.memory import MemoryEntry, SourceRef, Trust
 from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.temporal import absorb, foldable
 from agentcore.domain.text import clean_category, clean_tags, fold_key
+from agentcore.errors import HostNotStartedError, StorageUnavailableError
 from agentcore.hosting.checks import (
     clean_importance,
     clean_instant,
@@ -19,8 +25,9 @@ from agentcore.hosting.checks import (
     clean_trust,
     refuse_unknown,
 )
+from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from agentcore.ids import IdFactory
-from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
 
 
 class MemoryFields(TypedDict, total=False):
@@ -134,37 +141,35 @@ class MemoryWriter:
 
     Args:
         unit: The transaction.
-        observation: What is said beside the texts.
         ids: Names new entries.
     """
 
-    def __init__(self, unit: UnitOfWork, observation: Observation, ids: IdFactory) -> None:
+    def __init__(self, unit: UnitOfWork, ids: IdFactory) -> None:
         self._unit = unit
-        self._observation = observation
         self._ids = ids
         self._stored: dict[str, MemoryEntry] = {}
         self._current: dict[str, MemoryEntry] = {}
         self._same_text: dict[str, list[str]] = {}
 
-    def take(self, contents: Sequence[str]) -> Entries:
-        """Store checked *contents*, or reinforce what is known; return the entry of each, as it is now stored."""
-        keys = [fold_key(content) for content in contents]
+    def take(self, said: Sequence[tuple[Observation, str]]) -> Entries:
+        """Store checked texts, or reinforce what is known; return the entry of each, as it is now stored."""
+        keys = [fold_key(content) for _, content in said]
         for entry in self._unit.entries.with_fold_keys(set(keys)):
             self._stored[entry.id] = entry
             self._note(entry, fold_key(entry.content))
-        taken = [self._take(content, key) for content, key in zip(contents, keys, strict=True)]
+        taken = [self._take(observation, content, key) for (observation, content), key in zip(said, keys, strict=True)]
         self._write()
         stored = {entry.id: entry for entry in self._unit.entries.get_many(taken)}
         return [stored[entry_id] for entry_id in taken]
 
-    def _take(self, content: str, key: str) -> str:
+    def _take(self, observation: Observation, content: str, key: str) -> str:
         now, scope = self._unit.now, self._unit.scope
-        repeat = self._observation.entry(content, scope=scope, now=now)
+        repeat = observation.entry(content, scope=scope, now=now)
         for known in map(self._current.__getitem__, self._same_text.get(key, ())):
             if foldable(known, repeat):
                 self._current[known.id] = reinforced(known, repeat)
                 return known.id
-        new = self._observation.entry(content, scope=scope, now=now, entry_id=self._ids.new())
+        new = observation.entry(content, scope=scope, now=now, entry_id=self._ids.new())
         self._note(new, key)
         return new.id
 
@@ -177,3 +182,126 @@ class MemoryWriter:
         changed = [(before, self._current[before.id]) for before in stored.values()]
         self._unit.entries.replace([(before, after) for before, after in changed if before != after])
         self._unit.entries.add([entry for entry in self._current.values() if entry.id not in stored])
+
+
+_TEXTS_IN_A_GROUP: Final = 250
+"""Texts of several callers in one transaction, so that no other writer waits for long: about 50 ms."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Request:
+    """What one caller wants to have remembered, and where it waits for the answer."""
+
+    scope: Scope
+    said: Sequence[tuple[Observation, str]]
+    answer: "asyncio.Future[Entries]"
+
+
+class MemoryWrites(BackgroundService):
+    """Writes what several callers want to have remembered at once in one transaction; lives as long as the host.
+
+    A transaction costs as much as a dozen of texts in it. Who comes first is written at once; what comes meanwhile
+    waits for the next transaction, in the order in which it came. An answer is given when its transaction is committed.
+    What refuses a transaction is asked of each caller alone, so that nobody gets an error of another's.
+
+    Args:
+        storage: Where memories are kept.
+        ids: Names new entries.
+    """
+
+    def __init__(self, storage: Storage, *, ids: IdFactory) -> None:
+        super().__init__(name="memory-writes", on_failure=WorkerFailure.STOP_HOST)
+        self._storage = storage
+        self._ids = ids
+        self._waiting: deque[_Request] = deque()
+        self._any = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._is_open = False
+
+    async def take(self, scope: Scope, said: Sequence[tuple[Observation, str]]) -> Entries:
+        """Remember checked texts and return their entries once they are committed.
+
+        Cancelled before its turn nothing is written; after that it is waited for.
+        """
+        if not self._is_open:
+            return await self._storage.write(scope, partial(self._taken, said=said))
+        request = _Request(scope, said, asyncio.get_running_loop().create_future())
+        self._waiting.append(request)
+        self._idle.clear()
+        self._any.set()
+        try:
+            return await asyncio.shield(request.answer)
+        except asyncio.CancelledError:
+            if request in self._waiting:
+                self._waiting.remove(request)
+                request.answer.cancel()
+            while not request.answer.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait((request.answer,))
+            if not request.answer.cancelled():
+                request.answer.exception()
+            raise
+
+    async def start(self) -> None:
+        """Begin to take requests."""
+        await super().start()
+        self._is_open = True
+
+    async def stop(self) -> None:
+        """Write what waits; who comes later writes alone."""
+        self._is_open = False
+        await self._idle.wait()
+        await super().stop()
+
+    async def run(self) -> None:
+        """Write group after group, until stopped."""
+        try:
+            while True:
+                await self._any.wait()
+                while self._waiting:
+                    await self._write(self._next_group())
+                self._any.clear()
+                self._idle.set()
+        finally:
+            self._is_open = False
+            while self._waiting:
+                self._waiting.popleft().answer.set_exception(HostNotStartedError(service="memory"))
+            self._idle.set()
+
+    def _next_group(self) -> list[_Request]:
+        """Take what waits of the scope that waits longest: as much as fits into a transaction, one request at least."""
+        first = self._waiting.popleft()
+        group, texts = [first], len(first.said)
+        others: deque[_Request] = deque()
+        while self._waiting:
+            one = self._waiting.popleft()
+            texts += len(one.said) if one.scope == first.scope else 0
+            if one.scope == first.scope and texts <= _TEXTS_IN_A_GROUP:
+                group.append(one)
+            else:
+                others.append(one)
+        self._waiting = others
+        return group
+
+    async def _write(self, group: Sequence[_Request]) -> None:
+        said = [one for request in group for one in request.said]
+        try:
+            stored = iter(await self._storage.write(group[0].scope, partial(self._taken, said=said)))
+        except asyncio.CancelledError:
+            for request in group:
+                request.answer.cancel()
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to who asked
+            if len(group) == 1 or isinstance(error, StorageUnavailableError):
+                for request in group:
+                    request.answer.set_exception(error)
+                return
+            for request in group:
+                await self._write([request])
+        else:
+            for request in group:
+                request.answer.set_result(list(islice(stored, len(request.said))))
+
+    def _taken(self, unit: UnitOfWork, *, said: Sequence[tuple[Observation, str]]) -> Entries:
+        return MemoryWriter(unit, self._ids).take(said)

@@ -86,6 +86,7 @@ from .thread import (
 )
 from .tokenizer import (
     ENGLISH_STOP_WORDS as ENGLISH_STOP_WORDS,
+    MAX_QUERY_LENGTH as MAX_QUERY_LENGTH,
     MAX_QUERY_TERMS as MAX_QUERY_TERMS,
     MAX_TERM_LENGTH as MAX_TERM_LENGTH,
     Tokenizer as Tokenizer,

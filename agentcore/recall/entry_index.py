@@ -148,7 +148,9 @@ class ScopeIndex:
         most = wanted
         while True:
             found, scores = index.top(terms, most, factors, most=1.0, among=among)
-            best_of = first_places(records_of(found)) if self._entries.has_parts else np.arange(len(found))
+            if not self._entries.has_parts:
+                return self._ranking(found, scores)
+            best_of = first_places(records_of(found))
             if len(best_of) >= wanted or len(found) < most:
                 break
             # Some of the best passages are of one entry.
@@ -161,9 +163,7 @@ class ScopeIndex:
 
     def _ranking(self, passages: Keys, scores: Floats) -> Ranking:
         """Return the ranking of entries by their best passages."""
-        slot_of = self._entries.index.postings.slot_of
-        slots = np.array([slot_of(key) for key in passages.tolist()], dtype=np.intp)
-        return Ranking(records_of(passages).tolist(), scores.tolist(), self._entries.spans(slots))
+        return Ranking(records_of(passages).tolist(), scores.tolist(), self._entries.spans(passages.tolist()))
 
     def rank_fused(
         self,

@@ -30,11 +30,11 @@ class TurnOptions:
     """How much long passages are held back, 0..1."""
     next_weight: float = 0.3
     """Share of the score of the turn before and the turn after that a turn gets; 0 or more."""
-    second_weight: float = 0.15
+    second_weight: float = 0.25
     """The same of the turns two away; 0 or more."""
     session_weight: float = 1.2
     """Share of its session's score, taken as one document, that a turn gets; 0 or more."""
-    session_k1: float = 2.0
+    session_k1: float = 1.2
     """How soon repetitions of a word in one session stop counting; 0 or more."""
     session_b: float = 0.75
     """How much long sessions are held back, 0..1."""

@@ -141,11 +141,20 @@ class PassageIndex:
         first = self.index.postings.slot_of(key << PART_BITS)
         return np.arange(first, first + self._many.get(key, 1))
 
-    def spans(self, slots: Slots) -> list[Span]:
-        """Return where passages begin and end in their records' texts, by their slots."""
+    def spans(self, passages: Sequence[int]) -> list[Span | None]:
+        """Return where passages begin and end in their records' texts; None of one that is its record's only one.
+
+        Args:
+            passages: Their keys; each is here.
+        """
+        if not self._many:
+            return [None] * len(passages)
         first, postings = self._columns, self.index.postings
+        long = [key for key in passages if key >> PART_BITS in self._many]
+        slots = np.array([postings.slot_of(key) for key in long], dtype=np.intp)
         starts, ends = (postings.column(first + one, slots).astype(np.int64).tolist() for one in range(_PLACES))
-        return list(map(Span, starts, ends))
+        found = dict(zip(long, map(Span, starts, ends), strict=True))
+        return [found.get(key) for key in passages]
 
 
 def records_of(passages: Keys) -> Keys:
@@ -163,4 +172,5 @@ def share_of_length(text: str, *, passage_tokens: int, weight: float) -> float:
         >>> share_of_length("word " * 320, passage_tokens=100, weight=0.25)
         0.6666666666666666
     """
-    return 1.0 / (1.0 + weight * log2(max(1.0, size(text) / (BYTES_PER_TOKEN * passage_tokens))))
+    passages = size(text) / (BYTES_PER_TOKEN * passage_tokens)
+    return 1.0 if passages <= 1.0 else 1.0 / (1.0 + weight * log2(passages))

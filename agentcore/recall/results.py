@@ -50,12 +50,12 @@ class Ranking:
     Args:
         keys: Their keys in the store.
         scores: What each scores, above 0.
-        spans: Where the passage of each that matched best begins and ends.
+        spans: Where the passage of each that matched best begins and ends; None where that is all of it.
     """
 
     keys: list[int]
     scores: list[float]
-    spans: list[Span] = field(default_factory=list[Span])
+    spans: Sequence[Span | None] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,9 @@ MAX_TERM_LENGTH: Final = 64
 MAX_QUERY_TERMS: Final = 1024
 """Terms of a query that are looked up; no question has as many, a pasted file does."""
 
+MAX_QUERY_LENGTH: Final = 100_000
+"""Characters of a query that are read, as many as an entry may have: cutting more into terms holds others up."""
+
 _MEMO_ENTRIES: Final = 50_000
 
 _UNSPACED = r"[[\p{Han}\p{Hiragana}\p{Katakana}ーｰﾞﾟ\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]&&\w]"
@@ -174,13 +177,13 @@ class Tokenizer:
         """The terms of a query: those of a document with the same text, but no more than `MAX_QUERY_TERMS`.
 
         Args:
-            text: What was asked, of any length.
+            text: What was asked, of any length; what is beyond `MAX_QUERY_LENGTH` is not read.
 
         Example:
             >>> Tokenizer().query_tokens("Where does Ana live?")
             ['ana', 'live']
         """
-        return self.tokens(text)[:MAX_QUERY_TERMS]
+        return self.tokens(text[:MAX_QUERY_LENGTH])[:MAX_QUERY_TERMS]
 
     def _terms(self, words: list[str]) -> list[str]:
         kept = self._kept

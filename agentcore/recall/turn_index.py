@@ -240,11 +240,17 @@ class TurnIndex:
         keys = self._sessions.keys(places[chosen]).tolist()
         return Ranking(keys, scores[chosen].tolist(), self._turns.spans(slots[chosen]))
 
-    def _shown(self, keys: Sequence[int]) -> list[Span]:
+    def _shown(self, keys: Sequence[int]) -> list[Span | None]:
         """Return the best passage of each turn, the first of equals: of a turn found by its neighbours the first."""
-        slots = [self._turns.slots_of(key) for key in keys]
-        found = [int(held[self._turns.index.sums.at(held).argmax()] if len(held) > 1 else held[0]) for held in slots]
-        return self._turns.spans(np.array(found, dtype=np.intp))
+        if not self._turns.has_parts:
+            return [None] * len(keys)
+        passages, sums = [self._turns.passages_of(key) for key in keys], self._turns.index.sums
+        return self._turns.spans(
+            [
+                held[int(sums.at(self._turns.slots_of(key)).argmax())] if len(held) > 1 else held[0]
+                for key, held in zip(keys, passages, strict=True)
+            ]
+        )
 
     def _scores(self, terms: Iterable[str]) -> tuple[Slots, Floats]:
         """The places, ascending, of turns that match themselves or next to one that does, and what they score.

@@ -14,5 +14,6 @@ from .values import (
     Lease as Lease,
     Peer as Peer,
     SwitchLevel as SwitchLevel,
+    Synchronous as Synchronous,
     TurnRow as TurnRow,
 )

@@ -27,12 +27,18 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
     from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
     from agentcore.stores.sql.entries import SqlEntryReader, SqlEntryStore
     from agentcore.stores.sql.feed import SqlActivityReader, SqlActivityStore
-    from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger, SqlSettingsReader, SqlSettingsStore
     from agentcore.stores.sql.leases import SqlBusyReader, SqlBusyStore, SqlLeaseReader, SqlLeaseStore
     from agentcore.stores.sql.recall_hits import SqlRecallHitReader, SqlRecallHitStore
-    from agentcore.stores.sql.signals import SqlSignalReader, SqlSignalStore
+    from agentcore.stores.sql.record_store import SqlSignalReader, SqlSignalStore
+    from agentcore.stores.sql.settings import (
+        SqlForgottenReader,
+        SqlImportLedger,
+        SqlSettingsReader,
+        SqlSettingsStore,
+        SqlSwitchReader,
+        SqlSwitchStore,
+    )
     from agentcore.stores.sql.skills import SqlSkillReader, SqlSkillStore
-    from agentcore.stores.sql.switches import SqlSwitchReader, SqlSwitchStore
     from agentcore.stores.sql.turns import SqlTurnReader, SqlTurnStore
     from agentcore.stores.sql.vectors import SqlVectorReader, SqlVectorStore
     from agentcore.stores.sql.withheld import SqlWithheldReader, SqlWithheldStore

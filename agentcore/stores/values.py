@@ -81,6 +81,15 @@ class Repeated:
     fold_key: str
 
 
+class Synchronous(StrEnum):
+    """When what is written reaches the disk itself (SQLite's `PRAGMA synchronous`)."""
+
+    NORMAL = "normal"
+    """Soon: what is committed survives the end of the process; a power cut may cost the last transactions."""
+    FULL = "full"
+    """Before a write is told as done: it survives a power cut too, and takes as long as the disk."""
+
+
 @dataclass(frozen=True, slots=True)
 class Present:
     """What holds of a scope at an instant.

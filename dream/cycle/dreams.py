@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agentcore.hosting.lifecycle import HostedService
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import UnitOfWork
     from dream.cycle.listeners import Listener, Unsubscribe
     from dream.cycle.plans import PlanService
@@ -66,7 +66,7 @@ class Dreams(DreamRecords):
     """
 
     def __init__(
-        self, parts: HostParts, options: DreamOptions, scope: Scope | None = None, shared: HostDreams | None = None
+        self, parts: HostServices, options: DreamOptions, scope: Scope | None = None, shared: HostDreams | None = None
     ) -> None:
         self._runner = Runner(parts, options)
         super().__init__(parts, options, scope or Scope.default(), self._runner.pass_names)
@@ -308,19 +308,19 @@ def _pause(unit: UnitOfWork, value: str | None) -> None:
     unit.activity.notify()
 
 
-def _make_undo_service(parts: HostParts, options: DreamOptions) -> UndoService:
+def _make_undo_service(parts: HostServices, options: DreamOptions) -> UndoService:
     from dream.cycle.undo import UndoService  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
 
     return UndoService(parts, options)
 
 
-def _make_review_service(parts: HostParts, options: DreamOptions) -> ReviewService:
+def _make_review_service(parts: HostServices, options: DreamOptions) -> ReviewService:
     from dream.cycle.review import ReviewService  # noqa: PLC0415 - as above
 
     return ReviewService(parts, options)
 
 
-def _make_plan_service(parts: HostParts, options: DreamOptions) -> PlanService:
+def _make_plan_service(parts: HostServices, options: DreamOptions) -> PlanService:
     from dream.cycle.plans import PlanService  # noqa: PLC0415 - as above
 
     return PlanService(parts, options)

@@ -15,20 +15,22 @@ from dream.domain.built_in_passes import BUILT_IN
 from dream.domain.declaration import declared
 from dream.domain.forecast import PassForecast
 from dream.domain.reasons import Skip
+from dream.domain.rounds import RoundKind
 from dream.errors import InvalidDirectiveError
 from dream.passes import brought
 from dream.stores import dream_stores
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.llm.chat import ChatRequest
     from agentcore.stores.storage import ReadView
     from dream.directives import Directive
+    from dream.domain.step import Batch, WaitingExchange
     from dream.guards.names import Vocabulary
     from dream.options import DreamOptions
     from dream.passes import ModelContext, ModelPass
@@ -121,6 +123,7 @@ def directive_forecast(*, entries: int, text: int, share: int, options: DreamOpt
         options: The host's.
 
     Example:
+        >>> from dream.options import DreamOptions
         >>> directive_forecast(entries=1_000, text=25, share=2_500, options=DreamOptions())
         DirectiveForecast(entries=1000, runs=1, calls=50, tokens=450000, changed=())
     """
@@ -146,7 +149,7 @@ class Forecaster:
         as_of: The instant to judge by.
     """
 
-    parts: HostParts
+    parts: HostServices
     options: DreamOptions
     scope: Scope
     as_of: datetime
@@ -161,21 +164,35 @@ class Forecaster:
             context = await self._context(model_pass)
         except InvalidDirectiveError as error:
             return PassForecast(name=name, reason=str(error))
-        if not (await model_pass.has_work(context)).pending:
+        waiting = await self.parts.storage.read(self.scope, lambda view: _to_go_on_with(view, name))
+        if not waiting and not (await model_pass.has_work(context)).pending:
             return PassForecast(name=name, reason=Skip.NO_WORK)
         packing = await model_pass.pack(context)
-        asked = [await model_pass.ask(context, batch, ()) for batch in packing.batches]
+        context = replace(context, waited={batch.number: one for batch, one in waiting})
+        asked = [await model_pass.ask(context, batch, one.rounds or ()) for batch, one in waiting]
+        asked += [await model_pass.ask(context, batch, ()) for batch in packing.batches]
         requests = [one.request for one in asked if one is not None]
+        further = further_rounds(declared(model_pass).rounds, self.options)
         return PassForecast(
             name=name,
             reason=None if requests else Skip.NOTHING_TO_CHANGE,
             calls=len(requests),
+            most_calls=len(requests) * (1 + len(further)),
             directive_tokens=sum(_tokens(request, is_system=True) for request in requests),
             data_tokens=sum(_tokens(request, is_system=False) for request in requests),
             most_output_tokens=sum(request.max_output_tokens for request in requests),
-            most_repair_tokens=sum(map(_repair_tokens, requests)),
+            most_further_tokens=sum(self._tokens_of(kind, one) for one in requests for kind in further),
             backlog=packing.backlog,
         )
+
+    def _tokens_of(self, kind: RoundKind, request: ChatRequest) -> int:
+        """Return the tokens of a further round at most: the question with what was answered, and one more answer."""
+        question = _tokens(request, is_system=True) + _tokens(request, is_system=False)
+        if kind is RoundKind.REPAIR:
+            # What is wrong is told in fewer words than the answer has.
+            return question + 3 * request.max_output_tokens
+        # What is looked up, or read a second time, fills a prompt at most.
+        return max(question + request.max_output_tokens, self.options.model.prompt_tokens) + request.max_output_tokens
 
     async def _context(self, model_pass: ModelPass) -> ModelContext:
         contexts = ContextFactory(
@@ -192,7 +209,7 @@ class Forecaster:
 
 
 async def model_context(
-    parts: HostParts, options: DreamOptions, contexts: ContextFactory, model_pass: ModelPass
+    parts: HostServices, options: DreamOptions, contexts: ContextFactory, model_pass: ModelPass
 ) -> ModelContext:
     """Return the context in which a pass is asked what it would do if a run began now.
 
@@ -213,11 +230,23 @@ def _vocabulary(folder: Path | None) -> Vocabulary:
     return load_vocabulary(None if folder is None else folder / "directives" / VOCABULARY_FILE).vocabulary
 
 
-def _repair_tokens(request: ChatRequest) -> int:
-    """Return the tokens of a repair: the question again with its answer and what is wrong, and another answer."""
-    question = _tokens(request, is_system=True) + _tokens(request, is_system=False)
-    # What is wrong is told in fewer words than the answer has.
-    return question + 3 * request.max_output_tokens
+def further_rounds(rounds: Sequence[RoundKind] | None, options: DreamOptions) -> Sequence[RoundKind]:
+    """Return the rounds that may follow a question, of a pass that declares *rounds*.
+
+    Example:
+        >>> from dream.options import DreamOptions
+        >>> further_rounds(None, DreamOptions())[1:]
+        [<RoundKind.LOOKUP: 'lookup'>, <RoundKind.LOOKUP: 'lookup'>]
+    """
+    most = options.model.max_rounds - 1
+    return [RoundKind.LOOKUP] * most if rounds is None else rounds[:most]
+
+
+def _to_go_on_with(view: ReadView, name: str) -> list[tuple[Batch, WaitingExchange]]:
+    """Return the exchanges of a pass that a run would go on with, each with its batch as the run would number it."""
+    found = [one for one in dream_stores(view).waiting.of(name) if not one.waits_for_room and one.rounds is not None]
+    numbered = enumerate(found, 1)
+    return [(replace(one.batch, number=f"w{place}"), one) for place, one in numbered if one.batch is not None]
 
 
 def _tokens(request: ChatRequest, *, is_system: bool) -> int:

@@ -12,7 +12,7 @@ from dream.domain.report import Alarm, RunKind, RunReport, find_alarm
 from dream.stores import dream_stores
 
 if TYPE_CHECKING:
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from dream.options import DreamOptions
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ class DreamListeners:
         alarms: Who is told of runs that come to nothing.
     """
 
-    parts: HostParts
+    parts: HostServices
     options: DreamOptions
     reports: Listeners[RunReport] = field(default_factory=lambda: Listeners[RunReport]("report"))
     alarms: Listeners[Alarm] = field(default_factory=lambda: Listeners[Alarm]("alarm"))

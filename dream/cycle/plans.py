@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 
 from agentcore.domain.scope import Scope
-from agentcore.hosting.parts import HostParts
+from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, carry_out, deferred
 from dream.cycle.running.runner import PAUSED, Runner
@@ -31,7 +31,7 @@ class PlanService:
         options: The host's options.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions) -> None:
+    def __init__(self, parts: HostServices, options: DreamOptions) -> None:
         self._parts = parts
         self._options = options
 

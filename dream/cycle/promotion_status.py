@@ -4,7 +4,7 @@ from datetime import datetime
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import UnknownRecordError
-from agentcore.hosting.parts import HostParts
+from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import ReadView
 from dream.cycle.running.context import ContextFactory
 from dream.domain.built_in_passes import PROMOTION
@@ -17,7 +17,7 @@ from dream.stores import dream_stores
 
 
 async def promotion_status(
-    parts: HostParts, options: DreamOptions, scope: Scope, *, entry_id: str | None, limit: int, now: datetime
+    parts: HostServices, options: DreamOptions, scope: Scope, *, entry_id: str | None, limit: int, now: datetime
 ) -> PromotionStanding:
     """Return how promotion stands, as a sweep would find it at *now*.
 

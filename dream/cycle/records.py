@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import ReadView
     from dream.cycle.history import EntryHistory, SkillHistory
     from dream.domain.candidate import PromotionStanding
@@ -98,7 +98,7 @@ class DreamRecords:
         pass_names: The passes of a run, in order.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions, scope: Scope, pass_names: Sequence[str]) -> None:
+    def __init__(self, parts: HostServices, options: DreamOptions, scope: Scope, pass_names: Sequence[str]) -> None:
         self._parts = parts
         self._options = options
         self._scope = scope

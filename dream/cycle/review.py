@@ -6,7 +6,7 @@ from functools import partial
 from itertools import groupby
 
 from agentcore.domain.scope import Scope
-from agentcore.hosting.parts import HostParts
+from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.running.admission import Admission
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, carry_out, deferred
@@ -59,7 +59,7 @@ class ReviewService:
         options: The host's options.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions) -> None:
+    def __init__(self, parts: HostServices, options: DreamOptions) -> None:
         self._parts = parts
         self._options = options
 

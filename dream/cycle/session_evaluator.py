@@ -12,14 +12,14 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, FeedbackKind, Rating
 from agentcore.errors import AgentcoreError, StaleVersionError
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
-from agentcore.hosting.parts import HostParts
+from agentcore.hosting.services import HostServices
 from agentcore.llm import Unreadable, extract_object
 from agentcore.llm.chat import ChatRequest, Completion, FinishReason, ResponseFormat, estimate_tokens
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.stores.values import SwitchLevel
-from dream.cycle.lease import people_before
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.model_calls import Budget, ModelCalls
+from dream.cycle.running.run_envelope import people_before
 from dream.directives import DirectiveLibrary
 from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.domain.rounds import NextRound
@@ -62,7 +62,7 @@ class SessionEvaluator(BackgroundService):
         options: The host's options.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions) -> None:
+    def __init__(self, parts: HostServices, options: DreamOptions) -> None:
         super().__init__(name=SESSION_EVALUATOR, on_failure=WorkerFailure.KEEP_RUNNING)
         self._parts = parts
         self._options = options

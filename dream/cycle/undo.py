@@ -14,7 +14,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.errors import InvalidContentError, UnknownRecordError
-from agentcore.hosting.parts import HostParts
+from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.workspace.differences import difference, own_left
 from agentcore.workspace.document import Document
@@ -77,7 +77,7 @@ class UndoService:
         options: The host's options.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions) -> None:
+    def __init__(self, parts: HostServices, options: DreamOptions) -> None:
         self._parts = parts
         self._options = options
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.capability import Capability
 from dream.domain.declaration import Declaration, DeclaredDirective, PassMode, Preset, Reads
+from dream.domain.rounds import RoundKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,6 +106,7 @@ FACT_MINING: Final = Declaration(
         "repairs",
         "repaired",
     ),
+    rounds=(RoundKind.REPAIR,),
     home="fact_mining:FactMining",
     why="before the passes that judge entries, so that what was just said is among them",
 )
@@ -136,6 +138,7 @@ MEMORY_CONSOLIDATION: Final = Declaration(
         "questions",
     ),
     reviews_entries=True,
+    rounds=(RoundKind.REPAIR,),
     home="memory_consolidation:MemoryConsolidation",
     why="after mining, so that it judges what was just said; after the fold, which spares it copies",
 )
@@ -168,6 +171,7 @@ EPISODE_EXTRACTION: Final = Declaration(
         "repairs",
         "repaired",
     ),
+    rounds=(RoundKind.REPAIR,),
     home="episodes:EpisodeExtraction",
     why="before anything that consumes the log; after consolidation, which judges facts alone",
 )
@@ -185,6 +189,7 @@ SKILL_GAPS: Final = Declaration(
     ),
     options="skill_gaps",
     notes=("turns", "sessions", "written", "repairs", "repaired"),
+    rounds=(RoundKind.REPAIR,),
     home="skills.gaps:SkillGaps",
     why="before the other passes on skills, which look at what it writes",
 )
@@ -202,6 +207,7 @@ SKILL_CONSOLIDATION: Final = Declaration(
     ),
     options="skill_consolidation",
     notes=("reviewed", "retired", "rewritten", "guides"),
+    rounds=(RoundKind.REPAIR,),
     home="skills.consolidation:SkillConsolidation",
     why="after the gaps, so that a new skill that overlaps an old one is merged at once",
 )
@@ -219,6 +225,7 @@ SKILL_OPTIMIZATION: Final = Declaration(
     ),
     options="skill_optimization",
     notes=("at_risk", "sparse", "rewritten", "reverted"),
+    rounds=(RoundKind.REPAIR,),
     home="skills.optimization:SkillOptimization",
     why="after consolidation, so that what fails is improved where it will stay",
 )
@@ -250,6 +257,7 @@ PREFERENCE_INFERENCE: Final = Declaration(
         "repairs",
         "repaired",
     ),
+    rounds=(RoundKind.REPAIR,),
     home="preferences:PreferenceInference",
     why="after all that writes down what was said, so that it infers only what was not",
 )
@@ -268,6 +276,7 @@ WISP_FAILURES: Final = Declaration(
     # A person approves each skill that would be stored.
     when_proposing=MappingProxyType({"promotion": "store"}),
     notes=("patterns", "annotated", "promotion_candidates"),
+    rounds=(),
     home="wisp_failures:WispFailures",
     why="after the passes that rewrite skills, so that it annotates what stays",
 )
@@ -306,6 +315,7 @@ REM: Final = Declaration(
     presets=_NOT_FOR_PROMOTION,
     options="rem",
     notes=("recalled", "themes", "truths", "left_out", "documents", "commit"),
+    rounds=(),
     home="rem:Rem",
     why="after promotion, so that the diary tells the day in its order",
 )
@@ -337,6 +347,7 @@ DOCUMENT_CONSOLIDATION: Final = Declaration(
         "documents",
         "commit",
     ),
+    rounds=(RoundKind.REPAIR,),
     home="document_consolidation:DocumentConsolidation",
     why="last, so that it tidies what was just promoted with the rest",
 )

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from agentcore.domain.capability import Capability
+    from dream.domain.rounds import RoundKind
 
 
 class Reads(StrEnum):
@@ -87,6 +88,8 @@ class Declaration:
         when_proposing: Values of these options that are in force where its changes wait for a person.
         notes: Names of the notes in its report.
         never_waits: Whether what it does cannot wait for a person: it is made where changes are to be proposed.
+        rounds: The rounds that may follow the question of an exchange, each once, for forecasts; None for
+            as many as the options allow.
         reviews_entries: Whether it has a model review entries, so that they are reviewed anew under another directive.
         purges: Whether it removes records for good, which retention alone may.
         home: Its module below `dream.passes` and its class; empty for a host's own.
@@ -105,6 +108,7 @@ class Declaration:
     when_proposing: Mapping[str, object] = field(default_factory=dict[str, object])
     notes: tuple[str, ...] = ()
     never_waits: bool = False
+    rounds: tuple[RoundKind, ...] | None = None
     reviews_entries: bool = False
     purges: bool = False
     home: str = ""

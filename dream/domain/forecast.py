@@ -16,27 +16,35 @@ class PassForecast:
     Args:
         name: The pass.
         reason: Why it would ask nothing; None if it would.
-        calls: Its questions; halves of what proves too long come on top.
+        calls: Calls at least: its questions, and the next ones about what waits.
+        most_calls: Calls at most, if each exchange has all rounds that it may have; halves of what proves too long come
+            on top.
         directive_tokens: Tokens of its prompts that are the same in each: directives and the rule about data.
         data_tokens: The rest of its prompts.
-        most_output_tokens: Tokens of the answers, if each is as long as it may be.
-        most_repair_tokens: Tokens in both directions if each answer has to be repaired: one call more for each.
+        most_output_tokens: Tokens of the answers to these, if each is as long as it may be.
+        most_further_tokens: Tokens in both directions of all further rounds: lookups, repairs, second readings.
         backlog: Items that it would leave for later runs.
     """
 
     name: str
     reason: str | None = None
     calls: int = 0
+    most_calls: int = 0
     directive_tokens: int = 0
     data_tokens: int = 0
     most_output_tokens: int = 0
-    most_repair_tokens: int = 0
+    most_further_tokens: int = 0
     backlog: int = 0
 
     @property
+    def least_tokens(self) -> int:
+        """Tokens at least: the prompts of the questions."""
+        return self.directive_tokens + self.data_tokens
+
+    @property
     def most_tokens(self) -> int:
-        """Tokens in both directions at most, repairs aside: what budgets set aside."""
-        return self.directive_tokens + self.data_tokens + self.most_output_tokens
+        """Tokens in both directions at most, all rounds counted: what budgets set aside."""
+        return self.least_tokens + self.most_output_tokens + self.most_further_tokens
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -44,10 +52,13 @@ class PassForecast:
             "name": self.name,
             "reason": self.reason,
             "calls": self.calls,
+            "most_calls": self.most_calls,
             "directive_tokens": self.directive_tokens,
             "data_tokens": self.data_tokens,
             "most_output_tokens": self.most_output_tokens,
-            "most_repair_tokens": self.most_repair_tokens,
+            "most_further_tokens": self.most_further_tokens,
+            "least_tokens": self.least_tokens,
+            "most_tokens": self.most_tokens,
             "backlog": self.backlog,
         }
 
@@ -63,9 +74,10 @@ def total(passes: Iterable[PassForecast]) -> PassForecast:
     return PassForecast(
         name="total",
         calls=sum(one.calls for one in given),
+        most_calls=sum(one.most_calls for one in given),
         directive_tokens=sum(one.directive_tokens for one in given),
         data_tokens=sum(one.data_tokens for one in given),
         most_output_tokens=sum(one.most_output_tokens for one in given),
-        most_repair_tokens=sum(one.most_repair_tokens for one in given),
+        most_further_tokens=sum(one.most_further_tokens for one in given),
         backlog=sum(one.backlog for one in given),
     )

@@ -46,11 +46,13 @@ class NextRound:
         kind: Why it is asked.
         shown: Records that it shows besides those of the batch, such as what was looked up. They are stored with the
             answer, so that a run that resumes knows what the answer speaks of.
+        at_most: In how many exchanges of a run the pass may ask such a round, if it is optional; None for in each.
     """
 
     request: ChatRequest
     kind: RoundKind = RoundKind.QUESTION
     shown: tuple[Version, ...] = ()
+    at_most: int | None = None
 
     @property
     def is_optional(self) -> bool:

@@ -21,6 +21,7 @@ from .detail import (
 )
 from .details import (
     Details as Details,
+    DocumentFrequency as DocumentFrequency,
     details_of as details_of,
     measures_of as measures_of,
 )
@@ -47,9 +48,6 @@ from .names import (
 )
 from .numbers import (
     spoken_numbers as spoken_numbers,
-)
-from .rare_terms import (
-    DocumentFrequency as DocumentFrequency,
 )
 from .secrets import (
     secret_in as secret_in,

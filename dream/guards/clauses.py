@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from agentcore.lexicon.language import language
-from dream.guards.clause_words import (
+from dream.guards.folding import ELISION, fold, one_form, word_key
+from dream.guards.languages import (
     ABBREVIATED,
     ANAPHOR,
     ARABIC_AFFIX,
@@ -13,6 +14,7 @@ from dream.guards.clause_words import (
     CONTRAST,
     CORRECTION,
     EXCEPTION,
+    FUNCTION_WORDS,
     HAN_BUILDING,
     LINKS,
     LITTLE,
@@ -27,13 +29,13 @@ from dream.guards.clause_words import (
     UNREAL,
     UNSPACED,
     UNSURE,
+    UNTABLED,
     UNTIL,
     WITHOUT,
     answered,
     clause_ends,
+    language_of_all,
 )
-from dream.guards.folding import ELISION, fold, one_form, word_key
-from dream.guards.languages import FUNCTION_WORDS, UNTABLED, language_of_all
 from dream.guards.negations import (
     IRREGULAR,
     blurs,

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from dream.guards.clause_words import AGAIN, ASKING, KIN, QUESTION, TAKES_BACK, TOKEN, UNLESS
 from dream.guards.clauses import Clause, ClauseReader, are_alike, content_words, names_in, question_of, sentences_of
 from dream.guards.folding import words_in
+from dream.guards.languages import AGAIN, ASKING, KIN, QUESTION, TAKES_BACK, TOKEN, UNLESS
 from dream.guards.negations import nearly, turns
 
 _HALF: Final = 0.5

@@ -15,9 +15,8 @@ import regex
 from agentcore.lexicon.language import language, languages
 from dream.guards.detail import DetailKind, TextScan
 from dream.guards.folding import fold, folded_values, folded_words
-from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.numbers import Quantity
-from dream.guards.text_cache import WORD_ROOM, TextCache
+from dream.guards.patterns import WORD_ROOM, TextCache, lazy_pattern
 
 MONTHS: Final = folded_values(lambda one: one.months)
 """Number of each month by name. Portuguese `out`, `set` and `ago` are left out: they are words of other languages."""

@@ -8,8 +8,7 @@ import regex
 
 from agentcore.lexicon.language import Language, languages
 from dream.guards.detail import DetailKind, TextScan
-from dream.guards.lazy_pattern import lazy_pattern
-from dream.guards.text_cache import WORD_ROOM, TextCache
+from dream.guards.patterns import WORD_ROOM, TextCache, lazy_pattern
 
 V = TypeVar("V")
 

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from agentcore.recall.tokenizer import Tokenizer
 from dream.guards.detail import Detail, DetailKind, distinct
-from dream.guards.details import ComparedTexts, Details, details_of
+from dream.guards.details import ComparedTexts, Details, DocumentFrequency, TextIndex, details_of
 from dream.guards.folding import fold, fold_word, one_form
 from dream.guards.languages import FUNCTION_WORDS, language_of
-from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.names import Vocabulary
 from dream.guards.negations import denied_only, negations_of
 from dream.guards.number_words import WORDS
 from dream.guards.numbers import Quantity
-from dream.guards.rare_terms import DocumentFrequency
-from dream.guards.text_index import TextIndex
+from dream.guards.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     import regex

@@ -14,10 +14,9 @@ from dream.errors import InvalidVocabularyError
 from dream.guards.detail import COVER, DetailKind, TextScan
 from dream.guards.folding import ELISION, fold, fold_word, word_key
 from dream.guards.languages import FUNCTION_WORDS, all_words
-from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.negations import is_negation
 from dream.guards.number_words import WORDS as NUMBERS
-from dream.guards.text_cache import TEXT_ROOM, WORD_ROOM, TextCache
+from dream.guards.patterns import TEXT_ROOM, WORD_ROOM, TextCache, lazy_pattern
 
 VOCABULARY_FILE: Final = "merge-coverage-vocabulary.json"
 """Name of the built-in file, and of the one that overrides it in a data folder's `directives/`."""

@@ -13,12 +13,19 @@ from typing import Final, NamedTuple
 import regex
 
 from agentcore.lexicon.language import languages, recognised
-from dream.guards.clause_words import NOTHING, clause_ends
 from dream.guards.detail import Detail, DetailKind
 from dream.guards.folding import ELISION, fold_word, one_form, word_key
-from dream.guards.languages import FUNCTION_WORDS, UNKNOWN, UNTABLED, all_words, language_of, language_of_all
-from dream.guards.lazy_pattern import lazy_pattern
-from dream.guards.text_cache import TEXT_ROOM, WORD_ROOM, TextCache
+from dream.guards.languages import (
+    FUNCTION_WORDS,
+    NOTHING,
+    UNKNOWN,
+    UNTABLED,
+    all_words,
+    clause_ends,
+    language_of,
+    language_of_all,
+)
+from dream.guards.patterns import TEXT_ROOM, WORD_ROOM, TextCache, lazy_pattern
 
 
 def _own_negations() -> dict[str, frozenset[str]]:

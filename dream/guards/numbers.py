@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 import regex
 
 from dream.guards.detail import DetailKind, TextScan
-from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.number_words import GREAT, HAN_COUNTERS, HAN_DIGITS, LINKS, MEASURES, MULTIPLIERS, ONES, UNITS, WORDS
+from dream.guards.patterns import lazy_pattern
 
 _WORD = lazy_pattern(r"\p{L}[\p{L}\p{M}]*")
 _ENDINGS: Final = ("jährigen", "jähriger", "jähriges", "jährigem", "jährige", "jährig", "jarige", "jarig")

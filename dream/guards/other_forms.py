@@ -10,9 +10,9 @@ import regex
 
 from dream.guards.detail import Detail, DetailKind, TextScan
 from dream.guards.folding import fold
-from dream.guards.lazy_pattern import lazy_pattern
 from dream.guards.number_words import ONES, UNITS, WORDS
 from dream.guards.numbers import CLOCK, Quantity, unit_named
+from dream.guards.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from dream.guards.dates import Day

@@ -13,7 +13,7 @@ from typing import Final
 import regex
 
 from dream.guards.folding import words_in
-from dream.guards.lazy_pattern import lazy_pattern
+from dream.guards.patterns import lazy_pattern
 
 _KEY_BLOCK = lazy_pattern(r"-----BEGIN [A-Z ]*(?:PRIVATE KEY|CERTIFICATE)", regex.IGNORECASE)
 _PREFIXED = lazy_pattern(

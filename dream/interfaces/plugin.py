@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from agentcore.hosting.parts import HostParts
+from agentcore.hosting.services import HostServices
 from agentcore.llm.gate import CallSlots
 from dream.cycle.dreams import Dreams, HostDreams
 from dream.cycle.listeners import DreamListeners
@@ -17,7 +17,7 @@ from dream.options.sources import Configured, configured
 from dream.passes import arranged, brought
 
 Configure = Callable[[DreamOptions], DreamOptions] | DreamOptions | None
-DreamFactory = Callable[[HostParts], Dreams]
+DreamFactory = Callable[[HostServices], Dreams]
 
 
 def install_dreaming(
@@ -53,7 +53,7 @@ def install_dreaming(
     return lambda parts: _dreams(parts, options, found, in_background=in_background)
 
 
-def _dreams(parts: HostParts, options: DreamOptions, found: Configured, *, in_background: bool) -> Dreams:
+def _dreams(parts: HostServices, options: DreamOptions, found: Configured, *, in_background: bool) -> Dreams:
     parts = replace(parts, slots=CallSlots(options.model.calls_in_flight))
     watch = DreamListeners(parts, options)
     service = None

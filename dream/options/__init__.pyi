@@ -1,17 +1,15 @@
 from .dream_options import (
     OTHERS as OTHERS,
     DreamOptions as DreamOptions,
+    Insertion as Insertion,
     ModelOptions as ModelOptions,
+    OwnPass as OwnPass,
+    OwnPasses as OwnPasses,
     PassMode as PassMode,
+    PassPosition as PassPosition,
     Preset as Preset,
     ReviewOptions as ReviewOptions,
     WaitingOptions as WaitingOptions,
-)
-from .own_passes import (
-    Insertion as Insertion,
-    OwnPass as OwnPass,
-    OwnPasses as OwnPasses,
-    PassPosition as PassPosition,
 )
 from .pass_options import (
     ConsolidationOptions as ConsolidationOptions,

@@ -80,8 +80,9 @@ class NearDuplicateOptions(Options):
     section: ClassVar[str] = "dreaming.near_duplicates"
     """What its fields are called after in errors."""
 
-    max_entries: int = Field(default=2_000, ge=1)
-    """New or changed entries looked at in one run; the rest is backlog."""
+    max_entries: int = Field(default=20_000, ge=1)
+    """New or changed entries looked at in one run, the rest is backlog; in a scope of more than 100,000 entries as many
+    times fewer as it has more."""
     threshold: float = Field(default=0.5, gt=0.0, le=1.0)
     """Weighted Jaccard similarity of the stems from which two entries are candidates."""
     neighbours: int = Field(default=10, ge=1, le=100)

@@ -4,6 +4,11 @@ from .order import (
     arranged as arranged,
     brought as brought,
 )
+from .prompts import (
+    PromptTurn as PromptTurn,
+    line as line,
+    shown_turns as shown_turns,
+)
 from .protocol import (
     DreamContext as DreamContext,
     DreamPass as DreamPass,

@@ -299,6 +299,8 @@ async def ask_and_repair(
     rounds: Sequence[Round],
     question: Callable[[], Awaitable[ChatRequest | None]],
     repair: Callable[[Answer], Awaitable[ChatRequest | None]],
+    *,
+    repairs: int | None = None,
 ) -> NextRound | None:
     """Return the next round of an exchange of one question and one repair.
 
@@ -306,11 +308,14 @@ async def ask_and_repair(
         rounds: The answered rounds.
         question: Returns the question; None if there is nothing left to ask about.
         repair: Returns the question that asks for a repair of an answer; None if it needs none, or is beyond it.
+        repairs: How many repairs a run may ask for; None for no bound.
     """
     if len(rounds) > 1:
         return None
     request = await repair(rounds[0].answer) if rounds else await question()
-    return request and NextRound(request, RoundKind.REPAIR if rounds else RoundKind.QUESTION)
+    if request is None or not rounds:
+        return request and NextRound(request)
+    return NextRound(request, RoundKind.REPAIR, at_most=repairs)
 
 
 async def repair_of(

@@ -15,9 +15,8 @@ from typing import Final
 import regex
 
 from agentcore.lexicon.language import recognised
-from dream.guards.clause_words import clause_ends
 from dream.guards.folding import fold, words_in
-from dream.guards.languages import FUNCTION_WORDS, language_of_all
+from dream.guards.languages import FUNCTION_WORDS, clause_ends, language_of_all
 from dream.passes.terms import terms_of
 
 _NOTHING: Final = "(?!)"

@@ -6,6 +6,7 @@ No measure tells a paraphrase from a contradiction, so what is found are candida
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.results import Neighbour
 from agentcore.stores.values import EntryMaterial
@@ -16,6 +17,8 @@ from dream.passes.protocol import DreamContext
 
 _STEP = 250
 """Entries looked at in one step."""
+_MANY = 100_000
+"""Active entries beyond which the time that looking at one takes grows with them."""
 
 
 class NearDuplicates(DeclaredPass, declaration=NEAR_DUPLICATES):
@@ -28,7 +31,8 @@ class NearDuplicates(DeclaredPass, declaration=NEAR_DUPLICATES):
     async def propose(self, context: DreamContext) -> Proposal:
         """Look at the next entries."""
         tuning = context.options.near_duplicates
-        room = min(_STEP, tuning.max_entries - context.looked_at)
+        bound = await _bound(context)
+        room = max(1, min(_STEP, bound - context.looked_at))
         batch = await context.read(
             lambda view: view.entries.material(after=context.cursor, also=context.reopened, limit=room),
         )
@@ -42,7 +46,7 @@ class NearDuplicates(DeclaredPass, declaration=NEAR_DUPLICATES):
             cursor=max([context.cursor, *(item.position for item in batch)]),
             looked_at=tuple(item.id for item in batch),
             backlog=left,
-            done=left == 0 or not batch or context.looked_at + len(batch) >= tuning.max_entries,
+            done=left == 0 or not batch or context.looked_at + len(batch) >= bound,
         )
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
@@ -51,6 +55,12 @@ class NearDuplicates(DeclaredPass, declaration=NEAR_DUPLICATES):
         for note in notes:
             likeness.update({(first, second): score for first, second, score in note.get("pairs", ())})
         return {**summed(notes, "compared"), "clusters": _clusters(likeness)}
+
+
+async def _bound(context: DreamContext) -> int:
+    """Return how many entries one run looks at, so that it takes about as long whatever the scope holds."""
+    active = await context.read(lambda view: view.entries.count(EntryFilter()))
+    return max(1, context.options.near_duplicates.max_entries * _MANY // max(_MANY, active))
 
 
 async def _pending(context: DreamContext) -> int:

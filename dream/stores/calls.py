@@ -120,6 +120,12 @@ class CallStore:
         shown = tuple((record_id, version) for record_id, version in orjson.loads(row.shown or "[]"))
         return StoredAnswer(completion, kind, shown)
 
+    def asked(self, run_id: str, pass_name: str, kind: RoundKind) -> set[str]:
+        """Return the batches of a pass about which a round of this kind was answered in a run."""
+        mine = (model_calls.c.run_id == run_id) & (model_calls.c.pass_name == pass_name)
+        found = select(model_calls.c.batch_key).where(of_my_scope(model_calls), mine)
+        return set(self._transaction.execute(found.where(model_calls.c.round_kind == kind.value)).scalars())
+
     def are_forgotten(self, run_id: str, pass_name: str, batch_key: str) -> bool:
         """Tell whether a `forget` emptied an answer about a batch."""
         emptied = select(func.count()).where(of_my_scope(model_calls), model_calls.c.answer.is_(None))

@@ -50,62 +50,59 @@ class DreamReaders:
     """What passes may read of one scope's bookkeeping; lives as long as its transaction.
 
     A new fact for a pass is a method of one of these readers.
-
-    Args:
-        transaction: What each of them reads in.
     """
 
-    transaction: Transaction
+    _transaction: Transaction
 
     @property
     def cursors(self) -> CursorReader:
         """How far each pass has looked."""
-        return stores.CursorReader(self.transaction)
+        return stores.CursorReader(self._transaction)
 
     @property
     def decisions(self) -> DecisionReader:
         """What people took back, or have yet to decide."""
-        return stores.DecisionReader(self.transaction)
+        return stores.DecisionReader(self._transaction)
 
     @property
     def journal(self) -> JournalReader:
         """What each run changed."""
-        return stores.JournalReader(self.transaction)
+        return stores.JournalReader(self._transaction)
 
     @property
     def attempts(self) -> AttemptReader:
         """In how many runs a pass failed on a record."""
-        return stores.AttemptReader(self.transaction)
+        return stores.AttemptReader(self._transaction)
 
     @property
     def waiting(self) -> WaitingReader:
         """Exchanges with the model that could not be ended."""
-        return stores.WaitingReader(self.transaction)
+        return stores.WaitingReader(self._transaction)
 
     @property
     def clusters(self) -> ClusterReader:
         """Clusters that were left as they are."""
-        return stores.ClusterReader(self.transaction)
+        return stores.ClusterReader(self._transaction)
 
     @property
     def promotions(self) -> PromotionReader:
         """What was promoted to MEMORY.md."""
-        return stores.PromotionReader(self.transaction)
+        return stores.PromotionReader(self._transaction)
 
     @property
     def phases(self) -> PhaseReader:
         """Which entries earlier phases met."""
-        return stores.PhaseReader(self.transaction)
+        return stores.PhaseReader(self._transaction)
 
     @property
     def recalls(self) -> RecallReader:
         """What recall tells of entries."""
-        return stores.RecallReader(self.transaction)
+        return stores.RecallReader(self._transaction)
 
     @property
     def expiry(self) -> ExpiryReader:
         """What is too old to be kept."""
-        return stores.ExpiryReader(self.transaction)
+        return stores.ExpiryReader(self._transaction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,102 +112,102 @@ class DreamStores(DreamReaders):
     @property
     def runs(self) -> RunStore:
         """Runs and their steps."""
-        return stores.RunStore(self.transaction)
+        return stores.RunStore(self._transaction)
 
     @property
     def journal(self) -> JournalStore:
         """What each run changed."""
-        return stores.JournalStore(self.transaction)
+        return stores.JournalStore(self._transaction)
 
     @property
     def cursors(self) -> CursorStore:
         """How far each pass has looked."""
-        return stores.CursorStore(self.transaction)
+        return stores.CursorStore(self._transaction)
 
     @property
     def decisions(self) -> DecisionStore:
         """What people took back."""
-        return stores.DecisionStore(self.transaction)
+        return stores.DecisionStore(self._transaction)
 
     @property
     def ledger(self) -> LedgerStore:
         """When each pass last took a step."""
-        return stores.LedgerStore(self.transaction)
+        return stores.LedgerStore(self._transaction)
 
     @property
     def calls(self) -> CallStore:
         """Model calls: answers that were paid for, and what failed."""
-        return stores.CallStore(self.transaction)
+        return stores.CallStore(self._transaction)
 
     @property
     def plans(self) -> PlanStore:
         """Plans to be applied."""
-        return stores.PlanStore(self.transaction)
+        return stores.PlanStore(self._transaction)
 
     @property
     def waiting(self) -> WaitingStore:
         """Exchanges with the model that could not be ended."""
-        return stores.WaitingStore(self.transaction)
+        return stores.WaitingStore(self._transaction)
 
     @property
     def proposals(self) -> ProposalStore:
         """Changes that wait for a person."""
-        return stores.ProposalStore(self.transaction)
+        return stores.ProposalStore(self._transaction)
 
     @property
     def refused_texts(self) -> RefusedTextStore:
         """What models wrote and dreams did not take."""
-        return stores.RefusedTextStore(self.transaction)
+        return stores.RefusedTextStore(self._transaction)
 
     @property
     def clusters(self) -> ClusterStore:
         """Clusters that were left as they are."""
-        return stores.ClusterStore(self.transaction)
+        return stores.ClusterStore(self._transaction)
 
     @property
     def expiry(self) -> ExpiryStore:
         """What is too old to be kept."""
-        return stores.ExpiryStore(self.transaction)
+        return stores.ExpiryStore(self._transaction)
 
     @property
     def history(self) -> RunHistory:
         """Finished dreams, the newest first."""
-        return stores.RunHistory(self.transaction)
+        return stores.RunHistory(self._transaction)
 
     @property
     def usage(self) -> UsageStore:
         """What calls cost."""
-        return stores.UsageStore(self.transaction)
+        return stores.UsageStore(self._transaction)
 
     @property
     def sessions(self) -> SessionStore:
         """Dreams as sessions: their keys, calls, and what they wrote."""
-        return stores.SessionStore(self.transaction)
+        return stores.SessionStore(self._transaction)
 
     @property
     def schedules(self) -> ScheduleStore:
         """When scopes dream next, whichever they are."""
-        return stores.ScheduleStore(self.transaction)
+        return stores.ScheduleStore(self._transaction)
 
     @property
     def fleet(self) -> Fleet:
         """Which of all scopes have to be looked at."""
-        return stores.Fleet(self.transaction)
+        return stores.Fleet(self._transaction)
 
     @property
     def outbox(self) -> OutboxStore:
         """Texts of documents that are to be written to their files."""
-        return stores.OutboxStore(self.transaction)
+        return stores.OutboxStore(self._transaction)
 
     @property
     def promotions(self) -> PromotionStore:
         """What was promoted to MEMORY.md."""
-        return stores.PromotionStore(self.transaction)
+        return stores.PromotionStore(self._transaction)
 
     @property
     def phases(self) -> PhaseStore:
         """Which entries earlier phases met."""
-        return stores.PhaseStore(self.transaction)
+        return stores.PhaseStore(self._transaction)
 
 
 class SqlPassView(SqlUnit):

@@ -68,9 +68,10 @@ class PromotionStore(PromotionReader):
     """Promotions of one scope, in one transaction; lives as long as it."""
 
     def record(self, promoted: Sequence[Promotion]) -> None:
-        """Remember promotions; one that is known stays as it is."""
+        """Remember promotions, of several of one entry the first; one that is known stays as it is."""
+        first = {one.entry_id: one for one in reversed(promoted)}
         known: set[str] = set()
-        for chunk in chunks(sorted({one.entry_id for one in promoted})):
+        for chunk in chunks(sorted(first)):
             statement = select(promotions.c.entry_id).where(self._mine, promotions.c.entry_id.in_(chunk))
             known.update(self._connection.execute(statement).scalars())
         rows = [
@@ -83,7 +84,7 @@ class PromotionStore(PromotionReader):
                 "promoted_at": to_micros(one.promoted_at),
             }
             for one in promoted
-            if one.entry_id not in known
+            if one is first[one.entry_id] and one.entry_id not in known
         ]
         if rows:
             self._connection.execute(insert(promotions), rows)

@@ -6,7 +6,20 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import breathing, context, cycle, decay, model, passes, promotion, schedule, startup, thirty_days
+from tests.bench import (
+    breathing,
+    context,
+    cycle,
+    decay,
+    model,
+    near_duplicates,
+    passes,
+    promotion,
+    remembering,
+    schedule,
+    startup,
+    thirty_days,
+)
 from tests.bench.figures import Figure, table
 from tests.bench.machine import described
 from tests.bench.recall import comparison
@@ -15,11 +28,13 @@ from tests.bench.stores import Stores
 _ALL: dict[str, Callable[[Stores], list[Figure]]] = {
     "cycle": cycle.figures,
     "decay": decay.figures,
+    "near-duplicates": near_duplicates.figures,
     "breathing": breathing.figures,
     "startup": startup.figures,
     "model": model.figures,
     "passes": passes.figures,
     "thirty-days": thirty_days.figures,
+    "remembering": remembering.figures,
     "context": context.figures,
     "promotion": promotion.figures,
     "recall": comparison.figures,

@@ -25,7 +25,7 @@ from agentcore.testing import ManualClock, ScriptedChatClient
 from dream.domain import PassOutcome
 from dream.interfaces.benchmark import ALIKE, Record, scripted_answer
 from dream.options import DreamOptions
-from dream.passes.conversation import line
+from dream.passes import line
 from dream.passes.prompts import entry_line, importance_at
 from dream.stores import dream_stores
 from tests.bench.corpus import generated, words_of

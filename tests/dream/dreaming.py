@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcore.domain import Capability, EntryFilter, MemoryEntry, Scope, Status, SubjectTime
-from agentcore.hosting import ActivityRecorder, BusySource, BusyWatch, HostParts, Memory
+from agentcore.hosting import ActivityRecorder, BusySource, BusyWatch, HostServices, Memory
 from agentcore.ids import IdFactory
 from agentcore.llm import BusyGate
 from agentcore.recall import Recall
@@ -52,8 +52,8 @@ class World:
     shares_endpoint: bool = False
 
     @property
-    def parts(self) -> HostParts:
-        return HostParts(
+    def parts(self) -> HostServices:
+        return HostServices(
             storage=self.storage,
             clock=self.clock,
             ids=self.ids,

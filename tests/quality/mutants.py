@@ -92,14 +92,14 @@ MUTANTS = (
     ),
     Mutant(
         name="share-cap-day",
-        file="dream/cycle/running/caps.py",
+        file="dream/cycle/running/context.py",
         text="_DAY = timedelta(hours=24)",
         fault="_DAY = timedelta(hours=12)",
         tests=("tests/dream/cycle/test_share_cap.py",),
     ),
     Mutant(
         name="share-cap-longer-day",
-        file="dream/cycle/running/caps.py",
+        file="dream/cycle/running/context.py",
         text="_DAY = timedelta(hours=24)",
         fault="_DAY = timedelta(hours=25)",
         tests=("tests/dream/cycle/test_share_cap.py",),

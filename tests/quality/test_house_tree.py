@@ -16,7 +16,7 @@ _FILES = {
     "dream/reader.py": "def late():\n    from dream import lines, long\n    import agentcore.alone\n",
     "dream/passes/__init__.py": "",
     "dream/passes/lines.py": "class Plan: ...\nclass Plan: ...\n",
-    "dream/passes/conversation/packing.py": "class Other: ...\n",
+    "dream/passes/conversation/turn_pass.py": "class Other: ...\n",
     "dream/passes/rem/judging.py": "",
     "dream/passes/episodes/judging.py": "",
     "directives/rem.md": "# REM\n\nDream.\n",

@@ -343,7 +343,11 @@ class Postings:
         columns = self._lists.columns
         if not columns:
             return np.empty((0, len(slots)))
-        return np.stack([np.frombuffer(column).take(slots) for column in columns])
+        found = np.empty((len(columns), len(slots)))
+        for row, column in zip(found, columns, strict=True):
+            # Clipping never happens; without it NumPy fills a copy first.
+            np.frombuffer(column).take(slots, out=row, mode="clip")
+        return found
 
     def column(self, number: int, slots: Slots) -> Floats:
         """The same of one column, shape (documents,)."""

@@ -1,10 +1,11 @@
 """Keeps the change feed, and who was active when: what followers and triggers go by."""
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, Final, Generic, TypeVar
 
 import orjson
@@ -123,6 +124,24 @@ SKILLS: Final = Followed(
     _skill_row,
 )
 
+_log = logging.getLogger(__name__)
+_BOUNDS: Final = ("", *sorted(one.value for one in Status), "\U0010ffff")
+# By ranges, which the index of states answers without a look at the entries in the known ones.
+_UNKNOWN: Final = (
+    select(entries.c.status, func.count())
+    .where(
+        of_my_scope(entries),
+        or_(*((entries.c.status > low) & (entries.c.status < high) for low, high in pairwise(_BOUNDS))),
+    )
+    .group_by(entries.c.status)
+)
+
+
+def unknown_states(transaction: Transaction) -> dict[str, int]:
+    """Return how many entries are in states that this version does not know: readers pass over them."""
+    return {str(state): count for state, count in transaction.execute(_UNKNOWN)}
+
+
 _OLDEST: Final = Prepared(select(func.min(change_feed.c.revision)).where(of_my_scope(change_feed)))
 
 
@@ -131,6 +150,8 @@ def read_feed(
 ) -> FeedPage[Row]:
     """Return the next page after *position*, or a page that says to start again."""
     current = transaction.current_revision()
+    if followed is ENTRIES and position == _START and (unknown := unknown_states(transaction)):
+        _log.warning("entries_passed_over", extra={"count": sum(unknown.values()), "states": sorted(unknown)})
     # Who has read nothing yet holds nothing that could have been removed.
     known = max(position.removals, position.revision) if position.revision else current
     if not _reaches_back_to(transaction, known, current):

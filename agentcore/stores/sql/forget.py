@@ -18,7 +18,6 @@ from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key, normalise, without_hidden
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.sql.entries import SqlEntryStore
-from agentcore.stores.sql.imports import SALT_SETTING, SqlSettingsStore, fingerprint
 from agentcore.stores.sql.schema import (
     decisions,
     documents,
@@ -37,6 +36,7 @@ from agentcore.stores.sql.schema import (
     turns,
     waiting_exchanges,
 )
+from agentcore.stores.sql.settings import SALT_SETTING, SqlSettingsStore, fingerprint
 from agentcore.stores.sql.transaction import Transaction, chunks, contains, encode
 from agentcore.stores.sql.withheld import SqlWithheldStore, forget_refused_texts
 from agentcore.stores.values import Forgotten, Withheld

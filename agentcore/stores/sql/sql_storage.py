@@ -34,7 +34,7 @@ from agentcore.stores.sql.sqlite import (
 from agentcore.stores.sql.transaction import MY_SCOPE, SCOPE_REVISION, UNKNOWN_SCOPE, Transaction
 from agentcore.stores.sql.unit import SqlUnit
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
-from agentcore.stores.values import Present
+from agentcore.stores.values import Present, Synchronous
 
 T = TypeVar("T")
 
@@ -49,13 +49,14 @@ class SqlStorage:
 
     One thread writes; two read beside it on the last committed state. Objects are built on those threads, or on that of
     whoever calls `read_here`. What was committed survives the death of the process; a power cut can cost the last
-    transactions, never their wholeness.
+    transactions, unless *synchronous* says otherwise, and never their wholeness.
 
     Args:
         path: The database file, created with its folder when missing; None keeps everything in memory.
         clock: Gives each transaction its instant.
         decay: How importance is read.
         busy_timeout: How long to wait for another process that holds the file.
+        synchronous: When what is written reaches the disk itself.
 
     Raises:
         StorageError: at `start` and in every transaction, when the file cannot be used.
@@ -68,11 +69,13 @@ class SqlStorage:
         clock: Clock,
         decay: Decay | None = None,
         busy_timeout: timedelta = BUSY_TIMEOUT,
+        synchronous: Synchronous = Synchronous.NORMAL,
     ) -> None:
         self._path = path
         self._clock = clock
         self._decay = decay or Decay()
         self._busy_timeout = busy_timeout
+        self._synchronous = synchronous
         self._writer: Engine | None = None
         self._reader: Engine | None = None
         self._readers: Readers | None = None
@@ -176,7 +179,7 @@ class SqlStorage:
             self._readers = None if self._path is None else Readers(self._reader)
 
     def _engine(self, *, writes: bool) -> Engine:
-        return sqlite_engine(self._path, writes=writes, busy_timeout=self._busy_timeout)
+        return sqlite_engine(self._path, writes=writes, busy_timeout=self._busy_timeout, synchronous=self._synchronous)
 
     def _open_prompt_reader(self) -> None:
         """Open the connection of `present`, which waits for no other process, and have it read the schema."""

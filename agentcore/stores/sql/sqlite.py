@@ -23,6 +23,7 @@ from sqlalchemy.util import LRUCache
 from agentcore.errors import StorageCorruptError, StorageUnavailableError
 from agentcore.stores.sql.leases import is_gone, machine, process_mark
 from agentcore.stores.sql.rows import DamagedRowError
+from agentcore.stores.values import Synchronous
 
 BUSY_TIMEOUT = timedelta(seconds=10)
 """How long to wait for another process that holds the file; a dream's step holds it for about 50 ms."""
@@ -52,7 +53,13 @@ class SharingDialect(SQLiteDialect_pysqlite):
 registry.register("sqlite.sharing", __name__, SharingDialect.__name__)
 
 
-def sqlite_engine(path: Path | None, *, writes: bool, busy_timeout: timedelta = BUSY_TIMEOUT) -> Engine:
+def sqlite_engine(
+    path: Path | None,
+    *,
+    writes: bool,
+    busy_timeout: timedelta = BUSY_TIMEOUT,
+    synchronous: Synchronous = Synchronous.NORMAL,
+) -> Engine:
     """Open an engine on the file *path*, or on a private database in memory when it is None.
 
     The writing engine begins IMMEDIATE, so that a transaction never fails half-way for want of the write lock; the
@@ -70,7 +77,7 @@ def sqlite_engine(path: Path | None, *, writes: bool, busy_timeout: timedelta = 
         connection.isolation_level = None
         pragmas = ["foreign_keys=ON", f"cache_size=-{_CACHE_KIB}", "temp_store=MEMORY"]
         if writes:
-            pragmas += ["synchronous=NORMAL", "secure_delete=ON", f"journal_size_limit={_WAL_LIMIT_BYTES}"]
+            pragmas += [f"synchronous={synchronous}", "secure_delete=ON", f"journal_size_limit={_WAL_LIMIT_BYTES}"]
         else:
             pragmas += ["query_only=ON"]
         for pragma in pragmas:

@@ -14,7 +14,7 @@ from agentcore.stores.sql.prepared import Prepared, PreparedByKey
 from agentcore.stores.sql.record_store import SqlRecordReader
 from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import turns
-from agentcore.stores.sql.switches import ALL_OF_THEM, any_counts, learnable
+from agentcore.stores.sql.settings import ALL_OF_THEM, any_counts, learnable
 from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, of_my_scope
 from agentcore.stores.sql.withheld import IS_WITHHELD, drop_refused_texts, learnable_turns
 from agentcore.stores.values import FeedPage, FeedPosition, TurnMaterial, TurnRow

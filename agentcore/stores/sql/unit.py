@@ -15,12 +15,11 @@ from agentcore.stores.sql.documents import SqlDocumentStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.feed import SqlActivityStore
 from agentcore.stores.sql.forget import forget, withhold
-from agentcore.stores.sql.imports import SqlForgottenReader, SqlImportLedger, SqlSettingsStore
 from agentcore.stores.sql.leases import SqlBusyStore, SqlLeaseStore
 from agentcore.stores.sql.recall_hits import SqlRecallHitStore
-from agentcore.stores.sql.signals import FEEDBACK, SIGNAL_ROWS, SKILL_USES, TOOL_CALLS, WISP_RUNS, SqlSignalStore
+from agentcore.stores.sql.record_store import FEEDBACK, SIGNAL_ROWS, SKILL_USES, TOOL_CALLS, WISP_RUNS, SqlSignalStore
+from agentcore.stores.sql.settings import SqlForgottenReader, SqlImportLedger, SqlSettingsStore, SqlSwitchStore
 from agentcore.stores.sql.skills import SqlSkillStore
-from agentcore.stores.sql.switches import SqlSwitchStore
 from agentcore.stores.sql.transaction import Transaction
 from agentcore.stores.sql.turns import SqlTurnStore
 from agentcore.stores.sql.vectors import SqlVectorStore

@@ -31,11 +31,10 @@ same way. Each test says in its name what the storage owes; a failure shows what
 from agentcore.testing.contracts.entries import EntryContract, LifetimeContract, SelectionContract
 from agentcore.testing.contracts.feed import FeedContract
 from agentcore.testing.contracts.forgetting import ForgetContract
-from agentcore.testing.contracts.kinds import RecordKindContract
 from agentcore.testing.contracts.leases import BusyContract, LeaseContract
 from agentcore.testing.contracts.material import MaterialContract
 from agentcore.testing.contracts.recalls import RecallHitContract, VectorContract
-from agentcore.testing.contracts.samples import START
+from agentcore.testing.contracts.samples import START, RecordKindContract
 from agentcore.testing.contracts.signals import SignalContract
 from agentcore.testing.contracts.skills import SkillContract
 from agentcore.testing.contracts.switches import ActivityContract, SwitchContract

@@ -22,7 +22,7 @@ from agentcore.testing.contracts.samples import (
 )
 
 if TYPE_CHECKING:  # the suite can be imported where no database is
-    from agentcore.stores.sql.signals import SqlSignalReader, SqlSignalStore
+    from agentcore.stores.sql.record_store import SqlSignalReader, SqlSignalStore
 
 S = TypeVar("S", SkillUse, Feedback, WispRun, ToolCall)
 

@@ -25,7 +25,7 @@ from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from agentcore.workspace.workspaces import GitUse
 from dream.cycle.documents.files import read_whole, write_out
-from dream.cycle.lease import dream_lease
+from dream.cycle.running.run_envelope import dream_lease
 from dream.domain.change import Change, ChangeSet
 from dream.errors import NotAdmittedError
 from dream.stores import dream_stores
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import ReadView, UnitOfWork
     from agentcore.workspace.folder import WorkspaceFolder, Written
     from dream.cycle.documents.files import FileOutcome
@@ -85,7 +85,7 @@ class Documents:
         scope: Whose workspace.
     """
 
-    def __init__(self, parts: HostParts, scope: Scope) -> None:
+    def __init__(self, parts: HostServices, scope: Scope) -> None:
         self._parts = parts
         self._scope = scope
 
@@ -252,7 +252,7 @@ class OutboxFlush:
         options: The host's options.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions) -> None:
+    def __init__(self, parts: HostServices, options: DreamOptions) -> None:
         self._parts = parts
         self._options = options
 

@@ -13,14 +13,14 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError
 from agentcore.workspace.folder import MEMORY
 from dream.cycle.documents.delivery import Documents
-from dream.cycle.lease import scope_boundary
+from dream.cycle.running.run_envelope import scope_boundary
 from dream.errors import DreamBrokenOffError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.workspace.workspaces import Workspaces
 
 _EVERY: Final = timedelta(minutes=1)
@@ -42,7 +42,7 @@ class EditWatch:
         parts: What the host offers.
     """
 
-    def __init__(self, parts: HostParts) -> None:
+    def __init__(self, parts: HostServices) -> None:
         self._parts = parts
         self._marks: dict[Scope, _Mark] = {}
         self._left: deque[Scope] = deque()

@@ -1,27 +1,173 @@
-"""Makes the contexts of passes: what they may see and use of one scope, all of it read-only."""
+"""Makes what a pass may see, and caps what one step of it may do: retirements in a day, new records in a run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from datetime import timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from agentcore.domain.capability import Capability
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.temporal import to_text
+from dream.domain.change import FOLD
 from dream.domain.declaration import Reads
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import WAITS_FOR_ROOM, Refused
+from dream.options import PassMode
 from dream.passes import DreamContext, ModelContext, arranged
 from dream.passes.protocol import ScopeRecall
 from dream.stores import dream_stores, pass_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import ReadView
+    from dream.domain.change import ChangeSet
+    from dream.domain.proposal import Notes
     from dream.guards.names import Vocabulary
-    from dream.options import DreamOptions
+    from dream.options import ConsolidationOptions, DreamOptions
     from dream.passes.protocol import PassView
+    from dream.stores import DreamStores
+
+
+_DAY = timedelta(hours=24)
+
+
+@dataclass(slots=True)
+class ShareCap:
+    """Room for retirements in any 24 hours; lives as long as one transaction.
+
+    Folds retire copies only, and count nothing.
+
+    Args:
+        room: Entries that may still be retired.
+        taken: Entries that this step retires.
+    """
+
+    room: int
+    taken: int = 0
+
+    @classmethod
+    def as_it_stands(cls, view: ReadView, books: DreamStores, options: ConsolidationOptions) -> ShareCap:
+        """Return the room there is now: the cap, less what was retired in the last 24 hours."""
+        active = view.entries.count(EntryFilter())
+        retired = books.runs.retired_since(view.now - _DAY)
+        # What was retired stood among the active ones that the share is of.
+        cap = max(options.share_cap_least, int(options.share_cap * (active + retired)))
+        return cls(max(0, cap - retired))
+
+    @staticmethod
+    def weight(change_set: ChangeSet) -> int:
+        """Return how many entries *change_set* retires, as far as the cap counts them."""
+        if change_set.operation == FOLD:
+            return 0
+        return sum(
+            isinstance(change.before, MemoryEntry)
+            and isinstance(change.after, MemoryEntry)
+            and change.before.is_active
+            and not change.after.is_active
+            for change in change_set.changes
+        )
+
+    def admits(self, change_set: ChangeSet) -> bool:
+        """Take the room that *change_set* needs; False, and nothing is taken, if there is too little."""
+        weight = self.weight(change_set)
+        if weight > self.room:
+            return False
+        self.room -= weight
+        self.taken += weight
+        return True
+
+
+def waiting_notes(view: ReadView, options: DreamOptions, pass_name: str) -> Notes:
+    """Return what of a pass waits, why and since when; of what waits for the share cap when there is more room."""
+    books = dream_stores(view)
+    waiting = [one.to_json() for one in books.waiting.counts() if one.pass_name == pass_name]
+    oldest = books.runs.first_retired_since(view.now - _DAY) if waiting else None
+    room_at = None if oldest is None else to_text(oldest + _DAY)
+    room = {"share": options.consolidation.share_cap, "room_at": room_at}
+    told = [one | room if one["reason"] == Refused.SHARE_CAP else one for one in waiting]
+    return {"waits": told} if told else {}
+
+
+def to_be_tried(view: ReadView, options: DreamOptions, pass_name: str) -> int:
+    """Return how much of a pass waits that a run can try now: not what waits for room that is not there."""
+    books = dream_stores(view)
+    waiting = [one for one in books.waiting.counts() if one.pass_name == pass_name]
+    for_room = sum(one.count for one in waiting if one.reason in WAITS_FOR_ROOM)
+    others = sum(one.count for one in waiting) - for_room
+    return others + (for_room if for_room and has_room(view, options, pass_name) else 0)
+
+
+def has_room(view: ReadView, options: DreamOptions, pass_name: str) -> bool:
+    """Tell whether it is worth while to try what waits for room; where changes are proposed, the queue decides."""
+    if options.mode(pass_name) is PassMode.PROPOSE:
+        return True  # with no room in the queue, the pass does not run at all
+    return ShareCap.as_it_stands(view, dream_stores(view), options.consolidation).room > 0
+
+
+@dataclass(slots=True)
+class Caps:
+    """Room for what a step proposes; lives as long as one transaction.
+
+    Args:
+        share: Room for retirements; None where nothing is retired.
+        outputs: New records that the run may still write; None for no bound.
+        most: New records that any run may write; None for no bound.
+        written: New records that this step writes.
+    """
+
+    share: ShareCap | None
+    outputs: int | None
+    most: int | None = None
+    written: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        view: ReadView,
+        books: DreamStores,
+        options: DreamOptions,
+        run_id: str,
+        change_sets: Sequence[ChangeSet],
+        *,
+        only_proposes: bool,
+    ) -> Caps:
+        """Return the room there is now for what a step of a run proposes; what waits for a person retires nothing."""
+        retires = not only_proposes and any(ShareCap.weight(one) for one in change_sets)
+        share = ShareCap.as_it_stands(view, books, options.consolidation) if retires else None
+        if options.max_outputs is None:
+            return cls(share, None)
+        written = sum(step.report.outputs for step in books.runs.steps(run_id))
+        return cls(share, max(0, options.max_outputs - written), options.max_outputs)
+
+    @property
+    def retired(self) -> int:
+        """Entries that this step retires, as far as the cap counts them."""
+        return 0 if self.share is None else self.share.taken
+
+    def refusal(self, change_set: ChangeSet) -> Refusal | None:
+        """Take the room that *change_set* needs; the cap that has too little, and then nothing is taken."""
+        ids = [change.record_id for change in change_set.changes]
+        new = sum(change.before is None and change.after is not None for change in change_set.changes)
+        if not self._has_room(new):
+            return Refusal.of(Refused.OUTPUT_CAP, ids)
+        if self.share is not None and not self.share.admits(change_set):
+            return Refusal.of(Refused.SHARE_CAP, ids)
+        self.written += new
+        return None
+
+    def _has_room(self, new: int) -> bool:
+        """Tell whether so many new records may be written together: more than any run may, as soon as one may."""
+        if self.outputs is None or self.most is None or not new:
+            return True
+        room = self.outputs - self.written
+        return new <= room or 0 < room <= self.most < new
 
 
 T = TypeVar("T")
@@ -43,7 +189,7 @@ class ContextFactory:
         log_end: Position of the newest turn when the run began.
     """
 
-    parts: HostParts
+    parts: HostServices
     scope: Scope
     options: DreamOptions
     pass_name: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyWatch
-from agentcore.hosting.parts import HostParts
+from agentcore.hosting.services import HostServices
 from agentcore.llm import Unreadable, UnreadableReason, extract_object
 from agentcore.llm.chat import ChatClient, ChatRequest, Completion, FinishReason, ModelTier, Usage, estimate_tokens
 from agentcore.llm.errors import (
@@ -119,7 +119,7 @@ class ModelCalls:
         in_flight: Calls of this pass at once; the host's slots bound those of all passes and scopes together.
     """
 
-    parts: HostParts
+    parts: HostServices
     people: BusyWatch
     scope: Scope
     budget: Budget
@@ -127,6 +127,7 @@ class ModelCalls:
     stopped: Stop | Exception | None = None
     _doubts: list[ChatError] = field(default_factory=list[ChatError], init=False)
     _was_answered: bool = field(default=False, init=False)
+    _asked: dict[RoundKind, set[str]] = field(default_factory=dict[RoundKind, set[str]], init=False)
     _slots: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
@@ -150,12 +151,14 @@ class ModelCalls:
 
         Returns:
             The answer; or the error that befell this call alone; or None if the asking has stopped, or may have to,
-            or the call was left out.
+            or the call was left out: for want of tokens, or as one more of its kind than the pass may ask in a run.
         """
         stored = await self.parts.storage.read(self.scope, lambda view: dream_stores(view).calls.find(key))
         if stored is not None:
             self._was_answered = True
             return stored
+        if asked.at_most is not None and not await self._is_within(key, asked, asked.at_most):
+            return None
         async with self._slots:
             for cancellations in range(_MOST_CANCELLATIONS + 1):
                 async with self._slot():
@@ -173,6 +176,19 @@ class ModelCalls:
                     is_answer = isinstance(judged, Completion)
                     return StoredAnswer(judged, asked.kind, asked.shown) if is_answer else judged
         return None
+
+    async def _is_within(self, key: CallKey, asked: NextRound, at_most: int) -> bool:
+        """Tell whether the pass may still ask such a round in this run, which other processes may have begun."""
+        if asked.kind not in self._asked:
+            found = await self.parts.storage.read(
+                self.scope, lambda view: dream_stores(view).calls.asked(key.run_id, key.pass_name, asked.kind)
+            )
+            self._asked.setdefault(asked.kind, set()).update(found)
+        batches = self._asked[asked.kind]
+        if key.batch_key not in batches and len(batches) >= at_most:
+            return False
+        batches.add(key.batch_key)
+        return True
 
     @asynccontextmanager
     async def _slot(self) -> AsyncGenerator[None]:

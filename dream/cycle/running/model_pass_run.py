@@ -10,8 +10,7 @@ from typing import cast
 from agentcore.domain.temporal import to_text
 from agentcore.stores.storage import ReadView
 from dream.cycle.running.admission import moved_of
-from dream.cycle.running.caps import has_room, to_be_tried
-from dream.cycle.running.context import directives_mark
+from dream.cycle.running.context import directives_mark, has_room, to_be_tried
 from dream.cycle.running.model_calls import AnsweredBatch, Budget, Exchange, ModelCalls
 from dream.cycle.running.pass_run import PassRun, elapsed
 from dream.domain.proposal import Proposal, Refusal, Work

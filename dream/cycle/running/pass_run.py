@@ -10,13 +10,12 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.errors import StaleVersionError, StorageError
 from agentcore.hosting.busy import BusyWatch
-from agentcore.hosting.parts import HostParts
+from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import Origin, ReadView
 from agentcore.stores.values import Lease
-from dream.cycle.lease import people_before
 from dream.cycle.review_queue import ReviewQueue
-from dream.cycle.running.caps import waiting_notes
-from dream.cycle.running.context import ContextFactory
+from dream.cycle.running.context import ContextFactory, waiting_notes
+from dream.cycle.running.run_envelope import people_before
 from dream.cycle.running.step_writer import StepWriter
 from dream.domain.declaration import declared
 from dream.domain.proposal import Notes, Work
@@ -60,7 +59,7 @@ class PassRun:
         waiting: What of it waits and why, for its notes.
     """
 
-    parts: HostParts
+    parts: HostServices
     scope: Scope
     options: DreamOptions
     dream_pass: DreamPass | ModelPass

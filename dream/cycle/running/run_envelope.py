@@ -1,28 +1,120 @@
-"""Opens and closes runs: the row, the documents and the report of whatever is asked for, under the lease."""
+"""Opens and closes a run: takes the lease of its scope, renews it while the run lasts, and gives it back."""
 
 from __future__ import annotations
 
 import dataclasses
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from agentcore.domain.busy_reach import BusyReach
+from agentcore.errors import AgentcoreError, LeaseLostError, StorageError
+from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from agentcore.stores.storage import Origin
-from dream.cycle.lease import dream_lease
+from dream.domain.names import DREAM_LEASE
+from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunReport
-from dream.errors import NotAdmittedError
+from dream.errors import DreamBrokenOffError, NotAdmittedError
 from dream.stores import dream_stores
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from datetime import datetime
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+    from datetime import datetime, timedelta
     from types import TracebackType
 
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.busy import BusyWatch
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import UnitOfWork
     from agentcore.stores.values import Lease
     from dream.cycle.documents.delivery import Documents
     from dream.domain.report import PassReport, RunKind
     from dream.options import DreamOptions
+
+
+class _Renewal(BackgroundService):
+    """Renews a lease six times per duration; a lost one shows at the next step, which checks the fencing token."""
+
+    def __init__(self, parts: HostServices, scope: Scope, lease: Lease, duration: timedelta) -> None:
+        super().__init__(name=f"dream-lease-{scope}", on_failure=WorkerFailure.KEEP_RUNNING)
+        self._parts = parts
+        self._scope = scope
+        self._lease = lease
+        self._duration = duration
+
+    async def run(self) -> None:
+        while True:
+            await self._parts.clock.sleep(self._duration / 6)
+            try:
+                await self._parts.storage.write(
+                    self._scope,
+                    lambda unit: unit.leases.renew(self._lease, duration=self._duration),
+                )
+            except LeaseLostError:
+                return
+            except StorageError:
+                continue  # five more tries before it runs out
+
+
+@asynccontextmanager
+async def dream_lease(
+    parts: HostServices, scope: Scope, duration: timedelta, *, admit: Callable[[UnitOfWork], None] | None = None
+) -> AsyncGenerator[Lease]:
+    """Hold the lease for the length of the block.
+
+    Args:
+        parts: What the host offers.
+        scope: Whose memory.
+        duration: How long a silent holder keeps it.
+        admit: Called in the transaction that takes it, if given; what it raises leaves the lease where it was.
+
+    Raises:
+        NotAdmittedError: another holder has it.
+    """
+    holder = parts.ids.new()
+
+    def take(unit: UnitOfWork) -> Lease:
+        taken = unit.leases.acquire(DREAM_LEASE, holder=holder, duration=duration)
+        if taken is None:
+            other = unit.leases.holder(DREAM_LEASE)
+            who = f" by process {other.pid} on {other.host}" if other else ""
+            raise NotAdmittedError(reason=f"{Deferral.LEASE_HELD}{who}")
+        if admit is not None:
+            admit(unit)
+        return taken
+
+    lease = await parts.storage.write(scope, take)
+    renewal = _Renewal(parts, scope, lease, duration)
+    await renewal.start()
+    try:
+        yield lease
+    finally:
+        await renewal.stop()
+        await parts.storage.write(scope, lambda unit: unit.leases.release(lease))
+
+
+def people_before(parts: HostServices, options: DreamOptions, scope: Scope) -> BusyWatch:
+    """Return what tells whether people are served who hold back the dreams of *scope*.
+
+    A model that is marked as shared answers people of all scopes: it is waited for whosever turn it is.
+    """
+    reach = BusyReach.ALL if parts.shares_endpoint else options.schedule.busy_reach
+    return parts.watch.of(scope, reach)
+
+
+@contextmanager
+def scope_boundary(scope: Scope) -> Generator[None]:
+    """Let nothing but the library's own errors out of the block.
+
+    Raises:
+        DreamBrokenOffError: something else was raised, which it names.
+    """
+    try:
+        yield
+    except AgentcoreError:
+        raise
+    except Exception as error:
+        raise DreamBrokenOffError(scope=str(scope), problem=f"{type(error).__name__}: {error}") from error
+
 
 T = TypeVar("T")
 
@@ -44,7 +136,7 @@ class RunEnvelope:
 
     def __init__(
         self,
-        parts: HostParts,
+        parts: HostServices,
         lease: Lease,
         report: RunReport,
         *,
@@ -108,7 +200,7 @@ class RunEnvelope:
 
 
 async def carry_out(
-    parts: HostParts,
+    parts: HostServices,
     options: DreamOptions,
     opening: RunReport,
     work: Callable[[RunEnvelope], Awaitable[None]],
@@ -134,7 +226,7 @@ async def carry_out(
 
 
 def asked_for(
-    parts: HostParts, scope: Scope, kind: RunKind, target: str | None, *, as_of: datetime | None = None
+    parts: HostServices, scope: Scope, kind: RunKind, target: str | None, *, as_of: datetime | None = None
 ) -> RunReport:
     """Return the report of a run that a person asks for, as it begins; it has no id yet."""
     now = parts.clock.now()

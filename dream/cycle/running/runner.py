@@ -7,9 +7,15 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dream.cycle.lease import dream_lease, people_before, scope_boundary
 from dream.cycle.running.context import directives_mark
-from dream.cycle.running.run_envelope import RunEnvelope, asked_for, deferred
+from dream.cycle.running.run_envelope import (
+    RunEnvelope,
+    asked_for,
+    deferred,
+    dream_lease,
+    people_before,
+    scope_boundary,
+)
 from dream.directives import DirectiveLibrary
 from dream.domain.change import FrozenDirectives
 from dream.domain.declaration import Reads
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
 
     from agentcore.domain.capability import Capability
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import UnitOfWork
     from agentcore.stores.values import Lease
     from dream.cycle.running.pass_run import PassRun
@@ -123,7 +129,7 @@ class Runner:
         order: The passes in their order; by default the built-in table with those of the options.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions, order: Sequence[PassSlot] | None = None) -> None:
+    def __init__(self, parts: HostServices, options: DreamOptions, order: Sequence[PassSlot] | None = None) -> None:
         self._parts = parts
         self._options = options
         self._order = arranged(options.passes) if order is None else order

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, version_of
 from agentcore.errors import InvalidContentError
-from agentcore.hosting.parts import HostParts
+from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import UnitOfWork
 from agentcore.stores.values import Lease
 from dream.cycle.review_queue import ReviewQueue
@@ -28,7 +28,7 @@ from dream.cycle.running.admission import (
     stored_records,
     with_skill_names,
 )
-from dream.cycle.running.caps import Caps
+from dream.cycle.running.context import Caps
 from dream.domain.change import Change, ChangeSet
 from dream.domain.declaration import Reads, declared
 from dream.domain.proposal import HistoryKind, Notes, Proposal, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal
@@ -152,7 +152,7 @@ class StepWriter:
 
     @classmethod
     def of(
-        cls, parts: HostParts, run: "RunEnvelope", options: DreamOptions, pass_name: str, dream_pass: object = None
+        cls, parts: HostServices, run: "RunEnvelope", options: DreamOptions, pass_name: str, dream_pass: object = None
     ) -> "StepWriter":
         """Return the writer of one pass of a run.
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from agentcore.domain.capability import Capability
 from dream.cycle.forecast import model_context
 from dream.cycle.review_queue import awaits_review, is_full
-from dream.cycle.running.caps import has_room
-from dream.cycle.running.context import ContextFactory
+from dream.cycle.running.context import ContextFactory, has_room
 from dream.domain.declaration import declared
 from dream.domain.reasons import WAITS_FOR_ROOM
 from dream.errors import InvalidDirectiveError
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import ReadView
     from dream.domain.proposal import Work
     from dream.options import DreamOptions
@@ -47,7 +46,7 @@ class Backlog:
         order: The passes.
     """
 
-    parts: HostParts
+    parts: HostServices
     options: DreamOptions
     order: Sequence[PassSlot]
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from agentcore.domain.temporal import to_text
-from dream.cycle.lease import people_before
+from dream.cycle.running.run_envelope import people_before
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunKind, RunReport
 from dream.errors import NotAdmittedError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from agentcore.domain.capability import Capability
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.ids import IdFactory
     from agentcore.stores.storage import UnitOfWork
     from dream.options import DreamOptions
@@ -46,7 +46,7 @@ class ForegroundLoad:
     pending_messages: int = 0
 
 
-async def foreground_load(parts: HostParts, options: DreamOptions, scope: Scope) -> ForegroundLoad:
+async def foreground_load(parts: HostServices, options: DreamOptions, scope: Scope) -> ForegroundLoad:
     """Return what the dreams of a scope see around them at this moment."""
     is_busy = await people_before(parts, options, scope).sees_anyone()
     return ForegroundLoad(is_busy, parts.gate.serving(scope))

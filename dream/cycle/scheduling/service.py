@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
-from dream.cycle.lease import scope_boundary
+from dream.cycle.running.run_envelope import scope_boundary
 from dream.cycle.scheduling.backlog import Backlog
 from dream.cycle.scheduling.planner import ScheduledBooking, foreground_load
 from dream.errors import DreamBrokenOffError
@@ -22,7 +22,7 @@ from dream.triggers import Reason
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import ReadView, UnitOfWork
     from dream.cycle.documents.edit_watch import EditWatch
     from dream.cycle.listeners import DreamListeners
@@ -65,7 +65,7 @@ class DreamService(BackgroundService):
     """
 
     def __init__(
-        self, *, parts: HostParts, options: DreamOptions, runner: Runner, planner: Planner, watch: DreamListeners
+        self, *, parts: HostServices, options: DreamOptions, runner: Runner, planner: Planner, watch: DreamListeners
     ) -> None:
         super().__init__(name="dreams", on_failure=WorkerFailure.STOP_HOST)
         self._parts = parts
@@ -271,7 +271,7 @@ class DreamService(BackgroundService):
         return done == {ended}
 
 
-def _edit_watch(parts: HostParts) -> EditWatch:
+def _edit_watch(parts: HostServices) -> EditWatch:
     from dream.cycle.documents.edit_watch import EditWatch  # noqa: PLC0415 - most hosts have no workspace
 
     return EditWatch(parts)

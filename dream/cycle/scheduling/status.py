@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.temporal import to_text
-from dream.cycle.lease import scope_boundary
+from dream.cycle.running.run_envelope import scope_boundary
 from dream.cycle.scheduling.backlog import Backlog
 from dream.cycle.scheduling.planner import (
     ManualBooking,
@@ -26,7 +26,7 @@ from dream.triggers.schedule_state import requested
 
 if TYPE_CHECKING:
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.parts import HostParts
+    from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import ReadView, UnitOfWork
     from dream.cycle.scheduling.backlog import PassesWork
     from dream.cycle.scheduling.planner import (
@@ -211,7 +211,7 @@ class ScheduleFacade:
         order: The passes of a run.
     """
 
-    def __init__(self, parts: HostParts, options: DreamOptions, order: tuple[PassSlot, ...]) -> None:
+    def __init__(self, parts: HostServices, options: DreamOptions, order: tuple[PassSlot, ...]) -> None:
         self._parts = parts
         self._options = options
         self._backlog = Backlog(parts=parts, options=options, order=order)

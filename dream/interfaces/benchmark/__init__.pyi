@@ -1,14 +1,27 @@
+from .answers import (
+    AnswerKey as AnswerKey,
+    Unjudged as Unjudged,
+)
 from .qa import (
+    BUDGETS as BUDGETS,
     AnsweredQuestion as AnsweredQuestion,
+    GivenContext as GivenContext,
     Provenance as Provenance,
-    Stage as Stage,
+    Side as Side,
     ask_all as ask_all,
 )
 from .recalling import (
     Recalled as Recalled,
     measure_recall as measure_recall,
 )
+from .recordings import (
+    Quotes as Quotes,
+    RecordedClient as RecordedClient,
+    Recording as Recording,
+    handles as handles,
+)
 from .result import (
+    Compared as Compared,
     Cost as Cost,
     Figures as Figures,
     Result as Result,
@@ -20,6 +33,7 @@ from .samples import (
     Faults as Faults,
     Question as Question,
     read_locomo as read_locomo,
+    read_questions as read_questions,
 )
 from .scripted import (
     ALIKE as ALIKE,
@@ -29,7 +43,9 @@ from .scripted import (
 )
 from .trial import (
     AFTERWARDS as AFTERWARDS,
+    SIDES as SIDES,
     StandingClock as StandingClock,
+    import_sample as import_sample,
     kinds_of_change as kinds_of_change,
     measure as measure,
     unsupported_changes as unsupported_changes,

@@ -1,18 +1,18 @@
-"""Asks a memory questions, and checks whether what it recalls goes back to the turns that answer them."""
+"""Asks a memory questions as a turn would, and checks whether what the turn is given tells the answers."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate
-from math import ceil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
 
+from agentcore.domain.conversation import Turn, spoken_line
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry, SourceKind
-from agentcore.domain.signals import Purpose
-from agentcore.domain.text import fold_key
-from agentcore.hosting.memory import Memory
+from agentcore.domain.scope import Scope
+from agentcore.hosting.host import Host
 from agentcore.llm.chat import estimate_tokens
-from agentcore.stores.storage import ReadView, Storage
-from dream.interfaces.benchmark.samples import Question
+from agentcore.stores.storage import ReadView
+from dream.interfaces.benchmark.answers import AnswerKey, Unjudged
+from dream.interfaces.benchmark.samples import BenchmarkSample, Question
 
 
 class Provenance:
@@ -63,13 +63,25 @@ class Provenance:
         return frozenset(found)
 
 
-DEPTHS = (5, 10)
-"""Numbers of entries read."""
-BUDGETS = (250, 500, 1_000, 2_000)
-"""Numbers of tokens read."""
+BUDGETS: Final = (100, 250, 500, 1_000, 2_000, 4_000)
+"""Numbers of tokens that a turn is given."""
 
-_MARGIN = 1.25
-"""How many more entries are recalled at first than would fill the greatest budget if all were of the mean length."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenContext:
+    """What one question was given within one budget.
+
+    Args:
+        evidence: Share of its evidence that what is shown is, or goes back to.
+        found: The same, where what is shown tells the answer, else 0; None where nothing can be said of the answer.
+        tokens: What is shown takes.
+        text: What is shown.
+    """
+
+    evidence: float
+    found: float | None
+    tokens: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,123 +89,88 @@ class AnsweredQuestion:
     """What became of one question.
 
     Args:
-        category: The question's.
-        kept: Share of its evidence that any live entry goes back to.
-        at: By depth, the share that the best entries go back to.
-        within: By budget, the share that the best entries go back to which fit into it.
-        hits: Ids of the best entries, as many as the greatest depth.
-        stale: By depth, how many of the best entries a dream replaces by another.
+        question: It.
+        unjudged: Why nothing can be said of its answer; None if something can.
+        given: What it was given, by budget.
     """
 
-    category: int
-    kept: float
-    at: tuple[float, ...]
-    within: tuple[float, ...]
-    hits: tuple[str, ...]
-    stale: tuple[int, ...] = (0,) * len(DEPTHS)
+    question: Question
+    unjudged: Unjudged | None
+    given: tuple[GivenContext, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """A memory as it stood at one moment, and how it answered.
+class Side:
+    """How a memory answered.
 
     Args:
         entries: Live entries.
         tokens: What their texts take.
-        repeated: Those whose text an earlier one of the same category has too.
         answers: One for each question.
     """
 
     entries: int
     tokens: int
-    repeated: int
     answers: tuple[AnsweredQuestion, ...]
 
-    def judged(self, replaced: Collection[str]) -> "Stage":
-        """Return the stage with its stale hits counted: those whose entry is among *replaced*."""
-        return replace(
-            self,
-            answers=tuple(
-                replace(one, stale=tuple(sum(hit in replaced for hit in one.hits[:depth]) for depth in DEPTHS))
-                for one in self.answers
-            ),
-        )
-
-    def __add__(self, other: "Stage") -> "Stage":
-        return Stage(
+    def __add__(self, other: "Side") -> "Side":
+        return Side(
             entries=self.entries + other.entries,
             tokens=self.tokens + other.tokens,
-            repeated=self.repeated + other.repeated,
             answers=self.answers + other.answers,
         )
 
 
 async def ask_all(
-    storage: Storage,
-    memory: Memory,
-    questions: Sequence[Question],
-    turn_ids: Mapping[str, str],
-    asked: Callable[[], None],
-) -> Stage:
-    """Ask all questions of one scope's memory as it stands.
+    host: Host,
+    sample: BenchmarkSample,
+    *,
+    before: Callable[[Question], None] = lambda _: None,
+    asked: Callable[[], None] = lambda: None,
+) -> Side:
+    """Ask all questions of a sample, each within every budget, through `host.context.for_turn` with its defaults.
+
+    Every question opens a session of its own, so that nothing counts as shown before.
 
     Args:
-        storage: Where it is kept.
-        memory: Answers by its own recall.
-        questions: What to ask.
-        turn_ids: The stored turns' ids by their dialogue ids.
+        host: Holds the sample in its default scope.
+        sample: What was imported.
+        before: Called before each question, such as to set the clock.
         asked: Called after each question.
     """
-    entries = await storage.read(memory.scope, _all_entries)
+    entries = await host.storage.read(Scope.default(), _all_entries)
+    turns = await host.storage.read(Scope.default(), lambda view: _turns(view, sample.sessions))
+    names, provenance = sample.names_of(turns), Provenance(entries)
     live = [entry for entry in entries if entry.is_active]
-    provenance = Provenance(entries)
-    reached = frozenset[str]().union(*(provenance.turns(entry.id) for entry in live))
-    tokens = sum(estimate_tokens(entry.content) for entry in live)
-    depth = DEPTHS[-1] + ceil(_MARGIN * BUDGETS[-1] * len(live) / max(1, tokens))
     answers: list[AnsweredQuestion] = []
-    for question in questions:
-        gold = frozenset(turn_ids[one] for one in question.evidence)
-        ranked = await _ranked(memory, question.text, depth)
-        answers.append(_answered(question.category, gold, reached, ranked, provenance))
+    for question in sample.questions:
+        before(question)
+        lines = [_line(sample.turns[name]) for name in question.evidence]
+        key = AnswerKey.of(question.text, question.answer, lines)
+        given: list[GivenContext] = []
+        for budget in BUDGETS:
+            session = f"question {question.name}, {budget} tokens"
+            block = await host.context.for_turn(session, question.text, budget_tokens=budget)
+            shown = {names.get(turn.id) for turn in block.turns}
+            for entry in (*block.always, *block.entries):
+                shown |= {names.get(turn) for turn in provenance.turns(entry.id)}
+            share = len(shown.intersection(question.evidence)) / len(question.evidence)
+            found = None if isinstance(key, Unjudged) else share * key.is_told_by(block.text) if share else 0.0
+            given.append(GivenContext(evidence=share, found=found, tokens=block.tokens, text=block.text))
+        unjudged = key if isinstance(key, Unjudged) else None
+        answers.append(AnsweredQuestion(question=question, unjudged=unjudged, given=tuple(given)))
         asked()
-    return Stage(
-        entries=len(live),
-        tokens=tokens,
-        repeated=len(live) - len({(entry.category, fold_key(entry.content)) for entry in live}),
-        answers=tuple(answers),
-    )
+    tokens = sum(estimate_tokens(entry.content) for entry in live)
+    return Side(entries=len(live), tokens=tokens, answers=tuple(answers))
 
 
 def _all_entries(view: ReadView) -> list[MemoryEntry]:
     return view.entries.select(EntryFilter(statuses=frozenset()))
 
 
-async def _ranked(memory: Memory, text: str, depth: int) -> list[MemoryEntry]:
-    """Return the best *depth* entries, or as many as it takes to exceed every budget."""
-    while True:
-        found = [hit.entry for hit in await memory.recall(text, k=depth, purpose=Purpose.PREVIEW)]
-        if len(found) < depth or sum(estimate_tokens(entry.content) for entry in found) > BUDGETS[-1]:
-            return found
-        depth *= 2
+def _turns(view: ReadView, sessions: Iterable[str]) -> list[Turn]:
+    return [turn for session in sessions for turn in view.turns.session(session)]
 
 
-def _answered(
-    category: int,
-    gold: frozenset[str],
-    reached: frozenset[str],
-    ranked: Sequence[MemoryEntry],
-    provenance: Provenance,
-) -> AnsweredQuestion:
-    shares = [0.0]
-    found = frozenset[str]()
-    for entry in ranked:
-        found |= provenance.turns(entry.id) & gold
-        shares.append(len(found) / len(gold))
-    spent = list(accumulate(estimate_tokens(entry.content) for entry in ranked))
-    return AnsweredQuestion(
-        category=category,
-        kept=len(gold & reached) / len(gold),
-        at=tuple(shares[min(depth, len(ranked))] for depth in DEPTHS),
-        within=tuple(shares[sum(one <= budget for one in spent)] for budget in BUDGETS),
-        hits=tuple(entry.id for entry in ranked[: DEPTHS[-1]]),
-    )
+def _line(turn: Turn) -> str:
+    return spoken_line(turn.speaker, turn.content, turn.occurred_at)

@@ -1,7 +1,7 @@
-"""Measures recall on its own: what the turns, the notes, and both together give for each question."""
+"""Measures recall on its own: what turns, notes and both find for each question, and what a turn is given of that."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil, log2
 from pathlib import Path
@@ -18,18 +18,15 @@ from agentcore.llm.chat import estimate_tokens
 from agentcore.recall.results import CombinedHit, lineages
 from agentcore.stores.storage import ReadView
 from agentcore.testing.ids import SequentialIds
-from dream.interfaces.benchmark.result import ORDINARY, Share
-from dream.interfaces.benchmark.samples import CATEGORIES, BenchmarkSample, Faults, Question
-from dream.interfaces.benchmark.trial import AFTERWARDS, StandingClock
-from dream.interfaces.exchange.formats import Format
-from dream.interfaces.exchange.importer import import_file
+from dream.interfaces.benchmark.qa import BUDGETS, AnsweredQuestion, Side, ask_all
+from dream.interfaces.benchmark.result import Share, by_category
+from dream.interfaces.benchmark.samples import BenchmarkSample, Faults, Question
+from dream.interfaces.benchmark.trial import AFTERWARDS, StandingClock, import_sample
 
 DEPTHS: Final = (5, 10, 20, 50)
 """Numbers of records read."""
 GAIN_DEPTH: Final = 10
 """How far down NDCG looks."""
-BUDGETS: Final = (250, 500, 1_000, 2_000)
-"""Numbers of tokens read."""
 STORES: Final = ("turns", "notes", "both")
 """What is asked, in this order: the conversation, the entries, and both in one ranking."""
 
@@ -50,7 +47,7 @@ class Recalled:
         within: By budget, the share that the best records go back to which fit into it.
     """
 
-    category: int
+    category: str
     at: tuple[float, ...]
     gain: float
     within: tuple[float, ...]
@@ -97,15 +94,9 @@ class Store:
             answers=self.answers + other.answers,
         )
 
-    def groups(self) -> dict[str, tuple[Recalled, ...]]:
+    def groups(self) -> dict[str, list[Recalled]]:
         """The answers of all questions, of those that are not adversarial, and by category, where there are any."""
-        chosen: dict[str, Collection[int]] = {"all": CATEGORIES.keys(), "without adversarial": ORDINARY}
-        chosen |= {name: {number} for number, name in CATEGORIES.items()}
-        found = {
-            name: tuple(one for one in self.answers if one.category in categories)
-            for name, categories in chosen.items()
-        }
-        return {name: answers for name, answers in found.items() if answers}
+        return by_category([(one.category, one) for one in self.answers])
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -120,11 +111,13 @@ class RecallResult:
     Args:
         name: The sample's.
         stores: What each of `STORES` answered.
+        given: What `host.context.for_turn` gives of both.
         faults: What is wrong with the file's evidence.
     """
 
     name: str
     stores: Mapping[str, Store]
+    given: Side
     faults: Faults
 
     @property
@@ -134,7 +127,13 @@ class RecallResult:
 
     def __add__(self, other: "RecallResult") -> "RecallResult":
         stores = {name: store + other.stores[name] for name, store in self.stores.items()}
-        return RecallResult(name="all", stores=stores, faults=self.faults + other.faults)
+        given = self.given + other.given
+        return RecallResult(name="all", stores=stores, given=given, faults=self.faults + other.faults)
+
+    def given_groups(self) -> dict[str, "GivenFigures"]:
+        """Return what a turn is given, by the same groups as `Store.groups`."""
+        groups = by_category([(one.question.category, one) for one in self.given.answers])
+        return {name: GivenFigures.of(answers) for name, answers in groups.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -142,6 +141,36 @@ class RecallResult:
             "sample": self.name,
             "questions": {"asked": self.questions, **self.faults.to_json()},
             **{name: store.to_json() for name, store in self.stores.items()},
+            "for_turn": {name.replace(" ", "_"): one.to_json() for name, one in self.given_groups().items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFigures:
+    """What turns are given, by budget.
+
+    Args:
+        evidence: Evidence that is shown, or that what is shown goes back to.
+        tokens: Mean of the tokens that this takes.
+    """
+
+    evidence: Mapping[int, Share]
+    tokens: Mapping[int, float]
+
+    @classmethod
+    def of(cls, answers: Sequence[AnsweredQuestion]) -> "GivenFigures":
+        """Summarise one or more questions."""
+        given = {budget: [one.given[place] for one in answers] for place, budget in enumerate(BUDGETS)}
+        return cls(
+            {budget: Share.of([one.evidence for one in all_]) for budget, all_ in given.items()},
+            {budget: sum(one.tokens for one in all_) / len(all_) for budget, all_ in given.items()},
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "within_tokens": {str(budget): share.to_json() for budget, share in self.evidence.items()},
+            "tokens": {str(budget): round(tokens, 1) for budget, tokens in self.tokens.items()},
         }
 
 
@@ -167,21 +196,13 @@ async def measure_recall(sample: BenchmarkSample, *, asked: Callable[[], None] =
 
     Args:
         sample: What to measure.
-        asked: Called after each question of each store.
+        asked: Called after each question of each store, and after it was asked for a turn.
     """
     ids = SequentialIds()
     with TemporaryDirectory(prefix="dream-bench-") as folder:
         builder = AgentHostBuilder(Path(folder), clock=StandingClock(sample.ended_at + AFTERWARDS), ids=ids)
         async with builder.with_memory().with_conversation_log().build() as host:
-            await import_file(
-                host.storage,
-                Scope.default(),
-                sample.path,
-                file_format=Format.LOCOMO,
-                sample=sample.name,
-                clock=host.clock,
-                ids=ids,
-            )
+            await import_sample(host, sample, ids)
             return await _RecallTrial(sample, host, asked).result()
 
 
@@ -199,7 +220,12 @@ class _RecallTrial:
         asks: dict[str, _Ask] = {"turns": self._of_turns, "notes": self._of_notes, "both": self.host.context.recall}
         held = {"turns": records[0], "notes": records[1], "both": [*records[0], *records[1]]}
         stores = {name: await self._store(held[name], asks[name], gold) for name in STORES}
-        return RecallResult(name=self.sample.name, stores=stores, faults=self.sample.faults)
+        given = await ask_all(self.host, self._without_answers(), asked=self.asked)
+        return RecallResult(name=self.sample.name, stores=stores, given=given, faults=self.sample.faults)
+
+    def _without_answers(self) -> BenchmarkSample:
+        """Return the sample with questions of which nothing but the evidence is looked for, which takes no time."""
+        return replace(self.sample, questions=tuple(replace(one, answer=None) for one in self.sample.questions))
 
     async def _store(self, held: Sequence[CombinedHit], ask: _Ask, gold: Mapping[str, str]) -> Store:
         tokens = sum(estimate_tokens(one.text) for one in held)
@@ -212,21 +238,20 @@ class _RecallTrial:
         return Store(records=len(held), tokens=tokens, answers=tuple(answers))
 
     async def _of_turns(self, query: str, k: int) -> Sequence[CombinedHit]:
-        return [CombinedHit(hit.turn, hit.score) for hit in await self.host.conversation.recall(query, k)]
+        return [
+            CombinedHit(hit.turn, hit.score, span=hit.span) for hit in await self.host.conversation.recall(query, k)
+        ]
 
     async def _of_notes(self, query: str, k: int) -> Sequence[CombinedHit]:
         hits = await self.host.memory.recall(query, k, purpose=Purpose.PREVIEW)
         entries = [hit.entry for hit in hits]
         made_of = await self.host.storage.read(Scope.default(), lambda view: lineages(view, entries))
-        return [CombinedHit(hit.entry, hit.score, made_of[hit.entry.id]) for hit in hits]
+        return [CombinedHit(hit.entry, hit.score, made_of[hit.entry.id], span=hit.span) for hit in hits]
 
     def _turn_ids(self, view: ReadView) -> dict[str, str]:
-        """Return the stored turns' ids by their dialogue ids."""
-        found: dict[str, str] = {}
-        for session, dialogue_ids in self.sample.sessions.items():
-            for dialogue_id, turn in zip(dialogue_ids, view.turns.session(session), strict=True):
-                found.setdefault(dialogue_id, turn.id)
-        return found
+        """Return the stored turns' ids by their names."""
+        stored = [turn for session in self.sample.sessions for turn in view.turns.session(session)]
+        return {name: turn_id for turn_id, name in self.sample.names_of(stored).items()}
 
     def _records(self, view: ReadView) -> tuple[list[CombinedHit], list[CombinedHit]]:
         turns = [turn for session in self.sample.sessions for turn in view.turns.session(session)]

@@ -1,25 +1,32 @@
 """Computes the figures of a benchmark: of one sample, and of all together."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Final, TypeVar
 
-from dream.interfaces.benchmark.qa import BUDGETS, DEPTHS, AnsweredQuestion, Stage
-from dream.interfaces.benchmark.samples import ADVERSARIAL, CATEGORIES, Faults
+import numpy as np
 
-ORDINARY = CATEGORIES.keys() - {ADVERSARIAL}
-"""The categories whose questions are about what was said."""
+from dream.interfaces.benchmark.qa import BUDGETS, AnsweredQuestion, Side
+from dream.interfaces.benchmark.samples import ADVERSARIAL, Faults
 
-_DIGITS = 6
+RESAMPLES: Final = 10_000
+"""Draws of the bootstrap."""
+SEED: Final = 20_261_122
+"""What its chance begins with, so that the same answers have the same interval."""
+_TAIL: Final = 2.5
+"""Percent of the draws that lie beyond each end of an interval."""
+_DIGITS: Final = 6
+
+_A = TypeVar("_A")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What a dream did and what it took.
+    """What dreams did and what they took.
 
     Args:
-        outcomes: How the runs ended.
+        outcomes: How the dreams ended.
         failures: Passes that failed, each with its reason.
         changes: Records changed, by what happened to them.
         refused: Changes not made, by reason code.
@@ -28,9 +35,9 @@ class Cost:
         output_tokens: Tokens received, with failed calls.
         backlog: Items left for later runs.
         unsupported: Changes that rest on nothing, by what is wrong; see `support`.
-        replayed: Changes that a second run made at once.
+        replayed: Changes that a further run made at once.
         replay_calls: Model calls that it made.
-        undone: Samples whose export was, after the undo, what it had been before the run.
+        undone: Samples whose export was, after the undo, what it had been before the dreams.
         samples: Samples dreamt of.
     """
 
@@ -67,44 +74,46 @@ class Result:
 
     Args:
         name: The sample's.
-        turns: What a memory answers that holds each turn as it was said and nothing else.
-        before: What the imported memory answers.
-        after: What it answers after the dream.
-        cost: What the dream took.
+        sides: How the memory answered without dreams, and after them.
+        cost: What the dreams took.
         faults: What is wrong with the file's evidence.
         seconds: Where the time went; the one part that differs from one time to the next.
     """
 
     name: str
-    turns: Stage
-    before: Stage
-    after: Stage
+    sides: Mapping[str, Side]
     cost: Cost
     faults: Faults
     seconds: Mapping[str, float]
 
     @property
-    def stages(self) -> dict[str, Stage]:
-        """The stages by name, in the order in which they are shown."""
-        return {"turns": self.turns, "before": self.before, "after": self.after}
+    def questions(self) -> int:
+        """Questions asked."""
+        return len(next(iter(self.sides.values())).answers)
 
     def __add__(self, other: "Result") -> "Result":
         return Result(
             name="all",
-            turns=self.turns + other.turns,
-            before=self.before + other.before,
-            after=self.after + other.after,
+            sides={name: side + other.sides[name] for name, side in self.sides.items()},
             cost=self.cost + other.cost,
             faults=self.faults + other.faults,
             seconds={name: value + other.seconds[name] for name, value in self.seconds.items()},
         )
 
+    def groups(self) -> dict[str, "Figures"]:
+        """Return the figures of all questions, of those that are not adversarial, and by category."""
+        first, second = (side.answers for side in self.sides.values())
+        pairs = zip(first, second, strict=True)
+        groups = by_category([(pair[0].question.category, pair) for pair in pairs])
+        return {name: Figures.of(chosen) for name, chosen in groups.items()}
+
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
             "sample": self.name,
-            "questions": {"asked": len(self.before.answers), **self.faults.to_json()},
-            **{name: _stage_json(stage) for name, stage in self.stages.items()},
+            "questions": {"asked": self.questions, **self.faults.to_json()},
+            "memory": {name: {"entries": side.entries, "tokens": side.tokens} for name, side in self.sides.items()},
+            **{name.replace(" ", "_"): figures.to_json() for name, figures in self.groups().items()},
             "dream": self.cost.to_json(),
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
         }
@@ -143,69 +152,135 @@ class Share:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The same questions on both sides.
+
+    Args:
+        first: What was found on the first side.
+        second: What was found on the second.
+        least: Lower end of the 95 % interval of the difference, second less first.
+        most: Its upper end.
+    """
+
+    first: Share
+    second: Share
+    least: float
+    most: float
+
+    @property
+    def difference(self) -> float:
+        """How much more the second side found."""
+        return self.second.mean - self.first.mean
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[float, float]]) -> "Compared":
+        """Compare one or more questions.
+
+        The interval is that of the paired percentile bootstrap (Efron and Tibshirani 1993, chapter 13): questions are
+        drawn with replacement `RESAMPLES` times, both sides of a question together.
+
+        Example:
+            >>> one = Compared.of([(0.0, 1.0), (1.0, 1.0), (0.0, 0.0), (0.5, 1.0)])
+            >>> one.difference, one.least, one.most
+            (0.375, 0.0, 0.75)
+        """
+        differences = np.array([second - first for first, second in pairs])
+        chance = np.random.default_rng(SEED)
+        counts = chance.multinomial(len(pairs), np.full(len(pairs), 1 / len(pairs)), size=RESAMPLES)
+        least, most = np.percentile(counts @ differences / len(pairs), [_TAIL, 100 - _TAIL])
+        return cls(Share.of([one for one, _ in pairs]), Share.of([one for _, one in pairs]), float(least), float(most))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "without": self.first.to_json(),
+            "after": self.second.to_json(),
+            "difference": round(self.difference, _DIGITS),
+            "interval": [round(self.least, _DIGITS), round(self.most, _DIGITS)],
+        }
+
+
+Pair = tuple[AnsweredQuestion, AnsweredQuestion]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What some questions found at one stage.
+    """What some questions found on both sides, by budget.
 
     Args:
         questions: How many.
-        kept: Evidence that live entries go back to.
-        at: Evidence found by the number of entries read.
-        within: Evidence found by the number of tokens read.
-        stale: Share of the entries read that a dream replaces by another, by their number.
+        unjudged: How many of them have no answer that can be looked for, by the reason.
+        found: Evidence found where what is shown tells the answer, of those that can be judged; empty where none can.
+        evidence: Evidence shown, whatever of it is shown, of all.
+        tokens: Mean of the tokens given, on both sides.
     """
 
     questions: int
-    kept: Share
-    at: Mapping[int, Share]
-    within: Mapping[int, Share]
-    stale: Mapping[int, float]
+    unjudged: Counter[str]
+    found: Mapping[int, Compared]
+    evidence: Mapping[int, Compared]
+    tokens: Mapping[int, tuple[float, float]]
+
+    @property
+    def judged(self) -> int:
+        """Questions whose answer can be looked for."""
+        return self.questions - self.unjudged.total()
 
     @classmethod
-    def of(cls, answers: Sequence[AnsweredQuestion]) -> "Figures":
-        """Summarise one or more answers."""
-        read = {depth: sum(len(one.hits[:depth]) for one in answers) for depth in DEPTHS}
+    def of(cls, pairs: Sequence[Pair]) -> "Figures":
+        """Summarise one or more questions."""
+        judged = [pair for pair in pairs if pair[0].unjudged is None]
+        places = list(enumerate(BUDGETS))
         return cls(
-            questions=len(answers),
-            kept=Share.of([one.kept for one in answers]),
-            at={depth: Share.of([one.at[place] for one in answers]) for place, depth in enumerate(DEPTHS)},
-            within={budget: Share.of([one.within[place] for one in answers]) for place, budget in enumerate(BUDGETS)},
-            stale={
-                depth: sum(one.stale[place] for one in answers) / max(1, read[depth])
-                for place, depth in enumerate(DEPTHS)
-            },
+            questions=len(pairs),
+            unjudged=Counter(one.unjudged.value for one, _ in pairs if one.unjudged is not None),
+            found={budget: _compared(judged, place, "found") for place, budget in places if judged},
+            evidence={budget: _compared(pairs, place, "evidence") for place, budget in places},
+            tokens={budget: _tokens(pairs, place) for place, budget in places},
         )
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
             "questions": self.questions,
-            "kept": self.kept.to_json(),
-            "at_entries": {str(depth): share.to_json() for depth, share in self.at.items()},
-            "within_tokens": {str(budget): share.to_json() for budget, share in self.within.items()},
-            "stale": {str(depth): round(share, _DIGITS) for depth, share in self.stale.items()},
+            "judged": self.judged,
+            "unjudged": _plain(self.unjudged),
+            "found": {str(budget): one.to_json() for budget, one in self.found.items()},
+            "evidence": {str(budget): one.to_json() for budget, one in self.evidence.items()},
+            "tokens": {
+                str(budget): {"without": round(one, 1), "after": round(other, 1)}
+                for budget, (one, other) in self.tokens.items()
+            },
         }
 
 
-def answers_of(stage: Stage, categories: Collection[int]) -> list[AnsweredQuestion]:
-    """Return the answers to questions of these categories."""
-    return [one for one in stage.answers if one.category in categories]
+def by_category(sorted_answers: Sequence[tuple[str, _A]]) -> dict[str, list[_A]]:
+    """Return what belongs to all questions, to those that are not adversarial where some are, and to each category.
+
+    Example:
+        >>> by_category([("temporal", 1), ("adversarial", 2), ("temporal", 3)])
+        {'all': [1, 2, 3], 'without adversarial': [1, 3], 'adversarial': [2], 'temporal': [1, 3]}
+    """
+    categories = sorted({category for category, _ in sorted_answers})
+    groups = {"all": categories}
+    if ADVERSARIAL in categories and len(categories) > 1:
+        groups["without adversarial"] = [one for one in categories if one != ADVERSARIAL]
+    groups |= {name: [name] for name in categories}
+    return {name: [one for sort, one in sorted_answers if sort in chosen] for name, chosen in groups.items()}
+
+
+def _compared(pairs: Iterable[Pair], place: int, name: str) -> Compared:
+    return Compared.of([(getattr(one.given[place], name), getattr(other.given[place], name)) for one, other in pairs])
+
+
+def _tokens(pairs: Sequence[Pair], place: int) -> tuple[float, float]:
+    one, other = (sum(pair[side].given[place].tokens for pair in pairs) / len(pairs) for side in (0, 1))
+    return one, other
 
 
 def _plain(value: Counter[str] | int) -> dict[str, int] | int:
     return value if isinstance(value, int) else dict(sorted(value.items()))
-
-
-def _stage_json(stage: Stage) -> dict[str, Any]:
-    groups = {"all": CATEGORIES.keys(), "without_adversarial": ORDINARY}
-    chosen = {name: answers_of(stage, group) for name, group in groups.items()}
-    chosen |= {name: answers_of(stage, {number}) for number, name in CATEGORIES.items()}
-    return {
-        "entries": stage.entries,
-        "tokens": stage.tokens,
-        "repeated": stage.repeated,
-        **{name: Figures.of(answers).to_json() for name, answers in chosen.items() if answers},
-    }
 
 
 def total(results: Sequence[Result]) -> Result:

@@ -93,12 +93,22 @@ def scripted_answer(prompt: str) -> str:
 
 def records_in(prompt: str) -> Iterator[Record]:
     """Yield the records that a dream's prompt holds between its fences; what directives show as examples is none."""
+    return (record for line in fenced_lines(prompt) if (record := record_of(line)) is not None)
+
+
+def fenced_lines(prompt: str) -> Iterator[str]:
+    """Yield the lines of data between the fences of a dream's prompt."""
     for _, block in _FENCED.findall(prompt):
-        for line in cast("str", block).splitlines():
-            found = _LINE.fullmatch(line)
-            if found is not None:
-                attributes = {name: _read(value) for name, value in _ATTRIBUTE.findall(found[2])}
-                yield Record(found[1], attributes, orjson.loads(found[3]))
+        yield from cast("str", block).splitlines()
+
+
+def record_of(line: str) -> Record | None:
+    """Return the record that a line of data tells; None of another line."""
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return None
+    attributes = {name: _read(value) for name, value in _ATTRIBUTE.findall(found[2])}
+    return Record(found[1], attributes, orjson.loads(found[3]))
 
 
 def _read(value: str) -> str:

@@ -1,30 +1,31 @@
-"""Measures one sample before and after a real dream, in a temporary folder."""
+"""Measures what a turn is given of one sample, by a host that never dreams and by one that does."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
 from agentcore.clock import SystemClock
-from agentcore.domain.conversation import Turn
-from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status
+from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.hosting.builder import AgentHostBuilder
 from agentcore.hosting.host import Host
 from agentcore.ids import IdFactory
+from agentcore.llm.chat import ChatClient
 from agentcore.llm.settings import ChatOptions
-from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from agentcore.stores.storage import ReadView
 from agentcore.testing.ids import SequentialIds
 from dream.domain.change import JournalRow
 from dream.domain.report import PassOutcome, RunReport
-from dream.interfaces.benchmark.qa import Stage, ask_all
+from dream.interfaces.benchmark.qa import Side, ask_all
 from dream.interfaces.benchmark.result import Cost, Result
-from dream.interfaces.benchmark.samples import BenchmarkSample
+from dream.interfaces.benchmark.samples import BenchmarkSample, Question
 from dream.interfaces.exchange.export import export_scope
 from dream.interfaces.exchange.formats import Format
 from dream.interfaces.exchange.importer import import_file
@@ -82,164 +83,166 @@ def _faults_of_origin(view: ReadView, entry: MemoryEntry) -> Iterator[str]:
         yield "trust_raised"
 
 
-STAGES = 3
-"""Times each question is asked."""
-
-AFTERWARDS = timedelta(days=1)
-"""How long after a sample's last turn everything happens."""
-_AS_SAID = Scope("bench", "agent", "turns")
-"""Where the memory lies that holds the turns as they were said."""
+SIDES: Final[tuple[str, str]] = ("without", "after")
+"""What is compared: the memory and the log of a host that never dreams, and the same after its dreams."""
+MOST_DREAMS: Final = 7
+"""Dreams of a sample, one a day, unless an earlier one changes nothing."""
+AFTERWARDS: Final = timedelta(days=1)
+"""How long after a sample's last turn the first dream is, and how long after the one before each other."""
+_QUESTIONS_AT: Final = (MOST_DREAMS + 1) * AFTERWARDS
+"""How long after the last turn questions are asked that do not say when."""
 
 
 class StandingClock(SystemClock):
     """A clock on which no time passes, though waiting on it takes as long as it should; lives as long as a trial.
 
     Args:
-        instant: What it shows.
+        instant: What it shows until it is set.
     """
 
     def __init__(self, instant: datetime) -> None:
-        self._instant = instant
+        self.instant = instant
 
     def now(self) -> datetime:
-        """Return the one instant."""
-        return self._instant
+        """Return the instant."""
+        return self.instant
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkTrial:
-    """One sample in one host; lives as long as the measurement.
+    """One sample; lives as long as the measurement.
 
-    Everything in it happens a day after the sample's last turn, and ids are counted: the same sample and the same
-    answers of a model give the same figures.
+    Dreams are a day apart, the first a day after the sample's last turn, and ids are counted: the same sample and the
+    same answers of a model give the same figures.
 
     Args:
         sample: What is measured.
-        host: Its memory, new and empty.
-        ids: Names the records.
-        asked: Called after each question.
+        asked: Called after each question of each side.
     """
 
     sample: BenchmarkSample
-    host: Host
-    ids: IdFactory
     asked: Callable[[], None]
 
-    async def result(self) -> Result:
-        """Import, measure, dream, measure, dream again, and undo."""
+    async def result(self, model: ChatOptions | ChatClient | None) -> Result:
+        """Measure both sides, each with a host of its own; then dream once more, and undo."""
         watch = _CallCounter()
-        turn_ids = await self._import()
-        watch.lap("import")
-        turns, before = await self._ask(turn_ids, _AS_SAID), await self._ask(turn_ids)
-        export = await self._export()
-        watch.lap("questions")
-        report = await self.host.dreams.run()
-        watch.lap("dream")
-        after = await self._ask(turn_ids)
-        watch.lap("questions")
-        replaced = await self.host.storage.read(Scope.default(), _replaced)
-        cost = await self._cost(report, export)
-        watch.lap("replay_and_undo")
-        return Result(
-            name=self.sample.name,
-            turns=turns,
-            before=before.judged(replaced),
-            after=after.judged(replaced),
-            cost=cost,
-            faults=self.sample.faults,
-            seconds=watch.laps,
-        )
+        async with self._hosted(None, dreams=False) as (host, clock):
+            watch.lap("import")
+            without = await self._ask(host, clock)
+            watch.lap("questions")
+        async with self._hosted(model, dreams=True) as (host, clock):
+            before = await _export(host)
+            watch.lap("import")
+            reports = await self._dream(host, clock)
+            watch.lap("dream")
+            cost = await _cost(host, reports)
+            watch.lap("replay_and_undo")
+            after = await self._ask(host, clock)
+            watch.lap("questions")
+            cost = replace(cost, undone=int(await _undone(host, reports) == before))
+            watch.lap("replay_and_undo")
+        sides: dict[str, Side] = dict(zip(SIDES, (without, after), strict=True))
+        return Result(name=self.sample.name, sides=sides, cost=cost, faults=self.sample.faults, seconds=watch.laps)
 
-    async def _import(self) -> dict[str, str]:
-        """Import the sample, and its turns once more as entries of another memory; return the turns' ids."""
-        storage, clock = self.host.storage, self.host.clock
-        await import_file(
-            storage,
-            Scope.default(),
-            self.sample.path,
-            file_format=Format.LOCOMO,
-            sample=self.sample.name,
-            clock=clock,
-            ids=self.ids,
-        )
-        sessions = await storage.read(Scope.default(), lambda view: _turns(view, self.sample.sessions))
-        as_said = [self._entry(turn) for turns in sessions.values() for turn in turns]
+    @asynccontextmanager
+    async def _hosted(
+        self, model: ChatOptions | ChatClient | None, *, dreams: bool
+    ) -> AsyncGenerator[tuple[Host, StandingClock]]:
+        """Open a host in a folder of its own and import the sample."""
+        ids, clock = SequentialIds(), StandingClock(self.sample.ended_at + AFTERWARDS)
+        with TemporaryDirectory(prefix="dream-bench-") as folder:
+            builder = AgentHostBuilder(Path(folder), clock=clock, ids=ids)
+            builder.with_memory().with_skills().with_conversation_log().with_feedback()
+            builder.with_wisps().with_tool_calls()
+            if dreams:
+                builder.with_dreaming(in_background=False)
+            if model is not None:
+                builder.with_llm(model)
+            async with builder.build() as host:
+                await import_sample(host, self.sample, ids)
+                yield host, clock
 
-        def add(unit: UnitOfWork) -> None:
-            unit.entries.add(as_said)
+    async def _dream(self, host: Host, clock: StandingClock) -> list[RunReport]:
+        reports = [await host.dreams.run()]
+        while reports[-1].changes and len(reports) < MOST_DREAMS:
+            clock.instant += AFTERWARDS
+            reports.append(await host.dreams.run())
+        return reports
 
-        await storage.write(_AS_SAID, add, origin=Origin.IMPORT)
-        found: dict[str, str] = {}
-        for session, turns in sessions.items():
-            for dialogue_id, turn in zip(self.sample.sessions[session], turns, strict=True):
-                found.setdefault(dialogue_id, turn.id)
-        return found
+    async def _ask(self, host: Host, clock: StandingClock) -> Side:
+        standing = self.sample.ended_at + _QUESTIONS_AT
 
-    def _entry(self, turn: Turn) -> MemoryEntry:
-        said = turn.occurred_at
-        return MemoryEntry(
-            id=self.ids.new(),
-            scope=_AS_SAID,
-            content=f"[{said.day} {said:%B %Y}] {turn.speaker}: {turn.content}",
-            created_at=said,
-            recorded_at=turn.recorded_at,
-            last_seen_at=said,
-            sources=(SourceRef(SourceKind.TURN, turn.id),),
-        )
+        def at(question: Question) -> None:
+            clock.instant = max(standing, question.asked_at or standing)
 
-    async def _ask(self, turn_ids: Mapping[str, str], scope: Scope | None = None) -> Stage:
-        memory = self.host.for_scope(scope or Scope.default()).memory
-        return await ask_all(self.host.storage, memory, self.sample.questions, turn_ids, self.asked)
+        return await ask_all(host, self.sample, before=at, asked=self.asked)
 
-    async def _export(self) -> list[bytes]:
-        lines: list[bytes] = []
-        await export_scope(self.host.storage, Scope.default(), lines.append)
-        return lines
 
-    async def _cost(self, report: RunReport, export: Sequence[bytes]) -> Cost:
-        """Count what the run did, then run once more, undo both, and compare with the export from before."""
-        dreams = self.host.dreams
-        rows = await dreams.diff(report.run_id)
-        unsupported = await self.host.storage.read(Scope.default(), lambda view: unsupported_changes(view, rows))
-        replay = await dreams.run()
-        for run in (replay, report):
-            await dreams.undo(run.run_id)
-        return Cost(
-            outcomes=Counter([report.outcome.value]),
-            failures=Counter(f"{one.name}: {one.reason}" for one in report.passes if one.outcome is PassOutcome.FAILED),
-            changes=kinds_of_change(rows),
-            refused=Counter(item.code for one in report.passes for item in one.refused),
-            calls=sum(one.calls for one in report.passes),
-            input_tokens=sum(one.input_tokens for one in report.passes),
-            output_tokens=sum(one.output_tokens for one in report.passes),
-            backlog=sum(one.backlog for one in report.passes),
-            unsupported=unsupported,
-            replayed=replay.changes,
-            replay_calls=sum(one.calls for one in replay.passes),
-            undone=int(await self._export() == export),
-            samples=1,
-        )
+async def import_sample(host: Host, sample: BenchmarkSample, ids: IdFactory) -> None:
+    """Import a sample into a host's default scope."""
+    await import_file(
+        host.storage,
+        Scope.default(),
+        sample.path,
+        file_format=sample.file_format,
+        sample=sample.name if sample.file_format is Format.LOCOMO else None,
+        clock=host.clock,
+        ids=ids,
+    )
 
 
 async def measure(
-    sample: BenchmarkSample, *, model: ChatOptions | None, asked: Callable[[], None] = lambda: None
+    sample: BenchmarkSample, *, model: ChatOptions | ChatClient | None, asked: Callable[[], None] = lambda: None
 ) -> Result:
-    """Measure a dream of one sample in a temporary folder, which is gone afterwards.
+    """Measure the dreams of one sample in temporary folders, which are gone afterwards.
 
     Args:
         sample: What to measure.
-        model: Which model the dream asks; None leaves the passes out that ask one.
-        asked: Called after each question, `STAGES` times as often as the sample has questions.
+        model: Which model the dreams ask; None leaves the passes out that ask one.
+        asked: Called after each question of each side.
     """
-    ids = SequentialIds()
-    with TemporaryDirectory(prefix="dream-bench-") as folder:
-        builder = AgentHostBuilder(Path(folder), clock=StandingClock(sample.ended_at + AFTERWARDS), ids=ids)
-        builder.with_memory().with_skills().with_conversation_log().with_feedback()
-        builder.with_wisps().with_tool_calls().with_dreaming(in_background=False)
-        if model is not None:
-            builder.with_llm(model)
-        async with builder.build() as host:
-            return await BenchmarkTrial(sample, host, ids, asked).result()
+    return await BenchmarkTrial(sample, asked).result(model)
+
+
+async def _export(host: Host) -> list[bytes]:
+    lines: list[bytes] = []
+    await export_scope(host.storage, Scope.default(), lines.append)
+    return lines
+
+
+async def _cost(host: Host, reports: Sequence[RunReport]) -> Cost:
+    """Count what the dreams did; run once more, which should do nothing, and take that back."""
+    changes, unsupported = Counter[str](), Counter[str]()
+    for report in reports:
+        rows = await host.dreams.diff(report.run_id)
+        changes.update(kinds_of_change(rows))
+        unsupported.update(
+            await host.storage.read(Scope.default(), lambda view, rows=rows: unsupported_changes(view, rows))
+        )
+    again = await host.dreams.run()
+    await host.dreams.undo(again.run_id)
+    passes = [one for report in reports for one in report.passes]
+    return Cost(
+        outcomes=Counter(report.outcome.value for report in reports),
+        failures=Counter(f"{one.name}: {one.reason}" for one in passes if one.outcome is PassOutcome.FAILED),
+        changes=changes,
+        refused=Counter(item.code for one in passes for item in one.refused),
+        calls=sum(one.calls for one in passes),
+        input_tokens=sum(one.input_tokens for one in passes),
+        output_tokens=sum(one.output_tokens for one in passes),
+        backlog=sum(one.backlog for one in reports[-1].passes),
+        unsupported=unsupported,
+        replayed=again.changes,
+        replay_calls=sum(one.calls for one in again.passes),
+        samples=1,
+    )
+
+
+async def _undone(host: Host, reports: Sequence[RunReport]) -> list[bytes]:
+    """Take the dreams back, the last one first, and return what is left."""
+    for report in reversed(reports):
+        await host.dreams.undo(report.run_id)
+    return await _export(host)
 
 
 class _CallCounter:
@@ -254,12 +257,3 @@ class _CallCounter:
         now = asyncio.get_running_loop().time()
         self.laps[name] = self.laps.get(name, 0.0) + now - self._last
         self._last = now
-
-
-def _turns(view: ReadView, sessions: Mapping[str, Sequence[str]]) -> dict[str, list[Turn]]:
-    return {name: view.turns.session(name) for name in sessions}
-
-
-def _replaced(view: ReadView) -> set[str]:
-    entries = view.entries.select(EntryFilter(statuses=frozenset()))
-    return {entry.id for entry in entries if entry.successor is not None}

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Table, and_, exists, func, select, text
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import SourceKind, Status
 from agentcore.errors import StorageError
+from agentcore.stores.sql.feed import unknown_states
 from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedback, leases, turns
 from agentcore.stores.sql.unit import SqlUnit
 from agentcore.stores.storage import ReadView
@@ -45,7 +46,7 @@ async def examine(session: CommandSession) -> AsyncGenerator[Finding]:
     try:
         async with session.host(Access.LOOK) as host:
             yield Finding("database", Verdict.FINE, f"{session.database} opens")
-            for look in (_schema, _integrity, _runs, _waiting, _leases, _sources, _index):
+            for look in (_schema, _integrity, _states, _runs, _waiting, _leases, _sources, _index):
                 yield await host.storage.read(session.scope, look)
             yield _promotion(await host.for_scope(session.scope).dreams.promotion(limit=0))
     except StorageError as error:
@@ -100,6 +101,15 @@ def _integrity(view: ReadView) -> Finding:
         return Finding("integrity", Verdict.FINE, "every page and index of the database is sound")
     remedy = "export what can be read, then restore a backup or import that export into a new folder"
     return Finding("integrity", Verdict.WRONG, f"the database is damaged ({'; '.join(found)})", remedy)
+
+
+def _states(view: ReadView) -> Finding:
+    unknown = unknown_states(_sql(view).transaction)
+    if not unknown:
+        return Finding("states", Verdict.FINE, "every entry is in a state that this version knows")
+    told = f"{sum(unknown.values()):,} entries are in a state that this version does not know ({', '.join(unknown)})"
+    remedy = "upgrade agentcore-dream, or restore a backup; recall and lists pass over them"
+    return Finding("states", Verdict.WRONG, told, remedy)
 
 
 def _runs(view: ReadView) -> Finding:

@@ -30,7 +30,7 @@ class _MessageRole(Enum):
     TOOL = ("tool", Trust.UNTRUSTED)
 
 
-_ROLES = {
+ROLES = {
     "user": _MessageRole.USER,
     "assistant": _MessageRole.ASSISTANT,
     "system": _MessageRole.SYSTEM,
@@ -38,6 +38,7 @@ _ROLES = {
     "tool": _MessageRole.TOOL,
     "function": _MessageRole.TOOL,
 }
+"""What chat formats call who speaks."""
 
 
 def parse_chat(source: SourceFile) -> Iterator[ImportItem | SkippedItem]:
@@ -50,7 +51,7 @@ def parse_chat(source: SourceFile) -> Iterator[ImportItem | SkippedItem]:
     said: dict[str, datetime] = {}
     for line, values in source.objects():
         fields = Fields(source, line, values)
-        role = fields.required_choice("role", _ROLES)
+        role = fields.required_choice("role", ROLES)
         session = fields.optional_name("session") or fields.optional_name("session_id") or source.path.stem
         timestamp = fields.instant("timestamp")
         said[session] = occurred_at = timestamp or said.get(session, source.now)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
+from dream.errors import InvalidFileError
+from dream.interfaces.exchange.chat_json import is_chat_json
 from dream.interfaces.exchange.export import FORMAT_PREFIX
 from dream.interfaces.exchange.files import SourceFile
 
@@ -13,6 +15,7 @@ class Format(StrEnum):
     AUTO = "auto"
     """Found out from the file."""
     LOCOMO = "locomo"
+    CHAT_JSON = "chat-json"
     CHAT_JSONL = "chat-jsonl"
     MEMORY_MD = "memory-md"
     MEMORY_JSONL = "memory-jsonl"
@@ -42,6 +45,9 @@ _NAME_IT = f"name it with --format ({', '.join(one for one in Format if one is n
 def detect_format(source: SourceFile) -> Format:
     """Return what *source* is: a Markdown file by its name, everything else by the first line that is not blank.
 
+    A file whose first line is no object of a format may be one object on several lines, or on one longer than a line
+    of the other formats may be.
+
     Raises:
         InvalidFileError: it is empty, or nothing this version can read.
     """
@@ -50,6 +56,15 @@ def detect_format(source: SourceFile) -> Format:
     # A whole LoCoMo file may stand on one line, longer than a line of the other formats may be.
     if source.first_character() == b"[":
         return Format.LOCOMO
+    try:
+        return _by_first_line(source)
+    except InvalidFileError:
+        if source.first_character() == b"{" and is_chat_json(source):
+            return Format.CHAT_JSON
+        raise
+
+
+def _by_first_line(source: SourceFile) -> Format:
     number, line = next(source.lines())
     if line.lstrip().startswith(b"{"):
         return _by_fields(source, number, source.object_of(number, line))

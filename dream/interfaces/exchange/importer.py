@@ -21,6 +21,7 @@ from agentcore.stores.storage import Origin, Storage, UnitOfWork
 from agentcore.stores.values import Withheld
 from dream.domain.change import Change
 from dream.domain.declaration import Reads
+from dream.interfaces.exchange.chat_json import parse_chat_json
 from dream.interfaces.exchange.chat_jsonl import parse_chat
 from dream.interfaces.exchange.export import parse_export
 from dream.interfaces.exchange.files import SourceFile
@@ -244,6 +245,7 @@ CHUNK = 2_000
 Progress = Callable[[int, int], None]
 
 _PARSERS: dict[Format, Callable[[SourceFile], Iterator[Parsed]]] = {
+    Format.CHAT_JSON: parse_chat_json,
     Format.CHAT_JSONL: parse_chat,
     Format.MEMORY_MD: parse_memory_md,
     Format.MEMORY_JSONL: parse_memory_jsonl,

@@ -3,16 +3,6 @@ from .evidence import (
     evidence_of as evidence_of,
     holds_quote as holds_quote,
 )
-from .lines import (
-    PromptTurn as PromptTurn,
-    line as line,
-    shown_turns as shown_turns,
-)
-from .packing import (
-    SessionExcerpt as SessionExcerpt,
-    packed as packed,
-    tokens_of as tokens_of,
-)
 from .reconcile import (
     KnownEntries as KnownEntries,
     says_the_same as says_the_same,
@@ -23,4 +13,9 @@ from .relative_dates import (
 )
 from .statement import (
     StatementRules as StatementRules,
+)
+from .turn_pass import (
+    SessionExcerpt as SessionExcerpt,
+    packed as packed,
+    tokens_of as tokens_of,
 )

@@ -15,13 +15,12 @@ from agentcore.llm.chat import estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.step import Batch
 from dream.guards.detail import Detail, DetailKind
-from dream.guards.details import ComparedTexts, details_of, measures_of
+from dream.guards.details import ComparedTexts, TextIndex, details_of, measures_of
 from dream.guards.folding import one_form
 from dream.guards.languages import language_of
 from dream.guards.names import Vocabulary
 from dream.guards.negations import negations_of
-from dream.guards.text_index import TextIndex
-from dream.passes.conversation.lines import PromptTurn
+from dream.passes.prompts import PromptTurn
 from dream.passes.terms import terms_of
 
 T = TypeVar("T")

@@ -12,13 +12,12 @@ from dream.domain.reasons import Refused
 from dream.guards.clauses import are_alike, content_words, names_in
 from dream.guards.contradictions import EvidenceText, contradiction
 from dream.guards.detail import DetailKind
+from dream.guards.details import DocumentFrequency
 from dream.guards.languages import language_of_all
 from dream.guards.merge_coverage import coverage
 from dream.guards.names import Vocabulary, exchanged_nouns
-from dream.guards.rare_terms import DocumentFrequency
 from dream.guards.secrets import secret_in
-from dream.passes.conversation.evidence import TurnEvidence
-from dream.passes.conversation.evidence_times import EvidenceTimes
+from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence
 from dream.passes.conversation.neighbours import not_near
 
 _LONGEST: Final = 2_000

@@ -16,12 +16,10 @@ from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer
 from dream.domain.step import Batch, Packing
 from dream.passes.conversation.evidence import evidence_of
-from dream.passes.conversation.lines import PromptTurn, line, shown_turns
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
-from dream.passes.conversation.packing import packed, read_new, terms_for
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement
 from dream.passes.conversation.statement import StatementRules, reason_of
-from dream.passes.conversation.turn_pass import TurnPass
+from dream.passes.conversation.turn_pass import TurnPass, packed, read_new, terms_for
 from dream.passes.episodes.judging import (
     EPISODES,
     TAG,
@@ -32,7 +30,7 @@ from dream.passes.episodes.judging import (
     sources_of,
 )
 from dream.passes.episodes.prompt import EpisodeItem, frame, question, read_items
-from dream.passes.prompts import entry_line, importance_at
+from dream.passes.prompts import PromptTurn, entry_line, importance_at, line, shown_turns
 from dream.passes.protocol import ModelContext
 
 _SHARE_BESIDE: Final = 4

@@ -14,13 +14,12 @@ from dream.domain.proposal import Refusal
 from dream.domain.rounds import Answer
 from dream.domain.step import Batch, Packing
 from dream.passes.conversation.evidence import TurnEvidence, evidence_of
-from dream.passes.conversation.lines import PromptTurn
-from dream.passes.conversation.packing import packed, read_new, shown_of, terms_for
 from dream.passes.conversation.reconcile import Reconciler
 from dream.passes.conversation.statement import StatementRules
-from dream.passes.conversation.turn_pass import TurnPass
+from dream.passes.conversation.turn_pass import TurnPass, packed, read_new, shown_of, terms_for
 from dream.passes.fact_mining.judging import Fact, FactReconciler, fact_of
 from dream.passes.fact_mining.prompt import FactItem, frame, question, read_items
+from dream.passes.prompts import PromptTurn
 from dream.passes.protocol import ModelContext
 
 

@@ -11,8 +11,7 @@ from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, T
 from agentcore.domain.subject_time import SubjectTime, compatible
 from agentcore.domain.text import DEFAULT_CATEGORY, clean_category
 from dream.domain.proposal import Refusal
-from dream.passes.conversation.evidence import TurnEvidence
-from dream.passes.conversation.evidence_times import EvidenceTimes, subject_time_of
+from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence, subject_time_of
 from dream.passes.conversation.reconcile import EntryDraft, Reconciler, Reinforcement, says_the_same
 from dream.passes.conversation.statement import (
     StatementRules,

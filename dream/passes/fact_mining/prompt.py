@@ -20,8 +20,7 @@ from dream.passes.answers import (
     item_schema,
     read_items as read_list,
 )
-from dream.passes.conversation.lines import PromptTurn, line
-from dream.passes.prompts import build_request, fenced
+from dream.passes.prompts import PromptTurn, build_request, fenced, line
 from dream.passes.protocol import ModelContext
 
 _MOST_FACTS: Final = 250

@@ -42,7 +42,6 @@ from dream.passes.memory_consolidation.prompt import (
 from dream.passes.prompts import CONTEXT_ONLY, MERGE_ONLY, entry_line, feedback_text, importance_at, repair_request
 from dream.passes.protocol import ModelContext
 
-_RUNS_REMEMBERED: Final = 64
 _JUDGEMENTS_REMEMBERED: Final = 64
 
 _Question = tuple[ConsolidationAnswer, ConsolidationHandles, Twins]
@@ -56,11 +55,10 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
     back after a while, to be merged only; feedback comes in a call of its own. What an answer says is checked word by
     word before it becomes a change (`docs/explanation/consolidation.md`).
 
-    Lives as long as the process, for all scopes; it remembers how many repairs it asked for in the latest runs.
+    Lives as long as the process, for all scopes; it remembers how it judged the latest answers.
     """
 
     def __init__(self) -> None:
-        self._repaired: OrderedDict[str, set[str]] = OrderedDict()
         self._judgements: OrderedDict[tuple[str, str], tuple[_Question, JudgedConsolidation]] = OrderedDict()
 
     async def has_work(self, context: ModelContext) -> Work:
@@ -74,7 +72,10 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
     async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
         """Ask about what is still as it was packed, then for a repair of unfaithful texts."""
         return await ask_and_repair(
-            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
+            rounds,
+            lambda: self._question(context, batch),
+            lambda answer: self._repair(context, batch, answer),
+            repairs=context.options.consolidation.repairs,
         )
 
     async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
@@ -86,15 +87,14 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
         return about_entries(context, self.directives, self.name, lines) if lines else None
 
     async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
-        """Ask for a repair of texts that lost or made up something, a bounded number of times per run."""
+        """Ask for a repair of texts that lost or made up something."""
         parsed = parse(answer, len(batch.members))
-        if isinstance(parsed, BrokenAnswer) or not self._may_repair(context, batch):
+        if isinstance(parsed, BrokenAnswer):
             return None
         judged, _ = await self._judged(context, batch, parsed)
         first = await self._question(context, batch) if judged.unfaithful else None
         if first is None:
             return None
-        self._repaired[context.run_id].add(batch.number)
         return repair_request(first, answer, complaint(context, judged.unfaithful))
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
@@ -139,13 +139,6 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
         while len(self._judgements) >= _JUDGEMENTS_REMEMBERED:
             self._judgements.popitem(last=False)
         return judged if asked == question else None
-
-    def _may_repair(self, context: ModelContext, batch: Batch) -> bool:
-        repaired = self._repaired.setdefault(context.run_id, set())
-        self._repaired.move_to_end(context.run_id)
-        while len(self._repaired) > _RUNS_REMEMBERED:
-            self._repaired.popitem(last=False)
-        return batch.number in repaired or len(repaired) < context.options.consolidation.repairs
 
     async def _judged(
         self, context: ModelContext, batch: Batch, parsed: ConsolidationAnswer

@@ -9,8 +9,8 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.guards.details import DocumentFrequency
 from dream.guards.names import Vocabulary
-from dream.guards.rare_terms import DocumentFrequency
 from dream.options import DreamOptions
 from dream.passes.conflicts import SideEvidence
 from dream.passes.memory_consolidation.prompt import ConsolidationAnswer, ConsolidationHandles, DeleteItem, SaveItem

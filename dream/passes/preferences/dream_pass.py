@@ -13,16 +13,14 @@ from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer
 from dream.domain.step import Batch, Packing
 from dream.options import PreferenceOptions
-from dream.passes.conversation.lines import PromptTurn as ShownTurn, line
-from dream.passes.conversation.packing import SessionExcerpt, packed, read_new, terms_for
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement
 from dream.passes.conversation.statement import StatementRules
-from dream.passes.conversation.turn_pass import TurnPass
+from dream.passes.conversation.turn_pass import SessionExcerpt, TurnPass, packed, read_new, terms_for
 from dream.passes.preferences.judging import occasions_of, preference_of
 from dream.passes.preferences.packing import SHARE_BESIDE, PreferenceContext, PreferenceHandles, told_by
 from dream.passes.preferences.prompt import PreferenceItem, frame, question, read_items
 from dream.passes.preferences.reconcile import JudgedPreference, PreferenceReconciler, texts_of
-from dream.passes.prompts import entry_line, feedback_line, importance_at
+from dream.passes.prompts import PromptTurn as ShownTurn, entry_line, feedback_line, importance_at, line
 from dream.passes.protocol import ModelContext
 
 

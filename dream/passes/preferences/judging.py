@@ -15,11 +15,17 @@ from agentcore.domain.text import clean_tags, normalise
 from dream.domain.built_in_passes import PREFERENCE_INFERENCE
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.lazy_pattern import lazy_pattern
+from dream.guards.patterns import lazy_pattern
 from dream.options import PreferenceOptions
-from dream.passes.conversation.evidence import Claim, TurnEvidence, cited_turns, holds_quote, partners_of, said_before
-from dream.passes.conversation.evidence_times import EvidenceTimes
-from dream.passes.conversation.lines import PromptTurn
+from dream.passes.conversation.evidence import (
+    Claim,
+    EvidenceTimes,
+    TurnEvidence,
+    cited_turns,
+    holds_quote,
+    partners_of,
+    said_before,
+)
 from dream.passes.conversation.neighbours import near_turns
 from dream.passes.conversation.statement import (
     StatementRules,
@@ -32,7 +38,7 @@ from dream.passes.conversation.statement import (
     usable_tags,
 )
 from dream.passes.preferences.prompt import PreferenceItem, Sentiment
-from dream.passes.prompts import feedback_text
+from dream.passes.prompts import PromptTurn, feedback_text
 
 _OF_PEOPLE: Final = frozenset({FeedbackKind.CORRECTION, FeedbackKind.THUMBS_UP, FeedbackKind.THUMBS_DOWN})
 """Feedback that people gave; summaries, failures and retries are a machine's word."""

@@ -12,11 +12,18 @@ from agentcore.domain.signals import Feedback
 from agentcore.llm.chat import estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.step import Batch
-from dream.passes.conversation.lines import PromptTurn, longest_line, shown_turns
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
-from dream.passes.conversation.packing import SessionExcerpt, tokens_of
+from dream.passes.conversation.turn_pass import SessionExcerpt, tokens_of
 from dream.passes.preferences.judging import INFERRED, PREFERENCES
-from dream.passes.prompts import entry_line, feedback_line, feedback_text, importance_at
+from dream.passes.prompts import (
+    PromptTurn,
+    entry_line,
+    feedback_line,
+    feedback_text,
+    importance_at,
+    longest_line,
+    shown_turns,
+)
 from dream.passes.protocol import ModelContext
 
 _LOOKED_THROUGH: Final = 1_000

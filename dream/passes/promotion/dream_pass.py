@@ -21,8 +21,7 @@ from dream.passes.declared import DeclaredPass
 from dream.passes.document_changes import moment, rewritten
 from dream.passes.promotion.blocks import PromotedLine, with_block, with_diary, without_emptied
 from dream.passes.promotion.sweep import PROMOTE, REINFORCE, Sweep, look, mark_of
-from dream.passes.protocol import DreamContext
-from dream.passes.run_memo import RunMemo
+from dream.passes.protocol import DreamContext, RunMemo
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,16 +25,15 @@ from dream.domain.recalls import RecallColumns
 from dream.domain.rounds import NextRound, Round, Version
 from dream.domain.step import Batch, Packing
 from dream.options import Narrator
-from dream.passes.conversation.packing import terms_for
+from dream.passes.conversation.turn_pass import terms_for
 from dream.passes.declared import DeclaredPass
 from dream.passes.document_changes import moment, rewritten
 from dream.passes.promotion.blocks import one_line, unfit
 from dream.passes.prompts import handles
-from dream.passes.protocol import ModelContext
+from dream.passes.protocol import ModelContext, RunMemo
 from dream.passes.rem.diary import DiaryItem, in_figures, with_summary
 from dream.passes.rem.prompt import LEAST_CITED, fitting, judged, lines_of, question, read_items
 from dream.passes.rem.themes import Recollection, Theme, themes_of, truths_of
-from dream.passes.run_memo import RunMemo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

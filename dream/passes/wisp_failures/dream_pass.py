@@ -21,8 +21,7 @@ from dream.domain.step import Batch, Packing
 from dream.guards.secrets import secret_in
 from dream.options import PromotionPolicy
 from dream.passes.declared import DeclaredPass
-from dream.passes.protocol import ModelContext
-from dream.passes.run_memo import RunMemo
+from dream.passes.protocol import ModelContext, RunMemo
 from dream.passes.skills.lines import handles
 from dream.passes.skills.names import clean_skill_name
 from dream.passes.wisp_failures.judging import FailureJudgeInput, JudgedFailures, judge

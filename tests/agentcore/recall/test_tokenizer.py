@@ -256,3 +256,9 @@ def test_the_fast_path_agrees_with_the_full_one(text: str) -> None:
 def test_the_fast_path_knows_every_latin_letter(letter: str) -> None:
     tokenizer = Tokenizer()
     assert tokenizer.tokens(f"q{letter}q ɐ") == [*tokenizer.tokens(f"q{letter}q"), "ɐ"]
+
+
+def test_a_query_is_read_up_to_a_bound_however_long_it_is():
+    asked = "house " * 20_000
+    assert Tokenizer().query_tokens(f"the {asked} garden")[:2] == ["hous", "hous"]
+    assert Tokenizer().query_tokens("the " * 40_000 + "garden")[-1] == "the"

@@ -201,9 +201,10 @@ def test_the_passage_that_matched_is_told_and_a_short_turn_is_its_own():
     ranking = index.rank("when did Ana move to Porto", limit=2)
     text = {1: f"{long}\n\nAna moved to Porto in May.\n\n{long}", 2: "Porto is nice"}
     shown = dict(zip(ranking.keys, ranking.spans, strict=True))
+    assert shown[1] is not None
     assert "Ana moved to Porto in May." in text[1][slice(*shown[1])]
     assert len(text[1][slice(*shown[1])]) <= 320
-    assert text[2][slice(*shown[2])] == "Porto is nice"
+    assert shown[2] is None
 
 
 def test_a_long_turn_with_the_words_somewhere_stands_behind_a_short_one_with_the_same_words():
@@ -218,4 +219,6 @@ def test_date_and_speaker_are_found_with_each_passage_of_a_turn():
     text = "Nothing happened. " * 30 + "\nThe boiler broke."
     index = indexed(TurnRow(1, "s1", text, 10, live=True, heading="[7 May 2023] Ana: "), *said("boiler", first=2))
     ranking = index.rank("Ana boiler May", limit=1)
-    assert (ranking.keys, text[slice(*ranking.spans[0])].endswith("The boiler broke.")) == ([1], True)
+    (span,) = ranking.spans
+    assert span is not None
+    assert (ranking.keys, text[slice(*span)].endswith("The boiler broke.")) == ([1], True)

@@ -1,77 +1,97 @@
-"""Asking: shares of evidence by entries and by tokens, worked out by hand."""
+"""Asking: what a turn is given counts where it is the evidence, or goes back to it, and tells the answer."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
-from dreaming import World
+from quizzes import TRIP, trip_file
 
-from agentcore.domain import SourceRef, Status
-from dream.interfaces.benchmark import AnsweredQuestion, Figures, Question, Share, Stage, ask_all
+from agentcore import AgentHostBuilder
+from agentcore.domain import MemoryEntry, Scope, SourceRef
+from agentcore.testing import SequentialIds
+from dream.interfaces.benchmark import (
+    AFTERWARDS,
+    BUDGETS,
+    BenchmarkSample,
+    Compared,
+    Share,
+    Side,
+    StandingClock,
+    Unjudged,
+    ask_all,
+    import_sample,
+    read_questions,
+)
 
-KETTLES = 12
-
-
-async def ask(world: World, *questions: Question) -> Stage:
-    turn_ids = {f"D1:{number}": f"t{number}" for number in range(1, 100)}
-    return await ask_all(world.storage, world.memory, questions, turn_ids, lambda: None)
-
-
-async def add_kettles(world: World) -> None:
-    """Entries that all answer alike, so that they stand in the order of arrival, each of a hundred tokens."""
-    for number in range(1, KETTLES + 1):
-        content = f"kettle {number:02} ".ljust(400, "x")
-        await world.add(world.entry(content, sources=(SourceRef.parse(f"turn:t{number}"),)))
-
-
-async def test_evidence_is_counted_among_the_best_entries_and_within_the_tokens_they_take(world: World):
-    await add_kettles(world)
-    (answer,) = (await ask(world, Question("kettle", 1, ("D1:1", "D1:7", "D1:12")))).answers
-    assert answer.at == pytest.approx((1 / 3, 2 / 3))
-    assert answer.within == pytest.approx((1 / 3, 1 / 3, 2 / 3, 1))
-    assert (answer.kept, len(answer.hits)) == (1, 10)
+NOW = datetime(2025, 1, 1, tzinfo=UTC)
+LONG = "I booked the ferry to Arran yesterday " + "and the day was long and grey and wet " * 10
 
 
-async def test_an_entry_that_does_not_fit_the_budget_ends_the_reading(world: World):
-    first = world.entry("kettle " + "x" * 1_100, sources=(SourceRef.parse("turn:t1"),), base=1.0)
-    short = world.entry("kettle", sources=(SourceRef.parse("turn:t2"),), base=0.1)
-    await world.add(first, short)
-    (answer,) = (await ask(world, Question("kettle", 1, ("D1:2",)))).answers
-    assert answer.within == (0, 1, 1, 1)
+def trip(folder: Path, **changed: Any) -> BenchmarkSample:
+    return read_questions([trip_file(folder, **changed)], now=NOW)[0]
 
 
-async def test_evidence_of_retired_entries_alone_is_not_kept(world: World):
-    await world.add(
-        world.entry("a kettle", sources=(SourceRef.parse("turn:t1"),), status=Status.ARCHIVED, status_reason="old"),
-        world.entry("a pan", sources=(SourceRef.parse("turn:t2"),)),
-    )
-    stage = await ask(world, Question("kettle", 1, ("D1:1", "D1:2")))
-    assert (stage.answers[0].kept, stage.answers[0].at, stage.entries) == (0.5, (0, 0), 1)
+async def ask(sample: BenchmarkSample, *notes: str) -> Side:
+    """Ask the sample's questions of its turns, and of notes that all cite the first of them."""
+    ids, clock = SequentialIds(), StandingClock(sample.ended_at + AFTERWARDS)
+    async with AgentHostBuilder(None, clock=clock, ids=ids).with_memory().with_conversation_log().build() as host:
+        await import_sample(host, sample, ids)
+        (first, *_) = await host.storage.read(Scope.default(), lambda view: view.turns.session("trip:1"))
+        entries = [
+            MemoryEntry(
+                id=f"note-{number}",
+                scope=Scope.default(),
+                content=note,
+                created_at=first.occurred_at,
+                recorded_at=first.occurred_at,
+                last_seen_at=first.occurred_at,
+                sources=(SourceRef.parse(f"turn:{first.id}"),),
+            )
+            for number, note in enumerate(notes)
+        ]
+        await host.storage.write(Scope.default(), lambda unit: unit.entries.add(entries))
+        return await ask_all(host, sample)
 
 
-async def test_many_short_entries_are_read_until_the_greatest_budget_is_spent(world: World):
-    entries = [
-        world.entry(f"kettle {number:04}", sources=(SourceRef.parse(f"turn:t{number}"),)) for number in range(300)
-    ]
-    await world.add(*entries)
-    evidence = Question("kettle", 1, ("D1:99",))
-    (answer,) = (await ask(world, evidence)).answers
-    assert answer.within == (0, 1, 1, 1)
+async def test_a_turn_that_is_shown_is_evidence_and_tells_the_answer(tmp_path: Path):
+    when, where, prices = (await ask(trip(tmp_path))).answers
+    assert [one.evidence for one in when.given] == [1.0] * len(BUDGETS)
+    assert [one.found for one in when.given] == [1.0] * len(BUDGETS)
+    assert (where.given[-1].found, prices.given[-1].found) == (1.0, 1.0)
+    assert all(0 < one.tokens <= budget for budget, one in zip(BUDGETS, when.given, strict=True))
 
 
-async def test_tokens_are_a_quarter_of_the_bytes_and_repetitions_are_counted(world: World):
-    await world.add("Ana likes tea", "ana likes tea.", "Ana likes tea", "Ben likes tea")
-    await world.add("Ana likes tea", category="people/ana")
-    stage = await ask(world)
-    assert (stage.entries, stage.tokens, stage.repeated) == (5, 4 * 5, 2)
+async def test_a_note_that_cites_the_turn_and_does_not_tell_its_answer_is_evidence_and_nothing_found(tmp_path: Path):
+    talk = trip(tmp_path, turns=[{**TRIP["turns"][0], "content": LONG}, *TRIP["turns"][1:]])
+    when = (await ask(talk, "Ines booked the ferry to Arran")).answers[0]
+    assert "booked the ferry" in when.given[0].text
+    assert (when.given[0].evidence, when.given[0].found) == (1.0, 0.0)
+    assert (when.given[2].evidence, when.given[2].found) == (1.0, 1.0)
 
 
-def answered(category: int = 1, *hits: str, at: float = 0.0) -> AnsweredQuestion:
-    return AnsweredQuestion(category=category, kept=at, at=(at, at), within=(at,) * 4, hits=hits)
+async def test_a_note_that_tells_the_answer_counts_in_the_place_of_its_turn(tmp_path: Path):
+    talk = trip(tmp_path, turns=[{**TRIP["turns"][0], "content": LONG}, *TRIP["turns"][1:]])
+    when = (await ask(talk, "Ines booked the ferry to Arran on 7 May 2024")).answers[0]
+    assert (when.given[0].evidence, when.given[0].found) == (1.0, 1.0)
 
 
-def test_stale_is_the_share_of_entries_read_that_were_replaced():
-    stage = Stage(entries=9, tokens=9, repeated=0, answers=(answered(1, *"abcdefgh"), answered(1, "a", "b")))
-    found = Figures.of(stage.judged({"b", "f"}).answers)
-    assert found.stale == {5: 2 / 7, 10: 3 / 10}
+async def test_a_question_without_an_answer_is_asked_for_its_evidence_alone(tmp_path: Path):
+    (one,) = (await ask(trip(tmp_path, questions=[{**TRIP["questions"][0], "answer": None}]))).answers
+    assert one.unjudged is Unjudged.NO_ANSWER
+    assert [(given.evidence, given.found) for given in one.given] == [(1.0, None)] * len(BUDGETS)
 
 
 def test_mean_all_and_any_are_three_figures():
     assert Share.of([1.0, 0.5, 0.0, 0.0]).to_json() == {"mean": 0.375, "all": 0.25, "any": 0.5}
+
+
+def test_an_interval_is_the_same_each_time_holds_the_difference_and_knows_of_pairs():
+    better = [(0.0, 1.0)] * 10 + [(1.0, 1.0)] * 90
+    one, again = Compared.of(better), Compared.of(better)
+    assert one == again
+    assert one.difference == pytest.approx(0.1)
+    assert 0.03 < one.least < 0.1 < one.most < 0.18
+    # The same means, but each question of its own: nothing is sure.
+    mixed = [(1.0, 0.0)] * 40 + [(0.0, 1.0)] * 50 + [(1.0, 1.0)] * 10
+    assert Compared.of(mixed).least < 0 < Compared.of(mixed).difference == pytest.approx(0.1)

@@ -32,16 +32,16 @@ def noted(name: str, tokens: int, *turns: str) -> CombinedHit:
 
 def test_evidence_counts_once_where_it_is_first_found_and_within_what_is_paid():
     ranked = [said("other", 100), noted("n1", 100, "a", "b"), said("a", 51), said("c", 200)]
-    found = Recalled.of(Question("?", 4, ("D1:1",)), frozenset("abcd"), ranked)
+    found = Recalled.of(Question(text="?", category="single-hop", evidence=("D1:1",)), frozenset("abcd"), ranked)
     assert found.at == (0.75, 0.75, 0.75, 0.75)
-    assert found.within == (0.5, 0.75, 0.75, 0.75)
+    assert found.within == (0.0, 0.5, 0.75, 0.75, 0.75, 0.75)
     best = sum(1 / log2(place + 2) for place in range(4))
     assert found.gain == pytest.approx((1 / log2(3) + 1 / log2(5)) / best)
 
 
 def test_nothing_found_is_nothing():
-    found = Recalled.of(Question("?", 4, ("D1:1",)), frozenset("a"), [])
-    assert (found.at, found.gain, found.within) == ((0.0,) * 4, 0.0, (0.0,) * 4)
+    found = Recalled.of(Question(text="?", category="single-hop", evidence=("D1:1",)), frozenset("a"), [])
+    assert (found.at, found.gain, found.within) == ((0.0,) * 4, 0.0, (0.0,) * 6)
 
 
 @pytest.mark.skipif(not LOCOMO.exists(), reason="the conversations are not shipped")

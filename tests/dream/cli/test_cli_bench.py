@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from commandline import CommandLine
-from quizzes import GARDEN, KITCHEN, quiz_file
+from quizzes import GARDEN, KITCHEN, quiz_file, trip_file
 
 from agentcore.testing import ChatServer, ServedRequest
 from dream.interfaces.benchmark import Cost, scripted_answer
@@ -25,31 +25,39 @@ def quizzes(tmp_path: Path) -> Path:
     return quiz_file(tmp_path, KITCHEN, GARDEN)
 
 
-def _rows(out: str) -> list[list[str]]:
-    return [line.split() for line in out.splitlines() if re.match(r"(turns|before|after) +\d", line)]
-
-
-def test_a_dream_is_measured_sample_by_sample_and_all_together(cli: CommandLine, quizzes: Path):
-    told = cli.bare("bench", "dream", "--data", quizzes)
+def test_dreams_are_measured_sample_by_sample_all_together_and_by_category(cli: CommandLine, quizzes: Path):
+    told = cli.bare("bench", "dream", quizzes)
     assert (told.code, told.err) == (0, "")
     heads = ["kitchen: 4 questions, 1 left out", "garden: 1 question", "All 2 samples: 5 questions",
-             "Of these, the 4 questions that are not adversarial", "Shares of the evidence"]  # fmt: skip
+             "without adversarial: 4 of 4 can be judged", "\nadversarial: 0 of 1", "\nmulti-hop:", "\ntemporal:",
+             "What a turn is given"]  # fmt: skip
     places = [told.out.index(head) for head in heads]
     assert places == sorted(places)
-    rows = _rows(told.out)
-    assert [row[0] for row in rows] == ["turns", "before", "after"] * 4
-    assert rows[0][1:4] == ["5", "93", "100.0"]
-    assert [row[1] for row in rows[1:3]] == ["4", "3"]
-    assert "1 entry archived, 1 entry updated; 0 model calls" in told.out
-    assert "unsupported changes: none; undo: exact; a second run: 0 changes" in " ".join(told.out.split())
+    rows = re.findall(r"^(found|evidence) +(\d+) without +100\.0", told.out, re.MULTILINE)
+    assert rows[:4] == [("found", "3"), ("evidence", "4"), ("found", "1"), ("evidence", "1")]
+    out = " ".join(told.out.split())
+    assert "2 dreams (1 completed, 1 unchanged): 1 entry archived, 1 entry updated; 0 model calls" in out
+    assert "unsupported changes: none; undo: exact; a further run: 0 changes" in out
     assert max(map(len, told.out.splitlines())) <= 80
+
+
+def test_talks_of_all_forms_are_measured_together_and_a_folder_is_read(cli: CommandLine, tmp_path: Path):
+    folder = tmp_path / "talks"
+    folder.mkdir()
+    trip_file(folder)
+    document = cli.bare("bench", "dream", folder, quiz_file(tmp_path, GARDEN), "--json").document
+    assert [one["sample"] for one in document["samples"]] == ["trip", "garden"]
+    assert document["total"]["all"]["judged"] == 4
+    assert document["total"]["temporal"]["found"]["4000"]["without"]["mean"] == 1.0
+    recall = cli.bare("bench", "recall", folder, "--json").document
+    assert recall["total"]["for_turn"]["all"]["within_tokens"]["250"]["mean"] == 1.0
 
 
 def test_the_document_holds_the_same_figures_twice(cli: CommandLine, quizzes: Path):
     first, second = [cli.bare("--json", "bench", "dream", "--data", quizzes).document for _ in range(2)]
-    assert (first["benchmark"], first["format"], first["model"]) == ("dream", "locomo", None)
+    assert (first["benchmark"], first["data"], first["model"]) == ("dream", [str(quizzes)], None)
     assert [one["sample"] for one in first["samples"]] == ["kitchen", "garden"]
-    assert first["total"]["after"]["all"]["questions"] == 5
+    assert first["total"]["all"]["questions"] == 5
     assert _without_times(first) == _without_times(second)
 
 
@@ -77,10 +85,14 @@ def test_no_memory_is_touched(cli: CommandLine, quizzes: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((), "option --data is missing"),
-        (("--data", "."), "name one file inside it"),
+        ((), "argument FILES is missing"),
+        (("--data", "."), "holds no .json file"),
+        (("quizzes.json", "nowhere.json"), "does not exist"),
+        (("quizzes.json", "--replay", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("quizzes.json", "--replay", "a.jsonl", "--model"), "give it alone"),
+        (("quizzes.json", "--record", "a.jsonl"), "give --model too"),
         (("--data", "nowhere.json"), "does not exist"),
-        (("--data", __file__), "is not JSON"),
+        (("--data", __file__), "its format cannot be told"),
         (("--data", "quizzes.json", "--format", "csv"), "locomo"),
         (("--data", "quizzes.json", "--model"), "AGENTCORE_MODEL is missing"),
     ],
@@ -105,12 +117,13 @@ def test_recall_is_measured_by_store_and_category(cli: CommandLine, quizzes: Pat
     told = cli.bare("bench", "recall", "--data", quizzes)
     assert (told.code, told.err) == (0, "")
     assert max(map(len, told.out.splitlines())) <= 80
-    heads = ["kitchen: 4 questions, 1 left out", "garden: 1 question", "By category: 5 questions", "\nall\n",
-             "\nwithout adversarial\n", "\nmulti-hop\n", "\nsingle-hop\n", "\nadversarial\n", "Shares of"]  # fmt: skip
+    heads = ["kitchen: 4 questions, 1 left out", "garden: 1 question", "By category: 5 questions", "\nall: 5 q",
+             "\nwithout adversarial: 4", "\nadversarial: 1", "\nmulti-hop: 1", "\nsingle-hop: 2", "Shares"]  # fmt: skip
     places = [told.out.index(head) for head in heads]
     assert places == sorted(places)
     rows = [line.split() for line in told.out.splitlines() if re.match(r"(turns|notes|both) +\d", line)]
     assert [row[0] for row in rows] == ["turns", "notes", "both"] * 8
+    assert told.out.count("\ngiven ") == 8
     documents = [cli.bare("--json", "bench", "recall", "--data", quizzes).document for _ in range(2)]
     assert documents[0] == documents[1]
     whole = documents[0]["total"]
@@ -118,7 +131,8 @@ def test_recall_is_measured_by_store_and_category(cli: CommandLine, quizzes: Pat
         ("turns", "notes", "both"), 5
     )
     assert whole["turns"]["all"]["at_records"]["10"] == {"mean": 1.0, "all": 1.0, "any": 1.0}
-    assert "leave it out" in cli.bare("bench", "recall", "--model", "--data", quizzes).complaint
+    for option in (("--model",), ("--replay", "a.jsonl")):
+        assert "leave it out" in cli.bare("bench", "recall", *option, "--data", quizzes).complaint
 
 
 @contextmanager
@@ -162,6 +176,28 @@ def test_with_a_model_the_dream_asks_what_the_environment_names(
         assert {request.model for request in server.requests} == {"scripted"}
 
 
+def test_answers_are_kept_and_given_again_without_the_model(
+    cli: CommandLine, quizzes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    answers = tmp_path / "answers.jsonl"
+    with scripted_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("AGENTCORE_MODEL", "scripted")
+        first = cli.bare("bench", "dream", quizzes, "--model", "--record", answers, "--json").document
+        calls = server.calls
+        assert calls == len(answers.read_bytes().splitlines()) > 0
+        cli.bare("bench", "dream", quizzes, "--model", "--record", answers, "--json")
+        assert server.calls == calls
+    monkeypatch.delenv("AGENTCORE_MODEL")
+    again = cli.bare("bench", "dream", quizzes, "--replay", answers, "--json").document
+    assert _without_times(again) == _without_times(first)
+    answers.write_bytes(answers.read_bytes().splitlines(keepends=True)[0])
+    stale = cli.bare("bench", "dream", quizzes, "--replay", answers)
+    assert (stale.code, stale.out) == (1, "")
+    assert "is stale: kitchen, " in stale.complaint
+    assert ", round 1 has no answer about " in stale.complaint
+
+
 def test_a_server_that_is_absent_is_told_and_the_passes_that_need_none_still_count(
     cli: CommandLine, quizzes: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -170,7 +206,7 @@ def test_a_server_that_is_absent_is_told_and_the_passes_that_need_none_still_cou
     monkeypatch.setenv("AGENTCORE_MODEL", "gone")
     monkeypatch.setenv("AGENTCORE_RETRIES", "0")
     out = " ".join(cli.bare("bench", "dream", "--data", quizzes, "--sample", "kitchen", "--model").out.split())
-    assert "dream partial: 1 entry archived, 1 entry updated; " in out
+    assert "partial): 1 entry archived, 1 entry updated; " in out
     assert "failed: fact-mining: " in out
     assert "undo: exact" in out
 

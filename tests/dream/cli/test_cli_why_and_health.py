@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import orjson
+import pytest
 from commandline import CommandLine
 
 from agentcore.clock import SystemClock
@@ -216,6 +217,26 @@ def test_the_doctor_finds_a_damaged_database(filled: CommandLine):
     told = filled("doctor")
     assert told.code == 1
     assert "damaged" in " ".join(told.out.split())
+
+
+def test_recall_on_a_damaged_database_says_so_in_one_sentence(filled: CommandLine):
+    content = bytearray(filled.database.read_bytes())
+    content[495_616:516_096] = bytes(20_480)
+    filled.database.write_bytes(content)
+    told = filled("recall", "the garden")
+    assert (told.code, told.out, told.err.count("\n"), told.err.count("not a readable database")) == (1, "", 1, 1)
+
+
+def test_entries_in_a_state_that_nobody_knows_are_told_once(filled: CommandLine, caplog: pytest.LogCaptureFixture):
+    with sqlite3.connect(filled.database) as connection:
+        connection.execute("UPDATE entries SET status = 'weird' WHERE pk IN (SELECT pk FROM entries LIMIT 2)")
+    connection.close()
+    filled.good("recall", "the garden")
+    (told,) = [one for one in caplog.records if one.message == "entries_passed_over"]
+    assert (told.__dict__["count"], told.__dict__["states"]) == (2, ["weird"])
+    examined = filled("doctor")
+    assert examined.code == 1
+    assert "2 entries are in a state that this version does not know (weird)" in " ".join(examined.out.split())
 
 
 def test_the_doctor_counts_what_recall_would_find(filled: CommandLine):

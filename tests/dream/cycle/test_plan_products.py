@@ -263,6 +263,23 @@ async def test_a_plan_applied_keeps_cursors_directives_failures_and_what_has_no_
     assert await left(planned) == await left(whole)
 
 
+class PromotingTwice(Leaving):
+    """Counts each entry as promoted twice in a step."""
+
+    async def propose(self, context: DreamContext) -> Proposal:
+        proposal = await super().propose(context)
+        (once,) = proposal.promotions
+        return replace(proposal, promotions=(once, replace(once, score=0.9)))
+
+
+async def test_an_entry_that_a_step_promotes_twice_counts_as_promoted_once(world: World):
+    await filled(world, 1)
+    world.options = only(PromotingTwice([frozenset({"promotion"})]))
+    done = of_pass(await world.dreams.run(), "leaving")
+    assert (done.outcome.value, done.reason) == ("unchanged", "nothing_to_change")
+    assert [score for _, score, _, _ in (await left(world))["promotions"]] == [0.5]
+
+
 async def test_a_plan_that_a_kill_broke_off_leaves_nothing_unread(world: World):
     world.options = only(Asking()).replace(model=DreamOptions().model.replace(calls_in_flight=1))
 

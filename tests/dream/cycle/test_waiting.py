@@ -318,6 +318,18 @@ async def test_a_plan_carries_what_waits_and_its_application_asks_nothing(world:
     assert model.questions == 2
 
 
+async def test_a_forecast_counts_the_next_question_about_what_waits(world: World):
+    await world.add(BEES)
+    only = {"passes": OwnPasses().append(Checking()), "modes": {"*": "off", "checking": "apply"}}
+    one, _ = with_model(world, None, **only)
+    (before,) = await one.dreams.forecast()
+    assert (before.calls, before.most_calls) == (1, one.options.model.max_rounds)
+    assert before.least_tokens < before.most_tokens
+    await one.dreams.run()
+    (after,) = await one.dreams.forecast()
+    assert (after.calls, after.reason) == (1, None)
+
+
 async def test_undo_takes_back_what_waits_and_the_next_run_reads_it_anew(world: World):
     await world.add(BEES, FERRY)
     before = await world.export()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from agentcore.domain import Scope, Trust, Turn
 from dream.guards import builtin_vocabulary, coverage
-from dream.passes.conversation import PromptTurn, StatementRules, TurnEvidence, evidence_of
+from dream.passes import PromptTurn
+from dream.passes.conversation import StatementRules, TurnEvidence, evidence_of
 from dream.passes.fact_mining import Fact, FactItem, fact_of
 
 FILE = Path(__file__).parent / "data" / "readings.txt"

@@ -11,8 +11,8 @@ from agentcore.domain import Feedback, FeedbackKind, Level, MemoryEntry, Scope, 
 from dream.domain import ChangeSet
 from dream.guards import Knowledge, builtin_vocabulary, first_refusal
 from dream.options import PreferenceOptions
-from dream.passes import episodes, preferences
-from dream.passes.conversation import KnownEntries, PromptTurn, StatementRules
+from dream.passes import PromptTurn, episodes, preferences
+from dream.passes.conversation import KnownEntries, StatementRules
 
 SAID = (
     ("user", "s1", "Shorter answers about the roof, please!"),

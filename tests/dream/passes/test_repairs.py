@@ -213,7 +213,10 @@ async def test_a_forecast_counts_a_repair_of_each_answer(world: World):
     await talk(world, *SAID)
     (foreseen,) = await answering(world).dreams.forecast(passes=["fact-mining"])
     answer = world.options.model.answer_tokens
-    assert foreseen.most_repair_tokens == foreseen.directive_tokens + foreseen.data_tokens + 3 * answer
+    assert foreseen.most_further_tokens == foreseen.directive_tokens + foreseen.data_tokens + 3 * answer
+    assert (foreseen.calls, foreseen.most_calls) == (1, 2)
+    assert foreseen.least_tokens == foreseen.directive_tokens + foreseen.data_tokens
+    assert foreseen.most_tokens == foreseen.least_tokens + answer + foreseen.most_further_tokens
 
 
 ROOF = {

@@ -1,6 +1,8 @@
 """Runs `dream bench`: dreams and recall measured on conversations whose answers are known."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import reduce
 from itertools import count
@@ -11,19 +13,22 @@ from typing import Annotated, Any, TypeVar
 from cyclopts import Parameter
 
 from agentcore.errors import InvalidOptionsError
-from agentcore.llm.chat import ModelTier
+from agentcore.llm.chat import ChatClient, ModelTier
+from agentcore.llm.openai_client import OpenAIChatClient
 from agentcore.llm.settings import ChatOptions, from_environment
 from dream.domain.report import Outcome
 from dream.interfaces.benchmark.recalling import STORES, RecallResult, measure_recall
+from dream.interfaces.benchmark.recordings import Quotes, RecordedClient, Recording
 from dream.interfaces.benchmark.result import Cost, Result, total
-from dream.interfaces.benchmark.samples import read_locomo
-from dream.interfaces.benchmark.trial import STAGES, measure
+from dream.interfaces.benchmark.samples import BenchmarkSample, read_questions
+from dream.interfaces.benchmark.trial import SIDES, measure
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.render.benchmark import benchmark_lines, recall_benchmark_lines
 from dream.interfaces.cli.render.text import encodable
 from dream.interfaces.cli.screen import Progress, Screen
 from dream.interfaces.cli.session import CliSession, CommandSession
+from dream.interfaces.exchange.formats import Format
 
 _R = TypeVar("_R", Result, RecallResult)
 
@@ -38,63 +43,131 @@ class Benchmark(StrEnum):
 class BenchmarkFormat(StrEnum):
     """Files that hold conversations with questions."""
 
-    LOCOMO = "locomo"
+    AUTO = Format.AUTO.value
+    """Found out from each file."""
+    LOCOMO = Format.LOCOMO.value
+    CHAT_JSON = Format.CHAT_JSON.value
 
 
 async def bench(
     what: Benchmark,
     /,
-    *,
-    file_format: Annotated[BenchmarkFormat, Parameter(name="--format")] = BenchmarkFormat.LOCOMO,
+    *files: Path,
+    file_format: Annotated[BenchmarkFormat, Parameter(name="--format")] = BenchmarkFormat.AUTO,
     samples: Annotated[list[str] | None, Parameter(name="--sample", negative="")] = None,
     model: bool = False,
+    record: Path | None = None,
+    replay: Path | None = None,
     session: CliSession,
 ) -> Exit:
-    """Measure a dream, what a memory answers before and after it and what it costs; or recall, what it finds.
+    """Measure dreams, what a turn is given without and after them and what they cost; or recall, what it finds.
 
-    The file is named with --data. All work is done in temporary folders; no memory of yours is touched.
+    All work is done in temporary folders; no memory of yours is touched.
 
     Args:
         what: What to measure.
-        file_format: What the file is.
+        files: Files with conversations, and folders of such files; a single one may be named with --data.
+        file_format: What the files are; auto finds out.
         samples: Only this sample; give the option once for each.
-        model: Let the dream ask the model that the environment names; else only the passes run that ask none.
-        session: Which file.
+        model: Let the dreams ask the model that the environment names; else only the passes run that ask none.
+        record: Keep the model's answers in this file; what it holds already is not asked again.
+        replay: Take the model's answers from this file and ask no model.
+        session: Where output goes.
     """
-    if not session.is_data_given:
-        remedy = f"name the file with the conversations, as in `dream bench {what.value} --data locomo10.json`"
-        raise MissingSettingError(what="option --data", remedy=remedy)
+    asking = _asking(what, model=model, record=record, replay=replay)
+    if not (files or session.is_data_given):
+        remedy = f"name the file with the conversations, as in `dream bench {what.value} locomo10.json`"
+        raise MissingSettingError(what="argument FILES", remedy=remedy)
+    paths = files or (session.data_dir,)
+    found = read_questions(paths, now=session.clock.now(), wanted=samples or (), file_format=Format(file_format.value))
+    head = {"benchmark": what.value, "data": [encodable(str(path)) for path in paths]}
     if what is Benchmark.RECALL:
-        if model:
-            raise InvalidOptionsError(field="--model", value=True, allowed="leave it out: recall asks no model")
-        return await _recall(session, file_format, samples or ())
-    return await _dream(session, file_format, samples or (), _configured_model() if model else None)
+        return await _recall(session, head, found)
+    return await _dream(session, head, found, asking)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asking:
+    """Who answers the dreams.
+
+    Args:
+        options: The model; None for none.
+        recording: Where its answers are kept, or come from.
+    """
+
+    options: ChatOptions | None = None
+    recording: Recording | None = None
+
+    @property
+    def model(self) -> str | None:
+        """The name of the model that answers, or answered when its answers were recorded."""
+        if self.options is not None:
+            return self.options.model_of(ModelTier.DREAMING)
+        models = {str(row["model"]) for row in self.recording.answers.values()} if self.recording else set[str]()
+        return ", ".join(sorted(models)) or None
+
+    @asynccontextmanager
+    async def client(self) -> AsyncGenerator[ChatClient | None]:
+        """Open the connection to the model, if one is asked."""
+        if self.options is None:
+            yield None
+            return
+        async with OpenAIChatClient(self.options) as client:
+            yield client
+
+
+def _asking(what: Benchmark, *, model: bool, record: Path | None, replay: Path | None) -> _Asking:
+    """Return who answers.
+
+    Raises:
+        InvalidOptionsError: the options contradict each other.
+    """
+    if what is Benchmark.RECALL and (model or record or replay):
+        name, value = next((name, value) for name, value in _named(model, record, replay) if value)
+        raise InvalidOptionsError(field=name, value=value, allowed="leave it out: recall asks no model")
+    if replay and (model or record):
+        raise InvalidOptionsError(field="--replay", value=str(replay), allowed="give it alone: no model is asked")
+    if record and not model:
+        raise InvalidOptionsError(field="--record", value=str(record), allowed="give --model too: its answers are kept")
+    options = _configured_model() if model else None
+    path = record or replay
+    return _Asking(options=options, recording=Recording.read(path, must_exist=bool(replay)) if path else None)
+
+
+def _named(model: bool, record: Path | None, replay: Path | None) -> list[tuple[str, object]]:  # noqa: FBT001
+    return [("--model", model), ("--record", record and str(record)), ("--replay", replay and str(replay))]
 
 
 async def _dream(
-    session: CommandSession, file_format: BenchmarkFormat, samples: Sequence[str], chat: ChatOptions | None
+    session: CommandSession, head: dict[str, Any], found: Sequence[BenchmarkSample], asking: _Asking
 ) -> Exit:
-    found = read_locomo(session.data_dir, now=session.clock.now(), wanted=samples)
-    questions = STAGES * sum(len(sample.questions) for sample in found)
     with session.screen.progress("Asking") as progress:
-        asked = _counter(progress, questions)
-        results = [await measure(sample, model=chat, asked=asked) for sample in found]
-    name = None if chat is None else chat.model_of(ModelTier.DREAMING)
-    head = _head(Benchmark.DREAM, file_format, session.data_dir)
+        asked = _counter(progress, len(SIDES) * sum(len(sample.questions) for sample in found))
+        async with asking.client() as client:
+            results = [await _measured(sample, client, asking.recording, asked) for sample in found]
+    model = asking.model
     session.screen.show(
-        lambda: head | {"model": name} | _figures(results, total(results)),
-        lambda: benchmark_lines(results, model=name, width=session.screen.width),
+        lambda: head | {"model": model} | _figures(results, total(results)),
+        lambda: benchmark_lines(results, model=model, width=session.screen.width),
     )
     return verdict(session.screen, total(results).cost)
 
 
-async def _recall(session: CommandSession, file_format: BenchmarkFormat, samples: Sequence[str]) -> Exit:
-    found = read_locomo(session.data_dir, now=session.clock.now(), wanted=samples)
-    questions = len(STORES) * sum(len(sample.questions) for sample in found)
+async def _measured(
+    sample: BenchmarkSample, client: ChatClient | None, recording: Recording | None, asked: Callable[[], None]
+) -> Result:
+    if recording is None:
+        return await measure(sample, model=client, asked=asked)
+    recorded = RecordedClient(recording, sample.name, Quotes(sample.texts), client)
+    result = await measure(sample, model=recorded, asked=asked)
+    recorded.check()
+    return result
+
+
+async def _recall(session: CommandSession, head: dict[str, Any], found: Sequence[BenchmarkSample]) -> Exit:
     with session.screen.progress("Asking") as progress:
-        asked = _counter(progress, questions)
+        asked = _counter(progress, (len(STORES) + 1) * sum(len(sample.questions) for sample in found))
         results = [await measure_recall(sample, asked=asked) for sample in found]
-    head = _head(Benchmark.RECALL, file_format, session.data_dir)
     session.screen.show(
         lambda: head | _figures(results, reduce(add, results)),
         lambda: recall_benchmark_lines(results, width=session.screen.width),
@@ -118,10 +191,6 @@ def _counter(progress: Progress | None, questions: int) -> Callable[[], None]:
             progress(next(done), questions)
 
     return tell
-
-
-def _head(what: Benchmark, file_format: BenchmarkFormat, path: Path) -> dict[str, Any]:
-    return {"benchmark": what.value, "format": file_format.value, "data": encodable(str(path))}
 
 
 def _figures(results: Sequence[_R], whole: _R) -> dict[str, Any]:

@@ -1,62 +1,51 @@
 """Shows what benchmarks measured."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 
-from dream.interfaces.benchmark.qa import BUDGETS, DEPTHS, Stage
-from dream.interfaces.benchmark.recalling import (
-    BUDGETS as RECALL_BUDGETS,
-    DEPTHS as RECALL_DEPTHS,
-    GAIN_DEPTH,
-    Recalled,
-    RecallResult,
-    Store,
-)
-from dream.interfaces.benchmark.result import ORDINARY, Cost, Figures, Result, answers_of, total
-from dream.interfaces.benchmark.samples import CATEGORIES, Faults
+from dream.interfaces.benchmark.qa import BUDGETS
+from dream.interfaces.benchmark.recalling import DEPTHS, GAIN_DEPTH, GivenFigures, Recalled, RecallResult, Store
+from dream.interfaces.benchmark.result import RESAMPLES, Compared, Cost, Figures, Result, total
+from dream.interfaces.benchmark.samples import Faults
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, one_line, paragraph
 
-_HEAD = ("kept", "whole", *(f"R@{depth}" for depth in DEPTHS), *(f"{budget:,}" for budget in BUDGETS), "stale")
 _WITH = "with the model {} and the passes that ask none"
 _WITHOUT = "without a model: the passes that ask none"
 _LEGEND = (
-    "Shares of the evidence in percent, means over the questions. kept: what live entries go back to; whole: questions "
-    f"whose evidence is kept whole; R@k: what the best k entries go back to, then what the best do that fit into so "
-    f"many tokens; stale: how many of the best {DEPTHS[-1]} entries the dream replaces. turns: a memory of the turns "
-    "as they were said, to compare with; before and after: the imported memory, before the dream and after."
+    "What a turn is given of the memory and the conversations within so many tokens (host.context.for_turn, its "
+    "defaults), by a host that never dreams (without) and by one after its dreams (after). Shares of the evidence in "
+    "percent, means over the questions (n). found: evidence shown where what is shown tells the answer; only questions "
+    "count whose evidence tells it by the same rule. evidence: evidence shown, whatever of it is shown. difference: "
+    f"after less without, with its 95 % interval (paired bootstrap over questions, {RESAMPLES:,} draws)."
 )
 
 
 def benchmark_lines(results: Sequence[Result], *, model: str | None, width: int) -> Lines:
-    """Yield a table per sample, one of all questions, and what the columns mean."""
-    yield from paragraph(f"A dream {_WITH.format(model) if model else _WITHOUT}", width, tone=Tone.TITLE)
+    """Yield a table per sample, one of all questions and of each category, and what the columns mean."""
+    yield from paragraph(f"Dreams {_WITH.format(model) if model else _WITHOUT}", width, tone=Tone.TITLE)
     for result in results:
-        yield from _sample_lines(result, width)
+        yield Line()
+        yield from _result_lines(result.name, result, width)
+    whole = total(results)
     if len(results) > 1:
-        yield from _total_lines(total(results), len(results), width)
+        yield Line()
+        yield from _result_lines(f"All {len(results)} samples", whole, width)
+    for name, figures in list(whole.groups().items())[1:]:
+        yield Line()
+        yield Line(f"{name}: {_judged(figures)}", Tone.TITLE)
+        yield from _table(figures)
     yield Line()
     yield from paragraph(_LEGEND, width, tone=Tone.FAINT)
 
 
-def _sample_lines(result: Result, width: int) -> Lines:
-    yield Line()
-    yield from paragraph(f"{result.name}: {_questions(result)}", width, rest="  ", tone=Tone.TITLE)
-    yield from _table(result, CATEGORIES)
+def _result_lines(name: str, result: Result, width: int) -> Lines:
+    figures = result.groups()["all"]
+    questions = question_count(result.questions, result.faults)
+    yield from paragraph(f"{name}: {questions}; {_judged(figures)}", width, rest="  ", tone=Tone.TITLE)
+    yield from _table(figures)
     yield from _dream_lines(result, width)
-
-
-def _total_lines(whole: Result, samples: int, width: int) -> Lines:
-    yield Line()
-    yield from paragraph(f"All {samples} samples: {_questions(whole)}", width, rest="  ", tone=Tone.TITLE)
-    yield from _table(whole, CATEGORIES)
-    yield from _dream_lines(whole, width)
-    ordinary = len(answers_of(whole.before, ORDINARY))
-    if ordinary:
-        yield Line()
-        yield Line(f"Of these, the {counted(ordinary, 'question')} that are not adversarial", Tone.TITLE)
-        yield from _table(whole, ORDINARY)
 
 
 def question_count(questions: int, faults: Faults) -> str:
@@ -71,25 +60,41 @@ def question_count(questions: int, faults: Faults) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _questions(result: Result) -> str:
-    return question_count(len(result.before.answers), result.faults)
+def _judged(figures: Figures) -> str:
+    reasons = f" ({_amounts(figures.unjudged)})" if figures.unjudged else ""
+    return f"{figures.judged:,} of {figures.questions:,} can be judged{reasons}"
 
 
-def _table(result: Result, categories: Collection[int]) -> Iterator[Line]:
-    yield Line(f"{'':<7}{'entries':>7}{'tokens':>8}" + "".join(f"{head:>6}" for head in _HEAD), Tone.FAINT)
-    for name, stage in result.stages.items():
-        cells = "".join(f"{100 * value:6.1f}" for value in _row(stage, categories))
-        yield Line(f"{name:<7}{stage.entries:>7,}{stage.tokens:>8,}{cells}")
+def _table(figures: Figures) -> Iterator[Line]:
+    yield Line(f"{'tokens':<12}{'n':>5}{'':>11}" + "".join(f"{budget:>8,}" for budget in BUDGETS), Tone.FAINT)
+    for name, judged, compared in (
+        ("found", figures.judged, figures.found),
+        ("evidence", figures.questions, figures.evidence),
+    ):
+        for number, (label, cells) in enumerate(_rows(list(compared.values()))):
+            head = f"{name:<12}{judged:>5,}" if number == 0 else f"{'':<17}"
+            yield Line(f"{head} {label:<10}{cells}")
+    for number, label in enumerate(("without", "after")):
+        head = "tokens used" if number == 0 else ""
+        yield Line(f"{head:<17} {label:<10}" + "".join(f"{pair[number]:>8,.0f}" for pair in figures.tokens.values()))
 
 
-def _row(stage: Stage, categories: Collection[int]) -> list[float]:
-    found = Figures.of(answers_of(stage, categories))
-    shares = [found.kept, *found.at.values(), *found.within.values()]
-    return [shares[0].mean, shares[0].every, *(share.mean for share in shares[1:]), found.stale[DEPTHS[-1]]]
+def _rows(compared: Sequence[Compared]) -> Iterator[tuple[str, str]]:
+    if compared:
+        yield "without", "".join(f"{100 * one.first.mean:8.1f}" for one in compared)
+        yield "after", "".join(f"{100 * one.second.mean:8.1f}" for one in compared)
+        yield "difference", "".join(f"{100 * one.difference:+8.1f}" for one in compared)
+        yield "  from", "".join(f"{100 * one.least:+8.1f}" for one in compared)
+        yield "  to", "".join(f"{100 * one.most:+8.1f}" for one in compared)
 
 
 def _dream_lines(result: Result, width: int) -> Lines:
     cost = result.cost
+    memory = ", ".join(
+        f"{name} {counted(side.entries, 'entry', 'entries')} of {side.tokens:,} tokens"
+        for name, side in result.sides.items()
+    )
+    yield from paragraph(f"memory: {memory}", width, rest="  ")
     calls = f", {cost.input_tokens:,} + {cost.output_tokens:,} tokens" if cost.calls else ""
     did = [
         _changes(cost.changes) or "no record changed",
@@ -99,7 +104,7 @@ def _dream_lines(result: Result, width: int) -> Lines:
         f"{result.seconds['dream']:.2f} s",
     ]
     outcomes = ", ".join(f"{count:,} {name}" for name, count in sorted(cost.outcomes.items()))
-    head = f"{cost.samples:,} dreams ({outcomes})" if cost.samples > 1 else f"dream {next(iter(cost.outcomes))}"
+    head = f"{counted(cost.outcomes.total(), 'dream')} ({outcomes})"
     yield from paragraph(f"{head}: {'; '.join(part for part in did if part)}", width, rest="  ")
     for failure in sorted(cost.failures):
         yield from paragraph(f"failed: {one_line(failure)}", width, first="  ", tone=Tone.REMOVED)
@@ -110,7 +115,7 @@ def _safety(cost: Cost) -> str:
     undo = "exact" if cost.is_undo_exact else f"exact for {cost.undone:,} of {cost.samples:,}"
     again = f"{counted(cost.replayed, 'change')}, {counted(cost.replay_calls, 'model call')}"
     unsupported = _amounts(cost.unsupported) or "none"
-    return f"unsupported changes: {unsupported}; undo: {undo}; a second run: {again}"
+    return f"unsupported changes: {unsupported}; undo: {undo}; a further run: {again}"
 
 
 def _changes(counts: Counter[str]) -> str:
@@ -126,14 +131,15 @@ def _amounts(counts: Counter[str]) -> str:
 
 
 _RECALL_HEAD = (
-    *(f"R@{depth}" for depth in RECALL_DEPTHS),
+    *(f"R@{depth}" for depth in DEPTHS),
     f"N@{GAIN_DEPTH}",
-    *(f"{budget:,}" for budget in RECALL_BUDGETS),
+    *(f"{budget:,}" for budget in BUDGETS),
 )
 _RECALL_LEGEND = (
     "Shares of the evidence in percent, means over the questions (n). R@k: what the best k items go back to; N@10: "
     "NDCG, where an item counts that goes back to evidence no better one did; then what the best items go back to "
-    "that fit into so many tokens. turns: the conversation; notes: the entries; both: the two in one ranking."
+    "that fit into so many tokens. turns: the conversation; notes: the entries; both: the two in one ranking; given: "
+    "what a turn is given of both within so many tokens (host.context.for_turn, its defaults), and of these used."
 )
 
 
@@ -142,24 +148,43 @@ def recall_benchmark_lines(results: Sequence[RecallResult], *, width: int) -> Li
     for result in results:
         yield from paragraph(f"{result.name}: {question_count(result.questions, result.faults)}", width, rest="  ",
                              tone=Tone.TITLE)  # fmt: skip
-        yield from _recall_table({name: (store, store.answers) for name, store in result.stores.items()})
+        yield from _recall_table(
+            {name: (store, store.answers) for name, store in result.stores.items()}, result.given_groups()["all"]
+        )
         yield Line()
     whole = reduce(add, results)
     questions = question_count(whole.questions, whole.faults)
     yield from paragraph(f"By category: {questions}", width, rest="  ", tone=Tone.TITLE)
-    groups = next(iter(whole.stores.values())).groups()
-    for group in groups:
-        yield Line(group, Tone.TITLE)
-        yield from _recall_table({name: (store, store.groups()[group]) for name, store in whole.stores.items()})
+    given = whole.given_groups()
+    groups = {name: store.groups() for name, store in whole.stores.items()}
+    for group, answers in groups["both"].items():
+        yield Line(f"{group}: {counted(len(answers), 'question')}", Tone.TITLE)
+        rows = {name: (store, groups[name][group]) for name, store in whole.stores.items()}
+        yield from _recall_table(rows, given[group])
     yield Line()
     yield from paragraph(_RECALL_LEGEND, width, tone=Tone.FAINT)
 
 
-def _recall_table(rows: "dict[str, tuple[Store, Sequence[Recalled]]]") -> Iterator[Line]:
-    yield Line(f"{'':<5}{'n':>6}{'items':>7}{'tokens':>8}" + "".join(f"{head:>6}" for head in _RECALL_HEAD), Tone.FAINT)
+def _recall_table(rows: Mapping[str, tuple[Store, Sequence[Recalled]]], given: GivenFigures) -> Iterator[Line]:
+    heads = "".join(f"{head:>{_wide(head)}}" for head in _RECALL_HEAD)
+    yield Line(f"{'':<5}{'items':>6}{heads}", Tone.FAINT)
     for name, (store, answers) in rows.items():
-        cells = "".join(f"{100 * value:6.1f}" for value in _means(answers))
-        yield Line(f"{name:<5}{len(answers):>6,}{store.records:>7,}{store.tokens:>8,}{cells}")
+        cells = "".join(
+            f"{100 * value:{_wide(head)}.1f}" for head, value in zip(_RECALL_HEAD, _means(answers), strict=True)
+        )
+        yield Line(f"{name:<5}{store.records:>6,}{cells}")
+    blank = " " * (11 + sum(map(_wide, _RECALL_HEAD[: -len(BUDGETS)])))
+    heads = _RECALL_HEAD[-len(BUDGETS) :]
+    shares = "".join(
+        f"{100 * share.mean:{_wide(head)}.1f}" for head, share in zip(heads, given.evidence.values(), strict=True)
+    )
+    used = "".join(f"{tokens:{_wide(head)},.0f}" for head, tokens in zip(heads, given.tokens.values(), strict=True))
+    yield Line(f"{'given':<{len(blank)}}{shares}")
+    yield Line(f"{'- used':<{len(blank)}}{used}", Tone.FAINT)
+
+
+def _wide(head: str) -> int:
+    return 6 if len(head) <= 4 else 7
 
 
 def _means(answers: Sequence[Recalled]) -> list[float]:

@@ -123,7 +123,7 @@ def arrival_lines(session: CommandSession, arrival: Arrival) -> Lines:
     if arrival.model is not None:
         yield from forecast_lines(session, arrival.forecast, arrival.tokens_left)
         most = sum(one.most_tokens for one in arrival.forecast)
-        text = f"Now {arrival.model} is asked, for {most:,} tokens at most but for repairs. (--no-model leaves it out.)"
+        text = f"Now {arrival.model} is asked, for {most:,} tokens at most. (--no-model leaves it out.)"
         yield from paragraph(text, width)
         yield Line()
 

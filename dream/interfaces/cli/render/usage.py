@@ -50,7 +50,7 @@ def _numbers(row: UsageRow) -> list[str]:
     return [f"{number:,}" for number in (row.calls, row.failed, row.input_tokens, row.output_tokens)]
 
 
-_HEADS = ("pass", "calls", "directives", "data", "answers", "repairs", "backlog")
+_HEADS = ("pass", "calls", "directives", "data", "answers", "further", "backlog")
 
 
 def forecast_lines(session: CommandSession, passes: Sequence[PassForecast], left: int | None) -> Lines:
@@ -62,9 +62,9 @@ def forecast_lines(session: CommandSession, passes: Sequence[PassForecast], left
         rows = [_HEADS, *map(_cells, asking), _cells(total(asking))]
         yield from numbers_table(rows, 1)
         text = (
-            "In tokens, a token per four bytes: answers as long as they may be, and repairs as if every answer needed "
-            "one. Halves of what proves too long come on top; what earlier passes of the dream would add or fold is "
-            "not counted."
+            "In tokens, a token per four bytes: answers as long as they may be, and further rounds (lookups, repairs, "
+            f"second readings) as if every exchange had all it may have. Together {foreseen(total(asking))}. Halves of "
+            "what proves too long come on top; what earlier passes of the dream would add or fold is not counted."
         )
         yield from paragraph(text, width, tone=Tone.FAINT)
     for one in passes:
@@ -77,5 +77,16 @@ def forecast_lines(session: CommandSession, passes: Sequence[PassForecast], left
 
 def _cells(one: PassForecast) -> tuple[str, ...]:
     numbers = (one.calls, one.directive_tokens, one.data_tokens, one.most_output_tokens)
-    numbers += (one.most_repair_tokens, one.backlog)
+    numbers += (one.most_further_tokens, one.backlog)
     return (one.name, *(f"{number:,}" for number in numbers))
+
+
+def foreseen(one: PassForecast) -> str:
+    """Return how much is asked at least and at most.
+
+    Example:
+        >>> foreseen(PassForecast(name="a", calls=1, most_calls=2, data_tokens=500, most_output_tokens=1_000))
+        'at least 1 call and 500 tokens, at most 2 calls and 1,500 tokens'
+    """
+    least = f"at least {counted(one.calls, 'call')} and {one.least_tokens:,} tokens"
+    return f"{least}, at most {counted(one.most_calls, 'call')} and {one.most_tokens:,} tokens"

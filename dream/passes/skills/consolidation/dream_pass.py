@@ -15,8 +15,7 @@ from dream.domain.step import Batch, Packing
 from dream.passes.answers import ask_and_repair, with_texts
 from dream.passes.declared import DeclaredPass
 from dream.passes.prompts import repair_request
-from dream.passes.protocol import ModelContext
-from dream.passes.run_memo import RunMemo
+from dream.passes.protocol import ModelContext, RunMemo
 from dream.passes.skills.answers import SkillAnswer, by_handles, read_skills
 from dream.passes.skills.consolidation.judging import (
     JudgedSkills,

@@ -16,8 +16,7 @@ from dream.domain.rounds import Answer, NextRound, Round, answers_of
 from dream.domain.step import Batch, Packing
 from dream.passes.answers import ask_and_repair, repair_of, repaired, with_texts
 from dream.passes.declared import DeclaredPass
-from dream.passes.protocol import ModelContext
-from dream.passes.run_memo import RunMemo
+from dream.passes.protocol import ModelContext, RunMemo
 from dream.passes.skills.answers import NewSkillDraft, read_skills
 from dream.passes.skills.gaps.judging import SkillRules, judged
 from dream.passes.skills.gaps.packing import PromptRoom, packed

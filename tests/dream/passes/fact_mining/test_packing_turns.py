@@ -10,7 +10,8 @@ from mining import MINUTE, a_fact, a_turn, answer, hearing, lines_of, talk
 from agentcore.llm import Completion, FinishReason, Usage, estimate_tokens
 from dream.domain import Batch
 from dream.options import MiningOptions, ModelOptions
-from dream.passes.conversation import SessionExcerpt, line, packed, shown_turns, tokens_of
+from dream.passes import line, shown_turns
+from dream.passes.conversation import SessionExcerpt, packed, tokens_of
 from dream.passes.fact_mining import FactMining
 
 WORLD = World(*[None] * 3)  # type: ignore[arg-type] - only its ids and scope are used

@@ -1,8 +1,11 @@
 """Texts that lose or make up something are repaired once, or not taken."""
 
+from dataclasses import replace
+
 import pytest
 from consolidating import contents, dream, merge, save, scripted
-from dreaming import World, codes
+from dreaming import World, codes, fresh_scope
+from interrupting import Killed, bury, count_writes, dying
 
 from dream.domain import Refused
 from dream.passes.memory_consolidation import MemoryConsolidation
@@ -60,13 +63,28 @@ async def test_repairs_are_counted_over_the_run(world: World):
     assert len(requests) == 4
 
 
-async def test_what_a_pass_remembers_of_runs_is_bounded(world: World):
-    await world.add(FLAT, RENT)
-    one = MemoryConsolidation()
-    for number in range(200):
-        one._repaired.setdefault(str(number), set())
-    await scripted(world, [merge(LOSSY, FLAT, RENT), merge(WHOLE, FLAT, RENT)]).run_passes(one)
-    assert len(one._repaired) == 64
+async def test_repairs_are_counted_over_the_run_whichever_process_asks_them(world: World):
+    pairs = [(f"Topic{place} costs {place}11 euros.", f"Topic{place} is in Town{place}.") for place in range(1, 4)]
+
+    def lossy(shown: dict[str, str]) -> dict[str, object]:
+        return {"toSave": [save(shown, "It costs euros.", *pair) for pair in pairs if pair[0] in shown]}
+
+    async def begun() -> World:
+        one = scripted(replace(world, scope=fresh_scope()), [lossy] * 99, repairs=1, batch_entries=2)
+        await one.add(*[text for pair in pairs for text in pair])
+        return one
+
+    async def repairs(one: World) -> int:
+        runs = await one.dreams.runs()
+        return [call.kind for run in runs for call in await one.dreams.calls(run.run_id)].count("repair")
+
+    for write in range(await count_writes(await begun(), lambda one: one.run_passes(MemoryConsolidation()))):
+        one = await begun()
+        with pytest.raises((Killed, BaseExceptionGroup)):
+            await dying(one, write, committed=True).run_passes(MemoryConsolidation())
+        await bury(one)
+        await one.run_passes(MemoryConsolidation())
+        assert await repairs(one) == 1, write
 
 
 async def test_a_repair_in_another_shape_leaves_the_first_answer_standing(world: World):

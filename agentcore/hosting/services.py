@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentcore.stores.storage import Storage
     from agentcore.workspace.workspaces import Workspaces
 
+
 Follow: TypeAlias = Callable[[Scope], Awaitable[None]]
 
 
@@ -43,7 +44,7 @@ class ForgetHooks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostParts:
+class HostServices:
     """The services of a host that plugins build on; lives as long as the host.
 
     Args:
