@@ -237,7 +237,10 @@ class Filling:
         after = told.copy()
         taken = replace(self, budget=_SMALLEST).found(offered, after, beside)
         # A turn that a taken entry stands for may be shown where the entry does not fit.
-        among = offered.among(lambda one: any(one[1] is item for item in taken) or after.repeats(one[0]))
+        lines = {item.line for item in taken}
+        among = offered.among(
+            lambda one: any(one[1] is item for item in taken) or (after.repeats(one[0]) and one[1].line not in lines)
+        )
         return self._filled([_SMALLEST // 4, _SMALLEST // 2, _SMALLEST], among, told, beside)
 
     def _filled(

@@ -7,6 +7,8 @@ import re
 from functools import cache
 from typing import Final
 
+from agentcore.recall.passages import Span, cut_passages, within
+
 WISH: Final = " wish"
 """The term under which passages with a standing wish are posted; no text has a term with a space."""
 
@@ -18,6 +20,10 @@ _WORD_OR_END: Final = re.compile(
     r"[^\s.!?:;,\u2026\u2013\u2014\"()*_\[\]|\u00ab\u00bb\u201c-\u201e\u060c\u061f\u0964]+|[.!?:;\n]"
 )
 _ENDS: Final = frozenset(".!?:;\n")
+
+
+_SHOWN_TOKENS: Final = 48
+"""Size at most of what is shown of a passage with a wish: a sentence or two."""
 
 
 @cache
@@ -53,3 +59,16 @@ def is_standing(text: str) -> bool:
         if any(by_word[word].search(spelt) for word in known):
             return True
     return not folded.isascii() and any(part in folded for part in inside)
+
+
+def standing_span(content: str, span: Span | None) -> Span | None:
+    """Return which part of a passage with a wish says it: one or two whole sentences.
+
+    Args:
+        content: What was said.
+        span: The passage in it; None for all of it.
+    """
+    passage, start = within(content, span), span.start if span else 0
+    parts = cut_passages(passage, _SHOWN_TOKENS)
+    part = next((one for one in parts if is_standing(passage[one.start : one.end])), None)
+    return span if part is None or len(parts) == 1 else Span(start + part.start, start + part.end)

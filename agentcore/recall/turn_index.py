@@ -25,7 +25,7 @@ from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.values import FeedPosition, TurnRow
 
 _WASTE_WORTH_CLOSING: Final = 1024
-_NEWNESS: Final = 0.5
+_NEWNESS: Final = 0.25
 """What the newest standing wish scores beside the share of the best score that its turn has."""
 _NEW: Final = 10
 """Wishes after which a wish scores half as much for being new."""
@@ -238,7 +238,7 @@ class TurnIndex:
         scores[newest_first] += _NEWNESS / (1.0 + np.arange(len(slots)) / _NEW)
         chosen = newest_first[np.argsort(-scores[newest_first], kind="stable")[:limit]]
         keys = self._sessions.keys(places[chosen]).tolist()
-        return Ranking(keys, scores[chosen].tolist(), self._turns.spans(slots[chosen]))
+        return Ranking(keys, scores[chosen].tolist(), self._turns.spans(self._postings.keys(slots[chosen]).tolist()))
 
     def _shown(self, keys: Sequence[int]) -> list[Span | None]:
         """Return the best passage of each turn, the first of equals: of a turn found by its neighbours the first."""

@@ -1,7 +1,7 @@
 """Answers a query with turns of the conversation log."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,7 @@ from agentcore.recall.index_store import FileIndexStore, IndexKind
 from agentcore.recall.options import TurnOptions
 from agentcore.recall.passages import Span, within
 from agentcore.recall.results import Ranking
+from agentcore.recall.standing import standing_span
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.storage import ReadView, Storage
 from agentcore.stores.values import FeedPage, FeedPosition, TurnRow
@@ -159,8 +160,10 @@ def turns_found(
         parts = zip(ranked.keys, ranked.scores, ranked.spans, strict=True)
         return [TurnHit(found[key], score, span) for key, score, span in parts if key in found]
 
+    wished = [replace(hit, span=standing_span(hit.turn.content, hit.span)) for hit in fetched(wishes)]
+
     scored = {turn_id: scores[key] for turn_id, key in keys.items() if key in scores}
-    return TurnsFound(fetched(ranking), scored, fetched(wishes))
+    return TurnsFound(fetched(ranking), scored, wished)
 
 
 TURNS: Final = IndexKind("turns", "recall.snapshot.turns", _feed)
