@@ -269,7 +269,9 @@ class Context:
         always = view.entries.always(self._parts.options.always_categories, limit=_ALWAYS_READ)
         made_of = lineages(view, always) if self._parts.options.always_share else {}
         return _AtHand(
-            recent, sorted(always, key=lambda one: (-one.importance, one.id)), set().union(*made_of.values())
+            recent,
+            sorted(always, key=lambda one: (-one.importance, one.id)),
+            frozenset[SourceRef]().union(*made_of.values()),
         )
 
     def _query(self, message: str, recent: Sequence[Turn]) -> str:

@@ -27,8 +27,8 @@ async def host():
         yield running
 
 
-async def say(host: Host, text: str, session: str = "before", **more: Any):
-    return await host.conversation.append(session_id=session, **({"role": "user", "content": text} | more))
+async def say(host: Host, text: str, session: str = "before", role: str = "user", **more: Any):
+    return await host.conversation.append(session_id=session, role=role, content=text, **more)
 
 
 async def ferries(host: Host, count: int = 60) -> None:
