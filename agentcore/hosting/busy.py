@@ -54,7 +54,9 @@ class BusyWatch:
             reported once until it answers again.
 
     Example:
+        >>> import asyncio
         >>> from agentcore.clock import SystemClock
+        >>> from agentcore.llm import BusyGate
         >>> from agentcore.stores.sql.sql_storage import SqlStorage
         >>> async def main() -> None:
         ...     gate, clock = BusyGate(), SystemClock()

@@ -130,6 +130,8 @@ Findings: TypeAlias = list[CombinedHit]
 _ALWAYS_READ: Final = 100
 _TURNS_BEFORE: Final = 2
 """Turns before a short message that are searched for with it."""
+_END_OF_A_TURN: Final = 2_000
+"""Characters of each of them, its last: of a longer query recall would not read the message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +281,7 @@ class Context:
             return message
         said = [turn.content for turn in recent if not turn.generated]
         before = said[:-1] if said and said[-1] == message.strip() else said
-        return "\n".join([*before[-_TURNS_BEFORE:], message])
+        return "\n".join([*(content[-_END_OF_A_TURN:] for content in before[-_TURNS_BEFORE:]), message])
 
     async def _material(self, query: str, at_hand: "_AtHand", budget: int) -> _Material:
         visible, loaded = {turn.id for turn in at_hand.recent}, {entry.id for entry in at_hand.always}

@@ -136,6 +136,7 @@ def declared(dream_pass: object) -> Declaration:
         dream_pass: A pass, of the host's own or built in, or its class.
 
     Example:
+        >>> from agentcore.domain import Capability
         >>> class Diary:
         ...     name = "diary"
         ...     requires = frozenset({Capability.CONVERSATION})

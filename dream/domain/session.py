@@ -25,7 +25,8 @@ def session_key(scope: Scope, started_at: datetime) -> str:
     """Return the key of the dream of *scope* that began at *started_at*; it is computed and stored nowhere.
 
     Example:
-        >>> from datetime import UTC
+        >>> from datetime import UTC, datetime
+        >>> from agentcore.domain import Scope
         >>> session_key(Scope.default(), datetime(2025, 6, 14, 9, tzinfo=UTC))
         'dream:default/agent/agent:2025-06-14T09:00:00Z'
     """

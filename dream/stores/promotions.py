@@ -233,6 +233,8 @@ def _offsets(zone: ZoneInfo, first: int, last: int) -> list[tuple[int, int]]:
     """Return from which instant on the zone is how far ahead of UTC, in microseconds, between two instants.
 
     Example:
+        >>> from datetime import datetime
+        >>> from zoneinfo import ZoneInfo
         >>> march, april = (to_micros(datetime.fromisoformat(f"2025-0{month}-01T00:00Z")) for month in (3, 4))
         >>> told = _offsets(ZoneInfo("Europe/Lisbon"), march, april)
         >>> [(str(from_micros(start))[:16], shift // (_DAY // 24)) for start, shift in told]

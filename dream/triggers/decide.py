@@ -295,6 +295,8 @@ def back_off(scope: Scope, failures: int, options: SchedulingOptions) -> timedel
     The chance is a hash of scope and number, so that every process waits alike and no two scopes do.
 
     Example:
+        >>> from agentcore.domain import Scope
+        >>> from dream.options import SchedulingOptions
         >>> back_off(Scope.default(), 0, SchedulingOptions())
         datetime.timedelta(0)
     """
@@ -350,9 +352,10 @@ def decide(options: SchedulingOptions, state: ScheduleState, now: datetime) -> D
         now: The instant of the decision, aware.
 
     Example:
-        >>> from datetime import UTC
+        >>> from datetime import UTC, datetime
         >>> from agentcore.domain.scope import Scope
-        >>> from dream.triggers import PassWork
+        >>> from dream.options import SchedulingOptions
+        >>> from dream.triggers import PassWork, ScheduleState
         >>> begin = datetime(2026, 1, 1, tzinfo=UTC)
         >>> state = ScheduleState(scope=Scope.default(), registered_at=begin, work=(PassWork("exact-fold", begin),))
         >>> decision = decide(SchedulingOptions(), state, begin)

@@ -338,6 +338,7 @@ def told(switch: Switch) -> str:
     """Return who switched it off or on, for people.
 
     Example:
+        >>> from dream.triggers import Switch, SwitchSource
         >>> told(Switch(on=False, source=SwitchSource.WORKSPACE))
         'set for the whole workspace'
     """

@@ -37,9 +37,9 @@ def kinds_of_change(rows: Iterable[JournalRow]) -> Counter[str]:
 
 
 def _kind(row: JournalRow) -> str:
+    if row.before is None or row.after is None:
+        return "added" if row.before is None else "removed"
     before, after = row.record_before, row.record_after
-    if before is None or after is None:
-        return "added" if before is None else "removed"
     if isinstance(before, MemoryEntry) and isinstance(after, MemoryEntry):
         if before.status is not after.status:
             return "restored" if after.is_active else after.status.value

@@ -82,3 +82,12 @@ async def test_the_weights_of_turns_are_options_of_the_conversation():
             await host.conversation.append(session_id="b", role="user", content=short)
             hits = await host.conversation.recall("When did Ana move to Porto?")
             assert hits[0].turn.content == first
+
+
+async def test_a_short_message_behind_a_long_turn_is_still_searched_for():
+    text = "".join(FILLER.format(n) for n in range(3_000))
+    async with AgentHostBuilder(None).with_memory().with_conversation_log().build() as host:
+        await host.memory.remember("Rita moved to Coimbra.")
+        await host.conversation.append(session_id="s", role="tool", content=text)
+        block = await host.context.for_turn("s", "And Coimbra?", budget_tokens=250)
+        assert "Rita moved to Coimbra." in block.text

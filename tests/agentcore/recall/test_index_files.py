@@ -187,6 +187,18 @@ async def test_a_damaged_file_is_said_so_and_the_index_built_anew(tmp_path: Path
     assert caplog.records == [record]
 
 
+async def test_a_file_of_texts_that_were_cut_otherwise_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    await filled(tmp_path)
+    async with opened(tmp_path, least=None) as (storage, _):
+        options = RecallOptions(passage_tokens=20, snapshot_from=1)
+        recall = Recall(storage, options=options, folder=tmp_path / "recall")
+        await recall.start()
+        assert await found(recall, "chess") == ["e1"]
+        await recall.stop()
+    reasons = [one.__dict__["reason"] for one in caplog.records]
+    assert reasons == ["its texts were cut otherwise than the options now say"]
+
+
 async def test_a_file_of_an_older_or_another_database_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     path = await filled(tmp_path)
     other = tmp_path / "other"

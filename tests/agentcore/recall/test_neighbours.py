@@ -195,3 +195,34 @@ def test_documents_are_alike_if_one_is_a_neighbour_of_the_other(documents: list[
     ]
     assert alike(index, [*keys, 0], threshold) == sorted(near)
     assert alike(index, [], threshold) == []
+
+
+@given(st.lists(st.lists(st.lists(terms, max_size=5), min_size=1, max_size=3), min_size=1, max_size=8), thresholds)
+def test_records_in_parts_are_compared_whole_however_they_are_cut(records: list[list[list[str]]], threshold: float):
+    index, documents = Bm25Index(), {}
+    for record, parts in enumerate(records):
+        for number, tokens in enumerate(parts):
+            index.add(record << 20 | number, tokens)
+            documents[record, number] = set(tokens)
+    whole = {record: set[str]().union(*parts) for record, parts in enumerate(records)}
+
+    def weight(terms_held: set[str]) -> float:
+        frequencies = [sum(term in tokens for tokens in documents.values()) for term in terms_held]
+        return math.fsum(math.log(1 + (len(documents) - df + 0.5) / (df + 0.5)) for df in frequencies)
+
+    for one, held in whole.items():
+        found = {near.key >> 20: near.similarity for near in similar(index, one << 20, threshold, limit=99, parts=True)}
+        for other in whole.keys() - {one}:
+            union = weight(held | whole[other])
+            expected = weight(held & whole[other]) / union if union else 0.0
+            assert (other in found) == (expected >= threshold) or math.isclose(expected, threshold, abs_tol=1e-9)
+            assert math.isclose(found.get(other, expected), expected, abs_tol=1e-9)
+        assert one not in found
+    pairs = alike(index, [one << 20 for one in whole], threshold, parts=True)
+    near = [
+        (one << 20, found.key, found.similarity)
+        for one in whole
+        for found in similar(index, one << 20, threshold, limit=99, parts=True)
+        if one << 20 < found.key
+    ]
+    assert [pair[:2] for pair in pairs] == sorted(pair[:2] for pair in near)

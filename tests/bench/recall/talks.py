@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from agentcore import AgentHostBuilder
-from agentcore.domain import spoken_line
+from agentcore.clock import SystemClock
+from agentcore.domain import Turn, spoken_line
 from agentcore.hosting import Host
 from agentcore.llm import estimate_tokens
 from agentcore.recall import TurnOptions, cut_passages
 from agentcore.testing import SequentialIds
-from dream.interfaces.benchmark import AFTERWARDS, StandingClock
-from tests.bench.for_turn import Talk, beam, locomo
+from dream.interfaces.benchmark import AFTERWARDS, BenchmarkSample, StandingClock, read_questions
 from tests.bench.machine import described
 from tests.bench.recall.text_engines import DEEP, ENGINES
 
@@ -67,7 +67,7 @@ class Figures(NamedTuple):
         return cls(means[0], means[1], means[2], tuple(means[3:]))
 
 
-def of_rivals(talk: Talk) -> dict[str, list[Figures]]:
+def of_rivals(talk: BenchmarkSample) -> dict[str, list[Figures]]:
     """Ask each other engine each question, over turns and over passages."""
     turns = _texts(talk, passages=False)
     passages = _texts(talk, passages=True)
@@ -77,28 +77,33 @@ def of_rivals(talk: Talk) -> dict[str, list[Figures]]:
             engine = make([text for _, text in texts])
             tokens = [estimate_tokens(text) for _, text in texts]
             found[label] = []
-            for question, evidence in talk.questions:
+            for question in talk.questions:
                 best: dict[str, Shown] = {}
-                for place in engine.best(question):
+                for place in engine.best(question.text):
                     turn = texts[place][0]
                     best.setdefault(turn, Shown(turn, tokens[place]))
-                found[label].append(Figures.of(evidence, list(best.values())))
+                found[label].append(Figures.of(frozenset(question.evidence), list(best.values())))
     return found
 
 
-async def of_ours(talk: Talk) -> dict[str, list[Figures]]:
+async def of_ours(talk: BenchmarkSample) -> dict[str, list[Figures]]:
     """Ask a host each question with its defaults: its conversation log, and its memory with each turn for an entry."""
-    ended = max(turn["occurred_at"] for turn in talk.turns.values())
-    builder = AgentHostBuilder(None, clock=StandingClock(ended + AFTERWARDS), ids=SequentialIds())
+    builder = AgentHostBuilder(None, clock=StandingClock(talk.ended_at + AFTERWARDS), ids=SequentialIds())
     async with builder.with_memory().with_conversation_log().build() as host:
-        names = {(await host.conversation.append(**turn)).id: name for name, turn in talk.turns.items()}
+        names = {(await _append(host, turn)).id: name for name, turn in talk.turns.items()}
         entries = {text: name for name, text in _texts(talk, passages=False)}
         await host.memory.remember_many(list(entries))
         ways = {OURS: _of_turns(host, names), ENTRIES: _of_entries(host, entries)}
         return {
-            way: [Figures.of(evidence, await ask(question)) for question, evidence in talk.questions]
+            way: [Figures.of(frozenset(one.evidence), await ask(one.text)) for one in talk.questions]
             for way, ask in ways.items()
         }
+
+
+async def _append(host: Host, turn: Turn) -> Turn:
+    """Log a turn as it stands in its file."""
+    said = {"speaker": turn.speaker, "occurred_at": turn.occurred_at}
+    return await host.conversation.append(session_id=turn.session_id, role=turn.role, content=turn.content, **said)
 
 
 def _of_turns(host: Host, names: Mapping[str, str]) -> Callable[[str], Awaitable[list[Shown]]]:
@@ -117,16 +122,14 @@ def _of_entries(host: Host, names: Mapping[str, str]) -> Callable[[str], Awaitab
     return ask
 
 
-def _texts(talk: Talk, *, passages: bool) -> list[tuple[str, str]]:
+def _texts(talk: BenchmarkSample, *, passages: bool) -> list[tuple[str, str]]:
     """Return each turn's name and text, or each of its passages."""
     size = TurnOptions().passage_tokens
     found: list[tuple[str, str]] = []
     for name, turn in talk.turns.items():
-        content: str = turn["content"].strip()
+        content = turn.content
         spans = cut_passages(content, size) if passages else [(0, len(content))]
-        found += [
-            (name, spoken_line(turn.get("speaker"), content[start:end], turn["occurred_at"])) for start, end in spans
-        ]
+        found += [(name, spoken_line(turn.speaker, content[start:end], turn.occurred_at)) for start, end in spans]
     return found
 
 
@@ -156,16 +159,16 @@ def main() -> None:
     parser.add_argument("--beam", type=Path, nargs="+", default=[], help="BEAM chats, a file each")
     parser.add_argument("--talks", nargs="*", default=["assistant", "team", "family"], help="which of our own talks")
     asked = parser.parse_args()
-    sets = {"LoCoMo": list(locomo(asked.locomo))} if asked.locomo else {}
-    sets |= {"BEAM": [beam(path) for path in asked.beam]} if asked.beam else {}
-    sets |= {name: [beam(TALKS / f"{name}.json")] for name in asked.talks}
+    sets = {"LoCoMo": [asked.locomo] if asked.locomo else [], "BEAM": asked.beam}
+    sets |= {name: [TALKS / f"{name}.json"] for name in asked.talks}
     print(described())
-    for name, talks in sets.items():
+    for name, paths in sets.items():
         measured: dict[str, list[Figures]] = {}
-        for talk in talks:
+        for talk in read_questions(paths, now=SystemClock().now()):
             for way, figures in (asyncio.run(of_ours(talk)) | of_rivals(talk)).items():
                 measured.setdefault(way, []).extend(figures)
-        print(f"\n{table(name, measured)}", flush=True)
+        if measured:
+            print(f"\n{table(name, measured)}", flush=True)
 
 
 if __name__ == "__main__":

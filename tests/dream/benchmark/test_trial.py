@@ -106,6 +106,9 @@ async def test_what_a_model_is_asked_is_counted_and_what_it_says_is_kept(samples
     # Beside the dreams the further run asked, which should find nothing left to ask.
     assert result.cost.calls == asked > 0
     assert result.cost.changes["entry_added"] > 0
+    # Turns that all readers have read are consumed.
+    assert result.cost.changes["turn_updated"] == 5
+    assert "turn_added" not in result.cost.changes
     assert result.cost.unsupported.total() == 0
     assert (result.cost.is_undo_exact, result.cost.replayed, result.cost.replay_calls) == (True, 0, 0)
 
