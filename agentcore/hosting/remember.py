@@ -189,7 +189,7 @@ _TEXTS_IN_A_GROUP: Final = 250
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Request:
+class _PendingTexts:
     """What one caller wants to have remembered, and where it waits for the answer."""
 
     scope: Scope
@@ -213,7 +213,7 @@ class MemoryWrites(BackgroundService):
         super().__init__(name="memory-writes", on_failure=WorkerFailure.STOP_HOST)
         self._storage = storage
         self._ids = ids
-        self._waiting: deque[_Request] = deque()
+        self._waiting: deque[_PendingTexts] = deque()
         self._any = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -228,7 +228,7 @@ class MemoryWrites(BackgroundService):
             return await self._storage.write(scope, partial(self._taken, said=said))
         if self._idle.is_set():
             return await self._take_alone(scope, said)
-        request = _Request(scope, said, asyncio.get_running_loop().create_future())
+        request = _PendingTexts(scope, said, asyncio.get_running_loop().create_future())
         self._waiting.append(request)
         try:
             return await asyncio.shield(request.answer)
@@ -280,11 +280,11 @@ class MemoryWrites(BackgroundService):
                 self._waiting.popleft().answer.set_exception(HostNotStartedError(service="memory"))
             self._idle.set()
 
-    def _next_group(self) -> list[_Request]:
+    def _next_group(self) -> list[_PendingTexts]:
         """Take what waits of the scope that waits longest: as much as fits into a transaction, one request at least."""
         first = self._waiting.popleft()
         group, texts = [first], len(first.said)
-        others: deque[_Request] = deque()
+        others: deque[_PendingTexts] = deque()
         while self._waiting:
             one = self._waiting.popleft()
             texts += len(one.said) if one.scope == first.scope else 0
@@ -295,7 +295,7 @@ class MemoryWrites(BackgroundService):
         self._waiting = others
         return group
 
-    async def _write(self, group: Sequence[_Request]) -> None:
+    async def _write(self, group: Sequence[_PendingTexts]) -> None:
         said = [one for request in group for one in request.said]
         try:
             stored = iter(await self._storage.write(group[0].scope, partial(self._taken, said=said)))

@@ -56,11 +56,8 @@ from .options import (
     TurnOptions as TurnOptions,
 )
 from .passage_index import (
-    share_of_length as share_of_length,
-)
-from .passages import (
-    Span as Span,
     cut_passages as cut_passages,
+    share_of_length as share_of_length,
 )
 from .recall import (
     Recall as Recall,
@@ -71,6 +68,7 @@ from .results import (
     Explanation as Explanation,
     Hit as Hit,
     Neighbour as Neighbour,
+    Passage as Passage,
     Ranking as Ranking,
     TermScore as TermScore,
 )

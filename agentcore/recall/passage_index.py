@@ -1,6 +1,7 @@
-"""Keeps records by their passages in one index, and knows which passages are of one record."""
+"""Cuts long texts into passages of whole sentences, and keeps records by their passages in one index."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log2
 from typing import Final
@@ -9,8 +10,14 @@ import numpy as np
 
 from agentcore.recall.bm25.arrays import PART_BITS, Keys, PostingArrays, Slots, runs
 from agentcore.recall.bm25.index import FEW, Bm25Index
-from agentcore.recall.passages import BYTES_PER_TOKEN, Span, cut_passages, size
+from agentcore.recall.results import Passage
 from agentcore.recall.tokenizer import Tokenizer
+
+BYTES_PER_TOKEN: Final = 4
+"""Bytes of UTF-8 that count as a token, as `agentcore.llm.chat.estimate_tokens` counts."""
+
+# Each look behind has one width, so that a run of full stops costs no more than its length.
+_END: Final = re.compile(r"\n|(?<=[.!?…])\s|(?<=[.!?…][\"')\]»”\u2019*])\s|(?<=[。\uff01\uff1f｡।])(?=.)")
 
 _PLACES: Final = 2
 """Columns that hold where a passage begins and ends."""
@@ -28,7 +35,7 @@ class CutRecord:
     """
 
     key: int
-    passages: Sequence[Span]
+    passages: Sequence[Passage]
     terms: Sequence[list[str]]
     values: tuple[float, ...]
 
@@ -141,7 +148,7 @@ class PassageIndex:
         first = self.index.postings.slot_of(key << PART_BITS)
         return np.arange(first, first + self._many.get(key, 1))
 
-    def spans(self, passages: Sequence[int]) -> list[Span | None]:
+    def spans(self, passages: Sequence[int]) -> list[Passage | None]:
         """Return where passages begin and end in their records' texts; None of one that is its record's only one.
 
         Args:
@@ -153,7 +160,7 @@ class PassageIndex:
         long = [key for key in passages if key >> PART_BITS in self._many]
         slots = np.array([postings.slot_of(key) for key in long], dtype=np.intp)
         starts, ends = (postings.column(first + one, slots).astype(np.int64).tolist() for one in range(_PLACES))
-        found = dict(zip(long, map(Span, starts, ends), strict=True))
+        found = dict(zip(long, map(Passage, starts, ends), strict=True))
         return [found.get(key) for key in passages]
 
 
@@ -172,5 +179,69 @@ def share_of_length(text: str, *, passage_tokens: int, weight: float) -> float:
         >>> share_of_length("word " * 320, passage_tokens=100, weight=0.25)
         0.6666666666666666
     """
-    passages = size(text) / (BYTES_PER_TOKEN * passage_tokens)
+    passages = _size(text) / (BYTES_PER_TOKEN * passage_tokens)
     return 1.0 if passages <= 1.0 else 1.0 / (1.0 + weight * log2(passages))
+
+
+def cut_passages(text: str, tokens: int) -> list[Passage]:
+    """Return the passages of a text: all of it if it is short enough, else as many whole sentences each as fit.
+
+    A line ends a sentence too, so that code and lists are cut at their lines. A sentence that is too long by itself is
+    cut at a space, or anywhere where there is none. What stands between two passages is white space.
+
+    Args:
+        text: Any text.
+        tokens: Size of a passage at most, 1 or more, a token being four bytes of UTF-8.
+
+    Example:
+        >>> text = "It rained. Ana moved to Porto. It was May."
+        >>> [text[start:end] for start, end in cut_passages(text, 6)]
+        ['It rained.', 'Ana moved to Porto.', 'It was May.']
+    """
+    most = tokens * BYTES_PER_TOKEN
+    if _size(text) <= most:
+        return [Passage(0, len(text))]
+    found: list[Passage] = []
+    first = last = held = 0
+    for start, end in _sentences(text, most):
+        sized = _size(text[start:end])
+        if held and held + sized > most:
+            found.append(_stripped(text, first, last))
+            held = 0
+        if held or not text[start:end].isspace():
+            first, last = (first, end) if held else (start, end)
+            held += sized
+    if held:
+        found.append(_stripped(text, first, last))
+    return found or [Passage(0, len(text))]
+
+
+def _size(text: str) -> int:
+    """Return the bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _sentences(text: str, most: int) -> Iterator[tuple[int, int]]:
+    """Yield where sentences begin and end, with the white space behind them; none has more than *most* bytes."""
+    start = 0
+    for match in _END.finditer(text):
+        yield from _pieces(text, start, match.end(), most)
+        start = match.end()
+    yield from _pieces(text, start, len(text), most)
+
+
+def _pieces(text: str, start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+    while end - start > most or _size(text[start:end]) > most:
+        head = text[start : start + most].encode("utf-8", "surrogatepass")[:most]
+        at = start + max(1, len(head.decode("utf-8", "ignore")))
+        space = text.rfind(" ", start + (at - start) // 2, at)
+        at = space + 1 if space > start else at
+        yield start, at
+        start = at
+    if start < end:
+        yield start, end
+
+
+def _stripped(text: str, start: int, end: int) -> Passage:
+    inside = text[start:end]
+    return Passage(start + len(inside) - len(inside.lstrip()), start + len(inside.rstrip()))

@@ -11,8 +11,7 @@ from agentcore.recall.combined import CombinedRecall
 from agentcore.recall.dense import DenseOptions, DenseRecall, TextEmbedder
 from agentcore.recall.entries import EntrySearch
 from agentcore.recall.follow import FeedSource
-from agentcore.recall.index_cache import IndexBudget, IndexCache
-from agentcore.recall.index_store import FileIndexStore, IndexKind
+from agentcore.recall.index_cache import FileIndexStore, IndexBudget, IndexCache, IndexKind
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.results import Explanation, Hit, Neighbour
 from agentcore.recall.skills import SkillRecall

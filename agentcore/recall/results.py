@@ -3,11 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
 from agentcore.domain.conversation import Turn, spoken_line
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef
-from agentcore.recall.passages import Span, within
 from agentcore.stores.storage import ReadView
+
+
+class Passage(NamedTuple):
+    """Where a part of a text begins and ends, in characters."""
+
+    start: int
+    end: int
+
+
+def within(text: str, span: Passage | None) -> str:
+    """Return the part of a text that a span is of; without one all of it."""
+    return text if span is None else text[span.start : span.end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +34,7 @@ class Hit:
 
     entry: MemoryEntry
     score: float
-    span: Span | None = None
+    span: Passage | None = None
 
     @property
     def passage(self) -> str:
@@ -55,7 +67,7 @@ class Ranking:
 
     keys: list[int]
     scores: list[float]
-    spans: Sequence[Span | None] = ()
+    spans: Sequence[Passage | None] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +159,7 @@ class CombinedHit:
     score: float
     goes_back_to: frozenset[SourceRef] = frozenset()
     place: int = 0
-    span: Span | None = None
+    span: Passage | None = None
     reference: SourceRef = field(init=False)
     """The record itself."""
 

@@ -7,7 +7,8 @@ import re
 from functools import cache
 from typing import Final
 
-from agentcore.recall.passages import Span, cut_passages, within
+from agentcore.recall.passage_index import cut_passages
+from agentcore.recall.results import Passage, within
 
 WISH: Final = " wish"
 """The term under which passages with a standing wish are posted; no text has a term with a space."""
@@ -61,7 +62,7 @@ def is_standing(text: str) -> bool:
     return not folded.isascii() and any(part in folded for part in inside)
 
 
-def standing_span(content: str, span: Span | None) -> Span | None:
+def standing_span(content: str, span: Passage | None) -> Passage | None:
     """Return which part of a passage with a wish says it: one or two whole sentences.
 
     Args:
@@ -71,4 +72,4 @@ def standing_span(content: str, span: Span | None) -> Span | None:
     passage, start = within(content, span), span.start if span else 0
     parts = cut_passages(passage, _SHOWN_TOKENS)
     part = next((one for one in parts if is_standing(passage[one.start : one.end])), None)
-    return span if part is None or len(parts) == 1 else Span(start + part.start, start + part.end)
+    return span if part is None or len(parts) == 1 else Passage(start + part.start, start + part.end)

@@ -16,8 +16,7 @@ from agentcore.recall.bm25.index import best
 from agentcore.recall.bm25.postings import Postings
 from agentcore.recall.options import TurnOptions
 from agentcore.recall.passage_index import CutRecord, PassageIndex, records_of, share_of_length
-from agentcore.recall.passages import Span, within
-from agentcore.recall.results import Ranking
+from agentcore.recall.results import Passage, Ranking, within
 from agentcore.recall.sessions import NOWHERE, Sessions, as_array
 from agentcore.recall.snapshot import Kept, Snapshot
 from agentcore.recall.standing import WISH, is_standing
@@ -240,7 +239,7 @@ class TurnIndex:
         keys = self._sessions.keys(places[chosen]).tolist()
         return Ranking(keys, scores[chosen].tolist(), self._turns.spans(self._postings.keys(slots[chosen]).tolist()))
 
-    def _shown(self, keys: Sequence[int]) -> list[Span | None]:
+    def _shown(self, keys: Sequence[int]) -> list[Passage | None]:
         """Return the best passage of each turn, the first of equals: of a turn found by its neighbours the first."""
         if not self._turns.has_parts:
             return [None] * len(keys)

@@ -10,12 +10,9 @@ from agentcore.domain.filters import TurnFilter
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.recall.follow import FeedSource
-from agentcore.recall.index_cache import IndexBudget, IndexCache
-from agentcore.recall.index_store import FileIndexStore, IndexKind
+from agentcore.recall.index_cache import FileIndexStore, IndexBudget, IndexCache, IndexKind
 from agentcore.recall.options import TurnOptions
-from agentcore.recall.passages import Span, within
-from agentcore.recall.results import Ranking
-from agentcore.recall.standing import standing_span
+from agentcore.recall.results import Passage, Ranking, within
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.storage import ReadView, Storage
 from agentcore.stores.values import FeedPage, FeedPosition, TurnRow
@@ -39,7 +36,7 @@ class TurnHit:
 
     turn: Turn
     score: float
-    span: Span | None = None
+    span: Passage | None = None
 
     @property
     def passage(self) -> str:
@@ -152,6 +149,9 @@ def turns_found(
         named: Ids of turns whose scores are wanted.
         standing: How many standing wishes at most.
     """
+    # It cuts as the index does, and NumPy comes with that.
+    from agentcore.recall.standing import standing_span  # noqa: PLC0415
+
     keys = view.turns.keys_of(named) if named else {}
     ranking, scores, wishes = index.rank_all(query, keys.values(), limit=min(k, _MOST), where=where, standing=standing)
     found = view.turns.by_keys([*ranking.keys, *wishes.keys])

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dream.domain.forecast import PassForecast
     from dream.domain.plan import Plan
     from dream.domain.report import Alarm, PassReport, RunReport
-    from dream.domain.request import Request
+    from dream.domain.request import DreamRequest
     from dream.options import DreamOptions
     from dream.options.sources import EffectiveOption
 
@@ -117,7 +117,7 @@ class Dreams(DreamRecords):
         """What starts dreams by themselves; None if nothing does."""
         return self._shared.service
 
-    async def schedule(self, scope: Scope | None = None) -> Request:
+    async def schedule(self, scope: Scope | None = None) -> DreamRequest:
         """Ask for a dream soon: whichever host watches the scope begins it within a minute, once nobody is served.
 
         It bypasses the schedule, back-off and quiet hours, and uses up no scheduled slot. While one is pending or

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class DreamRequest:
     """What became of a request for a dream.
 
     Args:

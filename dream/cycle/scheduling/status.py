@@ -17,7 +17,7 @@ from dream.cycle.scheduling.planner import (
     with_answers,
 )
 from dream.domain.reasons import Deferral
-from dream.domain.request import Request
+from dream.domain.request import DreamRequest
 from dream.errors import NotAdmittedError
 from dream.options import AllOf, AnyOf, Heartbeat, Threshold
 from dream.stores import dream_stores
@@ -221,26 +221,26 @@ class ScheduleFacade:
         """Return the place in the schedule of a run that a person starts now."""
         return ManualBooking(planner=self.planner, lease=self._options.lease, trigger=Reason.MANUAL, is_whole=is_whole)
 
-    async def request(self, scope: Scope) -> Request:
+    async def request(self, scope: Scope) -> DreamRequest:
         """Ask for a dream, to be begun by whichever host watches the scope."""
 
-        def ask(unit: UnitOfWork) -> Request:
+        def ask(unit: UnitOfWork) -> DreamRequest:
             schedules = dream_stores(unit).schedules
             found = schedules.mine(self.planner.terms)
             state = found.state
             if state.requested_at is not None:
-                return Request(scope=scope, requested_at=state.requested_at, reason=Deferral.ALREADY_PENDING)
+                return DreamRequest(scope=scope, requested_at=state.requested_at, reason=Deferral.ALREADY_PENDING)
             if state.lease_until is not None:
-                return Request(scope=scope, requested_at=None, reason=Deferral.LEASE_HELD)
+                return DreamRequest(scope=scope, requested_at=None, reason=Deferral.LEASE_HELD)
             try:
                 refuse_switched_off(found)
             except NotAdmittedError as error:
-                return Request(scope=scope, requested_at=None, reason=error.reason)
+                return DreamRequest(scope=scope, requested_at=None, reason=error.reason)
             # Due from now on: a service that goes from one timed dream to the next sees it without planning anew.
             asked = replace(found, state=requested(state, unit.now), due_at=unit.now, reason=Reason.MANUAL)
             schedules.save([asked], options_hash=state.options_hash)
             unit.activity.notify()
-            return Request(scope=scope, requested_at=unit.now, reason=None)
+            return DreamRequest(scope=scope, requested_at=unit.now, reason=None)
 
         return await self._parts.storage.write(scope, ask)
 

@@ -66,8 +66,9 @@ class Connecting:
         if not rounds:
             return NextRound(self._request(context, f"What shall be looked up for: {entry.content}?"))
         if len(rounds) == 1 or self.never_ends:
-            hits = await context.recall.search(str(rounds[0].answer["lookUp"]), k=5)
-            found = [hit.entry for hit in hits if hit.entry.id != entry.id]
+            hits = await context.recall.search(str(rounds[0].answer["lookUp"]), k=9)
+            # Batches run side by side: what is looked up must not depend on whether another one is committed yet.
+            found = [one.entry for one in hits if one.entry.id != entry.id and one.entry.level is Level.EXPLICIT]
             request = self._request(context, f"Connect: {' | '.join([entry.content, *(one.content for one in found)])}")
             return NextRound(request, RoundKind.LOOKUP, tuple((one.id, one.version) for one in found))
         if len(rounds) == 2:
