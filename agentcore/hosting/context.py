@@ -254,7 +254,7 @@ class Context:
         return recent, sorted(always, key=lambda one: (-one.importance, one.id))
 
     def _query(self, message: str, recent: Sequence[Turn]) -> str:
-        if len(message.split()) > self._parts.options.short_message:
+        if len(message.split()) > self._parts.options.short_message_words:
             return message
         said = [turn.content for turn in recent if not turn.generated]
         before = said[:-1] if said and said[-1] == message.strip() else said
@@ -269,7 +269,7 @@ class Context:
             self._scope,
             query,
             k=candidates(standard_budgets(budget)[-1]) + not_counted,
-            skills=self._parts.options.most_skills,
+            skills=self._parts.options.max_skills,
         )
         findings = [
             one for one in found.findings if one.record.id not in (visible if isinstance(one.record, Turn) else loaded)

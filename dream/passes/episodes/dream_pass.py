@@ -66,7 +66,7 @@ class EpisodeExtraction(TurnPass, declaration=EPISODE_EXTRACTION):
         terms = context.options.episodes
         reading = await read_new(context, limit=terms.max_turns, overlap=terms.overlap_turns)
         room = context.options.model.prompt_tokens - estimate_tokens(frame(context.marker))
-        beside = room // _SHARE_BESIDE if terms.beside else 0
+        beside = room // _SHARE_BESIDE if terms.context_entries else 0
         batches, refused = packed(reading.sessions, room=room - beside, overlap=terms.overlap_turns)
         said = {turn.id: turn for session in reading.sessions for turn in session.turns}
         with_known = await context.read(lambda view: _with_known(view, context, batches, said, beside))
@@ -137,7 +137,7 @@ def _with_known(
 ) -> list[Batch]:
     """Return each batch with the known episodes that are nearest to its turns: of their sessions first."""
     terms = context.options.episodes
-    if not terms.beside or not batches:
+    if not terms.context_entries or not batches:
         return list(batches)
     since = context.as_of - terms.window
     newest = view.entries.select(EntryFilter(category=EPISODES, tags=(TAG,)), limit=_LOOKED_THROUGH)
@@ -150,8 +150,8 @@ def _with_known(
         turns = [said[turn_id] for turn_id in batch.member_ids]
         sessions = {turn.session_id for turn in turns}
         own = [entry for entry, of in zip(recent, sessions_of, strict=True) if not sessions.isdisjoint(of)]
-        alike = by_words.nearest([turn.content for turn in turns], terms.beside)
-        ordered = list({entry.id: entry for entry in (*own, *alike)}.values())[: terms.beside]
+        alike = by_words.nearest([turn.content for turn in turns], terms.context_entries)
+        ordered = list({entry.id: entry for entry in (*own, *alike)}.values())[: terms.context_entries]
         fit = fitting(ordered, lambda entry: entry_line(_WIDEST_HANDLE, entry, importance), room)
         found.append(replace(batch, beside=(*batch.beside, *((entry.id, entry.version) for entry in fit))))
     return found
