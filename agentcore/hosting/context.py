@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Final, NamedTuple, TypeAlias
@@ -18,18 +18,22 @@ from agentcore.hosting.context_block import (
     ContextItem,
     ContextPart,
     Filling,
+    Offered,
     candidates,
     entry_item,
     finding_item,
     lines_of,
+    newest_first,
     skill_item,
     standard_budgets,
+    standing_item,
     text_of,
+    wishes,
 )
 from agentcore.hosting.options import ContextOptions
 from agentcore.hosting.write_behind import RecallNotes
 from agentcore.recall.recall import Recall
-from agentcore.recall.results import CombinedHit, Hit, ShownRecords, without_repeats_first
+from agentcore.recall.results import CombinedHit, Hit, ShownRecords, lineages, without_repeats_first
 from agentcore.recall.skills import SkillHit
 from agentcore.stores.storage import ReadView, Storage
 
@@ -108,7 +112,7 @@ class TurnContext:
         query: What was searched for: the message, with the turns before it where that is short.
         always: Pinned entries and preferences, the most important first.
         entries: Entries that answer the message, the best first.
-        turns: Turns that do, the best first.
+        turns: Turns in which a person asked for what is to hold on, then turns that answer it, the best first.
         skills: Skills that do, the best first.
     """
 
@@ -150,11 +154,24 @@ class ContextParts:
 
 
 @dataclass(frozen=True, slots=True)
+class _AtHand:
+    """What needs no search."""
+
+    recent: Sequence[Turn]
+    """Turns that the agent still sees."""
+    always: Sequence[MemoryEntry]
+    """What is always loaded, the most important first."""
+    made_of: AbstractSet[SourceRef]
+    """What that goes back to."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Material:
     """What may be shown, the best first."""
 
     always: Sequence[MemoryEntry]
     findings: Sequence[CombinedHit]
+    standing: Sequence[CombinedHit]
     skills: Sequence[SkillHit]
     not_counted: int
     """Records that the search may have found, and that are shown elsewhere."""
@@ -180,8 +197,9 @@ class Context:
     async def for_turn(self, session_id: str, message: str, *, budget_tokens: int) -> TurnContext:
         """Return what the agent should see before it answers *message*.
 
-        First come what is always loaded and skills, each within its share of the budget, then the entries and turns
-        that answer best, until the budget is full; of a long one the sentences that answer. A bigger budget gives all
+        First come what is always loaded, skills, and what persons asked for that is to hold on, each within its share
+        of the budget, then the entries and turns that answer best, until the budget is full; of a long one the
+        sentences that answer. A bigger budget gives all
         that a smaller one does. What the conversation was given in its last turns is not given again, and a note and
         the turn it was taken from only where everything else has had its place. The entries given count as needed
         (see `Memory.uses`).
@@ -200,9 +218,9 @@ class Context:
         window = self._parts.windows.of(self._scope, session)
         async with window.lock:
             window.begin(self._parts.options.window)
-            recent, always = await self._parts.storage.read(self._scope, partial(self._at_hand, session=session))
-            query = self._query(text, recent)
-            material = await self._material(query, recent, always, budget_tokens)
+            at_hand = await self._parts.storage.read(self._scope, partial(self._at_hand, session=session))
+            query = self._query(text, at_hand.recent)
+            material = await self._material(query, at_hand, budget_tokens)
             items = self._chosen(material, window, budget_tokens)
             for item in items:
                 window.give(item.line, item.tells, item.finding.goes_back_to if item.finding else frozenset())
@@ -245,13 +263,18 @@ class Context:
         found = await self._parts.recall.together.search(self._scope, clean_query(query), k=k, turns=turns)
         return without_repeats_first(found.findings)[:k]
 
-    def _at_hand(self, view: ReadView, *, session: str) -> tuple[list[Turn], list[MemoryEntry]]:
-        """Return the turns that the agent still sees, and what is always loaded, the most important first."""
+    def _at_hand(self, view: ReadView, *, session: str) -> "_AtHand":
+        """Return what needs no search."""
         said = view.turns.session(session, limit=max(2 * self._parts.options.window, _TURNS_BEFORE + 1))
         withheld = view.withheld.turns([turn.id for turn in said])
         recent = [turn for turn in said if turn.id not in withheld]
         always = view.entries.always(self._parts.options.always_categories, limit=_ALWAYS_READ)
-        return recent, sorted(always, key=lambda one: (-one.importance, one.id))
+        made_of = lineages(view, always) if self._parts.options.always_share else {}
+        return _AtHand(
+            recent,
+            sorted(always, key=lambda one: (-one.importance, one.id)),
+            frozenset[SourceRef]().union(*made_of.values()),
+        )
 
     def _query(self, message: str, recent: Sequence[Turn]) -> str:
         if len(message.split()) > self._parts.options.short_message_words:
@@ -260,21 +283,22 @@ class Context:
         before = said[:-1] if said and said[-1] == message.strip() else said
         return "\n".join([*(content[-_END_OF_A_TURN:] for content in before[-_TURNS_BEFORE:]), message])
 
-    async def _material(
-        self, query: str, recent: Sequence[Turn], always: Sequence[MemoryEntry], budget: int
-    ) -> _Material:
-        visible, loaded = {turn.id for turn in recent}, {entry.id for entry in always}
-        not_counted = len(loaded) + len(visible)
+    async def _material(self, query: str, at_hand: "_AtHand", budget: int) -> _Material:
+        visible, loaded = {turn.id for turn in at_hand.recent}, {entry.id for entry in at_hand.always}
+        not_counted, largest = len(loaded) + len(visible), standard_budgets(budget)[-1]
         found = await self._parts.recall.together.search(
             self._scope,
             query,
-            k=candidates(standard_budgets(budget)[-1]) + not_counted,
+            k=candidates(largest) + not_counted,
             skills=self._parts.options.max_skills,
+            standing=wishes(largest) + not_counted if self._parts.options.standing_share else 0,
         )
         findings = [
             one for one in found.findings if one.record.id not in (visible if isinstance(one.record, Turn) else loaded)
         ]
-        return _Material(always, findings, found.skills, not_counted)
+        told = at_hand.made_of
+        standing = [one for one in found.standing if one.record.id not in visible and one.reference not in told]
+        return _Material(at_hand.always, findings, standing, found.skills, not_counted)
 
     def _chosen(self, material: _Material, window: SessionWindow, budget: int) -> list[ContextItem]:
         """Return the lines that are given."""
@@ -289,8 +313,10 @@ class Context:
         share = min(options.skills_share, 1.0 - options.always_share)
         skills = filling.shared(new(skill_item(hit.skill) for hit in material.skills), share)
         found = [(one, item) for one in material.findings if not window.shows((item := finding_item(one)).line)]
-        chosen = filling.found(found, window.told(), (always, skills), not_counted=material.not_counted)
-        items = [*filling.taken(always), *filling.taken(skills), *chosen]
+        asked = [(one, item) for one in material.standing if not window.shows((item := standing_item(one)).line)]
+        offered = Offered(found, asked, options.standing_share, material.not_counted)
+        chosen = filling.found(offered, window.told(), (always, skills))
+        items = [*filling.taken(always), *filling.taken(skills), *newest_first(chosen)]
         while items and options.count_tokens(text_of(items)) > budget:
             # A counter may find more in the whole than in its lines.
             items.pop()

@@ -6,13 +6,16 @@ the best lines that still fit. So a line too long for a small budget waits for a
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from itertools import chain
 from math import ceil, floor
 from typing import Final, TypeAlias
 
+from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, SourceRef, Trust
 from agentcore.domain.skill import Skill
 from agentcore.recall.results import CombinedHit, ShownRecords
@@ -27,6 +30,7 @@ class ContextPart(StrEnum):
     """What a line of the block is, in the order of the block; the value is its heading."""
 
     ALWAYS = "Always"
+    ASKED = "Asked for"
     MEMORY = "From memory"
     SAID = "Said before"
     SKILLS = "Skills you can look up by name"
@@ -66,6 +70,11 @@ def skill_item(skill: Skill) -> ContextItem:
     )
 
 
+def standing_item(finding: CombinedHit) -> ContextItem:
+    """Return the line of a turn in which a person asked for something that is to hold on."""
+    return replace(finding_item(finding), part=ContextPart.ASKED)
+
+
 def finding_item(finding: CombinedHit) -> ContextItem:
     """Return the line of a finding."""
     if isinstance(finding.record, MemoryEntry):
@@ -90,6 +99,16 @@ def lines_of(items: Sequence[ContextItem], part: ContextPart) -> list[ContextIte
     return [item for item in items if item.part is part]
 
 
+def newest_first(items: Sequence[ContextItem]) -> list[ContextItem]:
+    """Return the wishes of persons before the rest, the newest first: a later one may take an earlier one back."""
+    asked = [one for one in items if one.part is ContextPart.ASKED]
+    said = {
+        id(one): one.finding.record.occurred_at for one in asked if one.finding and isinstance(one.finding.record, Turn)
+    }
+    asked.sort(key=lambda one: said[id(one)], reverse=True)
+    return [*asked, *(one for one in items if one.part is not ContextPart.ASKED)]
+
+
 def _entry_line(entry: MemoryEntry, content: str) -> str:
     about = f"; about {entry.subject_time}" if entry.subject_time is not None else ""
     seen = entry.last_seen_at.date().isoformat()
@@ -112,6 +131,7 @@ _SMALLEST: Final = 250
 _TOKENS_PER_LINE: Final = 8
 """A short line: as many findings are looked at for a budget as it could hold of them."""
 _LEAST_FINDINGS: Final = 50
+_FINDINGS_PER_WISH: Final = 5
 _MOST_SKIPPED: Final = 40
 """Lines that do not fit into a standard budget, after which worse ones are not tried: they wait for the next."""
 
@@ -132,6 +152,41 @@ def standard_budgets(budget: int) -> list[int]:
 def candidates(standard: int) -> int:
     """Return how many findings of each kind are looked at for a standard budget."""
     return max(_LEAST_FINDINGS, standard // _TOKENS_PER_LINE)
+
+
+def wishes(standard: int) -> int:
+    """Return how many standing wishes are looked at for a standard budget."""
+    return candidates(standard) // _FINDINGS_PER_WISH
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What was found for a turn, each part the best first.
+
+    Args:
+        found: Findings.
+        standing: Standing wishes.
+        standing_share: Share of the room that these take at most.
+        not_counted: Candidates that are no finding, since the agent sees them anyway.
+    """
+
+    found: Sequence[FoundItem]
+    standing: Sequence[FoundItem]
+    standing_share: float
+    not_counted: int
+
+    def among(self, wanted: Callable[[FoundItem], bool]) -> "Offered":
+        """Return what is left of it where only some are wanted."""
+        return replace(self, found=list(filter(wanted, self.found)), standing=list(filter(wanted, self.standing)))
+
+    def open(self, standard: int, chosen: Container[str]) -> tuple[list[FoundItem], list[FoundItem]]:
+        """Return the wishes and the findings that are looked at for a standard budget and not chosen yet."""
+
+        def among(items: Sequence[FoundItem], places: int) -> list[FoundItem]:
+            places += self.not_counted
+            return [one for one in items if one[0].place < places and one[1].line not in chosen]
+
+        return among(self.standing, wishes(standard)), among(self.found, candidates(standard))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,62 +222,45 @@ class Filling:
         """Return those of the shared lines that this budget takes."""
         return shared.items[: shared.fitting(self._room(self.budget))]
 
-    def found(
-        self, items: Sequence[FoundItem], told: ShownRecords, beside: Sequence["SharedBudget"], *, not_counted: int
-    ) -> list[ContextItem]:
-        """Return the findings that this budget takes.
+    def found(self, offered: Offered, told: ShownRecords, beside: Sequence["SharedBudget"]) -> list[ContextItem]:
+        """Return the standing wishes and the findings that this budget takes.
 
         A budget below the smallest standard one chooses among what that one tells.
 
         Args:
-            items: All that were found, the best first.
+            offered: All there is.
             told: What the agent has been told; what is taken is added.
             beside: The lines that take their share before.
-            not_counted: Candidates that are no finding, since the agent sees them anyway.
         """
         if self.budget >= _SMALLEST:
-            return self._filled(standard_budgets(self.budget), items, told, beside, not_counted=not_counted)
+            return self._filled(standard_budgets(self.budget), offered, told, beside)
         after = told.copy()
-        taken = replace(self, budget=_SMALLEST).found(items, after, beside, not_counted=not_counted)
+        taken = replace(self, budget=_SMALLEST).found(offered, after, beside)
         # A turn that a taken entry stands for may be shown where the entry does not fit.
-        among = [one for one in items if any(one[1] is item for item in taken) or after.repeats(one[0])]
-        return self._filled([_SMALLEST // 4, _SMALLEST // 2, _SMALLEST], among, told, beside, not_counted=not_counted)
+        lines = {item.line for item in taken}
+        among = offered.among(
+            lambda one: any(one[1] is item for item in taken) or (after.repeats(one[0]) and one[1].line not in lines)
+        )
+        return self._filled([_SMALLEST // 4, _SMALLEST // 2, _SMALLEST], among, told, beside)
 
     def _filled(
-        self,
-        standards: Sequence[int],
-        items: Sequence[FoundItem],
-        told: ShownRecords,
-        beside: Sequence["SharedBudget"],
-        *,
-        not_counted: int,
+        self, standards: Sequence[int], offered: Offered, told: ShownRecords, beside: Sequence["SharedBudget"]
     ) -> list[ContextItem]:
-        limit = self._left(self.budget, beside)
-        chosen: dict[SourceRef, ContextItem] = {}
-        spent = 0
+        limit, block = self._left(self.budget, beside), _Block(self.count, told, offered.standing_share)
         for standard in standards:
             most, skipped = self._left(standard, beside), 0
-            places = candidates(standard) + not_counted
-            still_open = [one for one in items if one[0].place < places and one[0].reference not in chosen]
-            for finding, item in _repeats_last(still_open, told):
-                cost = self._with(item, chosen, spent=spent, most=most)
-                if cost > most:
-                    skipped += 1
-                    if skipped == _MOST_SKIPPED:
-                        break
+            wished, found = offered.open(standard, block.chosen)
+            for one, kept in block.in_turn(wished, found, self._room(standard)):
+                if skipped == _MOST_SKIPPED and one[1].part is not ContextPart.ASKED:
+                    continue
+                cost = block.with_one_more(one[1], most - kept)
+                if cost > most - kept:
+                    skipped = min(skipped + 1, _MOST_SKIPPED)
                     continue
                 if cost > limit:
-                    return list(chosen.values())
-                spent = cost
-                chosen[finding.reference] = item
-                if finding.is_whole:
-                    told.add(finding.reference, finding.goes_back_to)
-        return list(chosen.values())
-
-    def _with(self, item: ContextItem, chosen: Mapping[SourceRef, ContextItem], *, spent: int, most: int) -> int:
-        """Return what the block of findings takes with one more, or more than *most* where that is plain to see."""
-        alone = spent + self.count(item.line) - 1
-        return alone if alone > most else self.count(text_of([*chosen.values(), item]))
+                    return list(block.chosen.values())
+                block.take(one, cost)
+        return list(block.chosen.values())
 
     def _room(self, budget: int) -> int:
         """Return what a budget has for lines."""
@@ -238,7 +276,67 @@ class Filling:
         return budget - room + min(step - sum(one.taken(step) for one in beside) for step in steps)
 
     def _cost(self, item: ContextItem, *, is_first: bool) -> int:
-        return self.count(f"- {item.line}\n") + (self.count(f"{item.part.value}:\n") if is_first else 0)
+        return _cost(self.count, item, is_first=is_first)
+
+
+def _cost(count: Callable[[str], int], item: ContextItem, *, is_first: bool) -> int:
+    """Return what a line takes, the first of its part with the heading."""
+    return count(f"- {item.line}\n") + (count(f"{item.part.value}:\n") if is_first else 0)
+
+
+class _Block:
+    """Standing wishes and findings that were taken so far.
+
+    Args:
+        count: Counts tokens.
+        told: What the agent has been told; what is taken is added.
+        standing_share: Share of the room that wishes take at most.
+    """
+
+    def __init__(self, count: Callable[[str], int], told: ShownRecords, standing_share: float) -> None:
+        self._count = count
+        self._told = told
+        self._share = Fraction(standing_share).limit_denominator(10_000)
+        self._spent = self._asked = 0
+        self.chosen: dict[str, ContextItem] = {}
+        """What was taken, by its line."""
+
+    def in_turn(
+        self, wished: Sequence[FoundItem], found: Sequence[FoundItem], room: int
+    ) -> Iterator[tuple[FoundItem, int]]:
+        """Yield what comes next, with what is kept for the wishes behind it.
+
+        A wish comes as soon as it takes no more than its share of what is taken, so that no budget in between has more.
+        """
+        waiting, kept = deque[tuple[FoundItem, int]](), 0
+        for one in wished:
+            cost = _cost(self._count, one[1], is_first=not self._asked + kept)
+            if self._asked + kept + cost <= self._share * room and not self._told.repeats(one[0]):
+                kept += cost
+                waiting.append((one, cost))
+        for one in chain(_repeats_last(found, self._told), (None,)):
+            while waiting and (one is None or self._asked + waiting[0][1] <= self._share * self._spent):
+                wish, cost = waiting.popleft()
+                kept -= cost
+                if wish[1].line not in self.chosen:
+                    yield wish, kept
+            if one is not None and one[1].line not in self.chosen:
+                yield one, kept
+
+    def with_one_more(self, item: ContextItem, most: int) -> int:
+        """Return what the block takes with one more, or more than *most* where that is plain to see."""
+        alone = self._spent + self._count(item.line) - 1
+        return alone if alone > most else self._count(text_of([*self.chosen.values(), item]))
+
+    def take(self, one: FoundItem, cost: int) -> None:
+        """Take a wish or a finding, with which the block takes so much."""
+        finding, item = one
+        if item.part is ContextPart.ASKED:
+            self._asked += _cost(self._count, item, is_first=not self._asked)
+        self._spent = cost
+        self.chosen[item.line] = item
+        if finding.is_whole:
+            self._told.add(finding.reference, finding.goes_back_to)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,9 @@ class Language:
         rule_bans: Patterns that forbid.
         rule_unless: Patterns before what a rule does not hold without.
         rule_provided: Patterns before what a rule holds for.
+        standing_wishes: Phrases of a wish that is to hold on; `*` is any one word of it.
+        standing_openings: The same, where they count at the beginning of a clause alone.
+        standing_inside: The same, where they may stand inside of a run of letters: in scripts without spaces.
     """
 
     code: str
@@ -194,6 +197,9 @@ class Language:
     rule_bans: Words = ()
     rule_unless: Words = ()
     rule_provided: Words = ()
+    standing_wishes: Words = ()
+    standing_openings: Words = ()
+    standing_inside: Words = ()
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agentcore.domain.filters import TurnFilter
@@ -36,10 +36,12 @@ class CombinedFound:
     Args:
         findings: Entries and turns, best first.
         skills: Skills, best first.
+        standing: Passages of turns in which a person asked for something that is to hold on, best first.
     """
 
     findings: list[CombinedHit]
     skills: list[SkillHit]
+    standing: list[CombinedHit] = field(default_factory=list[CombinedHit])
 
 
 class CombinedRecall:
@@ -80,6 +82,7 @@ class CombinedRecall:
         k: int,
         turns: TurnFilter | None = None,
         skills: int = 0,
+        standing: int = 0,
     ) -> CombinedFound:
         """Return the *k* best entries and the *k* best turns for *query* in one ranking, best first.
 
@@ -91,6 +94,7 @@ class CombinedRecall:
             k: How many of each at most, 1 or more; never fewer than 50 are looked at.
             turns: Conditions that turns must meet.
             skills: How many skills are sought beside them.
+            standing: How many standing wishes of persons are.
 
         Raises:
             InvalidOptionsError: *k* is below 1.
@@ -113,10 +117,9 @@ class CombinedRecall:
                 hits = entries_found(
                     view, entry_index, of_entries.kept, question=replace(question, k=max(question.k, _LEAST))
                 )
-                findings = _findings(view, hits, turn_index, question, turns)
-                return CombinedFound(
-                    findings, skills_found(view, skill_index, query=query, k=skills) if skill_index else []
-                )
+                findings, wishes = _findings(view, hits, turn_index, question, where=turns, standing=standing)
+                named = skills_found(view, skill_index, query=query, k=skills) if skill_index else []
+                return CombinedFound(findings, named, wishes)
 
             return await ask(self._storage, self._thread, scope, followers, look)
 
@@ -126,14 +129,17 @@ def _findings(
     hits: Sequence[Hit],
     turn_index: "TurnIndex",
     question: EntryQuery,
+    *,
     where: TurnFilter | None,
-) -> list[CombinedHit]:
+    standing: int,
+) -> tuple[list[CombinedHit], list[CombinedHit]]:
     wanted = max(question.k, _LEAST)
     made_of = lineages(view, [hit.entry for hit in hits])
     named = {ref.id for refs in made_of.values() for ref in refs if ref.kind is SourceKind.TURN}
-    said, evidence = turns_found(view, turn_index, query=question.query, k=wanted, where=where, named=named)
-    evidence |= {hit.turn.id: hit.score for hit in said}
-    return _merged(hits, made_of, said, evidence)
+    found = turns_found(view, turn_index, query=question.query, k=wanted, where=where, named=named, standing=standing)
+    evidence = found.scores | {hit.turn.id: hit.score for hit in found.hits}
+    wishes = [CombinedHit(hit.turn, hit.score, span=hit.span) for hit in found.standing]
+    return _merged(hits, made_of, found.hits, evidence), wishes
 
 
 def _merged(

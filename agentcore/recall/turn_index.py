@@ -16,13 +16,18 @@ from agentcore.recall.bm25.index import best
 from agentcore.recall.bm25.postings import Postings
 from agentcore.recall.options import TurnOptions
 from agentcore.recall.passage_index import CutRecord, PassageIndex, records_of, share_of_length
-from agentcore.recall.results import Passage, Ranking
+from agentcore.recall.results import Passage, Ranking, within
 from agentcore.recall.sessions import NOWHERE, Sessions, as_array
 from agentcore.recall.snapshot import Kept, Snapshot
+from agentcore.recall.standing import WISH, is_standing
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.values import FeedPosition, TurnRow
 
 _WASTE_WORTH_CLOSING: Final = 1024
+_NEWNESS: Final = 0.25
+"""What the newest standing wish scores beside the share of the best score that its turn has."""
+_NEW: Final = 10
+"""Wishes after which a wish scores half as much for being new."""
 _TURN: Final = 0
 """Column of the passages that holds the number of their turn."""
 
@@ -62,7 +67,7 @@ class TurnIndex:
     @property
     def cut(self) -> str:
         """What decides beside the texts what is kept."""
-        return f"{self._options.passage_tokens} tokens, {self._options.length_weight} of length"
+        return f"{self._options.passage_tokens} tokens, {self._options.length_weight} of length, with wishes"
 
     @property
     def nbytes(self) -> int:
@@ -89,12 +94,22 @@ class TurnIndex:
         """Take over turns; what one says never changes, so whichever is here already stays as it is."""
         new = {row.key: row for row in rows if row.live and row.key not in self._turns}
         self.unkept += len(new)
-        records = [self._turns.cut(row.key, row.content, (), before=row.heading) for row in new.values()]
+        records = [self._cut(row) for row in new.values()]
         self._turns.put(
             [
                 replace(record, values=(self._placed(row, record),))
                 for row, record in zip(new.values(), records, strict=True)
             ]
+        )
+
+    def _cut(self, row: TurnRow) -> CutRecord:
+        record = self._turns.cut(row.key, row.content, (), before=row.heading)
+        if not row.by_person:
+            return record
+        parts = zip(record.terms, record.passages, strict=True)
+        return replace(
+            record,
+            terms=[[*terms, WISH] if is_standing(within(row.content, span)) else terms for terms, span in parts],
         )
 
     def _placed(self, row: TurnRow, record: CutRecord) -> int:
@@ -171,6 +186,22 @@ class TurnIndex:
         self, query: str, keys: Collection[int], *, limit: int, where: TurnFilter | None = None
     ) -> tuple[Ranking, dict[int, float]]:
         """Return the same, and what the turns of *keys* score that match at all, whether or not *where* admits them."""
+        ranking, scores, _ = self.rank_all(query, keys, limit=limit, where=where)
+        return ranking, scores
+
+    def rank_all(
+        self,
+        query: str,
+        keys: Collection[int],
+        *,
+        limit: int,
+        where: TurnFilter | None = None,
+        standing: int = 0,
+    ) -> tuple[Ranking, dict[int, float], Ranking]:
+        """Return the same, and *standing* passages in which a person asked for something that is to hold on.
+
+        What was asked for holds whatever the query says: likeness to the query ranks it, and how new it is.
+        """
         matching, matched = self._scores(self._tokenizer.query_tokens(query))
         places, scores = matching, matched
         if where is not None:
@@ -179,16 +210,34 @@ class TurnIndex:
         found, reached = best(self._sessions.keys(places), scores, limit)
         ranking = Ranking(found.tolist(), reached.tolist(), self._shown(found.tolist()))
         self._turns.index.sums.drain()
+        wishes = self._standing(matching, matched, limit=standing)
         if not keys:
-            return ranking, {}
+            return ranking, {}, wishes
         known = [key for key in keys if key in self._turns]
         wanted = self._places(np.array([self._turns.slots_of(key)[0] for key in known], dtype=np.intp))
         at = np.searchsorted(matching, wanted)
         at[at == len(matching)] = 0
         pairs = zip(known, wanted.tolist(), at.tolist(), strict=True)
-        return ranking, {
-            key: float(matched[place]) for key, turn, place in pairs if len(matching) and matching[place] == turn
-        }
+        scored = {key: float(matched[place]) for key, turn, place in pairs if len(matching) and matching[place] == turn}
+        return ranking, scored, wishes
+
+    def _standing(self, matching: Slots, matched: Floats, *, limit: int) -> Ranking:
+        """Return the best passages with a wish: their turn's share of the best score, and a weight for the newest."""
+        term = self._postings.term_id(WISH)
+        if not limit or term is None:
+            return Ranking([], [])
+        slots = self._postings.slots(term)
+        slots = slots[self._postings.alive(slots)]
+        places = self._places(slots)
+        scores = np.zeros(len(slots))
+        if len(matching):
+            at = np.searchsorted(matching, places).clip(max=len(matching) - 1)
+            scores = np.where(matching[at] == places, matched[at] / matched.max(), 0.0)
+        newest_first = np.lexsort((slots, -self._sessions.occurred(places)))
+        scores[newest_first] += _NEWNESS / (1.0 + np.arange(len(slots)) / _NEW)
+        chosen = newest_first[np.argsort(-scores[newest_first], kind="stable")[:limit]]
+        keys = self._sessions.keys(places[chosen]).tolist()
+        return Ranking(keys, scores[chosen].tolist(), self._turns.spans(self._postings.keys(slots[chosen]).tolist()))
 
     def _shown(self, keys: Sequence[int]) -> list[Passage | None]:
         """Return the best passage of each turn, the first of equals: of a turn found by its neighbours the first."""

@@ -1,7 +1,7 @@
 """Answers a query with turns of the conversation log."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +12,7 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.recall.follow import FeedSource
 from agentcore.recall.index_cache import FileIndexStore, IndexBudget, IndexCache, IndexKind
 from agentcore.recall.options import TurnOptions
-from agentcore.recall.results import Passage, within
+from agentcore.recall.results import Passage, Ranking, within
 from agentcore.recall.thread import RecallThread
 from agentcore.stores.storage import ReadView, Storage
 from agentcore.stores.values import FeedPage, FeedPosition, TurnRow
@@ -100,7 +100,7 @@ class TurnRecall:
         self._thread.require_open()
         if not query.strip():
             return []
-        return (await self.cache.ask(scope, partial(turns_found, query=query, k=k, where=where)))[0]
+        return (await self.cache.ask(scope, partial(turns_found, query=query, k=k, where=where))).hits
 
     def _new_index(self) -> "TurnIndex":
         # Opening a host must not pay for NumPy: the first query does, on the recall thread.
@@ -113,6 +113,21 @@ def _feed(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[TurnRo
     return view.turns.changes_since(position, limit=limit)
 
 
+@dataclass(frozen=True, slots=True)
+class TurnsFound:
+    """What a query finds among turns.
+
+    Args:
+        hits: The best turns, best first.
+        scores: By id what the turns score whose scores were wanted, if they match at all, admitted or not.
+        standing: Passages in which a person asked for something that is to hold on, best first.
+    """
+
+    hits: list[TurnHit]
+    scores: dict[str, float]
+    standing: list[TurnHit]
+
+
 def turns_found(
     view: ReadView,
     index: "TurnIndex",
@@ -121,18 +136,34 @@ def turns_found(
     k: int,
     where: TurnFilter | None = None,
     named: Collection[str] = (),
-) -> tuple[list[TurnHit], dict[str, float]]:
+    standing: int = 0,
+) -> TurnsFound:
     """Rank and fetch, on the recall thread, with an index that holds what the view holds.
 
-    Returns:
-        The hits, and by id what the turns of *named* score that match at all, admitted or not.
+    Args:
+        view: Where turns are fetched.
+        index: What ranks them.
+        query: What is asked.
+        k: How many hits at most.
+        where: Conditions that they must meet.
+        named: Ids of turns whose scores are wanted.
+        standing: How many standing wishes at most.
     """
+    # It cuts as the index does, and NumPy comes with that.
+    from agentcore.recall.standing import standing_span  # noqa: PLC0415
+
     keys = view.turns.keys_of(named) if named else {}
-    ranking, scores = index.rank_and_score(query, keys.values(), limit=min(k, _MOST), where=where)
-    found = view.turns.by_keys(ranking.keys)
-    parts = zip(ranking.keys, ranking.scores, ranking.spans, strict=True)
-    hits = [TurnHit(found[key], score, span) for key, score, span in parts if key in found]
-    return hits, {turn_id: scores[key] for turn_id, key in keys.items() if key in scores}
+    ranking, scores, wishes = index.rank_all(query, keys.values(), limit=min(k, _MOST), where=where, standing=standing)
+    found = view.turns.by_keys([*ranking.keys, *wishes.keys])
+
+    def fetched(ranked: Ranking) -> list[TurnHit]:
+        parts = zip(ranked.keys, ranked.scores, ranked.spans, strict=True)
+        return [TurnHit(found[key], score, span) for key, score, span in parts if key in found]
+
+    wished = [replace(hit, span=standing_span(hit.turn.content, hit.span)) for hit in fetched(wishes)]
+
+    scored = {turn_id: scores[key] for turn_id, key in keys.items() if key in scores}
+    return TurnsFound(fetched(ranking), scored, wished)
 
 
 TURNS: Final = IndexKind("turns", "recall.snapshot.turns", _feed)

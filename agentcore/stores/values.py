@@ -167,6 +167,7 @@ class TurnRow:
         occurred_us: When it was said, microseconds since 1970.
         live: Whether readers may see it: what the host's machinery wrote, and its own prompts, were never said.
         heading: Date and speaker, which are tokenised with each of its passages.
+        by_person: Whether a person said it.
     """
 
     key: int
@@ -175,6 +176,7 @@ class TurnRow:
     occurred_us: int
     live: bool
     heading: str = ""
+    by_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)

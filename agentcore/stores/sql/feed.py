@@ -26,6 +26,7 @@ Row = TypeVar("Row")
 _START: Final = FeedPosition()
 _LAST_KEY: Final = 2**63 - 1
 _PROMPT: Final = "system"
+_PERSON: Final = "user"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +64,7 @@ def _turn_row(row: Sequence[Any]) -> TurnRow:
     key, session_id, speaker, content, occurred_at, role, generated, is_withheld, _ = row
     is_told = role != _PROMPT and not generated and not is_withheld
     heading = spoken_line(speaker, "", from_micros(occurred_at))
-    return TurnRow(key, session_id, content, occurred_at, is_told, heading)
+    return TurnRow(key, session_id, content, occurred_at, is_told, heading, role == _PERSON)
 
 
 def _skill_row(row: Sequence[Any]) -> SkillRow:

@@ -119,7 +119,8 @@ async def test_a_long_text_without_spaces_or_full_stops_is_shown_in_part(host: H
 @st.composite
 def texts(draw: st.DrawFn) -> str:
     words = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12))
-    return " ".join([draw(st.sampled_from(WORDS[:4])), *words * draw(st.sampled_from((1, 1, 2, 20)))])
+    said = " ".join([draw(st.sampled_from(WORDS[:4])), *words * draw(st.sampled_from((1, 1, 2, 20)))])
+    return draw(st.sampled_from(("", "", "Always take the ", "Rain, rain. From now on no "))) + said
 
 
 @settings(max_examples=25, deadline=None)
