@@ -116,7 +116,10 @@ def main() -> None:
     parser.add_argument("--set", choices=("own", "statements"), default="own", help="which labelled set is judged")
     asked = parser.parse_args()
     if asked.set == "statements":
-        print(statement_set.tables(statement_set.measured()))
+        found = statement_set.measured()
+        print(statement_set.tables(found))
+        if asked.wrong in {"dev", "all"}:
+            print(*(one.account for one in found["development"] if one.account), sep="\n")
         return
     results = judged(pairs())
     told = statements.measured()

@@ -20,7 +20,7 @@ import orjson
 import regex
 
 from agentcore.recall import Tokenizer
-from tests.bench.statements import Case, Outcome, judged
+from tests.bench.statements import Case, Outcome, judged, wrong
 
 FOLDER = Path(__file__).parents[1] / "data" / "statements"
 HALVES = {"development": "development.jsonl", "held out": "held-out.jsonl"}
@@ -39,7 +39,7 @@ _Z = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What became of one statement, without its text.
+    """What became of one statement.
 
     Args:
         form: Of its case.
@@ -47,6 +47,7 @@ class Told:
         fault: The class of its fault; "" if it is true.
         got_in: Whether it got in.
         codes: Why not.
+        account: Case and statement in some lines, if it was judged wrongly; "" of the half that is held out.
     """
 
     form: str
@@ -54,6 +55,7 @@ class Told:
     fault: str
     got_in: bool
     codes: tuple[str, ...]
+    account: str
 
 
 def rows(half: str) -> list[dict[str, Any]]:
@@ -98,7 +100,7 @@ def measured() -> dict[str, list[Told]]:
     ]
     found: dict[str, list[Told]] = {half: [] for half in HALVES}
     with ProcessPoolExecutor(max_workers=2) as pool:
-        outcomes = pool.map(_told, [part for _, part in parts])
+        outcomes = pool.map(_told, *zip(*parts, strict=True))
         for number, ((half, _), told) in enumerate(zip(parts, outcomes, strict=True), 1):
             found[half] += told
             print(f"\r{number} of {len(parts)} parts judged", end="", file=sys.stderr, flush=True)
@@ -166,13 +168,14 @@ def _quote(turns: Sequence[Mapping[str, Any]], text: str) -> str:
     return max(_STOP.split(nearest), key=len).strip()
 
 
-def _told(cases: Sequence[Case]) -> list[Told]:
-    return [_without_text(one) for one in asyncio.run(judged(cases))]
+def _told(half: str, cases: Sequence[Case]) -> list[Told]:
+    return [_of_case(half, one) for one in asyncio.run(judged(cases))]
 
 
-def _without_text(one: Outcome) -> Told:
+def _of_case(half: str, one: Outcome) -> Told:
     row = one.case.row
-    return Told(row["form"], row["language"], row["class"], one.got_in, one.codes)
+    account = "\n".join(wrong([one])) if half == "development" else ""
+    return Told(row["form"], row["language"], row["class"], one.got_in, one.codes, account)
 
 
 def _table(

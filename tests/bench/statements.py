@@ -253,7 +253,7 @@ def wrong(outcomes: Iterable[Outcome]) -> Iterator[str]:
     for one in outcomes:
         if not one.is_right:
             row = one.case.row
-            said = row.get("turns") or row.get("sources") or [{"text": row["correction"]}]
+            said = row.get("turns") or row.get("sources") or [{"text": row.get("correction") or row["skill"]}]
             heard = [f"    {turn.get('speaker', '')} {turn.get('at', '')[:10]}: {turn['text']}" for turn in said]
             verdict = "got in" if one.got_in else f"refused {', '.join(one.codes)}"
             yield "\n".join(
