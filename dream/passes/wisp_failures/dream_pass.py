@@ -171,7 +171,7 @@ class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
         """
         scene = await self._scene(context)
         shown = await _shown(context, batch, scene)
-        desk = FailureJudgeInput(
+        judge_input = FailureJudgeInput(
             cases=shown.cases,
             skills=shown.skills,
             handles=shown.handles,
@@ -180,7 +180,7 @@ class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
             as_of=context.as_of,
         )
         # Comparing texts takes longer than the event loop may stall.
-        judged = await asyncio.to_thread(judge, rounds[-1].answer, desk)
+        judged = await asyncio.to_thread(judge, rounds[-1].answer, judge_input)
         if isinstance(judged, Refusal):
             return Proposal(refused=(judged,))
         settled, unsettled = await _settling(context, shown, scene)
