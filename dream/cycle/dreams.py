@@ -15,7 +15,7 @@ from dream.cycle.running.runner import Runner
 from dream.cycle.scheduling.status import ScheduleFacade
 from dream.cycle.scope_status import read_scope_status
 from dream.domain.built_in_passes import SESSION_EVALUATION
-from dream.domain.names import PAUSED_SETTING
+from dream.domain.storage_names import PAUSED_SETTING
 from dream.options.sources import Configured
 
 if TYPE_CHECKING:

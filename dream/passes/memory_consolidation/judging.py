@@ -17,7 +17,7 @@ from dream.domain.reasons import Refused
 from dream.domain.step import Batch
 from dream.guards.detail import Detail, DetailKind, distinct
 from dream.guards.merge_coverage import Coverage, coverage
-from dream.passes.corrections import is_read, turned_round
+from dream.passes.correction_clauses import is_read, turned_round
 from dream.passes.faithfulness import Unfaithful, unfaithful
 from dream.passes.memory_consolidation.changes import (
     DROP,

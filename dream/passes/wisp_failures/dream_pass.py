@@ -23,7 +23,7 @@ from dream.options import PromotionPolicy
 from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext, RunMemo
 from dream.passes.skills.lines import handles
-from dream.passes.skills.names import clean_skill_name
+from dream.passes.skills.skill_names import clean_skill_name
 from dream.passes.wisp_failures.judging import FailureJudgeInput, JudgedFailures, judge
 from dream.passes.wisp_failures.patterns import FailureCase, FailureSurvey, RepeatedTask, fresh_cases, named, survey
 from dream.passes.wisp_failures.prompt import question, room_for_cases, weigh

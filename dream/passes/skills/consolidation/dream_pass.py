@@ -35,7 +35,7 @@ from dream.passes.skills.consolidation.prompt import (
     room_for_skills,
 )
 from dream.passes.skills.lines import handles
-from dream.passes.skills.names import clean_skill_name
+from dream.passes.skills.skill_names import clean_skill_name
 
 _FEWEST = 2
 """One skill alone has nothing to be consolidated with."""

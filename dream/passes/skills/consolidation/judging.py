@@ -14,7 +14,7 @@ from dream.guards.change_guards import respects_undo
 from dream.guards.names import Vocabulary
 from dream.passes.skills.answers import Retirement, SkillAnswer, SkillDraft, one_line, quoted_name, storable
 from dream.passes.skills.coverage import SkillCoverage, compare_skills
-from dream.passes.skills.names import clean_skill_name, name_mark
+from dream.passes.skills.skill_names import clean_skill_name, name_mark
 
 MERGE = "skill-merge"
 GUIDE = "skill-guide"

@@ -15,7 +15,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.detail import DetailKind
 from dream.guards.names import Vocabulary
-from dream.passes.corrections import contradicted
+from dream.passes.correction_clauses import contradicted
 from dream.passes.skills.answers import SkillAnswer, SkillDraft, one_line, storable
 from dream.passes.skills.coverage import STEP, SkillCoverage, SkillDetail, compare_skills
 from dream.passes.skills.optimization.packing import REWRITE, RewriteCandidate
