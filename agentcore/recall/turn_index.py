@@ -28,8 +28,8 @@ _NEWNESS: Final = 0.25
 """What the newest standing wish scores beside the share of the best score that its turn has."""
 _NEW: Final = 10
 """Wishes after which a wish scores half as much for being new."""
-_TERMS_PER_PLACE: Final = 8
-"""Terms of what matches that are sure to fill a place: a search term takes a token or more."""
+_TERMS_PER_PLACE: Final = 5
+"""Terms of what matches that fill a place: a term takes more than a token, with what search leaves out beside it."""
 _TURN: Final = 0
 """Column of the passages that holds the number of their turn."""
 

@@ -58,6 +58,8 @@ def test_a_wish_is_recognised(code: str):
     "text",
     [
         "He always was late.",
+        "Never been there before!",
+        "Glad to help. Always here for you, never give up!",
         "I have never been to Rome.",
         "Which tram goes to Lisbon?",
         "Ich war noch nie in Rom.",
