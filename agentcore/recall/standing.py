@@ -15,6 +15,8 @@ WISH: Final = " wish"
 
 _ANY: Final = "*"
 """Any one word of a phrase."""
+_REST: Final = "..."
+"""The words from there to the end of the clause."""
 _START: Final = "|"
 """Stands in a text where a clause begins."""
 _WORD_OR_END: Final = re.compile(
@@ -48,7 +50,8 @@ def _phrases() -> tuple[dict[str, re.Pattern[str]], re.Pattern[str], tuple[str, 
 
 
 def _spelt(words: list[str]) -> str:
-    return " ".join(re.escape(word).replace(r"\*", r"\S+") for word in words)
+    """Return a pattern of a phrase, in a text whose clauses begin with `_START`."""
+    return " ".join("[^|]*" if word == _REST else re.escape(word).replace(r"\*", r"\S+") for word in words)
 
 
 def is_standing(text: str) -> bool:
