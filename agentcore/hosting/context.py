@@ -281,7 +281,7 @@ class Context:
         )
 
     def _query(self, message: str, recent: Sequence[Turn]) -> str:
-        if len(message.split()) > self._parts.options.short_message:
+        if len(message.split()) > self._parts.options.short_message_words:
             return message
         said = [turn.content for turn in recent if not turn.generated]
         before = said[:-1] if said and said[-1] == message.strip() else said
@@ -294,7 +294,7 @@ class Context:
             self._scope,
             query,
             k=candidates(largest) + not_counted,
-            skills=self._parts.options.most_skills,
+            skills=self._parts.options.max_skills,
             fill=True,
             standing=wishes(largest) + not_counted if self._parts.options.standing_share else 0,
         )

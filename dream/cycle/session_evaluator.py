@@ -187,7 +187,9 @@ class SessionEvaluator(BackgroundService):
 def _learns(view: ReadView, options: DreamOptions) -> bool:
     said = {switch.level: switch.learning for switch in view.switches.standing()}
     wide, own = said.get(SwitchLevel.WORKSPACE), said.get(SwitchLevel.SCOPE)
-    return winning_switch(enabled=options.enabled, force=options.force, workspace=wide, scope=own).on
+    return winning_switch(
+        enabled=options.enabled, ignore_scope_switches=options.ignore_scope_switches, workspace=wide, scope=own
+    ).on
 
 
 def _mark(session_id: str) -> str:

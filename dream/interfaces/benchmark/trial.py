@@ -226,7 +226,7 @@ async def _cost(host: Host, reports: Sequence[RunReport]) -> Cost:
         outcomes=Counter(report.outcome.value for report in reports),
         failures=Counter(f"{one.name}: {one.reason}" for one in passes if one.outcome is PassOutcome.FAILED),
         changes=changes,
-        refused=Counter(item.code for one in passes for item in one.refused),
+        refused=Counter(str(item.code) for one in passes for item in one.refused),
         calls=sum(one.calls for one in passes),
         input_tokens=sum(one.input_tokens for one in passes),
         output_tokens=sum(one.output_tokens for one in passes),

@@ -9,13 +9,13 @@ from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import PREFERENCE_INFERENCE
 from dream.domain.proposal import Notes, Refusal
-from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer
 from dream.domain.step import Batch, Packing
 from dream.options import PreferenceOptions
+from dream.passes.conversation.evidence import not_shown
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement
 from dream.passes.conversation.statement import StatementRules
-from dream.passes.conversation.turn_pass import SessionExcerpt, TurnPass, packed, read_new, terms_for
+from dream.passes.conversation.turn_pass import SessionExcerpt, TurnPass, judged_each, packed, read_new, terms_for
 from dream.passes.preferences.judging import occasions_of, preference_of
 from dream.passes.preferences.packing import SHARE_BESIDE, PreferenceContext, PreferenceHandles, told_by
 from dream.passes.preferences.prompt import PreferenceItem, frame, question, read_items
@@ -103,11 +103,7 @@ def judge(
 ) -> tuple[list[JudgedPreference], list[Refusal]]:
     """Return what the sources bear out, and why the rest is refused."""
     by_handle = {one.handle: one for one in sheet.turns}
-    judged = [(item, _judged_item(item, by_handle, sheet, terms, options)) for item in items]
-    return (
-        [one for _, one in judged if not isinstance(one, Refusal)],
-        [one.at(item.number) for item, one in judged if isinstance(one, Refusal)],
-    )
+    return judged_each(items, lambda item: _judged_item(item, by_handle, sheet, terms, options))
 
 
 def _judged_item(
@@ -119,7 +115,7 @@ def _judged_item(
 ) -> JudgedPreference | Refusal:
     named = item.existing or item.supersedes
     if named and named not in sheet.entry_ids:
-        return Refusal(Refused.UNKNOWN_HANDLE, f"{item.label} names {named[:20]!r}, which it was not shown")
+        return not_shown(item.label, named)
     occasions = occasions_of(
         item,
         by_handle,

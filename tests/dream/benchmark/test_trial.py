@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from quizzes import GARDEN, KITCHEN, quiz_file
 
@@ -122,7 +123,7 @@ async def test_the_scripted_model_gives_the_same_figures_twice(samples: list[Ben
 async def test_a_failed_call_counts_with_its_tokens(samples: list[BenchmarkSample]):
     async with ChatServer(itertools.repeat("I would rather not.")) as server:
         result = await measure(samples[0], model=ChatOptions(model="scripted", base_url=server.base_url))
-    assert result.cost.refused["answer_unreadable"] > 0
+    assert orjson.loads(orjson.dumps(result.cost.to_json()))["refused"]["answer_unreadable"] > 0
     assert result.cost.output_tokens == 5 * result.cost.calls > 0
     # What was not answered is asked again by the next dream.
     assert result.cost.calls + result.cost.replay_calls == server.calls
