@@ -13,7 +13,7 @@ from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyAnnouncer, BusySource, BusyWatch
-from agentcore.hosting.corrections import CorrectionDetector, is_correction
+from agentcore.hosting.correction_detector import CorrectionDetector, is_correction
 from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.lifecycle import HostedService
 from agentcore.hosting.memory import Memory
@@ -178,7 +178,7 @@ class _HostContainer(containers.DeclarativeContainer):
     busy_sources: providers.Dependency[Any] = providers.Dependency()
     shutdown_timeout: providers.Dependency[Any] = providers.Dependency()
     decay: providers.Dependency[Any] = providers.Dependency()
-    recall_kept: providers.Dependency[Any] = providers.Dependency()
+    recall_log_retention: providers.Dependency[Any] = providers.Dependency()
     synchronous: providers.Dependency[Any] = providers.Dependency()
     recall_options: providers.Dependency[Any] = providers.Dependency()
     embedder: providers.Dependency[Any] = providers.Dependency()
@@ -206,7 +206,7 @@ class _HostContainer(containers.DeclarativeContainer):
 
     aftermath = providers.Singleton(ForgetHooks)
 
-    notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_kept)
+    notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_log_retention)
     writes = providers.Singleton(MemoryWrites, storage, ids=ids)
     memory = providers.Factory(
         Memory, storage=storage, recall=recall, writes=writes, notes=notes, ids=ids, aftermath=aftermath
@@ -296,7 +296,7 @@ def _dependencies(config: HostConfig) -> dict[str, providers.Object[Any]]:
         "shutdown_timeout": config.shutdown_timeout,
         "decay": memory.decay(),
         "synchronous": memory.synchronous,
-        "recall_kept": memory.recall_kept,
+        "recall_log_retention": memory.recall_log_retention,
         "recall_options": replace(memory.recall(), turns=conversation.recall()),
         "embedder": config.embedder,
         "dense_options": (config.embeddings or EmbeddingOptions()).dense(),

@@ -236,7 +236,11 @@ class Context:
             entries=tuple(
                 one.record for one in lines_of(items, ContextPart.MEMORY) if isinstance(one.record, MemoryEntry)
             ),
-            turns=tuple(one.finding.record for one in items if one.finding and isinstance(one.finding.record, Turn)),
+            turns=tuple(
+                {
+                    turn.id: turn for one in items if one.finding and isinstance(turn := one.finding.record, Turn)
+                }.values()
+            ),
             skills=tuple(hit.skill for hit in material.skills if any(one.record is hit.skill for one in items)),
         )
 
@@ -277,7 +281,7 @@ class Context:
         )
 
     def _query(self, message: str, recent: Sequence[Turn]) -> str:
-        if len(message.split()) > self._parts.options.short_message:
+        if len(message.split()) > self._parts.options.short_message_words:
             return message
         said = [turn.content for turn in recent if not turn.generated]
         before = said[:-1] if said and said[-1] == message.strip() else said
@@ -290,7 +294,8 @@ class Context:
             self._scope,
             query,
             k=candidates(largest) + not_counted,
-            skills=self._parts.options.most_skills,
+            skills=self._parts.options.max_skills,
+            fill=True,
             standing=wishes(largest) + not_counted if self._parts.options.standing_share else 0,
         )
         findings = [

@@ -3,10 +3,11 @@
 pydantic checks them; its errors are told in the sentences of `agentcore.errors`.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -62,6 +63,9 @@ class Options(BaseModel):
     section: ClassVar[str] = ""
     """What its fields are called after in errors."""
 
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """Names that its fields had before, which are still taken, and what they are called now."""
+
     def __init__(self, **values: Any) -> None:
         if not values and self._defaults_need_no_check():
             # Nothing was said: pydantic takes milliseconds to make ready for checking what is right already.
@@ -71,7 +75,7 @@ class Options(BaseModel):
                 object.__setattr__(self, name, getattr(made, name))
             return
         try:
-            super().__init__(**values)
+            super().__init__(**self.current_names(values))
         except ValidationError as error:
             raise together(_refusals(type(self), error)) from None
 
@@ -85,13 +89,39 @@ class Options(BaseModel):
 
     def replace(self, **changes: object) -> Self:
         """Return a checked copy with other values in some fields."""
-        return type(self)(**(dict(self) | changes))
+        return type(self)(**(dict(self) | self.current_names(changes)))
+
+    @classmethod
+    def current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values with what options are called now in the place of what they were called, and tell so once.
+
+        A name that is given in both ways stays, and is refused as unknown.
+        """
+        named: dict[str, Any] = {}
+        for given, value in values.items():
+            name = cls.renamed.get(given, given)
+            if name != given and name in values:
+                name = given
+            elif name != given:
+                told = f"Option {cls.section}.{given} is called {cls.section}.{name} now: write the new name."
+                warnings.warn(told, FutureWarning, stacklevel=2)
+            kind = cls.model_fields[name].annotation if name in cls.model_fields else None
+            if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, Options):
+                named[name] = kind.current_names(cast("dict[str, Any]", value))
+            else:
+                named[name] = value
+        return named
 
 
 class MemoryOptions(Options):
     """How memory fades and how recall ranks."""
 
     section: ClassVar[str] = "memory"
+    renamed: ClassVar[Mapping[str, str]] = {
+        "recall_kept": "recall_log_retention",
+        "index_bytes": "max_index_bytes",
+        "snapshot_from": "snapshot_min_entries",
+    }
 
     grace: timedelta = _DECAY.grace
     """How long an entry keeps its importance after a reinforcement; 0 or more."""
@@ -115,11 +145,11 @@ class MemoryOptions(Options):
     """Time since an entry was last seen in which its recency halves; above 0."""
     phrase_weight: float = _RECALL.phrase_weight
     """How much higher an entry scores that has the query's neighbouring words next to each other; 0 or more."""
-    recall_kept: timedelta = Field(default=timedelta(days=90), ge=timedelta(0))
+    recall_log_retention: timedelta = Field(default=timedelta(days=90), ge=timedelta(0))
     """How long it is known which entries were needed; zero records nothing."""
-    index_bytes: int = _RECALL.index_bytes
+    max_index_bytes: int = _RECALL.max_index_bytes
     """Memory that the recall indexes of all scopes may take, in bytes; the one unused for longest makes room."""
-    snapshot_from: int | None = _RECALL.snapshot_from
+    snapshot_min_entries: int | None = _RECALL.snapshot_min_entries
     """Entries, or turns, from which a scope's recall index of them is kept in a file beside the database; None keeps
     none."""
     synchronous: Synchronous = Synchronous.NORMAL
@@ -147,8 +177,8 @@ class MemoryOptions(Options):
             recency_weight=self.recency_weight,
             recency_half_life=self.recency_half_life,
             phrase_weight=self.phrase_weight,
-            index_bytes=self.index_bytes,
-            snapshot_from=self.snapshot_from,
+            max_index_bytes=self.max_index_bytes,
+            snapshot_min_entries=self.snapshot_min_entries,
         )
 
 
@@ -156,6 +186,7 @@ class EmbeddingOptions(Options):
     """How vectors take part in the recall of entries."""
 
     section: ClassVar[str] = "embeddings"
+    renamed: ClassVar[Mapping[str, str]] = {"rest": "retry_after"}
 
     weight: float = _DENSE.weight
     """Share of the relevance that vectors decide, above 0 and below 1."""
@@ -163,7 +194,7 @@ class EmbeddingOptions(Options):
     """Time the embedding model has for the vector of a query; after it words alone answer."""
     batch: int = _DENSE.batch
     """Texts that the model is given at once, 1 or more."""
-    rest: timedelta = _DENSE.rest
+    retry_after: timedelta = _DENSE.retry_after
     """Time the model is left alone after it failed; 0 or more."""
 
     @model_validator(mode="after")
@@ -173,7 +204,9 @@ class EmbeddingOptions(Options):
 
     def dense(self) -> DenseOptions:
         """Return how vectors take part."""
-        return DenseOptions(weight=self.weight, query_timeout=self.query_timeout, batch=self.batch, rest=self.rest)
+        return DenseOptions(
+            weight=self.weight, query_timeout=self.query_timeout, batch=self.batch, retry_after=self.retry_after
+        )
 
 
 class ConversationOptions(Options):
@@ -241,6 +274,7 @@ class ContextOptions(Options):
     """What a turn is given of what the agent knows."""
 
     section: ClassVar[str] = "context"
+    renamed: ClassVar[Mapping[str, str]] = {"most_skills": "max_skills", "short_message": "short_message_words"}
 
     window: int = Field(default=10, ge=0)
     """Turns of a conversation that the agent still sees: what it was given in them is not given again; 0 gives
@@ -253,9 +287,9 @@ class ContextOptions(Options):
     """Share of the budget that wishes of persons take at most which no always-loaded entry tells of; 0 for none."""
     skills_share: float = Field(default=0.15, ge=0.0, le=1.0)
     """Share of the budget that skills take at most."""
-    most_skills: int = Field(default=3, ge=0)
+    max_skills: int = Field(default=3, ge=0)
     """Skills named at most."""
-    short_message: int = Field(default=5, ge=0)
+    short_message_words: int = Field(default=5, ge=0)
     """Words up to which a message is searched for together with the two turns before it."""
     count_tokens: Callable[[str], int] = estimate_tokens
     """Counts the tokens of the block; else a token per four bytes."""

@@ -53,7 +53,7 @@ class DenseOptions:
     """Time the model has for the vector of a query; after it words alone answer."""
     batch: int = 64
     """Texts that the model is given at once, 1 or more."""
-    rest: timedelta = timedelta(seconds=30)
+    retry_after: timedelta = timedelta(seconds=30)
     """Time the model is left alone after it failed; 0 or more."""
 
     def __post_init__(self) -> None:
@@ -64,8 +64,8 @@ class DenseOptions:
             raise InvalidOptionsError(field="query_timeout", value=self.query_timeout, allowed="give a time above 0")
         if self.batch < 1:
             raise InvalidOptionsError(field="batch", value=self.batch, allowed="give 1 or more")
-        if self.rest < timedelta(0):
-            raise InvalidOptionsError(field="rest", value=self.rest, allowed="give a time of 0 or more")
+        if self.retry_after < timedelta(0):
+            raise InvalidOptionsError(field="retry_after", value=self.retry_after, allowed="give a time of 0 or more")
 
 
 class DenseRecall:
@@ -174,8 +174,8 @@ class DenseRecall:
 
     def rest(self) -> timedelta:
         """Leave the model alone for a while, and return for how long."""
-        self._rests_until = asyncio.get_running_loop().time() + self._options.rest.total_seconds()
-        return self._options.rest
+        self._rests_until = asyncio.get_running_loop().time() + self._options.retry_after.total_seconds()
+        return self._options.retry_after
 
     async def _vectors(self, texts: Mapping[int, str]) -> dict[int, bytes]:
         """Return the vectors of *texts*; a text that the model refuses is left out, whatever it was asked with."""

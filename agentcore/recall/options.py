@@ -85,10 +85,10 @@ class RecallOptions:
     score * (1 + w * share of the pairs); 0 or more. Candidates have to be read for it."""
     turns: TurnOptions = field(default_factory=TurnOptions)
     """How turns are ranked."""
-    index_bytes: int = 1 << 30
+    max_index_bytes: int = 1 << 30
     """Memory that the indexes of all scopes may take; the one unused for longest makes room, and is built again when
     asked."""
-    snapshot_from: int | None = 20_000
+    snapshot_min_entries: int | None = 20_000
     """Entries, or turns, from which a scope's index of them is kept in a file beside the database, so that the next
     start need not cut every text into words again; None keeps none."""
 
@@ -106,11 +106,11 @@ class RecallOptions:
         if self.recency_half_life <= timedelta(0):
             half_life = self.recency_half_life
             raise InvalidOptionsError(field="recency_half_life", value=half_life, allowed="give a time above 0")
-        if self.index_bytes < 1:
-            raise InvalidOptionsError(field="index_bytes", value=self.index_bytes, allowed="give 1 or more")
-        if self.snapshot_from is not None and self.snapshot_from < 1:
+        if self.max_index_bytes < 1:
+            raise InvalidOptionsError(field="max_index_bytes", value=self.max_index_bytes, allowed="give 1 or more")
+        if self.snapshot_min_entries is not None and self.snapshot_min_entries < 1:
             allowed = "give 1 or more, or None"
-            raise InvalidOptionsError(field="snapshot_from", value=self.snapshot_from, allowed=allowed)
+            raise InvalidOptionsError(field="snapshot_min_entries", value=self.snapshot_min_entries, allowed=allowed)
 
 
 def _require_finite(field: str, value: float) -> None:

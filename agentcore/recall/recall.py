@@ -65,7 +65,7 @@ class Recall:
         self._storage = storage
         self._options = options or RecallOptions()
         self._thread = RecallThread()
-        self._budget = IndexBudget(self._options.index_bytes)
+        self._budget = IndexBudget(self._options.max_index_bytes)
         self._entries: IndexCache[ScopeIndex, IndexRow] = IndexCache(
             FeedSource(storage, self._thread, self._new_index, _feed, self._index_store(folder, _ENTRIES)),
             budget=self._budget,
@@ -216,9 +216,9 @@ class Recall:
         return TurnRecall(self._storage, self._thread, options=options, budget=self._budget, index_store=index_store)
 
     def _index_store(self, folder: Path | None, kind: IndexKind) -> FileIndexStore | None:
-        if folder is None or self._options.snapshot_from is None:
+        if folder is None or self._options.snapshot_min_entries is None:
             return None
-        return FileIndexStore(folder, self._storage, self._thread, kind, least=self._options.snapshot_from)
+        return FileIndexStore(folder, self._storage, self._thread, kind, least=self._options.snapshot_min_entries)
 
     def _new_index(self) -> "ScopeIndex":
         # Opening a host must not pay for NumPy: the first query does, on the recall thread.

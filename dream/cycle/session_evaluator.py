@@ -21,8 +21,8 @@ from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.model_calls import Budget, ModelCalls
 from dream.cycle.running.run_envelope import people_before
 from dream.directives import DirectiveLibrary
-from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.domain.rounds import NextRound
+from dream.domain.storage_names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.guards.names import builtin_vocabulary
 from dream.guards.secrets import secret_in
 from dream.options import DreamOptions
@@ -187,7 +187,9 @@ class SessionEvaluator(BackgroundService):
 def _learns(view: ReadView, options: DreamOptions) -> bool:
     said = {switch.level: switch.learning for switch in view.switches.standing()}
     wide, own = said.get(SwitchLevel.WORKSPACE), said.get(SwitchLevel.SCOPE)
-    return winning_switch(enabled=options.enabled, force=options.force, workspace=wide, scope=own).on
+    return winning_switch(
+        enabled=options.enabled, ignore_scope_switches=options.ignore_scope_switches, workspace=wide, scope=own
+    ).on
 
 
 def _mark(session_id: str) -> str:

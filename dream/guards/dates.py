@@ -280,11 +280,7 @@ def read_times(scan: TextScan) -> None:
             if moment is not None or lasted is not None:
                 spans.append(match.span())
         scan.cover(spans)
-    spans = []
-    for match in _SPOKEN_WORD.finditer(scan.text):
-        scan.add(DetailKind.TIME, *match.span(), _SPOKEN[match.group().casefold()] * 60)
-        spans.append(match.span())
-    scan.cover(spans)
+    scan.take(DetailKind.TIME, _SPOKEN_WORD, lambda match: _SPOKEN[match.group().casefold()] * 60)
     _read_weekdays(scan)
 
 
@@ -312,21 +308,14 @@ def _lasted(part: dict[str, str | None]) -> Quantity | None:
 
 
 def _read_weekdays(scan: TextScan) -> None:
-    spans: list[tuple[int, int]] = []
-    for match in () if scan.text.isascii() else _CJK_WEEKDAY.finditer(scan.text):
-        number = _CHINESE_WEEKDAYS[match["zh"]] if match["zh"] else _JAPANESE_WEEKDAYS[match["ja"]]
-        scan.add(DetailKind.WEEKDAY, *match.span(), number)
-        spans.append(match.span())
-    scan.cover(spans)
-    if not any(map(_DAYS_OF_WEEK.__getitem__, _WEEKDAY_WORD.findall(scan.text))):
-        return
-    spans = []
-    for match in _WEEKDAY_WORD.finditer(scan.text):
-        number = _weekday(scan, match.group(), match.start())
-        if number is not None:
-            scan.add(DetailKind.WEEKDAY, *match.span(), number)
-            spans.append(match.span())
-    scan.cover(spans)
+    if not scan.text.isascii():
+        scan.take(
+            DetailKind.WEEKDAY,
+            _CJK_WEEKDAY,
+            lambda match: _CHINESE_WEEKDAYS[match["zh"]] if match["zh"] else _JAPANESE_WEEKDAYS[match["ja"]],
+        )
+    if any(map(_DAYS_OF_WEEK.__getitem__, _WEEKDAY_WORD.findall(scan.text))):
+        scan.take(DetailKind.WEEKDAY, _WEEKDAY_WORD, lambda match: _weekday(scan, match.group(), match.start()))
 
 
 def _weekday(scan: TextScan, word: str, start: int) -> int | None:

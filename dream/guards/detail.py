@@ -1,6 +1,6 @@
 """Defines one detail that a merge must neither lose nor add, and the scan that finds details."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -79,6 +79,18 @@ class TextScan:
     def add(self, kind: DetailKind, start: int, end: int, key: Hashable) -> None:
         """Note a detail that stands from *start* to *end*."""
         self.found.append((start, Detail(kind, self.original[start : min(end, start + 200)].strip(), key)))
+
+    def take(
+        self, kind: DetailKind, pattern: "regex.Pattern[str]", key: Callable[["regex.Match[str]"], Hashable | None]
+    ) -> None:
+        """Note and cover what a pattern finds; what has no key is passed over."""
+        spans: list[tuple[int, int]] = []
+        for match in pattern.finditer(self.text):
+            found = key(match)
+            if found is not None:
+                self.add(kind, *match.span(), found)
+                spans.append(match.span())
+        self.cover(spans)
 
     def imply(self, kind: DetailKind, text: str, key: Hashable) -> None:
         """Note another form of something that the text says: of `14 h` the time 14:00."""

@@ -214,13 +214,11 @@ def read_identifiers(scan: TextScan) -> None:
     """Find paths, file names, telephone numbers, versions and words with digits, humps or underscores; cover them."""
     if _HINT.search(scan.text) is None:
         return
-    spans: list[tuple[int, int]] = []
-    for match in _IDENTIFIER.finditer(scan.text):
-        word = match.group()
-        if _is_identifier(word):
-            scan.add(DetailKind.IDENTIFIER, *match.span(), identifier_key(word))
-            spans.append(match.span())
-    scan.cover(spans)
+    scan.take(
+        DetailKind.IDENTIFIER,
+        _IDENTIFIER,
+        lambda match: identifier_key(match.group()) if _is_identifier(match.group()) else None,
+    )
 
 
 def identifier_key(word: str) -> str:

@@ -209,13 +209,8 @@ CLOCK: Final = "o'clock"
 
 def read_ordinals(scan: TextScan) -> None:
     """Find `3rd`, `1er` and `2º`, which are numbers, and cover them."""
-    if not scan.has_digits:
-        return
-    spans: list[tuple[int, int]] = []
-    for match in _ORDINAL.finditer(scan.text):
-        scan.add(DetailKind.NUMBER, *match.span(), Quantity((_plain(match["n"]),)))
-        spans.append(match.span())
-    scan.cover(spans)
+    if scan.has_digits:
+        scan.take(DetailKind.NUMBER, _ORDINAL, lambda match: Quantity((_plain(match["n"]),)))
 
 
 def read_quantities(scan: TextScan) -> None:
@@ -299,13 +294,8 @@ def _read_words(scan: TextScan) -> None:
         scan.add(DetailKind.NUMBER, one.start, end, Quantity((_plain(one.value),), unit))
         spans.append((one.start, end))
     scan.cover(spans)
-    if scan.text.isascii():
-        return
-    spans = []
-    for match in _HAN.finditer(scan.text):
-        scan.add(DetailKind.NUMBER, *match.span(), Quantity((str(HAN_DIGITS[match["w"]]),)))
-        spans.append(match.span())
-    scan.cover(spans)
+    if not scan.text.isascii():
+        scan.take(DetailKind.NUMBER, _HAN, lambda match: Quantity((str(HAN_DIGITS[match["w"]]),)))
     # What no reader knew: ⑫, Ⅳ, a power. It is read by its value, so that nothing is stored unread.
     for match in _LEFT.finditer(scan.text):
         value = Fraction(unicodedata.numeric(match.group(), 0)).limit_denominator(100)

@@ -252,11 +252,12 @@ class DreamOptions(Options):
 
     section: ClassVar[str] = "dreaming"
     """What its fields are called after in errors."""
+    renamed: ClassVar[Mapping[str, str]] = {"force": "ignore_scope_switches"}
 
     enabled: bool = True
     """Whether anything dreams; if not, nothing does, not by hand either."""
-    force: bool = False
-    """Whether workspaces and scopes dream that switched dreams off."""
+    ignore_scope_switches: bool = False
+    """Dream even in workspaces and scopes that have dreaming switched off."""
     schedule: SchedulingOptions = Field(default_factory=SchedulingOptions)
     """When dreams start by themselves."""
     passes: InstanceOf[OwnPasses] = Field(default_factory=OwnPasses)

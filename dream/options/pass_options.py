@@ -106,6 +106,7 @@ class ConsolidationOptions(Options):
 
     section: ClassVar[str] = "dreaming.consolidation"
     """What its fields are called after in errors."""
+    renamed: ClassVar[Mapping[str, str]] = {"share_cap_least": "share_cap_min"}
 
     max_entries: int = Field(default=1_000, ge=2)
     """New or changed entries reviewed in one run; the rest is backlog."""
@@ -119,7 +120,7 @@ class ConsolidationOptions(Options):
     """Repair calls in one run at most, for merges that lost or invented something."""
     share_cap: float = Field(default=0.2, ge=0.0, le=1.0)
     """Share of the active entries that may be retired in any 24 hours."""
-    share_cap_least: int = Field(default=10, ge=0)
+    share_cap_min: int = Field(default=10, ge=0)
     """So many may be retired in any 24 hours even if the share is less."""
     protect_importance: float = Field(default=0.80, ge=0.0, le=1.0)
     """Entries of at least this base importance are merged, never dropped."""
@@ -142,6 +143,7 @@ class EpisodeOptions(Options):
 
     section: ClassVar[str] = "dreaming.episodes"
     """What its fields are called after in errors."""
+    renamed: ClassVar[Mapping[str, str]] = {"beside": "context_entries"}
 
     max_turns: int = Field(default=2_000, ge=1)
     """New turns read in one run; the rest is backlog."""
@@ -149,7 +151,7 @@ class EpisodeOptions(Options):
     """Turns before the new ones that are shown again, for what they refer to."""
     window: timedelta = Field(default=timedelta(days=30), gt=timedelta(0))
     """Known episodes last met within this time may be shown beside new turns."""
-    beside: int = Field(default=12, ge=0, le=100)
+    context_entries: int = Field(default=12, ge=0, le=100)
     """So many of them at most, the nearest first."""
 
 
@@ -158,6 +160,7 @@ class PreferenceOptions(Options):
 
     section: ClassVar[str] = "dreaming.preferences"
     """What its fields are called after in errors."""
+    renamed: ClassVar[Mapping[str, str]] = {"beside": "context_entries"}
 
     max_turns: int = Field(default=2_000, ge=1)
     """New turns read in one run; the rest is backlog."""
@@ -167,7 +170,7 @@ class PreferenceOptions(Options):
     """Earlier turns and feedback of this time count as occasions, and feedback since the oldest turn that is shown."""
     max_feedback: int = Field(default=50, ge=0)
     """The newest so many signals of it are shown."""
-    beside: int = Field(default=12, ge=0, le=100)
+    context_entries: int = Field(default=12, ge=0, le=100)
     """Known preferences and earlier turns like the new ones shown beside them, so many of each at most.
 
     The newest earlier turns fill what room is left, unless this is 0.
@@ -223,6 +226,7 @@ class SkillOptimizationOptions(Options):
 
     section: ClassVar[str] = "dreaming.skill_optimization"
     """What its fields are called after in errors."""
+    renamed: ClassVar[Mapping[str, str]] = {"least_uses": "min_uses"}
 
     max_skills: int = Field(default=200, ge=1)
     """Skills reviewed in one run; the rest is backlog."""
@@ -230,7 +234,7 @@ class SkillOptimizationOptions(Options):
     """Signals of failure of this time count."""
     max_failures: int = Field(default=10, ge=1)
     """The newest so many signals are shown with a skill."""
-    least_uses: int = Field(default=5, ge=1)
+    min_uses: int = Field(default=5, ge=1)
     """A rewrite is judged when the skill was used so often before it and after it."""
 
 
@@ -248,12 +252,13 @@ class WispFailureOptions(Options):
 
     section: ClassVar[str] = "dreaming.wisp_failures"
     """What its fields are called after in errors."""
+    renamed: ClassVar[Mapping[str, str]] = {"least_failures": "min_failures", "least_successes": "min_successes"}
 
     window: timedelta = Field(default=timedelta(days=14), gt=timedelta(0))
     """Wisp runs of this time count."""
     max_runs: int = Field(default=5_000, ge=1)
     """The newest so many of them."""
-    least_failures: int = Field(default=3, ge=1)
+    min_failures: int = Field(default=3, ge=1)
     """Failures from which there is a pattern."""
     samples: int = Field(default=5, ge=1)
     """The newest failures of a pattern shown to the model."""
@@ -261,7 +266,7 @@ class WispFailureOptions(Options):
     """Patterns asked about in one run; the rest is backlog."""
     review_after: timedelta = Field(default=timedelta(days=7), gt=timedelta(0))
     """A pattern that did not fail again is looked at again after this."""
-    least_successes: int = Field(default=5, ge=1)
+    min_successes: int = Field(default=5, ge=1)
     """Successes from which a wisp may be promoted."""
     success_share: float = Field(default=0.8, ge=0.0, lt=1.0)
     """It must succeed in more than this share of its runs."""
@@ -286,6 +291,7 @@ class PromotionOptions(Options):
 
     section: ClassVar[str] = "dreaming.promotion"
     """What its fields are called after in errors."""
+    renamed: ClassVar[Mapping[str, str]] = {"least_trust": "min_trust"}
 
     scorer: ScorerName = ScorerName.NEXO
     """How signals become a score: `nexo` or `openclaw`."""
@@ -305,7 +311,7 @@ class PromotionOptions(Options):
     """Runs within so long of a promotion belong to its sweep: they add to it only what it left of its number."""
     half_life: timedelta = Field(default=timedelta(days=90))
     """Time in which recency halves; zero or less lets it count nothing (`nexo` alone)."""
-    least_trust: Trust = Trust.INFERRED
+    min_trust: Trust = Trust.INFERRED
     """Entries trusted less are never promoted."""
     never: tuple[str, ...] = ("reports", "dreams")
     """Categories, with everything below, that are never promoted: what dreams and jobs reported."""

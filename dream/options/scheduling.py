@@ -1,5 +1,6 @@
 """When dreams start by themselves."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -35,6 +36,7 @@ class SchedulingOptions(Options):
 
     section: ClassVar[str] = "dreaming.schedule"
     """What its fields are called after in errors."""
+    renamed: ClassVar[Mapping[str, str]] = {"back_off_most": "max_back_off"}
 
     enabled: bool = True
     """Whether dreams start by themselves; people start them either way."""
@@ -50,7 +52,7 @@ class SchedulingOptions(Options):
     """A window found later than this after it came was missed; a minute to an hour."""
     back_off: timedelta = Field(default=timedelta(minutes=1), ge=timedelta(seconds=1), le=timedelta(hours=24))
     """The wait after a failure; it doubles with each further one."""
-    back_off_most: timedelta = Field(default=timedelta(hours=1), ge=timedelta(seconds=1), le=timedelta(days=7))
+    max_back_off: timedelta = Field(default=timedelta(hours=1), ge=timedelta(seconds=1), le=timedelta(days=7))
     """The longest such wait."""
     busy_poll: timedelta = Field(default=timedelta(seconds=5), ge=timedelta(seconds=1), le=timedelta(minutes=5))
     """How soon it is looked again while something outside holds a dream back."""
@@ -78,9 +80,9 @@ class SchedulingOptions(Options):
 
     @model_validator(mode="after")
     def _grow(self) -> "SchedulingOptions":
-        if self.back_off_most < self.back_off:
+        if self.max_back_off < self.back_off:
             allowed = f"give at least back_off, which is {self.back_off}"
-            raise InvalidOptionsError(field=f"{self.section}.back_off_most", value=self.back_off_most, allowed=allowed)
+            raise InvalidOptionsError(field=f"{self.section}.max_back_off", value=self.max_back_off, allowed=allowed)
         return self
 
     def quiet_minutes(self) -> tuple[tuple[int, int], ...]:

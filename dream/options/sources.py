@@ -96,6 +96,7 @@ def configured(data_dir: Path | None = None) -> Configured:
     written: Values = {} if data_dir is None else dict(read_section(data_dir / FILE_NAME, SECTION))
     said = _variables()
     from_file, from_variable = written.pop(PRESET, None), said.pop(PRESET, None)
+    written, said = DreamOptions.current_names(written), DreamOptions.current_names(said)
     preset = from_file if from_variable is None else from_variable
     sources: dict[str, OptionSource] = {}
     layers = ((OptionSource.PRESET, _of_preset(preset)), (OptionSource.FILE, written), (OptionSource.ENVIRONMENT, said))

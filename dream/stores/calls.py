@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 from sqlalchemy import bindparam, delete, func, insert, select
 
 from agentcore.domain.temporal import to_micros
 from agentcore.llm.chat import Completion, FinishReason, Usage
-from agentcore.stores.sql.schema import model_calls, model_failures
+from agentcore.stores.sql.schema import forgotten, model_calls, model_failures
 from agentcore.stores.sql.transaction import encode, of_my_scope
 from dream.domain.rounds import RoundCost, RoundKind
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 CANCELLED = "cancelled"
 """The failure of a call that was given up for a person's turn."""
+
+Forgets: TypeAlias = tuple[int, "int | None"]
+"""How many texts of a scope are forgotten, and when the last one was, microseconds since 1970."""
 
 _LONGEST_FAILURE = 32
 _THIS = (
@@ -47,6 +50,7 @@ _SUMS = tuple(
     for table, at in ((model_calls, model_calls.c.answered_at), (model_failures, model_failures.c.failed_at))
 )
 _TEXTS = frozenset({"pk", "scope_id", "request", "answer"})
+_FORGETS = select(func.count(), func.max(forgotten.c.forgotten_at)).where(of_my_scope(forgotten))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,9 +136,26 @@ class CallStore:
         mine = (model_calls.c.run_id == run_id) & (model_calls.c.pass_name == pass_name)
         return bool(self._transaction.execute(emptied.where(mine, model_calls.c.batch_key == batch_key)).scalar_one())
 
-    def save(self, key: CallKey, *, asked: NextRound, completion: Completion, record_ids: Sequence[str]) -> None:
-        """Store an answer as soon as it is there; it takes the place of one that a `forget` has emptied."""
+    def forgets(self) -> Forgets:
+        """Return what the next `forget` changes."""
+        count, latest = self._transaction.execute(_FORGETS).one()
+        return count, latest
+
+    def save(
+        self, key: CallKey, *, asked: NextRound, completion: Completion, record_ids: Sequence[str], since: Forgets
+    ) -> None:
+        """Store an answer as soon as it is there; it takes the place of one that a `forget` has emptied.
+
+        Args:
+            key: What it is found by.
+            asked: The question.
+            completion: The answer.
+            record_ids: The records of the batch.
+            since: What `forgets` said before the question was worded: what was forgotten since may stand in both, so
+                then neither is kept.
+        """
         self._transaction.execute(_REMOVE, **_parameters(key))
+        is_kept = self.forgets() == since
         row = {
             "scope_id": self._transaction.scope_id,
             "run_id": key.run_id,
@@ -144,8 +165,8 @@ class CallStore:
             "round_kind": asked.kind.value,
             "shown": encode([list(one) for one in asked.shown]),
             "record_ids": encode([*record_ids, *(record_id for record_id, _ in asked.shown)]),
-            "request": orjson.dumps([[one.role.value, one.content] for one in asked.request.messages]).decode(),
-            "answer": completion.text,
+            "request": _told(asked) if is_kept else None,
+            "answer": completion.text if is_kept else None,
             "finish_reason": completion.finish_reason.value,
             "model": completion.model,
             "input_tokens": completion.usage.input_tokens,
@@ -226,6 +247,10 @@ class CallStore:
         mine = (table.c.scope_id == self._transaction.scope_id) & (table.c.run_id == run_id)
         found = self._connection.execute(select(*columns).where(mine).order_by(table.c.pk))
         return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def _told(asked: NextRound) -> str:
+    return orjson.dumps([[one.role.value, one.content] for one in asked.request.messages]).decode()
 
 
 def _parameters(key: CallKey) -> dict[str, object]:

@@ -14,8 +14,8 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.leases import is_gone
 from agentcore.stores.sql.schema import leases, model_calls, model_failures, peers, runs, schedules, scopes, settings
-from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.report import RunKind
+from dream.domain.storage_names import DREAM_LEASE, PAUSED_SETTING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -146,7 +146,7 @@ _DIGEST = 32
 _GIVES_NO_WORK = {
     "schedule",
     "enabled",
-    "force",
+    "ignore_scope_switches",
     "alarm_after",
     "step_size",
     "max_outputs",
@@ -162,14 +162,14 @@ class ScheduleTerms:
 
     Args:
         enabled: Whether anything dreams.
-        force: Whether scopes dream that switched dreams off.
+        ignore_scope_switches: Whether scopes dream that switched dreams off.
         tokens_per_day: What a day may cost; None for no bound.
         zone: The machine's own time zone.
         options_hash: Of all that a due time is computed from; ends in the hash of what gives passes work.
     """
 
     enabled: bool
-    force: bool
+    ignore_scope_switches: bool
     tokens_per_day: int | None
     zone: str
     options_hash: str
@@ -188,10 +188,10 @@ class ScheduleTerms:
         """
         # How many scopes dream at once changes nothing about when one is due.
         when = options.schedule.model_dump(mode="json", exclude={"max_concurrent_dreams"})
-        timing = [when, options.enabled, options.force, zone]
+        timing = [when, options.enabled, options.ignore_scope_switches, zone]
         doing = options.model_dump(mode="json", exclude=_GIVES_NO_WORK, fallback=_name_of)
         marks = _digest(timing) + _digest([doing, sorted(one.value for one in capabilities), directives])
-        return cls(options.enabled, options.force, options.model.tokens_per_day, zone, marks)
+        return cls(options.enabled, options.ignore_scope_switches, options.model.tokens_per_day, zone, marks)
 
     def gives_other_work(self, options_hash: str) -> bool:
         """Tell whether passes may have other work than under the options with that hash."""

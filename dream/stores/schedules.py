@@ -290,7 +290,7 @@ def _switched(state: ScheduleState, terms: ScheduleTerms, wide: Row[Any] | None,
     def won(name: str) -> Any:
         return winning_switch(
             enabled=terms.enabled,
-            force=terms.force,
+            ignore_scope_switches=terms.ignore_scope_switches,
             workspace=None if wide is None else getattr(wide, f"wide_{name}"),
             scope=None if own is None else getattr(own, f"own_{name}"),
         )

@@ -302,7 +302,7 @@ def back_off(scope: Scope, failures: int, options: SchedulingOptions) -> timedel
     """
     if failures <= 0:
         return timedelta(0)
-    wait = min(options.back_off * 2 ** min(failures - 1, _DOUBLINGS), options.back_off_most)
+    wait = min(options.back_off * 2 ** min(failures - 1, _DOUBLINGS), options.max_back_off)
     digest = blake2b(f"{scope}#{failures}".encode(), digest_size=4).digest()
     return wait * (1 - _JITTER * int.from_bytes(digest, "big") / 2**32)
 

@@ -129,26 +129,26 @@ class ScheduleState:
     version: int = STATE_VERSION
 
 
-def winning_switch(*, enabled: bool, force: bool, workspace: bool | None, scope: bool | None) -> Switch:
+def winning_switch(*, enabled: bool, ignore_scope_switches: bool, workspace: bool | None, scope: bool | None) -> Switch:
     """Return whether a scope dreams, and which setting says so.
 
     Switched off for all is off, whatever else is set. Force overrules workspaces and scopes; a scope, its workspace.
 
     Args:
         enabled: `DreamOptions.enabled`.
-        force: `DreamOptions.force`.
+        ignore_scope_switches: `DreamOptions.ignore_scope_switches`.
         workspace: What is stored for the workspace; None if nothing is.
         scope: What is stored for the scope; None if nothing is.
 
     Example:
-        >>> winning_switch(enabled=True, force=False, workspace=False, scope=None).source.value
+        >>> winning_switch(enabled=True, ignore_scope_switches=False, workspace=False, scope=None).source.value
         'workspace'
-        >>> winning_switch(enabled=True, force=True, workspace=False, scope=None)
+        >>> winning_switch(enabled=True, ignore_scope_switches=True, workspace=False, scope=None)
         Switch(on=True, source=<SwitchSource.FORCE: 'force'>)
     """
     if not enabled:
         return Switch(on=False, source=SwitchSource.OPTIONS)
-    if force and False in (workspace, scope):
+    if ignore_scope_switches and False in (workspace, scope):
         return Switch(on=True, source=SwitchSource.FORCE)
     if scope is not None:
         return Switch(on=scope, source=SwitchSource.SCOPE)

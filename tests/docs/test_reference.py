@@ -132,6 +132,16 @@ def test_each_option_has_a_row_with_its_default(options: type[Options]):
             assert f"| {_shown(default)} |" in found[name]
 
 
+def test_each_name_that_an_option_had_before_has_a_row_with_the_new_one():
+    models = [model for options in (MemoryOptions, EmbeddingOptions, ContextOptions, DreamOptions)
+              for _, model in _sections_of(options)]  # fmt: skip
+    renamed = {f"{one.section}.{old}": f"{one.section}.{new}" for one in models for old, new in one.renamed.items()}
+    found = rows((DOCS / "reference" / "options.md").read_text("utf-8"))
+    assert len(renamed) == 15
+    for old, new in renamed.items():
+        assert found[old] == f"| `{old}` | `{new}` |"
+
+
 @pytest.mark.parametrize("trigger", [Cron, DailyAt, Idle, Threshold, Heartbeat, AnyOf, AllOf])
 def test_each_trigger_has_a_section_with_its_options(trigger: type[Options]):
     found = _documented("options.md", f"`{trigger.__name__}`")

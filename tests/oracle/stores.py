@@ -264,7 +264,7 @@ async def forgotten(life: Life) -> None:
 
 async def share_cap(life: Life) -> None:
     """More than a day's share would be retired: the rest waits with its answer and is made on the next days."""
-    life.options = usual(consolidation=ConsolidationOptions(share_cap=0.0, share_cap_least=3))
+    life.options = usual(consolidation=ConsolidationOptions(share_cap=0.0, share_cap_min=3))
     await _remember(life, *(text for pair in PAIRS for text in pair), "Ana was in a bad mood.")
     await life.dream()
     life.later(hours=12)

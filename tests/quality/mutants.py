@@ -65,8 +65,8 @@ MUTANTS = (
     Mutant(
         name="three-failures",
         file="dream/options/pass_options.py",
-        text="least_failures: int = Field(default=3,",
-        fault="least_failures: int = Field(default=4,",
+        text="min_failures: int = Field(default=3,",
+        fault="min_failures: int = Field(default=4,",
         tests=("tests/dream/passes/wisp_failures",),
     ),
     Mutant(

@@ -58,7 +58,7 @@ class ShareCap:
         active = view.entries.count(EntryFilter())
         retired = books.runs.retired_since(view.now - _DAY)
         # What was retired stood among the active ones that the share is of.
-        cap = max(options.share_cap_least, int(options.share_cap * (active + retired)))
+        cap = max(options.share_cap_min, int(options.share_cap * (active + retired)))
         return cls(max(0, cap - retired))
 
     @staticmethod

@@ -27,7 +27,7 @@ from dream.errors import NoModelError
 from dream.options import ModelOptions
 from dream.passes import ModelContext, ModelPass
 from dream.stores import dream_stores
-from dream.stores.calls import CANCELLED, CallKey, StoredAnswer
+from dream.stores.calls import CANCELLED, CallKey, Forgets, StoredAnswer
 
 
 @dataclass(slots=True)
@@ -117,6 +117,7 @@ class ModelCalls:
         scope: Whose memory.
         budget: What it may cost.
         in_flight: Calls of this pass at once; the host's slots bound those of all passes and scopes together.
+        forgets: What was forgotten before the first question was worded; what is forgotten later may stand in answers.
     """
 
     parts: HostServices
@@ -124,6 +125,7 @@ class ModelCalls:
     scope: Scope
     budget: Budget
     in_flight: int
+    forgets: Forgets
     stopped: Stop | Exception | None = None
     _doubts: list[ChatError] = field(default_factory=list[ChatError], init=False)
     _was_answered: bool = field(default=False, init=False)
@@ -231,7 +233,7 @@ class ModelCalls:
         def write(unit: UnitOfWork) -> None:
             calls = dream_stores(unit).calls
             if isinstance(outcome, Completion):
-                calls.save(key, asked=asked, completion=outcome, record_ids=record_ids)
+                calls.save(key, asked=asked, completion=outcome, record_ids=record_ids, since=self.forgets)
             elif isinstance(outcome, ChatError):
                 calls.fail(key, outcome.failed_tries, model=model)
             elif outcome is None:

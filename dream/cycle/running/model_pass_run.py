@@ -21,7 +21,7 @@ from dream.errors import InvalidDirectiveError
 from dream.guards.names import VOCABULARY_FILE, Vocabulary, load_vocabulary
 from dream.passes import ModelContext, ModelPass
 from dream.stores import DreamStores, dream_stores
-from dream.stores.calls import Spent
+from dream.stores.calls import Forgets, Spent
 from dream.stores.runs import StepRow
 
 
@@ -57,8 +57,8 @@ class ModelPassRun(PassRun):
             return
         if not self._is_packed:
             await self._take_up_what_waited()
-        batches = await self._packed()
         asking = await self._asking()
+        batches = await self._packed()
         left = await self._work_off(batches, asking)
         await self._close(left, asking)
         if asking.failure is not None:
@@ -162,14 +162,21 @@ class ModelPassRun(PassRun):
     async def _asking(self) -> ModelCalls:
         today = self.parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
-        def spent(view: ReadView) -> tuple[Spent, Spent]:
+        def before(view: ReadView) -> tuple[Spent, Spent, Forgets]:
             calls = dream_stores(view).calls
-            return calls.spent(run_id=self.run_id), calls.spent(since=today)
+            return calls.spent(run_id=self.run_id), calls.spent(since=today), calls.forgets()
 
-        run, day = await self.parts.storage.read(self.scope, spent)
+        run, day, forgets = await self.parts.storage.read(self.scope, before)
         budget = Budget(self.options.model, run.tokens, day.tokens)
         at_once = self.options.model.calls_in_flight
-        return ModelCalls(parts=self.parts, people=self.people, scope=self.scope, budget=budget, in_flight=at_once)
+        return ModelCalls(
+            parts=self.parts,
+            people=self.people,
+            scope=self.scope,
+            budget=budget,
+            in_flight=at_once,
+            forgets=forgets,
+        )
 
     async def _work_off(self, batches: Sequence[Batch], asking: ModelCalls) -> list[Batch]:
         """Ask about all batches at once, commit them in their order, and return those that were not asked about."""

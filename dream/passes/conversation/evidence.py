@@ -8,6 +8,7 @@ from unicodedata import normalize
 import regex
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import SourceKind, SourceRef, Trust
 from agentcore.domain.subject_time import PartialDate, Precision, Span, SubjectTime
 from agentcore.errors import InvalidSubjectTimeError
 from dream.domain.proposal import Refusal
@@ -96,6 +97,16 @@ class TurnEvidence:
     before: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
+    def sources(self) -> tuple[SourceRef, ...]:
+        """References to its turns, sorted."""
+        return tuple(sorted(SourceRef(SourceKind.TURN, turn.id) for turn in self.turns))
+
+    @property
+    def trust(self) -> Trust:
+        """The least trust of its turns; a machine never calls a thing confirmed."""
+        return min([Trust.STATED, *(turn.trust for turn in self.turns)])
+
+    @property
     def heard(self) -> tuple[Turn, ...]:
         """What people said of it: each such turn can count once as an observation."""
         return tuple(turn for turn in self.turns if turn.role == "user")
@@ -120,6 +131,11 @@ class TurnEvidence:
         denied = self.denied(statement)
         found = (unanswered(one.text, one.asked) for one in self.said)
         return tuple(question for question in found if question and question not in denied)
+
+
+def not_shown(label: str, handle: str) -> Refusal:
+    """Return why an item is refused that names a handle of nothing that it was shown."""
+    return Refusal(Refused.UNKNOWN_HANDLE, f"{label} names {handle[:20]!r}, which it was not shown")
 
 
 def is_evidence(turn: Turn) -> bool:

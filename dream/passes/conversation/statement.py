@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from datetime import datetime
+from typing import ClassVar, Final, cast
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import Level, MemoryEntry, SourceRef
+from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_content, clean_tags
 from agentcore.errors import InvalidContentError
 from dream.domain.proposal import Refusal
@@ -54,6 +57,64 @@ def reason_of(evidence: TurnEvidence) -> str:
     turn = evidence.quoted
     day = f"{turn.occurred_at.day} {turn.occurred_at:%B %Y}"
     return f'said by {speaker_of(turn)} on {day}: "{shortened(evidence.quote)}"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStatement:
+    """A checked item of an answer that its turns bear out.
+
+    Args:
+        number: Its place in the answer.
+        label: What refusals call it.
+        content: What it says.
+        category: Where it goes.
+        tags: Its tags.
+        base: Its importance, below what protects.
+        subject_time: The time it is about, if that follows from its turns.
+        evidence: What it rests on.
+        notes: What the host repaired: names of counts in the report.
+    """
+
+    level: ClassVar[Level]
+    """The level of its entry."""
+
+    number: int
+    label: str
+    content: str
+    category: str
+    tags: tuple[str, ...]
+    base: float
+    subject_time: SubjectTime | None
+    evidence: TurnEvidence
+    notes: tuple[str, ...]
+
+    @property
+    def sources(self) -> tuple[SourceRef, ...]:
+        """References to its turns, sorted."""
+        return self.evidence.sources
+
+    def reason(self) -> str:
+        """Return why it is remembered, in words for people."""
+        return reason_of(self.evidence)
+
+    def entry(self, entry_id: str, as_of: datetime) -> MemoryEntry:
+        """Return the entry it makes if nobody knows it yet: one observation, however many turns tell it."""
+        said = [turn.occurred_at for turn in self.evidence.turns]
+        return MemoryEntry(
+            id=entry_id,
+            scope=self.evidence.quoted.scope,
+            content=self.content,
+            category=self.category,
+            tags=self.tags,
+            base=self.base,
+            created_at=min(said),
+            recorded_at=as_of,
+            last_seen_at=min(max(said), as_of),
+            subject_time=self.subject_time,
+            level=self.level,
+            sources=self.sources,
+            trust=self.evidence.trust,
+        )
 
 
 def statement(text: str, label: str) -> str | Refusal:

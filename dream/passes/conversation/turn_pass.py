@@ -1,9 +1,9 @@
 """Reads new turns, packs them by session and asks about them: what fact mining, episodes and preferences share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from agentcore.domain.conversation import Turn
 from agentcore.llm.chat import ChatRequest, estimate_tokens
@@ -12,13 +12,16 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, Version, answers_of
 from dream.domain.step import Batch, Packing
-from dream.passes.answers import ask_and_repair, repair_of, repaired, with_texts
+from dream.passes.answers import AnswerItem, ask_and_repair, repair_of, repaired, with_texts
 from dream.passes.conversation.evidence import is_evidence
 from dream.passes.conversation.reconcile import Reconciler
 from dream.passes.conversation.statement import StatementRules
 from dream.passes.declared import DeclaredPass
 from dream.passes.prompts import PromptTurn, longest_line, shown_turns
 from dream.passes.protocol import ModelContext
+
+Given = TypeVar("Given", bound=AnswerItem)
+Held = TypeVar("Held")
 
 KIND = "turns"
 _SHARE_BESIDE = 4
@@ -190,6 +193,15 @@ async def terms_for(context: ModelContext, texts: Iterable[str]) -> StatementRul
         document_frequency=lambda term: frequencies.get(term, 0),
         protected=context.options.protected_categories,
         protect_importance=context.options.consolidation.protect_importance,
+    )
+
+
+def judged_each(items: Sequence[Given], judge: Callable[[Given], Held | Refusal]) -> tuple[list[Held], list[Refusal]]:
+    """Judge items one by one; return what holds of them, and why the others are refused."""
+    judged = [(item, judge(item)) for item in items]
+    return (
+        [one for _, one in judged if not isinstance(one, Refusal)],
+        [one.at(item.number) for item, one in judged if isinstance(one, Refusal)],
     )
 
 

@@ -12,14 +12,13 @@ from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.proposal import Refusal
-from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer
 from dream.domain.step import Batch, Packing
-from dream.passes.conversation.evidence import evidence_of
+from dream.passes.conversation.evidence import evidence_of, not_shown
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement
 from dream.passes.conversation.statement import StatementRules, reason_of
-from dream.passes.conversation.turn_pass import TurnPass, packed, read_new, terms_for
+from dream.passes.conversation.turn_pass import TurnPass, judged_each, packed, read_new, terms_for
 from dream.passes.episodes.judging import (
     EPISODES,
     TAG,
@@ -27,7 +26,6 @@ from dream.passes.episodes.judging import (
     JudgedEpisode,
     counted,
     episode_of,
-    sources_of,
 )
 from dream.passes.episodes.prompt import EpisodeItem, frame, question, read_items
 from dream.passes.prompts import PromptTurn, entry_line, importance_at, line, shown_turns
@@ -68,7 +66,7 @@ class EpisodeExtraction(TurnPass, declaration=EPISODE_EXTRACTION):
         terms = context.options.episodes
         reading = await read_new(context, limit=terms.max_turns, overlap=terms.overlap_turns)
         room = context.options.model.prompt_tokens - estimate_tokens(frame(context.marker))
-        beside = room // _SHARE_BESIDE if terms.beside else 0
+        beside = room // _SHARE_BESIDE if terms.context_entries else 0
         batches, refused = packed(reading.sessions, room=room - beside, overlap=terms.overlap_turns)
         said = {turn.id: turn for session in reading.sessions for turn in session.turns}
         with_known = await context.read(lambda view: _with_known(view, context, batches, said, beside))
@@ -76,12 +74,12 @@ class EpisodeExtraction(TurnPass, declaration=EPISODE_EXTRACTION):
 
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the episodes of a batch."""
-        sheet = await context.read(lambda view: EpisodeHandles.of(view, batch))
-        if not any(one.is_new for one in sheet.turns):
+        episode_handles = await context.read(lambda view: EpisodeHandles.of(view, batch))
+        if not any(one.is_new for one in episode_handles.turns):
             return None
         importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
-        known = [entry_line(handle, entry, importance) for handle, entry in sheet.as_packed(batch).items()]
-        turns = [line(one.handle, one.turn, is_new=one.is_new) for one in sheet.turns]
+        known = [entry_line(handle, entry, importance) for handle, entry in episode_handles.as_packed(batch).items()]
+        turns = [line(one.handle, one.turn, is_new=one.is_new) for one in episode_handles.turns]
         return question(context, known, turns, directives=self.directives, purpose=self.name)
 
     async def judged(
@@ -89,11 +87,11 @@ class EpisodeExtraction(TurnPass, declaration=EPISODE_EXTRACTION):
     ) -> tuple[list[JudgedEpisode], list[Refusal]]:
         """Return the episodes that the turns bear out, and why the others are refused."""
         items, unreadable = read_items(answer)
-        sheet = await context.read(lambda view: EpisodeHandles.of(view, batch))
-        texts = [*(item.content for item in items), *(one.turn.content for one in sheet.turns)]
+        episode_handles = await context.read(lambda view: EpisodeHandles.of(view, batch))
+        texts = [*(item.content for item in items), *(one.turn.content for one in episode_handles.turns)]
         terms = await terms_for(context, texts)
         # Hundreds of comparisons take longer than the event loop may stall.
-        told, refused = await asyncio.to_thread(judge, items, sheet, terms)
+        told, refused = await asyncio.to_thread(judge, items, episode_handles, terms)
         return told, [*unreadable, *refused]
 
 
@@ -139,7 +137,7 @@ def _with_known(
 ) -> list[Batch]:
     """Return each batch with the known episodes that are nearest to its turns: of their sessions first."""
     terms = context.options.episodes
-    if not terms.beside or not batches:
+    if not terms.context_entries or not batches:
         return list(batches)
     since = context.as_of - terms.window
     newest = view.entries.select(EntryFilter(category=EPISODES, tags=(TAG,)), limit=_LOOKED_THROUGH)
@@ -152,44 +150,36 @@ def _with_known(
         turns = [said[turn_id] for turn_id in batch.member_ids]
         sessions = {turn.session_id for turn in turns}
         own = [entry for entry, of in zip(recent, sessions_of, strict=True) if not sessions.isdisjoint(of)]
-        alike = by_words.nearest([turn.content for turn in turns], terms.beside)
-        ordered = list({entry.id: entry for entry in (*own, *alike)}.values())[: terms.beside]
+        alike = by_words.nearest([turn.content for turn in turns], terms.context_entries)
+        ordered = list({entry.id: entry for entry in (*own, *alike)}.values())[: terms.context_entries]
         fit = fitting(ordered, lambda entry: entry_line(_WIDEST_HANDLE, entry, importance), room)
         found.append(replace(batch, beside=(*batch.beside, *((entry.id, entry.version) for entry in fit))))
     return found
 
 
 def judge(
-    items: Sequence[EpisodeItem], sheet: EpisodeHandles, terms: StatementRules
+    items: Sequence[EpisodeItem], episode_handles: EpisodeHandles, terms: StatementRules
 ) -> tuple[list[JudgedEpisode], list[Refusal]]:
     """Return what the turns bear out, and why the rest is refused."""
-    by_handle = {one.handle: one for one in sheet.turns}
-    told: list[JudgedEpisode] = []
-    refused: list[Refusal] = []
-    for item in items:
-        judged = _judged_item(item, by_handle, sheet, terms)
-        if isinstance(judged, Refusal):
-            refused.append(judged.at(item.number))
-        else:
-            told.append(judged)
-    return told, refused
+    by_handle = {one.handle: one for one in episode_handles.turns}
+    return judged_each(items, lambda item: _judged_item(item, by_handle, episode_handles, terms))
 
 
 def _judged_item(
-    item: EpisodeItem, by_handle: Mapping[str, PromptTurn], sheet: EpisodeHandles, terms: StatementRules
+    item: EpisodeItem, by_handle: Mapping[str, PromptTurn], episode_handles: EpisodeHandles, terms: StatementRules
 ) -> JudgedEpisode | Refusal:
-    if item.existing and item.existing not in sheet.entry_ids:
-        return Refusal(Refused.UNKNOWN_HANDLE, f"{item.label} names {item.existing[:20]!r}, which it was not shown")
-    found = evidence_of(item, by_handle, sheet.turn_handles)
+    if item.existing and item.existing not in episode_handles.entry_ids:
+        return not_shown(item.label, item.existing)
+    found = evidence_of(item, by_handle, episode_handles.turn_handles)
     if isinstance(found, Refusal):
         return found
     if item.existing:
         return Reinforcement(
             number=item.number,
             label=item.label,
-            entry_id=sheet.entry_ids[item.existing],
+            entry_id=episode_handles.entry_ids[item.existing],
             evidence=found,
-            sources=sources_of(found),
+            sources=found.sources,
             said=[turn.content for turn in found.turns],
             why=reason_of(found),
         )

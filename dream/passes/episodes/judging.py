@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import ClassVar, Final
 
 from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
-from agentcore.domain.subject_time import SubjectTime, compatible
+from agentcore.domain.memory import Level, MemoryEntry
+from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import clean_tags
 from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.proposal import Refusal
@@ -16,10 +16,10 @@ from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence, hold
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement, retells
 from dream.passes.conversation.statement import (
     StatementRules,
+    TurnStatement,
     base_below,
     made_up,
     protected,
-    reason_of,
     secret_told,
     speaker_of,
     statement,
@@ -37,75 +37,26 @@ _LONGEST_ACTOR: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Episode:
+class Episode(TurnStatement):
     """A checked episode.
 
     Args:
-        item: As the model gave it.
-        content: What happened.
         event_type: What kind of thing it was.
         actor: Whom it happened through.
-        tags: Its tags.
-        base: Its importance, below what protects.
-        subject_time: The time it is about, if that follows from its turns.
-        evidence: What it rests on.
-        notes: What the host repaired: names of counts in the report.
     """
 
-    item: EpisodeItem
-    content: str
+    level: ClassVar[Level] = Level.DERIVED
+
     event_type: EventType
     actor: str
-    tags: tuple[str, ...]
-    base: float
-    subject_time: SubjectTime | None
-    evidence: TurnEvidence
-    notes: tuple[str, ...]
-
-    @property
-    def number(self) -> int:
-        """Its place in the answer."""
-        return self.item.number
-
-    @property
-    def label(self) -> str:
-        """What refusals call it."""
-        return self.item.label
-
-    @property
-    def sources(self) -> tuple[SourceRef, ...]:
-        """References to its turns, sorted."""
-        return sources_of(self.evidence)
-
-    @property
-    def trust(self) -> Trust:
-        """The least trust of its turns; a machine never calls a thing confirmed."""
-        return min([Trust.STATED, *(turn.trust for turn in self.evidence.turns)])
-
-    def reason(self) -> str:
-        """Return why it is kept, in words for people."""
-        return reason_of(self.evidence)
 
     def entry(self, entry_id: str, as_of: datetime) -> MemoryEntry:
         """Return the entry it makes if nobody knows it yet: one observation per session that tells it."""
-        said = [turn.occurred_at for turn in self.evidence.turns]
         sessions = sessions_of(self.evidence.turns)
-        return MemoryEntry(
-            id=entry_id,
-            scope=self.evidence.quoted.scope,
-            content=self.content,
-            category=category_of(self.event_type),
-            tags=self.tags,
-            base=self.base,
-            created_at=min(said),
-            recorded_at=as_of,
-            last_seen_at=min(max(said), as_of),
+        return replace(
+            TurnStatement.entry(self, entry_id, as_of),
             own_count=max(1, len(sessions_of(self.evidence.heard))),
-            subject_time=self.subject_time,
             metadata={"event_type": self.event_type, "actor": self.actor, SESSIONS: joined(sessions)},
-            level=Level.DERIVED,
-            sources=self.sources,
-            trust=self.trust,
         )
 
 
@@ -127,8 +78,10 @@ def episode_of(item: EpisodeItem, evidence: TurnEvidence, terms: StatementRules)
     subject_time, dropped = subject_time_of(item.subject_time, told)
     actor = _actor(item.actor, evidence)
     return Episode(
-        item=item,
+        number=item.number,
+        label=item.label,
         content=content,
+        category=category,
         event_type=event_type or EventType.CONVERSATION,
         actor=actor or speaker_of(evidence.quoted),
         tags=clean_tags((*usable_tags(item.tags), TAG)),
@@ -146,11 +99,6 @@ def episode_of(item: EpisodeItem, evidence: TurnEvidence, terms: StatementRules)
 def category_of(event_type: EventType) -> str:
     """Return where episodes of a type go."""
     return f"{EPISODES}/{event_type}"
-
-
-def sources_of(evidence: TurnEvidence) -> tuple[SourceRef, ...]:
-    """Return references to the turns, sorted."""
-    return tuple(sorted(SourceRef(SourceKind.TURN, turn.id) for turn in evidence.turns))
 
 
 def sessions_of(turns: Iterable[Turn]) -> frozenset[str]:

@@ -16,7 +16,7 @@ from dream.domain.step import Batch, Packing
 from dream.passes.conversation.evidence import TurnEvidence, evidence_of
 from dream.passes.conversation.reconcile import Reconciler
 from dream.passes.conversation.statement import StatementRules
-from dream.passes.conversation.turn_pass import TurnPass, packed, read_new, shown_of, terms_for
+from dream.passes.conversation.turn_pass import TurnPass, judged_each, packed, read_new, shown_of, terms_for
 from dream.passes.fact_mining.judging import Fact, FactReconciler, fact_of
 from dream.passes.fact_mining.prompt import FactItem, frame, question, read_items
 from dream.passes.prompts import PromptTurn
@@ -71,16 +71,12 @@ def _held_against(
 ) -> tuple[list[Fact], list[Refusal]]:
     by_handle = {one.handle: one for one in shown}
     known = frozenset(f"t{place}" for place in range(1, len(batch.record_ids) + 1))
-    facts: list[Fact] = []
-    refused: list[Refusal] = []
-    for item in items:
+
+    def judge(item: FactItem) -> Fact | Refusal:
         found = evidence_of(item, by_handle, known)
-        judged = fact_of(item, found, terms, reserved) if isinstance(found, TurnEvidence) else found
-        if isinstance(judged, Fact):
-            facts.append(judged)
-        else:
-            refused.append(judged.at(item.number))
-    return facts, refused
+        return fact_of(item, found, terms, reserved) if isinstance(found, TurnEvidence) else found
+
+    return judged_each(items, judge)
 
 
 __all__ = ["FactMining"]

@@ -2,24 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import ClassVar, Final
 
 import regex
 
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
-from agentcore.domain.subject_time import SubjectTime, compatible
+from agentcore.domain.memory import Level, MemoryEntry
+from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import DEFAULT_CATEGORY, clean_category
 from dream.domain.proposal import Refusal
 from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence, subject_time_of
 from dream.passes.conversation.reconcile import EntryDraft, Reconciler, Reinforcement, says_the_same
 from dream.passes.conversation.statement import (
     StatementRules,
+    TurnStatement,
     base_below,
     is_under,
     made_up,
     protected,
-    reason_of,
     secret_told,
     speaker_of,
     statement,
@@ -32,66 +31,10 @@ _CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_-]+(?:/[\p{L}\p{M}\p{N}_-]+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """A checked fact.
+class Fact(TurnStatement):
+    """A checked fact."""
 
-    Args:
-        number: Its place in the answer.
-        content: The statement.
-        category: Where it goes.
-        tags: Its tags.
-        base: Its importance, below what protects.
-        subject_time: The time it is about, if that follows from its turns.
-        evidence: What it rests on.
-        notes: What the host repaired: names of counts in the report.
-    """
-
-    number: int
-    content: str
-    category: str
-    tags: tuple[str, ...]
-    base: float
-    subject_time: SubjectTime | None
-    evidence: TurnEvidence
-    notes: tuple[str, ...]
-
-    @property
-    def label(self) -> str:
-        """What refusals call it."""
-        return f"fact {self.number}"
-
-    @property
-    def sources(self) -> tuple[SourceRef, ...]:
-        """References to its turns, sorted."""
-        return tuple(sorted(SourceRef(SourceKind.TURN, turn.id) for turn in self.evidence.turns))
-
-    @property
-    def trust(self) -> Trust:
-        """The least trust of its turns; a machine never calls a fact confirmed."""
-        return min([Trust.STATED, *(turn.trust for turn in self.evidence.turns)])
-
-    def reason(self) -> str:
-        """Return why it is remembered, in words for people."""
-        return reason_of(self.evidence)
-
-    def entry(self, entry_id: str, as_of: datetime) -> MemoryEntry:
-        """Return the entry it makes if nobody knows it yet: one observation, however many turns tell it."""
-        said = [turn.occurred_at for turn in self.evidence.turns]
-        return MemoryEntry(
-            id=entry_id,
-            scope=self.evidence.quoted.scope,
-            content=self.content,
-            category=self.category,
-            tags=self.tags,
-            base=self.base,
-            created_at=min(said),
-            recorded_at=as_of,
-            last_seen_at=min(max(said), as_of),
-            subject_time=self.subject_time,
-            level=Level.EXPLICIT,
-            sources=self.sources,
-            trust=self.trust,
-        )
+    level: ClassVar[Level] = Level.EXPLICIT
 
 
 def fact_of(
@@ -127,6 +70,7 @@ def fact_of(
     subject_time, dropped = subject_time_of(item.subject_time, told)
     return Fact(
         number=item.number,
+        label=item.label,
         content=content,
         category=category,
         tags=usable_tags(item.tags),

@@ -69,13 +69,13 @@ class Occasions:
     @property
     def sources(self) -> tuple[SourceRef, ...]:
         """References to its turns and feedback, sorted."""
-        turns = {SourceRef(SourceKind.TURN, turn.id) for turn in self.evidence.turns}
-        return tuple(sorted(turns | {SourceRef(SourceKind.FEEDBACK, one.id) for one in self.feedback}))
+        signals = {SourceRef(SourceKind.FEEDBACK, one.id) for one in self.feedback}
+        return tuple(sorted({*self.evidence.sources, *signals}))
 
     @property
     def trust(self) -> Trust:
         """The least trust of its turns, and never more than an inference deserves."""
-        return min([Trust.INFERRED, *(turn.trust for turn in self.evidence.turns)])
+        return min(Trust.INFERRED, self.evidence.trust)
 
     @property
     def said(self) -> list[datetime]:

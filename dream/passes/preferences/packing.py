@@ -110,8 +110,12 @@ class PreferenceContext:
         terms = context.options.preferences
         new = {turn.id: turn for session in sessions for turn in (*session.before, *session.turns)}
         since = min([_since(context), *(turn.occurred_at for turn in new.values())])
-        found = view.entries.select(EntryFilter(category=PREFERENCES), limit=_LOOKED_THROUGH) if terms.beside else []
-        said = view.turns.said_since(_since(context), limit=_LOOKED_THROUGH) if terms.beside else []
+        found = (
+            view.entries.select(EntryFilter(category=PREFERENCES), limit=_LOOKED_THROUGH)
+            if terms.context_entries
+            else []
+        )
+        said = view.turns.said_since(_since(context), limit=_LOOKED_THROUGH) if terms.context_entries else []
         signals = view.feedback.newest(limit=_MOST_FEEDBACK, since=since) if terms.max_feedback else []
         known = sorted(found, key=lambda entry: entry.category.casefold() != INFERRED)
         earlier = [turn for turn in said[::-1] if turn.occurred_at <= context.as_of]
@@ -127,7 +131,7 @@ class PreferenceContext:
     def need(self, view: ReadView, context: ModelContext, room: int) -> int:
         """Return how many of *room* tokens this can take beside any batch: what it cannot is left to new turns."""
         terms, importance = context.options.preferences, importance_at(view.decay, context.as_of)
-        most, signals = terms.beside, terms.max_feedback
+        most, signals = terms.context_entries, terms.max_feedback
         weights = (
             sorted((_tokens(longest_line(turn)) for turn in self.earlier), reverse=True)[:most],
             sorted((_tokens(entry_line(_WIDEST_ENTRY, one, importance)) for one in self.known), reverse=True)[:most],
@@ -151,9 +155,9 @@ class PreferenceContext:
         terms, importance = context.options.preferences, importance_at(view.decay, context.as_of)
         said = [self.new[turn_id].content for turn_id in batch.member_ids]
         shown = {record_id for record_id, _ in (*batch.members, *batch.beside)}
-        earlier = self.earlier_words.nearest(said, terms.beside, without=lambda turn: turn.id in shown)
-        alike = self.known_words.nearest(said, terms.beside)
-        known = list({entry.id: entry for entry in (*alike, *self.known)}.values())[: terms.beside]
+        earlier = self.earlier_words.nearest(said, terms.context_entries, without=lambda turn: turn.id in shown)
+        alike = self.known_words.nearest(said, terms.context_entries)
+        known = list({entry.id: entry for entry in (*alike, *self.known)}.values())[: terms.context_entries]
         turns = fitting(earlier, longest_line, kept // _KINDS)
         entries = fitting(known, lambda entry: entry_line(_WIDEST_ENTRY, entry, importance), kept // _KINDS)
         signals = self._signals(context, [self.new[record_id] for record_id in shown])
@@ -180,9 +184,12 @@ class PreferenceContext:
         return theirs_first[: context.options.preferences.max_feedback]
 
 
-def told_by(sheet: PreferenceHandles) -> list[str]:
+def told_by(preference_handles: PreferenceHandles) -> list[str]:
     """Return all that was said or signalled."""
-    return [*(one.turn.content for one in sheet.turns), *(feedback_text(one) for one in sheet.feedback.values())]
+    return [
+        *(one.turn.content for one in preference_handles.turns),
+        *(feedback_text(one) for one in preference_handles.feedback.values()),
+    ]
 
 
 def _as_many(turns: Sequence[Turn], shown: Collection[str], room: int) -> list[Turn]:

@@ -109,7 +109,7 @@ def without_emptied(text: str) -> str:
 
 def unfit(entry: MemoryEntry, options: PromotionOptions) -> Refusal | None:
     """Return why an entry must not stand in MEMORY.md, None if it may."""
-    if entry.trust < options.least_trust:
+    if entry.trust < options.min_trust:
         return Refusal(Refused.UNTRUSTED, entry.id)
     if is_under(entry.category, options.never) or any(ref.kind is SourceKind.DOCUMENT for ref in entry.sources):
         return Refusal(Refused.OWN_OUTPUT, entry.id)

@@ -15,6 +15,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.merge_coverage import coverage
 from dream.passes.answers import AnswerItem, Handles, Otherwise, Text, answer_form, item_schema, read_items as read_list
+from dream.passes.conversation.evidence import not_shown
 from dream.passes.conversation.statement import StatementRules, secret_told, statement
 from dream.passes.prompts import build_request, entry_line, fenced, importance_at
 from dream.passes.protocol import ModelContext
@@ -61,7 +62,7 @@ def judged(
     """
     unknown = [handle for handle in item.handles if handle not in shown]
     if unknown:
-        return Refusal(Refused.UNKNOWN_HANDLE, f"{item.label} names {unknown[0][:20]!r}, which it was not shown")
+        return not_shown(item.label, unknown[0])
     sources = [shown[handle] for handle in item.handles]
     if len(sources) < LEAST_CITED:
         return Refusal(Refused.TOO_FEW_CITATIONS, f"{item.label} cites one entry")

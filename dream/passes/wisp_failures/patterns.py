@@ -247,8 +247,8 @@ def _scene(
     runs: Sequence[WispRun], uses: Sequence[SkillUse], skills: Sequence[Skill], terms: WispFailureOptions
 ) -> FailureSurvey:
     origins = _Origins(uses, skills)
-    patterns = find_patterns(runs, least=terms.least_failures)
-    promotions = find_promotions(runs, least=terms.least_successes, share=terms.success_share)
+    patterns = find_patterns(runs, least=terms.min_failures)
+    promotions = find_promotions(runs, least=terms.min_successes, share=terms.success_share)
     return FailureSurvey(
         tuple(FailureCase(one, origins.of(one.failures, one.description)) for one in patterns),
         tuple((one, next(iter(origins.used(one.successes)), None)) for one in promotions),

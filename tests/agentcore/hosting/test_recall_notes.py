@@ -94,7 +94,7 @@ async def test_old_needs_go_with_the_next_batch_and_a_forgotten_entry_takes_its_
 
 
 async def test_a_host_that_keeps_nothing_records_nothing(clock: ManualClock):
-    builder = AgentHostBuilder(None, clock=clock).with_memory(lambda o: o.replace(recall_kept=timedelta(0)))
+    builder = AgentHostBuilder(None, clock=clock).with_memory(lambda o: o.replace(recall_log_retention=timedelta(0)))
     async with builder.build() as host:
         await host.memory.remember("Ana likes tea")
         await host.memory.recall("tea")

@@ -146,7 +146,7 @@ def test_a_share_above_everything_is_refused():
 async def test_a_wish_is_found_again_after_a_restart_with_a_kept_index(tmp_path: Any):
     def kept() -> AgentHostBuilder:
         made = AgentHostBuilder(tmp_path, clock=ManualClock(NOON), ids=SequentialIds("r"))
-        return made.with_memory(lambda one: one.replace(snapshot_from=1)).with_conversation_log()
+        return made.with_memory(lambda one: one.replace(snapshot_min_entries=1)).with_conversation_log()
 
     async with kept().build() as host:
         await say(host, WISH)

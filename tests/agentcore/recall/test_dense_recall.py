@@ -131,7 +131,10 @@ async def test_a_query_waits_for_no_vectors_of_entries():
 async def test_a_slow_model_costs_a_query_its_timeout_once_and_then_rests(caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.INFO, logger="agentcore.recall.dense")
     embedder = WordEmbedder()
-    async with opened(embedder, query_timeout=timedelta(milliseconds=30), rest=timedelta(hours=1)) as (storage, recall):
+    async with opened(embedder, query_timeout=timedelta(milliseconds=30), retry_after=timedelta(hours=1)) as (
+        storage,
+        recall,
+    ):
         await add(storage, CAR, TEA)
         await fill(recall)
         embedder.hangs_on = 1
@@ -144,7 +147,7 @@ async def test_a_slow_model_costs_a_query_its_timeout_once_and_then_rests(caplog
 async def test_answers_that_are_no_vectors_leave_words_alone(caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.INFO, logger="agentcore.recall.dense")
     embedder = WordEmbedder()
-    async with opened(embedder, rest=timedelta(0)) as (storage, recall):
+    async with opened(embedder, retry_after=timedelta(0)) as (storage, recall):
         await add(storage, TEA)
         for answer in ([], [[]], [[float("nan")]], [[1.0], [2.0]]):
             embedder.answer = answer
@@ -243,7 +246,7 @@ async def test_a_host_has_vectors_made_in_the_background_and_does_without_when_t
         server = ChatServer([], embedding=lambda text: hashed_words(text, meanings=MEANINGS))
         await stack.enter_async_context(server)
         reach = EmbedderOptions(model="tiny", base_url=server.base_url, retries=0)
-        options = EmbeddingOptions(weight=0.4, query_timeout=timedelta(seconds=5), rest=timedelta(0))
+        options = EmbeddingOptions(weight=0.4, query_timeout=timedelta(seconds=5), retry_after=timedelta(0))
         host = AgentHostBuilder(None).with_memory().with_embeddings(reach, options).build()
         async with host, asyncio.timeout(10):
             await host.memory.remember_many([CAR, TEA])
@@ -283,7 +286,7 @@ def test_what_cannot_be_an_embedder_or_an_option_is_refused(tmp_path: Path, monk
         AgentHostBuilder(None).with_embeddings().build()
     with pytest.raises(InvalidOptionsError, match="give an Embedder"):
         AgentHostBuilder(None).with_embeddings("tiny").build()  # type: ignore[arg-type]
-    for name, value in (("weight", 1.0), ("query_timeout", timedelta(0)), ("batch", 0), ("rest", timedelta(-1))):
+    for name, value in (("weight", 1.0), ("query_timeout", timedelta(0)), ("batch", 0), ("retry_after", timedelta(-1))):
         with pytest.raises(InvalidOptionsError, match=name):
             AgentHostBuilder(None).with_embeddings(
                 WordEmbedder(), lambda one, name=name, value=value: one.replace(**{name: value})

@@ -41,7 +41,7 @@ async def opened(folder: Path, *, least: int | None = 1):
         storage = SqlStorage(folder / "a.db", clock=ManualClock(NOON))
         await storage.start()
         stack.push_async_callback(storage.stop)
-        recall = Recall(storage, options=RecallOptions(snapshot_from=least), folder=folder / "recall")
+        recall = Recall(storage, options=RecallOptions(snapshot_min_entries=least), folder=folder / "recall")
         await recall.start()
         stack.push_async_callback(recall.stop)
         yield storage, recall
@@ -190,7 +190,7 @@ async def test_a_damaged_file_is_said_so_and_the_index_built_anew(tmp_path: Path
 async def test_a_file_of_texts_that_were_cut_otherwise_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     await filled(tmp_path)
     async with opened(tmp_path, least=None) as (storage, _):
-        options = RecallOptions(passage_tokens=20, snapshot_from=1)
+        options = RecallOptions(passage_tokens=20, snapshot_min_entries=1)
         recall = Recall(storage, options=options, folder=tmp_path / "recall")
         await recall.start()
         assert await found(recall, "chess") == ["e1"]

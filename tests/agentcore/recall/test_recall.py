@@ -181,7 +181,7 @@ async def test_scopes_are_never_mixed():
 
 
 async def test_no_more_indexes_stay_open_than_fit_and_each_answers_as_before():
-    async with opened(options=RecallOptions(index_bytes=40_000)) as (storage, recall):
+    async with opened(options=RecallOptions(max_index_bytes=40_000)) as (storage, recall):
         scopes = [Scope("acme", "agent", f"user-{number}") for number in range(3)]
         for number, scope in enumerate(scopes):
             await add(storage, entry(f"e{number}", "they live in Lisbon", scope))
@@ -546,8 +546,8 @@ async def test_beside_a_writer_that_never_rests_recall_still_answers_without_wha
         ({"k1": float("nan")}, "k1 = nan"),
         ({"b": 1.5}, "b = 1.5"),
         ({"importance_weight": 1.0}, "importance_weight = 1.0"),
-        ({"index_bytes": 0}, "index_bytes = 0"),
-        ({"snapshot_from": 0}, "snapshot_from = 0"),
+        ({"max_index_bytes": 0}, "max_index_bytes = 0"),
+        ({"snapshot_min_entries": 0}, "snapshot_min_entries = 0"),
     ],
 )
 def test_options_without_meaning_are_refused_by_name(options: Any, sentence: str):

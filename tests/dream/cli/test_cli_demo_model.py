@@ -292,7 +292,7 @@ def test_a_server_that_is_gone_leaves_the_rest_of_the_demo(cli: CommandLine, mon
 
 async def test_what_a_day_has_no_room_for_waits_with_the_answer_that_was_paid(tmp_path: Path):
     clock = ManualClock(AS_OF)
-    few = ConsolidationOptions(share_cap=0.0, share_cap_least=5)
+    few = ConsolidationOptions(share_cap=0.0, share_cap_min=5)
     options = DreamOptions(consolidation=few, modes={"session-evaluator": "off"})
     with demo_server() as server:
         builder = AgentHostBuilder(tmp_path / "data", clock=clock).with_memory().with_conversation_log().with_feedback()

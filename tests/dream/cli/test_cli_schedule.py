@@ -98,6 +98,27 @@ def test_a_variable_alone_changes_the_usual_trigger(cli: CommandLine, monkeypatc
     ]
 
 
+def test_names_that_options_had_before_are_taken_from_the_file_and_the_environment(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+):
+    written(
+        cli.data,
+        "[dreaming]\nforce = true\n[dreaming.schedule]\nback_off_most = 7200\n[dreaming.episodes]\nbeside = 3\n",
+    )
+    monkeypatch.setenv("AGENTCORE_DREAMING__EPISODES__BESIDE", "4")
+    with pytest.warns(FutureWarning) as warned:
+        found = {one["name"]: one for one in cli("--json", "config", "show").document["options"]}
+    told = {name: (found[name]["value"], found[name]["source"]) for name in found}
+    assert told["ignore_scope_switches"] == (True, "toml")
+    assert told["schedule.max_back_off"] == ("PT2H", "toml")
+    assert told["episodes.context_entries"] == (4, "environment")
+    assert {str(one.message) for one in warned} == {
+        "Option dreaming.force is called dreaming.ignore_scope_switches now: write the new name.",
+        "Option dreaming.schedule.back_off_most is called dreaming.schedule.max_back_off now: write the new name.",
+        "Option dreaming.episodes.beside is called dreaming.episodes.context_entries now: write the new name.",
+    }
+
+
 def test_a_preset_says_only_what_it_chooses(cli: CommandLine):
     written(cli.data, '[dreaming]\npreset = "reviewed"\n')
     options = cli("--json", "config", "show").document["options"]

@@ -34,7 +34,7 @@ def _paid(cli: CommandLine) -> None:
                 failed_tries=tries if name == "merging" else (),
             )
             key = CallKey(run_id="r", pass_name=name, batch_key=str(place), round=1)
-            calls.save(key, asked=NextRound(REQUEST), completion=completion, record_ids=())
+            calls.save(key, asked=NextRound(REQUEST), completion=completion, record_ids=(), since=calls.forgets())
 
     async def write() -> None:
         storage = SqlStorage(cli.database, clock=SystemClock())

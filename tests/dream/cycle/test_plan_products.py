@@ -249,7 +249,7 @@ GOOD = orjson.dumps({"text": "yes"}).decode()
 async def test_a_plan_applied_keeps_cursors_directives_failures_and_what_has_no_room(
     world: World, answers: tuple[str, ...]
 ):
-    cap = ConsolidationOptions(share_cap=0.0, share_cap_least=1)
+    cap = ConsolidationOptions(share_cap=0.0, share_cap_min=1)
     options = only(Asking(), consolidation=cap)
     world.options = options.replace(model=options.model.replace(calls_in_flight=1))
     whole = answering(await filled(world.elsewhere(), 4), *answers)

@@ -154,7 +154,7 @@ async def test_what_the_share_cap_has_no_room_for_goes_on_waiting(world: World):
         return Proposal(change_sets=tuple(ChangeSet(operation="sweep", changes=(change,)) for change in changes))
 
     world.options = DreamOptions(
-        modes={"wishful": PassMode.PROPOSE}, consolidation=ConsolidationOptions(share_cap=0.0, share_cap_least=2)
+        modes={"wishful": PassMode.PROPOSE}, consolidation=ConsolidationOptions(share_cap=0.0, share_cap_min=2)
     )
     await world.add(TEA, RYE, "Cem plays chess")
     report = of_pass(await world.run_passes(Wishful(sweep)), "wishful")

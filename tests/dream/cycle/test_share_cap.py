@@ -28,7 +28,7 @@ def sweep(entries: list[MemoryEntry]) -> Proposal:
 
 
 async def test_what_has_no_room_today_is_found_again_by_a_later_run(world: World):
-    world.options = DreamOptions(consolidation=ConsolidationOptions(share_cap=0.0, share_cap_least=2))
+    world.options = DreamOptions(consolidation=ConsolidationOptions(share_cap=0.0, share_cap_min=2))
     await world.add(*(f"note {place}" for place in range(5)))
     first = of_pass(await world.run_passes(Sweeping(sweep)), "sweeping")
     assert (first.accepted, codes(first), first.backlog) == (2, ["share_cap"] * 3, 3)
@@ -41,7 +41,7 @@ async def test_what_has_no_room_today_is_found_again_by_a_later_run(world: World
 
 
 async def test_room_comes_back_a_day_after_a_retirement_and_no_minute_earlier(world: World):
-    world.options = DreamOptions(consolidation=ConsolidationOptions(share_cap=0.0, share_cap_least=2))
+    world.options = DreamOptions(consolidation=ConsolidationOptions(share_cap=0.0, share_cap_min=2))
     await world.add(*(f"note {place}" for place in range(5)))
 
     async def accepted() -> int:

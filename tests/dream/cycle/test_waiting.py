@@ -1,5 +1,6 @@
 """An exchange that cannot end now waits with its answers, and a later run goes on with it without asking again."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -257,15 +258,44 @@ async def test_forgotten_words_leave_the_answers_of_what_waits(world: World):
     one, _ = with_model(world, None)
     await checked(one)
     await world.write(lambda unit: unit.forget(bees.id))
-
-    def everything(view: Any) -> str:
-        mine = [table for table in metadata.sorted_tables if "scope_id" in table.c]
-        rows = (select(table).where(table.c.scope_id == view.transaction.scope_id) for table in mine)
-        return repr([view.transaction.connection.execute(one).all() for one in rows])
-
-    held = await world.storage.read(world.scope, everything)
+    held = await everything(world)
     assert BEES not in held
     assert f"noted that {FERRY}" in held
+
+
+async def everything(world: World) -> str:
+    """All rows of the scope as one text."""
+
+    def rows(view: Any) -> str:
+        mine = [table for table in metadata.sorted_tables if "scope_id" in table.c]
+        found = (select(table).where(table.c.scope_id == view.transaction.scope_id) for table in mine)
+        return repr([view.transaction.connection.execute(one).all() for one in found])
+
+    return await world.storage.read(world.scope, rows)
+
+
+@pytest.mark.parametrize("while_asked", ["Note: ", "Is it so: "])
+@pytest.mark.parametrize("verdict", [None, YES])
+async def test_words_forgotten_while_the_model_is_asked_stay_in_no_answer(
+    world: World, while_asked: str, verdict: bool | None
+):
+    bees, _ = await world.add(BEES, FERRY)
+    one, model = with_model(world, verdict)
+
+    async def answer(request: ChatRequest) -> Any:
+        given = model(request)
+        if model.asked[-1].startswith(while_asked) and BEES in model.asked[-1]:
+            await world.write(lambda unit: unit.forget(bees.id))
+        return given
+
+    one = replace(one, chat=ScriptedChatClient(itertools.repeat(answer)))
+    await checked(one)
+    assert BEES not in await everything(world)
+    model.verdict = True
+    await checked(one)
+    assert BEES not in await everything(world)
+    assert await contents(world) == {FERRY, f"noted that {FERRY}"}
+    assert await waiting(one) == []
 
 
 async def test_what_waited_for_as_many_runs_as_the_options_allow_falls_away_and_is_read_anew(world: World):

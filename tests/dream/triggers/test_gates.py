@@ -136,7 +136,7 @@ def test_only_runs_of_the_last_two_days_are_remembered():
 
 
 @pytest.mark.parametrize(
-    ("enabled", "force", "workspace", "scope", "expected"),
+    ("enabled", "ignore_scope_switches", "workspace", "scope", "expected"),
     [
         (True, False, None, None, (True, SwitchSource.DEFAULT)),
         (True, False, False, None, (False, SwitchSource.WORKSPACE)),
@@ -149,7 +149,13 @@ def test_only_runs_of_the_last_two_days_are_remembered():
     ],
 )
 def test_the_setting_that_wins_is_named(
-    enabled: bool, force: bool, workspace: bool | None, scope: bool | None, expected: tuple[bool, SwitchSource]
+    enabled: bool,
+    ignore_scope_switches: bool,
+    workspace: bool | None,
+    scope: bool | None,
+    expected: tuple[bool, SwitchSource],
 ):
-    switch = winning_switch(enabled=enabled, force=force, workspace=workspace, scope=scope)
+    switch = winning_switch(
+        enabled=enabled, ignore_scope_switches=ignore_scope_switches, workspace=workspace, scope=scope
+    )
     assert (switch.on, switch.source) == expected

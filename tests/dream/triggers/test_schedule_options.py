@@ -56,7 +56,7 @@ _HOUR = timedelta(hours=1)
         (lambda: SchedulingOptions(quiet_hours=["22:00"]), "schedule.quiet_hours[0]", "22:00-07:00"),
         (lambda: SchedulingOptions(quiet_hours=["22:00-7:00"]), "schedule.quiet_hours[0]", "HH:MM"),
         (lambda: SchedulingOptions(quiet_hours=["06:00-18:00", "18:00-06:00"]), "schedule.quiet_hours", "some time"),
-        (lambda: SchedulingOptions(back_off=2 * _HOUR), "schedule.back_off_most", "2:00:00"),
+        (lambda: SchedulingOptions(back_off=2 * _HOUR), "schedule.max_back_off", "2:00:00"),
         (lambda: SchedulingOptions(busy_poll=timedelta(0)), "schedule.busy_poll", "1 second"),
         (lambda: DreamOptions(schedule={"trigger": {"kind": "idle", "after": -1}}), "trigger.after", "1 minute"),
         (lambda: DreamOptions.preset("lunar"), "dreaming.preset", ", ".join(Preset)),

@@ -51,12 +51,12 @@ def trials(skills: Sequence[Skill], earlier: Sequence[Skill]) -> list[RewriteTri
     ]
 
 
-def verdict(trial: RewriteTrial, outcomes: Outcomes, *, least_uses: int) -> str | None:
+def verdict(trial: RewriteTrial, outcomes: Outcomes, *, min_uses: int) -> str | None:
     """Return why a rewrite is taken back; None while it was used too little, or failed no more often than before."""
     rewritten = trial.skill.updated_at
     uses_before, failed_before = outcomes.tally(trial.former, trial.skill.id, until=rewritten)
     uses_after, failed_after = outcomes.tally(trial.skill, trial.skill.id, until=None)
-    if min(uses_before, uses_after) < least_uses or failed_after * uses_before <= failed_before * uses_after:
+    if min(uses_before, uses_after) < min_uses or failed_after * uses_before <= failed_before * uses_after:
         return None
     since, before = f"{failed_after} of {uses_after} uses", f"{failed_before} of {uses_before}"
     return f"failed in {since} since its rewrite, in {before} before it"
@@ -140,8 +140,8 @@ def candidate_of(skill: Skill, outcomes: Outcomes, context: ModelContext) -> Rew
 async def find(context: ModelContext, outcomes: Outcomes) -> RewriteWork:
     """Find what a run has to do, consolidation or no consolidation."""
     skills, earlier = await context.read(lambda view: (view.skills.catalogue(), view.skills.earlier()))
-    least = context.options.skill_optimization.least_uses
-    judged = [(trial, verdict(trial, outcomes, least_uses=least)) for trial in trials(skills, earlier)]
+    least = context.options.skill_optimization.min_uses
+    judged = [(trial, verdict(trial, outcomes, min_uses=least)) for trial in trials(skills, earlier)]
     worse = [(trial, why) for trial, why in judged if why is not None]
     withheld = await context.withheld({mark for trial, _ in worse for mark in trial.marks.values()})
     declined = {mark for mark, reason in withheld.items() if reason is Refused.UNDONE_BY_PERSON}

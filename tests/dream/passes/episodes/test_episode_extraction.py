@@ -240,7 +240,7 @@ async def test_known_episodes_are_shown_if_they_are_near_or_of_the_same_session_
         await heard.run_passes(EpisodeExtraction())
         shown = sorted(line.split()[-1].strip('."') for line in lines_of(heard.chat.requests[0], "e"))
         assert shown == expected
-    silent = answering(world, answer(), episodes=EpisodeOptions(beside=0))
+    silent = answering(world, answer(), episodes=EpisodeOptions(context_entries=0))
     await talk(world, SAID, session="s3")
     await silent.run_passes(EpisodeExtraction())
     assert lines_of(silent.chat.requests[0], "e") == []

@@ -96,10 +96,10 @@ async def test_an_over_eager_answer_still_merges(world: World):
 async def test_what_one_day_has_no_room_for_is_deferred_and_not_paid_again(world: World):
     texts = [f"thought{place} passing{place}" for place in range(8)]
     await world.add(*texts)
-    report, _ = await dream(world, drop(*texts[:5]), share_cap=0.0, share_cap_least=2)
+    report, _ = await dream(world, drop(*texts[:5]), share_cap=0.0, share_cap_min=2)
     assert codes(report) == [Refused.SHARE_CAP] * 3
     world.clock.advance(DAY * 1.1)
-    await dream(world, share_cap=0.0, share_cap_least=3)
+    await dream(world, share_cap=0.0, share_cap_min=3)
     assert contents(await world.active()) == set(texts[5:])
 
 
@@ -110,7 +110,7 @@ async def test_the_report_counts_the_merges_that_were_made_and_tells_when_the_ot
     def merge_all(shown: Shown) -> dict[str, object]:
         return {"toDelete": [], "toSave": [save(shown, second, first, second) for first, second in pairs]}
 
-    report, _ = await dream(world, merge_all, share_cap=0.0, share_cap_least=2)
+    report, _ = await dream(world, merge_all, share_cap=0.0, share_cap_min=2)
     assert (report.notes["merged"], report.notes["into"]) == (2, 2)
     waiting = {"reason": "share_cap", "count": 3, "since": to_text(NOW), "runs": 0}
     assert report.notes["waits"] == [waiting | {"share": 0.0, "room_at": to_text(NOW + DAY)}]
@@ -118,11 +118,11 @@ async def test_the_report_counts_the_merges_that_were_made_and_tells_when_the_ot
     assert "3 changes wait since 2025-06-14 09:00" in shown
     assert ": at most 0% of the entries may be retired in 24 hours; the next ones from 2025-06-15" in shown
     world.clock.advance(DAY * 1.1)
-    report, _ = await dream(world, share_cap=0.0, share_cap_least=2)
+    report, _ = await dream(world, share_cap=0.0, share_cap_min=2)
     assert (report.notes["merged"], report.notes["into"]) == (2, 2)
     assert report.notes["waits"][0]["count"] == 1
     world.clock.advance(DAY * 1.1)
-    report, _ = await dream(world, share_cap=0.0, share_cap_least=2)
+    report, _ = await dream(world, share_cap=0.0, share_cap_min=2)
     assert (report.notes["merged"], report.notes["into"]) == (1, 1)
     assert "waits" not in report.notes
 
