@@ -236,7 +236,11 @@ class Context:
             entries=tuple(
                 one.record for one in lines_of(items, ContextPart.MEMORY) if isinstance(one.record, MemoryEntry)
             ),
-            turns=tuple(one.finding.record for one in items if one.finding and isinstance(one.finding.record, Turn)),
+            turns=tuple(
+                {
+                    turn.id: turn for one in items if one.finding and isinstance(turn := one.finding.record, Turn)
+                }.values()
+            ),
             skills=tuple(hit.skill for hit in material.skills if any(one.record is hit.skill for one in items)),
         )
 
@@ -291,6 +295,7 @@ class Context:
             query,
             k=candidates(largest) + not_counted,
             skills=self._parts.options.max_skills,
+            fill=True,
             standing=wishes(largest) + not_counted if self._parts.options.standing_share else 0,
         )
         findings = [

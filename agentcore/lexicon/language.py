@@ -117,6 +117,8 @@ class Language:
         rule_provided: Patterns before what a rule holds for.
         standing_wishes: Phrases of a wish that is to hold on; `*` is any one word of it.
         standing_openings: The same, where they count at the beginning of a clause alone.
+        standing_exceptions: Phrases with such words that merely tell, such as `never been`; `...` is all words up
+            to the end of the clause.
         standing_inside: The same, where they may stand inside of a run of letters: in scripts without spaces.
     """
 
@@ -200,6 +202,7 @@ class Language:
     standing_wishes: Words = ()
     standing_openings: Words = ()
     standing_inside: Words = ()
+    standing_exceptions: Words = ()
 
 
 @cache

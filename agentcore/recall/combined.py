@@ -83,6 +83,7 @@ class CombinedRecall:
         turns: TurnFilter | None = None,
         skills: int = 0,
         standing: int = 0,
+        fill: bool = False,
     ) -> CombinedFound:
         """Return the *k* best entries and the *k* best turns for *query* in one ranking, best first.
 
@@ -95,6 +96,7 @@ class CombinedRecall:
             turns: Conditions that turns must meet.
             skills: How many skills are sought beside them.
             standing: How many standing wishes of persons are.
+            fill: Whether what stands around the turns that match comes behind everything else, where these are few.
 
         Raises:
             InvalidOptionsError: *k* is below 1.
@@ -117,7 +119,9 @@ class CombinedRecall:
                 hits = entries_found(
                     view, entry_index, of_entries.kept, question=replace(question, k=max(question.k, _LEAST))
                 )
-                findings, wishes = _findings(view, hits, turn_index, question, where=turns, standing=standing)
+                findings, wishes = _findings(
+                    view, hits, turn_index, question, where=turns, standing=standing, fill=fill
+                )
                 named = skills_found(view, skill_index, query=query, k=skills) if skill_index else []
                 return CombinedFound(findings, named, wishes)
 
@@ -132,14 +136,18 @@ def _findings(
     *,
     where: TurnFilter | None,
     standing: int,
+    fill: bool,
 ) -> tuple[list[CombinedHit], list[CombinedHit]]:
     wanted = max(question.k, _LEAST)
     made_of = lineages(view, [hit.entry for hit in hits])
     named = {ref.id for refs in made_of.values() for ref in refs if ref.kind is SourceKind.TURN}
-    found = turns_found(view, turn_index, query=question.query, k=wanted, where=where, named=named, standing=standing)
+    found = turns_found(
+        view, turn_index, query=question.query, k=wanted, where=where, named=named, standing=standing, fill=fill
+    )
     evidence = found.scores | {hit.turn.id: hit.score for hit in found.hits}
     wishes = [CombinedHit(hit.turn, hit.score, span=hit.span) for hit in found.standing]
-    return _merged(hits, made_of, found.hits, evidence), wishes
+    beside = [CombinedHit(hit.turn, hit.score, place=place, span=hit.span) for place, hit in found.around]
+    return [*_merged(hits, made_of, found.hits, evidence), *beside], wishes
 
 
 def _merged(

@@ -15,6 +15,8 @@ WISH: Final = " wish"
 
 _ANY: Final = "*"
 """Any one word of a phrase."""
+_REST: Final = "..."
+"""The words from there to the end of the clause."""
 _START: Final = "|"
 """Stands in a text where a clause begins."""
 _WORD_OR_END: Final = re.compile(
@@ -28,8 +30,8 @@ _SHOWN_TOKENS: Final = 48
 
 
 @cache
-def _phrases() -> tuple[dict[str, re.Pattern[str]], tuple[str, ...]]:
-    """Return what finds phrases, by a word of theirs, and what may stand inside of a run of letters; made once."""
+def _phrases() -> tuple[dict[str, re.Pattern[str]], re.Pattern[str], tuple[str, ...]]:
+    """Return what finds phrases, by a word of theirs, their exceptions, and what stands inside of a run of letters."""
     from agentcore.lexicon.language import languages  # noqa: PLC0415 - a host that opens needs none of their words
 
     by_word: dict[str, list[str]] = {}
@@ -37,10 +39,19 @@ def _phrases() -> tuple[dict[str, re.Pattern[str]], tuple[str, ...]]:
         for phrase in (*one.standing_wishes, *(f"{_START} {opening}" for opening in one.standing_openings)):
             words = phrase.split()
             key = max(words, key=lambda word: (not {_ANY, _START} & set(word), len(word)))
-            spelt = " ".join(re.escape(word).replace(r"\*", r"\S+") for word in words)
-            by_word.setdefault(key, []).append(spelt)
+            by_word.setdefault(key, []).append(_spelt(words))
     found = {word: re.compile(f" (?:{'|'.join(spelt)}) ") for word, spelt in by_word.items()}
-    return found, tuple(part for one in languages() for part in one.standing_inside)
+    exceptions = "|".join(_spelt(phrase.split()) for one in languages() for phrase in one.standing_exceptions)
+    return (
+        found,
+        re.compile(f" (?:{exceptions})(?= )"),
+        tuple(part for one in languages() for part in one.standing_inside),
+    )
+
+
+def _spelt(words: list[str]) -> str:
+    """Return a pattern of a phrase, in a text whose clauses begin with `_START`."""
+    return " ".join("[^|]*" if word == _REST else re.escape(word).replace(r"\*", r"\S+") for word in words)
 
 
 def is_standing(text: str) -> bool:
@@ -51,12 +62,12 @@ def is_standing(text: str) -> bool:
         [True, True, False]
     """
     folded = text.lower().replace("\u2019", "'")
-    by_word, inside = _phrases()
+    by_word, exceptions, inside = _phrases()
     words: list[str] = _WORD_OR_END.findall(folded)
     known = by_word.keys() & set(words)
     if known:
         spelt = " ".join(_START if word in _ENDS else word for word in words)
-        spelt = f" {_START} {spelt} "
+        spelt = exceptions.sub(" ", f" {_START} {spelt} ")
         if any(by_word[word].search(spelt) for word in known):
             return True
     return not folded.isascii() and any(part in folded for part in inside)

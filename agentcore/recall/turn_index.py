@@ -3,7 +3,7 @@
 import math
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -28,8 +28,42 @@ _NEWNESS: Final = 0.25
 """What the newest standing wish scores beside the share of the best score that its turn has."""
 _NEW: Final = 10
 """Wishes after which a wish scores half as much for being new."""
+_TERMS_PER_PLACE: Final = 5
+"""Terms of what matches that fill a place: a term takes more than a token, with what search leaves out beside it."""
 _TURN: Final = 0
 """Column of the passages that holds the number of their turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands around the turns that match.
+
+    Args:
+        first: The place of the first behind the matches.
+        keys: The turns.
+        spans: The passage of each.
+    """
+
+    first: int = 0
+    keys: Sequence[int] = ()
+    spans: Sequence[Passage | None] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRankings:
+    """What a query finds among turns.
+
+    Args:
+        best: The turns that match, best first.
+        scores: What the turns score that were named and match.
+        standing: Passages with a standing wish, best first.
+        around: What stands around the turns that match.
+    """
+
+    best: Ranking
+    scores: dict[int, float]
+    standing: Ranking
+    around: Around
 
 
 class TurnIndex:
@@ -186,8 +220,8 @@ class TurnIndex:
         self, query: str, keys: Collection[int], *, limit: int, where: TurnFilter | None = None
     ) -> tuple[Ranking, dict[int, float]]:
         """Return the same, and what the turns of *keys* score that match at all, whether or not *where* admits them."""
-        ranking, scores, _ = self.rank_all(query, keys, limit=limit, where=where)
-        return ranking, scores
+        found = self.rank_all(query, keys, limit=limit, where=where)
+        return found.best, found.scores
 
     def rank_all(
         self,
@@ -197,12 +231,13 @@ class TurnIndex:
         limit: int,
         where: TurnFilter | None = None,
         standing: int = 0,
-    ) -> tuple[Ranking, dict[int, float], Ranking]:
+        fill: bool = False,
+    ) -> "TurnRankings":
         """Return the same, and *standing* passages in which a person asked for something that is to hold on.
 
         What was asked for holds whatever the query says: likeness to the query ranks it, and how new it is.
         """
-        matching, matched = self._scores(self._tokenizer.query_tokens(query))
+        matching, matched, whole = self._scores(self._tokenizer.query_tokens(query))
         places, scores = matching, matched
         if where is not None:
             admitted = self._admitted(where, places)
@@ -211,15 +246,46 @@ class TurnIndex:
         ranking = Ranking(found.tolist(), reached.tolist(), self._shown(found.tolist()))
         self._turns.index.sums.drain()
         wishes = self._standing(matching, matched, limit=standing)
+        around = self._around(matching, whole, ranking, limit=limit) if fill else Around()
         if not keys:
-            return ranking, {}, wishes
+            return TurnRankings(ranking, {}, wishes, around)
         known = [key for key in keys if key in self._turns]
         wanted = self._places(np.array([self._turns.slots_of(key)[0] for key in known], dtype=np.intp))
         at = np.searchsorted(matching, wanted)
         at[at == len(matching)] = 0
         pairs = zip(known, wanted.tolist(), at.tolist(), strict=True)
         scored = {key: float(matched[place]) for key, turn, place in pairs if len(matching) and matching[place] == turn}
-        return ranking, scored, wishes
+        return TurnRankings(ranking, scored, wishes, around)
+
+    def _around(self, matching: Slots, whole: Floats, ranking: Ranking, *, limit: int) -> Around:
+        """Return what stands around all that match: the other turns of their sessions, then their other passages.
+
+        It comes where there is room for more than matches, so its places begin where these are sure to be told.
+        """
+        if not len(matching) or len(ranking.keys) == limit:
+            return Around()
+        heads = [self._turns.slots_of(key)[0] for key in ranking.keys]
+        terms = int(self._postings.lengths(np.array(heads, dtype=np.intp)).sum())
+        first = max(len(heads), terms // _TERMS_PER_PLACE)
+        room = limit - first
+        if room <= 0:
+            return Around()
+        numbers = self._sessions.numbers(np.arange(len(self._sessions) + 1))
+        likely = np.where(numbers >= 0, whole.take(numbers), 0.0)
+        likely[matching] = 0.0
+        places = np.flatnonzero(likely)
+        near = places[np.argsort(-likely[places], kind="stable")[:room]]
+        keys = self._sessions.keys(near).tolist()
+        parts = [self._turns.passages_of(key)[0] for key in keys]
+        shown = set(zip(ranking.keys, ranking.spans, strict=True))
+        for key in ranking.keys:
+            if len(parts) >= room:
+                break
+            others = self._turns.passages_of(key)
+            spans = self._turns.spans(others) if len(others) > 1 else []
+            parts += [part for part, span in zip(others, spans, strict=False) if (key, span) not in shown]
+        parts = parts[:room]
+        return Around(first, records_of(np.array(parts, dtype=np.int64)).tolist(), self._turns.spans(parts))
 
     def _standing(self, matching: Slots, matched: Floats, *, limit: int) -> Ranking:
         """Return the best passages with a wish: their turn's share of the best score, and a weight for the newest."""
@@ -251,7 +317,7 @@ class TurnIndex:
             ]
         )
 
-    def _scores(self, terms: Iterable[str]) -> tuple[Slots, Floats]:
+    def _scores(self, terms: Iterable[str]) -> tuple[Slots, Floats, Floats]:
         """The places, ascending, of turns that match themselves or next to one that does, and what they score.
 
         BM25 of the passages is left in the scratch vector of their index.
@@ -272,7 +338,7 @@ class TurnIndex:
         matching = near > 0.0
         places, near = places[matching], near[matching]
         near += options.session_weight * whole.take(self._sessions.numbers(places))
-        return places, near * self._sessions.shares(places)
+        return places, near * self._sessions.shares(places), whole
 
     def _passages_and_whole(self, terms: Iterable[str]) -> Floats:
         """Leave BM25 of each passage by its slot in the scratch vector; return that of each session as one document."""

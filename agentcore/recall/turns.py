@@ -121,11 +121,13 @@ class TurnsFound:
         hits: The best turns, best first.
         scores: By id what the turns score whose scores were wanted, if they match at all, admitted or not.
         standing: Passages in which a person asked for something that is to hold on, best first.
+        around: What stands around the hits, each with its place behind them.
     """
 
     hits: list[TurnHit]
     scores: dict[str, float]
     standing: list[TurnHit]
+    around: list[tuple[int, TurnHit]]
 
 
 def turns_found(
@@ -137,6 +139,7 @@ def turns_found(
     where: TurnFilter | None = None,
     named: Collection[str] = (),
     standing: int = 0,
+    fill: bool = False,
 ) -> TurnsFound:
     """Rank and fetch, on the recall thread, with an index that holds what the view holds.
 
@@ -148,22 +151,29 @@ def turns_found(
         where: Conditions that they must meet.
         named: Ids of turns whose scores are wanted.
         standing: How many standing wishes at most.
+        fill: Whether what stands around the hits is wanted where they are fewer than *k*.
     """
     # It cuts as the index does, and NumPy comes with that.
     from agentcore.recall.standing import standing_span  # noqa: PLC0415
 
     keys = view.turns.keys_of(named) if named else {}
-    ranking, scores, wishes = index.rank_all(query, keys.values(), limit=min(k, _MOST), where=where, standing=standing)
-    found = view.turns.by_keys([*ranking.keys, *wishes.keys])
+    ranked = index.rank_all(query, keys.values(), limit=min(k, _MOST), where=where, standing=standing, fill=fill)
+    scores, around = ranked.scores, ranked.around
+    found = view.turns.by_keys([*ranked.best.keys, *ranked.standing.keys, *around.keys])
 
-    def fetched(ranked: Ranking) -> list[TurnHit]:
-        parts = zip(ranked.keys, ranked.scores, ranked.spans, strict=True)
+    def fetched(ranking: Ranking) -> list[TurnHit]:
+        parts = zip(ranking.keys, ranking.scores, ranking.spans, strict=True)
         return [TurnHit(found[key], score, span) for key, score, span in parts if key in found]
 
-    wished = [replace(hit, span=standing_span(hit.turn.content, hit.span)) for hit in fetched(wishes)]
+    beside = [
+        (place, TurnHit(found[key], 0.0, span))
+        for place, (key, span) in enumerate(zip(around.keys, around.spans, strict=True), start=around.first)
+        if key in found
+    ]
+    wished = [replace(hit, span=standing_span(hit.turn.content, hit.span)) for hit in fetched(ranked.standing)]
 
     scored = {turn_id: scores[key] for turn_id, key in keys.items() if key in scores}
-    return TurnsFound(fetched(ranking), scored, wished)
+    return TurnsFound(fetched(ranked.best), scored, wished, beside)
 
 
 TURNS: Final = IndexKind("turns", "recall.snapshot.turns", _feed)

@@ -12,11 +12,11 @@ from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, carry_out, deferred
 from dream.cycle.running.runner import PAUSED, Runner
 from dream.cycle.running.step_writer import StepWriter
-from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.plan import Plan
 from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
 from dream.domain.step import StepDraft, StepReport
+from dream.domain.storage_names import DREAM_LEASE, PAUSED_SETTING
 from dream.errors import OutdatedPlanError
 from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, arranged

@@ -18,6 +18,7 @@ WISHES = {
         "I prefer window seats",
         "Please don't call me Annie",
         "Thanks. Never do so",
+        "I'll be out. From now on ask Ana",
     ),
     "es": ("De ahora en adelante responde en español", "Prefiero el té"),
     "fi": ("Vastaa jatkossa suomeksi", "Aina lyhyesti"),
@@ -58,6 +59,9 @@ def test_a_wish_is_recognised(code: str):
     "text",
     [
         "He always was late.",
+        "OK! But I'll write that down from now on.",
+        "Never been there before!",
+        "Glad to help. Always here for you, never give up!",
         "I have never been to Rome.",
         "Which tram goes to Lisbon?",
         "Ich war noch nie in Rom.",
