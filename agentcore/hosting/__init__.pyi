@@ -18,7 +18,7 @@ from .context import (
 from .conversation import (
     Conversation as Conversation,
 )
-from .corrections import (
+from .correction_detector import (
     is_correction as is_correction,
 )
 from .errors import (

@@ -13,7 +13,7 @@ from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyAnnouncer, BusySource, BusyWatch
-from agentcore.hosting.corrections import CorrectionDetector, is_correction
+from agentcore.hosting.correction_detector import CorrectionDetector, is_correction
 from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.lifecycle import HostedService
 from agentcore.hosting.memory import Memory

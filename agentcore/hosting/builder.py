@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from agentcore.hosting.assembly import HostConfig
     from agentcore.hosting.busy import BusySource
-    from agentcore.hosting.corrections import CorrectionDetector
+    from agentcore.hosting.correction_detector import CorrectionDetector
     from agentcore.hosting.host import Host
     from agentcore.hosting.lifecycle import HostedService
     from agentcore.hosting.options import (

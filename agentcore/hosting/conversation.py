@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from agentcore.domain.memory import Trust
     from agentcore.domain.scope import Scope
-    from agentcore.hosting.corrections import CorrectionDetector
+    from agentcore.hosting.correction_detector import CorrectionDetector
     from agentcore.ids import IdFactory
     from agentcore.recall.recall import Recall
     from agentcore.stores.storage import Storage, UnitOfWork

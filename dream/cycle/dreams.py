@@ -15,7 +15,7 @@ from dream.cycle.running.runner import Runner
 from dream.cycle.scheduling.status import ScheduleFacade
 from dream.cycle.scope_status import read_scope_status
 from dream.domain.built_in_passes import SESSION_EVALUATION
-from dream.domain.names import PAUSED_SETTING
+from dream.domain.storage_names import PAUSED_SETTING
 from dream.options.sources import Configured
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Dreams(DreamRecords):
         super().__init__(parts, options, scope or Scope.default(), self._runner.pass_names)
         self._shared = shared or HostDreams(DreamListeners(parts, options))
         self._watch = self._shared.watch
-        self._desk = ScheduleFacade(parts, options, tuple(self._runner.order))
+        self._schedule_facade = ScheduleFacade(parts, options, tuple(self._runner.order))
 
     @property
     def services(self) -> tuple[HostedService, ...]:
@@ -126,14 +126,14 @@ class Dreams(DreamRecords):
         Args:
             scope: Whose memory; this one's by default.
         """
-        request = await self._desk.request(scope or self._scope)
+        request = await self._schedule_facade.request(scope or self._scope)
         if self.service is not None:
             self.service.wake()
         return request
 
     async def explain(self, scope: Scope | None = None) -> ScheduleStatus:
         """Tell when the scope (this one by default) dreams next and why not earlier, asking the passes for work."""
-        return await self._desk.explained(scope or self._scope)
+        return await self._schedule_facade.explained(scope or self._scope)
 
     def effective_options(self) -> list[EffectiveOption]:
         """Return every option that is in force, and who said what it is."""
@@ -175,7 +175,7 @@ class Dreams(DreamRecords):
         if plan is not None:
             return await self._watch.told(await (await self._plan_service()).apply(self._scope, plan))
         gone_on: list[RunReport] = []
-        booking = self._desk.booking(is_whole=passes is None)
+        booking = self._schedule_facade.booking(is_whole=passes is None)
         runner = self._runner
         if max_outputs is not None:
             runner = Runner(self._parts, self._options.replace(max_outputs=max_outputs))
@@ -291,7 +291,7 @@ class Dreams(DreamRecords):
 
     async def status(self) -> ScopeStatus:
         """Return how the scope stands: counts, last run, pause, lease, and the next dream as `explain` tells it."""
-        schedule, after = await self._desk.explained(self._scope), self._options.alarm_after
+        schedule, after = await self._schedule_facade.explained(self._scope), self._options.alarm_after
         return await self._parts.storage.read(self._scope, lambda view: read_scope_status(view, schedule, after))
 
     async def pause(self) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_instant
 from dream.cycle.history import read_entry_history, read_skill_history
-from dream.domain.names import DREAM_LEASE
 from dream.domain.session import DREAMS, DreamSession, session_key
+from dream.domain.storage_names import DREAM_LEASE
 from dream.domain.usage import EVERYTHING, UsageRow, summed
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.stores import dream_stores

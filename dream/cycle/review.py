@@ -12,11 +12,11 @@ from dream.cycle.running.admission import Admission
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, carry_out, deferred
 from dream.cycle.running.runner import PAUSED
 from dream.cycle.running.step_writer import StepWriter
-from dream.domain.names import PAUSED_SETTING
 from dream.domain.proposal import Proposal, Refusal
 from dream.domain.reasons import Refused
 from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
 from dream.domain.step import StepDraft, StepReport
+from dream.domain.storage_names import PAUSED_SETTING
 from dream.domain.waiting import WaitingProposal
 from dream.options import DreamOptions
 from dream.stores import dream_stores

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Status
 from agentcore.domain.temporal import to_text
-from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.report import RunKind, find_alarm
+from dream.domain.storage_names import DREAM_LEASE, PAUSED_SETTING
 from dream.stores import dream_stores
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.model_calls import Budget, ModelCalls
 from dream.cycle.running.run_envelope import people_before
 from dream.directives import DirectiveLibrary
-from dream.domain.names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.domain.rounds import NextRound
+from dream.domain.storage_names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.guards.names import builtin_vocabulary
 from dream.guards.secrets import secret_in
 from dream.options import DreamOptions

@@ -28,9 +28,6 @@ from .finding import (
 from .forecast import (
     PassForecast as PassForecast,
 )
-from .names import (
-    DREAM_LEASE as DREAM_LEASE,
-)
 from .phases import (
     Phase as Phase,
     PhaseHit as PhaseHit,
@@ -92,6 +89,9 @@ from .step import (
     StepDraft as StepDraft,
     StepReport as StepReport,
     WaitingExchange as WaitingExchange,
+)
+from .storage_names import (
+    DREAM_LEASE as DREAM_LEASE,
 )
 from .usage import (
     EVERYTHING as EVERYTHING,

@@ -9,7 +9,7 @@ from agentcore.llm.gate import CallSlots
 from dream.cycle.dreams import Dreams, HostDreams
 from dream.cycle.listeners import DreamListeners
 from dream.directives import KNOWN, require_known
-from dream.domain.names import SESSION_EVALUATOR
+from dream.domain.storage_names import SESSION_EVALUATOR
 from dream.errors import UnknownPassError
 from dream.interfaces.installed import installed_passes
 from dream.options import OTHERS, DreamOptions, OwnPasses

@@ -14,8 +14,8 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.leases import is_gone
 from agentcore.stores.sql.schema import leases, model_calls, model_failures, peers, runs, schedules, scopes, settings
-from dream.domain.names import DREAM_LEASE, PAUSED_SETTING
 from dream.domain.report import RunKind
+from dream.domain.storage_names import DREAM_LEASE, PAUSED_SETTING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

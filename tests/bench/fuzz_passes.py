@@ -17,8 +17,8 @@ from dream.passes.episodes import EpisodeExtraction
 from dream.passes.preferences import PreferenceInference
 from dream.passes.skills.consolidation import SkillConsolidation
 from dream.passes.skills.gaps import SkillGaps
-from dream.passes.skills.names import clean_skill_name
 from dream.passes.skills.optimization import SkillOptimization
+from dream.passes.skills.skill_names import clean_skill_name
 from dream.passes.wisp_failures import WispFailures
 from tests.bench.fuzz_answers import Answers, Shown
 from tests.bench.fuzz_forms import FormedAnswers

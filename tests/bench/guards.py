@@ -1,7 +1,8 @@
 """How well true texts are told from faulty ones: merges by the coverage guard, statements by their passes.
 
-python -m tests.bench.guards              # the tables of docs/reference/merge-coverage.md
-python -m tests.bench.guards --wrong all  # and each text that is judged wrongly
+python -m tests.bench.guards                   # the tables of docs/reference/merge-coverage.md
+python -m tests.bench.guards --wrong all       # and each text that is judged wrongly
+python -m tests.bench.guards --set statements  # the statements of tests/data/statements, in some minutes
 """
 
 import argparse
@@ -14,7 +15,7 @@ import orjson
 
 from agentcore.recall import Tokenizer
 from dream.guards import Coverage, builtin_vocabulary, coverage
-from tests.bench import statements
+from tests.bench import statement_set, statements
 
 PAIRS = Path(__file__).parents[1] / "dream" / "guards" / "data" / "merge-pairs.jsonl"
 LABELS = ("faithful", "dropped", "invented", "negation", "number")
@@ -112,7 +113,14 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wrong", choices=("dev", "test", "all"), help="print wrongly judged pairs of a split")
+    parser.add_argument("--set", choices=("own", "statements"), default="own", help="which labelled set is judged")
     asked = parser.parse_args()
+    if asked.set == "statements":
+        found = statement_set.measured()
+        print(statement_set.tables(found))
+        if asked.wrong in {"dev", "all"}:
+            print(*(one.account for one in found["development"] if one.account), sep="\n")
+        return
     results = judged(pairs())
     told = statements.measured()
     print(table(results), by_language(results), statements.table(told), sep="\n\n")

@@ -15,7 +15,8 @@ from typing import Any
 
 import orjson
 
-from agentcore.domain import Feedback, FeedbackKind, Trust, Turn
+from agentcore.domain import Feedback, FeedbackKind, Skill, Trust, Turn
+from agentcore.domain.text import normalise
 from agentcore.llm import ChatRequest
 from agentcore.recall import Recall
 from agentcore.stores.sql import SqlStorage
@@ -25,6 +26,7 @@ from dream.passes.fact_mining import FactMining
 from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.preferences import PreferenceInference
 from dream.passes.protocol import ModelPass
+from dream.passes.skills.consolidation import SkillConsolidation
 from tests.dream.dreaming import NOW, World
 
 FOLDER = Path(__file__).parents[1] / "dream" / "guards" / "data"
@@ -32,6 +34,7 @@ SPLITS = {"dev": FOLDER / "statements-dev.jsonl", "held out": FOLDER / "statemen
 SUBJECTS = {2: "denials", 3: "statements of a merge", 5: "what honest texts hold"}
 
 _HANDLE = re.compile(r"^\[(\w+)\]")
+_SKILL, _OTHER_SKILL = "a", "b"
 _ANSWERS = 4
 """So often the model says the same: a repair that is asked for changes nothing."""
 
@@ -95,9 +98,9 @@ async def _judged(world: World, case: Case) -> Outcome:
     await told.prepare(world, case.row)
     world = replace(world, chat=ScriptedChatClient([lambda request: _answer(told, request, case.row)] * _ANSWERS))
     report = (await world.run_passes(told.model_pass)).passes[0]
-    known = [entry.content for entry in await world.active()]
+    known = await told.known(world)
     # A merge may keep the entry that says just that: then the others are gone.
-    got_in = case.statement in known and len(known) == 1
+    got_in = normalise(case.statement) in map(normalise, known) and len(known) == 1
     return Outcome(case, got_in, tuple(str(one.code) for one in report.refused))
 
 
@@ -113,7 +116,8 @@ class _Handles:
 
     def of(self, text: str) -> str:
         written = orjson.dumps(text).decode()
-        found = next(line for line in self._lines if line.endswith(written) or written[1:-1] in line)
+        whole = [line for line in self._lines if line.endswith(written)]
+        found = next(iter(whole or [line for line in self._lines if written[1:-1] in line]))
         match = _HANDLE.match(found)
         assert match is not None
         return match[1]
@@ -129,6 +133,10 @@ class _Telling:
         turns = [_turn(world, one) for one in row["turns"]]
         world.clock.set(max(turn.occurred_at for turn in turns) + timedelta(hours=1))
         await world.write(lambda unit: unit.turns.add(turns))
+
+    async def known(self, world: World) -> list[str]:
+        """Return what is known after the pass."""
+        return [entry.content for entry in await world.active()]
 
     def answer(self, row: Mapping[str, Any], handles: _Handles) -> Any:
         texts = {one["id"]: one["text"] for one in row["turns"]}
@@ -179,12 +187,32 @@ class _Learning(_Telling):
         return {"toDelete": [], "toSave": [item]}
 
 
+class _Tidying(_Telling):
+    """Rewrites a skill that is shown beside another one: the pass asks about no skill alone."""
+
+    async def prepare(self, world: World, row: Mapping[str, Any]) -> None:
+        at = datetime.fromisoformat(row["at"])
+        world.clock.set(at + timedelta(days=1))
+        for name, content in ((_SKILL, row["skill"]), (_OTHER_SKILL, "-")):
+            skill = Skill(id=world.ids.new(), scope=world.scope, name=name, summary="-", content=content, created_at=at)
+            await world.write(lambda unit, skill=skill: unit.skills.add(skill))
+
+    async def known(self, world: World) -> list[str]:
+        found = await world.storage.read(world.scope, lambda view: view.skills.named(_SKILL))
+        return [] if found is None else [found.content]
+
+    def answer(self, row: Mapping[str, Any], handles: _Handles) -> Any:
+        shown = {"name": _SKILL, "summary": "-", "sourceNames": [handles.of(row["skill"])], "seeAlso": []}
+        return {"toDelete": [], "toSave": [{**shown, "content": row["statement"]}]}
+
+
 _TELL = {
     "fact": _Telling(FactMining()),
     "episode": _Telling(EpisodeExtraction()),
     "preference": _Telling(PreferenceInference()),
     "merge": _Merging(MemoryConsolidation()),
     "lesson": _Learning(MemoryConsolidation()),
+    "skill": _Tidying(SkillConsolidation()),
 }
 
 
@@ -225,7 +253,7 @@ def wrong(outcomes: Iterable[Outcome]) -> Iterator[str]:
     for one in outcomes:
         if not one.is_right:
             row = one.case.row
-            said = row.get("turns") or row.get("sources") or [{"text": row["correction"]}]
+            said = row.get("turns") or row.get("sources") or [{"text": row.get("correction") or row["skill"]}]
             heard = [f"    {turn.get('speaker', '')} {turn.get('at', '')[:10]}: {turn['text']}" for turn in said]
             verdict = "got in" if one.got_in else f"refused {', '.join(one.codes)}"
             yield "\n".join(

@@ -11,7 +11,7 @@ from doc_pages import DOCS, ROOT, blocks
 
 _ASKED = """
 from datetime import date
-from agentcore.hosting.corrections import is_correction
+from agentcore.hosting.correction_detector import is_correction
 from dream.guards import builtin_vocabulary, contradiction, coverage, EvidenceText, language_of
 from dream.passes.conversation import relative_dates
 

@@ -85,12 +85,19 @@ def _there_of(view: ReadView, shown: Sequence[Version]) -> tuple[Version, ...]:
     return tuple(dict.fromkeys(one for one in shown if one[0] in found))
 
 
-def as_kept(unit: UnitOfWork, books: DreamStores, waits: WaitingExchange) -> WaitingExchange:
-    """Return an exchange as it is kept: with the records it showed, and without what was forgotten meanwhile."""
+def as_kept(unit: UnitOfWork, books: DreamStores, waits: WaitingExchange, asked: tuple[str, str]) -> WaitingExchange:
+    """Return an exchange as it is kept: with the records it showed, and without what was forgotten meanwhile.
+
+    Args:
+        unit: The step's own.
+        books: The same.
+        waits: The exchange.
+        asked: The run that went on with it, and what its batch is called there.
+    """
     stored = books.waiting.find(waits.exchange_id)
-    number = "" if waits.batch is None else waits.batch.number
-    is_emptied = (stored is not None and stored.rounds is None) or books.calls.are_forgotten(
-        waits.run_id, waits.pass_name, number
+    began = waits.run_id, "" if waits.batch is None else waits.batch.number
+    is_emptied = (stored is not None and stored.rounds is None) or any(
+        books.calls.are_forgotten(run_id, waits.pass_name, number) for run_id, number in {began, asked}
     )
     if is_emptied:
         # Changes that are decided were judged a moment ago: none of them says what was forgotten.

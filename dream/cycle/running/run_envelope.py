@@ -10,9 +10,9 @@ from agentcore.domain.busy_reach import BusyReach
 from agentcore.errors import AgentcoreError, LeaseLostError, StorageError
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from agentcore.stores.storage import Origin
-from dream.domain.names import DREAM_LEASE
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunReport
+from dream.domain.storage_names import DREAM_LEASE
 from dream.errors import DreamBrokenOffError, NotAdmittedError
 from dream.stores import dream_stores
 

@@ -19,9 +19,9 @@ from dream.cycle.running.run_envelope import (
 from dream.directives import DirectiveLibrary
 from dream.domain.change import FrozenDirectives
 from dream.domain.declaration import Reads
-from dream.domain.names import PAUSED_SETTING
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.domain.storage_names import PAUSED_SETTING
 from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
 from dream.passes import ModelPass, arranged, brought
 from dream.stores import dream_stores

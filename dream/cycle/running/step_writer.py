@@ -266,7 +266,8 @@ class StepWriter:
             left.append(begun.waiting_for(draft.proposal.waits, draft.proposal.undecided))
         # What a plan left waiting waits since the plan was applied; what waited before goes on as it did.
         kept = [one if one.runs else replace(one, run_id=self.run_id) for one in draft.waits]
-        judged.waiting = [*kept, *(as_kept(unit, books, one) for one in left)]
+        asked = self.run_id, draft.report.batch or ""
+        judged.waiting = [as_kept(unit, books, one, asked) for one in (*kept, *left)]
         books.waiting.remove(draft.waited)
         books.waiting.put(judged.waiting)
         return []

@@ -29,6 +29,7 @@ from dream.interfaces.benchmark.samples import BenchmarkSample, Question
 from dream.interfaces.exchange.export import export_scope
 from dream.interfaces.exchange.formats import Format
 from dream.interfaces.exchange.importer import import_file
+from dream.options import DreamOptions, ModelOptions
 
 
 def kinds_of_change(rows: Iterable[JournalRow]) -> Counter[str]:
@@ -93,6 +94,10 @@ _QUESTIONS_AT: Final = (MOST_DREAMS + 1) * AFTERWARDS
 """How long after the last turn questions are asked that do not say when."""
 
 
+_UNBOUNDED: Final = DreamOptions(model=ModelOptions(tokens_per_run=None, tokens_per_day=None))
+"""What answers came first decides where a budget ends a dream; without one the same answers give the same figures."""
+
+
 class StandingClock(SystemClock):
     """A clock on which no time passes, though waiting on it takes as long as it should; lives as long as a trial.
 
@@ -155,7 +160,7 @@ class BenchmarkTrial:
             builder.with_memory().with_skills().with_conversation_log().with_feedback()
             builder.with_wisps().with_tool_calls()
             if dreams:
-                builder.with_dreaming(in_background=False)
+                builder.with_dreaming(_UNBOUNDED, in_background=False)
             if model is not None:
                 builder.with_llm(model)
             async with builder.build() as host:

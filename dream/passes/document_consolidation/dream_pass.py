@@ -46,7 +46,7 @@ class _ReadAnswer:
 
     Args:
         memory: MEMORY.md as it is now.
-        sheet: What its handles stand for.
+        document_handles: What its handles stand for.
         given: The edits.
         sorted_out: Which of them may be judged.
         judged: What became of these.
@@ -54,7 +54,7 @@ class _ReadAnswer:
     """
 
     memory: MemoryDocument
-    sheet: DocumentHandles
+    document_handles: DocumentHandles
     given: tuple[GivenEdit, ...]
     sorted_out: SortedEdits
     judged: JudgedEdits
@@ -85,10 +85,12 @@ class DocumentConsolidation(DeclaredPass, declaration=DOCUMENT_CONSOLIDATION):
     async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask about the items that still stand there."""
         memory = await _memory(context)
-        sheet = None if memory is None else _sheet(memory, batch)
-        if sheet is None or not sheet.pieces:
+        document_handles = None if memory is None else _document_handles(memory, batch)
+        if document_handles is None or not document_handles.pieces:
             return None
-        return question(context, [item_line(handle, piece) for handle, piece in sheet.pieces.items()], self.name)
+        return question(
+            context, [item_line(handle, piece) for handle, piece in document_handles.pieces.items()], self.name
+        )
 
     async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask once for a repair of texts that lost or made up something."""
@@ -108,7 +110,7 @@ class DocumentConsolidation(DeclaredPass, declaration=DOCUMENT_CONSOLIDATION):
         if read.excess is not None:
             return await _settled(context, batch, read, None, refused=[read.excess])
         declined = await context.withheld({edit.mark for edit in read.judged.approved})
-        desk = DocumentEditor(memory=read.memory, cap=context.options.documents.size_cap, as_of=context.as_of)
+        editor = DocumentEditor(memory=read.memory, cap=context.options.documents.size_cap, as_of=context.as_of)
         refused = [*read.sorted_out.refused, *read.judged.refused]
         refused += [
             Refusal.of(declined[edit.mark], [piece.item.id for piece in edit.pieces])
@@ -116,8 +118,8 @@ class DocumentConsolidation(DeclaredPass, declaration=DOCUMENT_CONSOLIDATION):
             if edit.mark in declined
         ]
         # The document is parsed after each edit, which takes longer than the event loop may stall.
-        await asyncio.to_thread(_make, desk, [edit for edit in read.judged.approved if edit.mark not in declined])
-        return await _settled(context, batch, read, desk, refused=[*refused, *desk.refused])
+        await asyncio.to_thread(_make, editor, [edit for edit in read.judged.approved if edit.mark not in declined])
+        return await _settled(context, batch, read, editor, refused=[*refused, *editor.refused])
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over the batches."""
@@ -134,7 +136,7 @@ def _look(view: ReadView, context: ModelContext, promoted: Sequence[str]) -> Mem
     return read_memory(view, context.options, promoted)
 
 
-def _sheet(memory: MemoryDocument, batch: Batch) -> DocumentHandles:
+def _document_handles(memory: MemoryDocument, batch: Batch) -> DocumentHandles:
     ids = handles(batch.member_ids, "i")
     return DocumentHandles(
         ids=ids, pieces={handle: memory.pieces[one] for handle, one in ids.items() if one in memory.pieces}
@@ -148,49 +150,51 @@ async def _read(context: ModelContext, batch: Batch, answer: Answer) -> _ReadAns
     memory = await _memory(context)
     if memory is None:
         return Refusal.of(Refused.STALE_SOURCE, batch.member_ids)
-    sheet = _sheet(memory, batch)
-    found = sort_out(given, sheet)
-    is_whole = memory.pieces.keys() <= set(sheet.ids.values())
-    excess = over_eager(given, sheet, context.options.documents, is_whole=is_whole)
+    document_handles = _document_handles(memory, batch)
+    found = sort_out(given, document_handles)
+    is_whole = memory.pieces.keys() <= set(document_handles.ids.values())
+    excess = over_eager(given, document_handles, context.options.documents, is_whole=is_whole)
     # Comparing texts takes longer than the event loop may stall.
     judged = JudgedEdits()
     if excess is None:
-        judged = await asyncio.to_thread(judge, found.edits, sheet, context.options, context.vocabulary)
-    return _ReadAnswer(memory=memory, sheet=sheet, given=given, sorted_out=found, judged=judged, excess=excess)
+        judged = await asyncio.to_thread(judge, found.edits, document_handles, context.options, context.vocabulary)
+    return _ReadAnswer(
+        memory=memory, document_handles=document_handles, given=given, sorted_out=found, judged=judged, excess=excess
+    )
 
 
-def _make(desk: DocumentEditor, edits: Sequence[Approved]) -> None:
+def _make(editor: DocumentEditor, edits: Sequence[Approved]) -> None:
     for edit in edits:
-        desk.make(edit)
+        editor.make(edit)
 
 
 async def _settled(
-    context: ModelContext, batch: Batch, read: _ReadAnswer, desk: DocumentEditor | None, *, refused: Sequence[Refusal]
+    context: ModelContext, batch: Batch, read: _ReadAnswer, editor: DocumentEditor | None, *, refused: Sequence[Refusal]
 ) -> Proposal:
     """Return the step: what is edited, and that these items were reviewed, in their old words and their new."""
     before = {item.id for item in read.memory.document.items}
-    after = before if desk is None else {item.id for item in desk.document.items}
-    again = {read.sheet.ids[handle] for handle in read.sorted_out.stale}
+    after = before if editor is None else {item.id for item in editor.document.items}
+    again = {read.document_handles.ids[handle] for handle in read.sorted_out.stale}
     mine = set(batch.record_ids) - again
     note, old = settling(context, mine | (after - before), before | after, await context.settled())
     return Proposal(
-        change_sets=() if desk is None else tuple(desk.change_sets),
+        change_sets=() if editor is None else tuple(editor.change_sets),
         refused=tuple(refused),
-        notes=_notes(read, desk),
+        notes=_notes(read, editor),
         looked_at=tuple(one for one in batch.member_ids if one not in again),
         settled=(note,),
         unsettled=old,
     )
 
 
-def _notes(read: _ReadAnswer, desk: DocumentEditor | None) -> Notes:
-    made = [] if desk is None else desk.made
+def _notes(read: _ReadAnswer, editor: DocumentEditor | None) -> Notes:
+    made = [] if editor is None else editor.made
     named = {handle for edit in read.given for handle in edit.items}
     counts = {op: sum(edit.op is op for edit in made) for op in Op}
     return {
-        "items": len(read.sheet.pieces),
+        "items": len(read.document_handles.pieces),
         "kept": read.sorted_out.kept,
-        "unmentioned": len(read.sheet.pieces.keys() - named),
+        "unmentioned": len(read.document_handles.pieces.keys() - named),
         "merged": sum(len(edit.pieces) for edit in made if edit.op is Op.MERGE),
         "into": counts[Op.MERGE],
         "rewritten": counts[Op.REWRITE],

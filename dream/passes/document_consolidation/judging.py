@@ -138,7 +138,7 @@ class SortedEdits:
     kept: int = 0
 
 
-def sort_out(given: Sequence[GivenEdit], sheet: DocumentHandles) -> SortedEdits:
+def sort_out(given: Sequence[GivenEdit], document_handles: DocumentHandles) -> SortedEdits:
     """Return the edits of an answer that may be judged, and what of it was refused.
 
     An item that two edits use is changed by neither; to add a text only refers to items.
@@ -146,10 +146,12 @@ def sort_out(given: Sequence[GivenEdit], sheet: DocumentHandles) -> SortedEdits:
     found = SortedEdits()
     used = Counter(handle for edit in given if edit.op is not Op.ADD for handle in edit.items)
     for edit in given:
-        fault = _fault(edit, used, sheet)
+        fault = _fault(edit, used, document_handles)
         if fault is not None:
             found.refused.append(fault)
-            found.stale |= set(edit.items) - sheet.pieces.keys() if fault.code == Refused.STALE_SOURCE else set()
+            found.stale |= (
+                set(edit.items) - document_handles.pieces.keys() if fault.code == Refused.STALE_SOURCE else set()
+            )
         elif edit.op is Op.KEEP:
             found.kept += len(edit.items)
         else:
@@ -158,7 +160,7 @@ def sort_out(given: Sequence[GivenEdit], sheet: DocumentHandles) -> SortedEdits:
 
 
 def over_eager(
-    given: Sequence[GivenEdit], sheet: DocumentHandles, options: DocumentOptions, *, is_whole: bool
+    given: Sequence[GivenEdit], document_handles: DocumentHandles, options: DocumentOptions, *, is_whole: bool
 ) -> Refusal | None:
     """Return why nothing of an answer is used: it would take out, or change, too much of what it was shown.
 
@@ -166,11 +168,11 @@ def over_eager(
     a page that was shown whole one item may go and two may change, however short it is; parts of a page have no such
     allowance, or they would add up to more than the page's share.
     """
-    known = {edit.number: [handle for handle in edit.items if handle in sheet.pieces] for edit in given}
+    known = {edit.number: [handle for handle in edit.items if handle in document_handles.pieces] for edit in given}
     archived = len({handle for edit in given if edit.op is Op.ARCHIVE for handle in known[edit.number]})
     merged = sum(max(0, len(known[edit.number]) - 1) for edit in given if edit.op is Op.MERGE)
     reworded = sum(len(known[edit.number]) for edit in given if edit.op is Op.REWRITE)
-    shown = len(sheet.pieces)
+    shown = len(document_handles.pieces)
     if archived > max(int(is_whole), int(options.loss_limit * shown)):
         return Refusal(Refused.OVER_EAGER, f"it would archive {archived} of {shown} items")
     changed = archived + merged + reworded
@@ -179,16 +181,16 @@ def over_eager(
     return None
 
 
-def _fault(edit: GivenEdit, used: Mapping[str, int], sheet: DocumentHandles) -> Refusal | None:
+def _fault(edit: GivenEdit, used: Mapping[str, int], document_handles: DocumentHandles) -> Refusal | None:
     if len(edit.items) < _FEWEST.get(edit.op, 1) or (edit.op is Op.REWRITE and len(edit.items) > 1):
         return Refusal(Refused.NO_SOURCES, f"edit {edit.number}: {edit.op} of {len(edit.items)} items")
-    fault = sheet.unusable((*edit.items, *(() if edit.target is None else (edit.target,))))
+    fault = document_handles.unusable((*edit.items, *(() if edit.target is None else (edit.target,))))
     if fault is not None or edit.op is Op.ADD:
         return fault
     shared = [handle for handle in edit.items if used[handle] > 1]
     if shared:
         return Refusal.of(Refused.HANDLE_REUSED, shared)
-    return None if edit.op is Op.KEEP else sheet.unchangeable(edit.items)
+    return None if edit.op is Op.KEEP else document_handles.unchangeable(edit.items)
 
 
 def _one_by_one(edit: GivenEdit) -> Iterator[GivenEdit]:
@@ -229,15 +231,15 @@ class JudgedEdits:
 
 
 def judge(
-    edits: Sequence[GivenEdit], sheet: DocumentHandles, options: DreamOptions, vocabulary: Vocabulary
+    edits: Sequence[GivenEdit], document_handles: DocumentHandles, options: DreamOptions, vocabulary: Vocabulary
 ) -> JudgedEdits:
     """Judge edits that name what they may name; one that changes nothing is neither approved nor refused."""
-    place = {handle: number for number, handle in enumerate(sheet.ids)}
+    place = {handle: number for number, handle in enumerate(document_handles.ids)}
     judged = JudgedEdits()
     for given in edits:
         edit = given.model_copy(update={"items": tuple(sorted(given.items, key=place.__getitem__))})
-        pieces = tuple(sheet.pieces[handle] for handle in edit.items)
-        target = None if edit.target is None else sheet.pieces[edit.target]
+        pieces = tuple(document_handles.pieces[handle] for handle in edit.items)
+        target = None if edit.target is None else document_handles.pieces[edit.target]
         verdict = _verdict(edit, pieces, target, options, vocabulary)
         match verdict:
             case Refusal():

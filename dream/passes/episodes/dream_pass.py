@@ -74,12 +74,12 @@ class EpisodeExtraction(TurnPass, declaration=EPISODE_EXTRACTION):
 
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the episodes of a batch."""
-        sheet = await context.read(lambda view: EpisodeHandles.of(view, batch))
-        if not any(one.is_new for one in sheet.turns):
+        episode_handles = await context.read(lambda view: EpisodeHandles.of(view, batch))
+        if not any(one.is_new for one in episode_handles.turns):
             return None
         importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
-        known = [entry_line(handle, entry, importance) for handle, entry in sheet.as_packed(batch).items()]
-        turns = [line(one.handle, one.turn, is_new=one.is_new) for one in sheet.turns]
+        known = [entry_line(handle, entry, importance) for handle, entry in episode_handles.as_packed(batch).items()]
+        turns = [line(one.handle, one.turn, is_new=one.is_new) for one in episode_handles.turns]
         return question(context, known, turns, directives=self.directives, purpose=self.name)
 
     async def judged(
@@ -87,11 +87,11 @@ class EpisodeExtraction(TurnPass, declaration=EPISODE_EXTRACTION):
     ) -> tuple[list[JudgedEpisode], list[Refusal]]:
         """Return the episodes that the turns bear out, and why the others are refused."""
         items, unreadable = read_items(answer)
-        sheet = await context.read(lambda view: EpisodeHandles.of(view, batch))
-        texts = [*(item.content for item in items), *(one.turn.content for one in sheet.turns)]
+        episode_handles = await context.read(lambda view: EpisodeHandles.of(view, batch))
+        texts = [*(item.content for item in items), *(one.turn.content for one in episode_handles.turns)]
         terms = await terms_for(context, texts)
         # Hundreds of comparisons take longer than the event loop may stall.
-        told, refused = await asyncio.to_thread(judge, items, sheet, terms)
+        told, refused = await asyncio.to_thread(judge, items, episode_handles, terms)
         return told, [*unreadable, *refused]
 
 
@@ -158,26 +158,26 @@ def _with_known(
 
 
 def judge(
-    items: Sequence[EpisodeItem], sheet: EpisodeHandles, terms: StatementRules
+    items: Sequence[EpisodeItem], episode_handles: EpisodeHandles, terms: StatementRules
 ) -> tuple[list[JudgedEpisode], list[Refusal]]:
     """Return what the turns bear out, and why the rest is refused."""
-    by_handle = {one.handle: one for one in sheet.turns}
-    return judged_each(items, lambda item: _judged_item(item, by_handle, sheet, terms))
+    by_handle = {one.handle: one for one in episode_handles.turns}
+    return judged_each(items, lambda item: _judged_item(item, by_handle, episode_handles, terms))
 
 
 def _judged_item(
-    item: EpisodeItem, by_handle: Mapping[str, PromptTurn], sheet: EpisodeHandles, terms: StatementRules
+    item: EpisodeItem, by_handle: Mapping[str, PromptTurn], episode_handles: EpisodeHandles, terms: StatementRules
 ) -> JudgedEpisode | Refusal:
-    if item.existing and item.existing not in sheet.entry_ids:
+    if item.existing and item.existing not in episode_handles.entry_ids:
         return not_shown(item.label, item.existing)
-    found = evidence_of(item, by_handle, sheet.turn_handles)
+    found = evidence_of(item, by_handle, episode_handles.turn_handles)
     if isinstance(found, Refusal):
         return found
     if item.existing:
         return Reinforcement(
             number=item.number,
             label=item.label,
-            entry_id=sheet.entry_ids[item.existing],
+            entry_id=episode_handles.entry_ids[item.existing],
             evidence=found,
             sources=found.sources,
             said=[turn.content for turn in found.turns],

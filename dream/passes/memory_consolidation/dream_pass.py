@@ -23,9 +23,9 @@ from dream.passes.memory_consolidation.judging import (
     JudgedConsolidation,
     Twins,
     counts_of,
-    desk_for,
     feedback_lines,
     find_twins,
+    input_for,
     judge_entries,
     judge_feedback,
     shown_feedback,
@@ -147,35 +147,43 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
         if batch.kind == FEEDBACK:
             feedback, twins = await context.read(lambda view: (shown_feedback(view, batch), find_twins(view, parsed)))
             texts = [feedback_text(one) for one in feedback.values()]
-            desk = await desk_for(context, parsed, texts, twins, merge_only=False, speakers={})
-            return await asyncio.to_thread(judge_feedback, parsed, feedback, desk), []
-        sheet, twins = await context.read(lambda view: (_sheet(view, batch), find_twins(view, parsed)))
-        texts = [entry.content for entry in sheet.entries.values()]
-        question = (parsed, sheet, twins)
+            consolidation_input = await input_for(context, parsed, texts, twins, merge_only=False, speakers={})
+            return await asyncio.to_thread(judge_feedback, parsed, feedback, consolidation_input), []
+        consolidation_handles, twins = await context.read(
+            lambda view: (_consolidation_handles(view, batch), find_twins(view, parsed))
+        )
+        texts = [entry.content for entry in consolidation_handles.entries.values()]
+        question = (parsed, consolidation_handles, twins)
         judged = self._remembered((context.run_id, batch.number), question)
         if judged is None:
-            speakers = await context.read(lambda view: speakers_by_entry(view, sheet.entries.values()))
-            desk = await desk_for(context, parsed, texts, twins, merge_only=batch.kind == SETTLED, speakers=speakers)
+            speakers = await context.read(lambda view: speakers_by_entry(view, consolidation_handles.entries.values()))
+            consolidation_input = await input_for(
+                context, parsed, texts, twins, merge_only=batch.kind == SETTLED, speakers=speakers
+            )
             # Comparing texts takes longer than the event loop may stall.
-            judged = await asyncio.to_thread(judge_entries, parsed, sheet, desk)
+            judged = await asyncio.to_thread(judge_entries, parsed, consolidation_handles, consolidation_input)
             self._judgements[context.run_id, batch.number] = (question, judged)
-        return judged, [sheet.entries[handle] for handle in sheet.entries if handle in sheet.members]
+        return judged, [
+            consolidation_handles.entries[handle]
+            for handle in consolidation_handles.entries
+            if handle in consolidation_handles.members
+        ]
 
 
-def _sheet(view: ReadView, batch: Batch) -> ConsolidationHandles:
+def _consolidation_handles(view: ReadView, batch: Batch) -> ConsolidationHandles:
     return ConsolidationHandles.of(batch, view.entries.get_many(batch.record_ids))
 
 
 def _lines(view: ReadView, context: ModelContext, batch: Batch) -> list[str]:
     """Return the lines of what is as it was packed; none if no member is."""
-    sheet = _sheet(view, batch)
-    if sheet.members.isdisjoint(sheet.entries):
+    consolidation_handles = _consolidation_handles(view, batch)
+    if consolidation_handles.members.isdisjoint(consolidation_handles.entries):
         return []
     importance = importance_at(view.decay, context.as_of)
     marked = MERGE_ONLY if batch.kind == SETTLED else ""
     return [
-        entry_line(handle, entry, importance, marked if handle in sheet.members else CONTEXT_ONLY)
-        for handle, entry in sheet.entries.items()
+        entry_line(handle, entry, importance, marked if handle in consolidation_handles.members else CONTEXT_ONLY)
+        for handle, entry in consolidation_handles.entries.items()
     ]
 
 

@@ -17,7 +17,7 @@ from dream.domain.reasons import Refused
 from dream.domain.step import Batch
 from dream.guards.detail import Detail, DetailKind, distinct
 from dream.guards.merge_coverage import Coverage, coverage
-from dream.passes.corrections import is_read, turned_round
+from dream.passes.correction_clauses import is_read, turned_round
 from dream.passes.faithfulness import Unfaithful, unfaithful
 from dream.passes.memory_consolidation.changes import (
     DROP,
@@ -73,7 +73,7 @@ def feedback_lines(feedback: Mapping[str, Feedback]) -> list[str]:
 
 
 def judge_lesson(
-    item: SaveItem, feedback: Mapping[str, Feedback], desk: ConsolidationInput
+    item: SaveItem, feedback: Mapping[str, Feedback], consolidation_input: ConsolidationInput
 ) -> ChangeSet | Refusal | Unfaithful | None:
     """Return the anti-pattern that an item becomes, why it becomes none, or None if it is known.
 
@@ -84,27 +84,29 @@ def judge_lesson(
         code = Refused.UNKNOWN_HANDLE if unknown else Refused.NO_SOURCES
         return Refusal.of(code, unknown or [f"item {item.number}"])
     sources = [feedback[handle] for handle in item.sources]
-    code = _fault(item, desk)
+    code = _fault(item, consolidation_input)
     if code is not None:
         return Refusal.of(code, _ids(sources))
     content, category = clean_content(item.content), _category(item.category)
-    made_up = Coverage(invented=_made_up(content, sources, desk))
+    made_up = Coverage(invented=_made_up(content, sources, consolidation_input))
     refusal = unfaithful(made_up, _ids(sources))
     if refusal is not None:
         return Unfaithful(place=item.number, coverage=made_up, refusal=refusal.at(item.number + 1))
-    if desk.twins.get(fold_key(content)):
+    if consolidation_input.twins.get(fold_key(content)):
         return None
-    return _learned(item, content, category, sources, desk)
+    return _learned(item, content, category, sources, consolidation_input)
 
 
-def _made_up(rule: str, sources: Sequence[Feedback], desk: ConsolidationInput) -> tuple[Detail, ...]:
+def _made_up(rule: str, sources: Sequence[Feedback], consolidation_input: ConsolidationInput) -> tuple[Detail, ...]:
     """Return what a rule makes up; it may leave out what its occasions were about.
 
     What it forbids is its point, as long as that is not what was asked for. Where that cannot be read, a denial that no
     feedback has is made up.
     """
     texts = [feedback_text(source) for source in sources]
-    invented = coverage(texts, rule, desk.vocabulary, document_frequency=desk.document_frequency).invented
+    invented = coverage(
+        texts, rule, consolidation_input.vocabulary, document_frequency=consolidation_input.document_frequency
+    ).invented
     if not is_read("\n".join((rule, *texts))):
         return invented
     kept = [detail for detail in invented if detail.kind is not DetailKind.NEGATION]
@@ -114,27 +116,31 @@ def _made_up(rule: str, sources: Sequence[Feedback], desk: ConsolidationInput) -
     return distinct((*kept, *turned))
 
 
-def _fault(item: SaveItem, desk: ConsolidationInput) -> Refused | None:
+def _fault(item: SaveItem, consolidation_input: ConsolidationInput) -> Refused | None:
     if not is_clean(item.content):
         return Refused.INVALID_CONTENT
-    return Refused.PROTECTED_CATEGORY if desk.is_protected_category(_category(item.category)) else None
+    return Refused.PROTECTED_CATEGORY if consolidation_input.is_protected_category(_category(item.category)) else None
 
 
 def _learned(
-    item: SaveItem, content: str, category: str, sources: Sequence[Feedback], desk: ConsolidationInput
+    item: SaveItem, content: str, category: str, sources: Sequence[Feedback], consolidation_input: ConsolidationInput
 ) -> ChangeSet:
     said = [source.occurred_at for source in sources]
     texts = [feedback_text(source) for source in sources]
-    tags = [tag for tag in clean_tags(item.tags) if not coverage((content, *texts), tag, desk.vocabulary).invented]
+    tags = [
+        tag
+        for tag in clean_tags(item.tags)
+        if not coverage((content, *texts), tag, consolidation_input.vocabulary).invented
+    ]
     entry = MemoryEntry(
-        id=desk.new_id(),
+        id=consolidation_input.new_id(),
         scope=sources[0].scope,
         content=content,
         category=category,
         tags=clean_tags(tags),
         base=_BASE if item.importance is None else min(_BASE, max(0.0, item.importance)),
         created_at=min(said),
-        recorded_at=desk.as_of,
+        recorded_at=consolidation_input.as_of,
         last_seen_at=max(said),
         level=Level.DERIVED,
         sources=tuple(sorted({SourceRef(SourceKind.FEEDBACK, source.id) for source in sources})),
@@ -219,47 +225,53 @@ def counts_of(change_sets: Sequence[ChangeSet]) -> Notes:
 
 
 def judge_entries(
-    parsed: ConsolidationAnswer, sheet: ConsolidationHandles, desk: ConsolidationInput
+    parsed: ConsolidationAnswer, consolidation_handles: ConsolidationHandles, consolidation_input: ConsolidationInput
 ) -> JudgedConsolidation:
     """Judge an answer about entries; what it saves comes first, so that nothing it builds on is dropped."""
-    found = sort_out(parsed, sheet)
+    found = sort_out(parsed, consolidation_handles)
     judged = JudgedConsolidation(refused=found.refused, again=found.again)
     droppings = [one for one in found.operations if isinstance(one, Dropping)]
     others = [one for one in found.operations if not isinstance(one, Dropping)]
-    taken = {sheet.ids[handle] for one in others for handle in one.uses}
+    taken = {consolidation_handles.ids[handle] for one in others for handle in one.uses}
     for one in others:
         if isinstance(one, Saving):
-            judged.add(judge_saving(one, sheet, desk, taken | judged.changed))
+            judged.add(judge_saving(one, consolidation_handles, consolidation_input, taken | judged.changed))
         else:
-            judged.add(judge_superseding(one, sheet, desk))
-    if is_over_eager(len(_to_drop(parsed, sheet)), len(sheet.members)):
-        judged.refused.append(Refusal.of(Refused.OVER_EAGER, _to_drop(parsed, sheet)))
+            judged.add(judge_superseding(one, consolidation_handles, consolidation_input))
+    if is_over_eager(len(_to_drop(parsed, consolidation_handles)), len(consolidation_handles.members)):
+        judged.refused.append(Refusal.of(Refused.OVER_EAGER, _to_drop(parsed, consolidation_handles)))
         return judged
     for dropping in droppings:
-        entry_id = sheet.ids[dropping.item.handle]
+        entry_id = consolidation_handles.ids[dropping.item.handle]
         kept = entry_id in judged.changed
-        judged.add(Refusal(Refused.HANDLE_REUSED, entry_id) if kept else judge_dropping(dropping, sheet, desk))
+        judged.add(
+            Refusal(Refused.HANDLE_REUSED, entry_id)
+            if kept
+            else judge_dropping(dropping, consolidation_handles, consolidation_input)
+        )
     return judged
 
 
-def _to_drop(parsed: ConsolidationAnswer, sheet: ConsolidationHandles) -> list[str]:
+def _to_drop(parsed: ConsolidationAnswer, consolidation_handles: ConsolidationHandles) -> list[str]:
     """Return the ids of the members that an answer would put nothing in the place of."""
     made = {handle for save in parsed.saves for handle in save.sources}
     plain = dict.fromkeys(item.handle for item in parsed.deletes if item.successor is None)
-    return sheet.named(handle for handle in plain if handle in sheet.members and handle not in made)
+    return consolidation_handles.named(
+        handle for handle in plain if handle in consolidation_handles.members and handle not in made
+    )
 
 
 def judge_feedback(
-    parsed: ConsolidationAnswer, feedback: Mapping[str, Feedback], desk: ConsolidationInput
+    parsed: ConsolidationAnswer, feedback: Mapping[str, Feedback], consolidation_input: ConsolidationInput
 ) -> JudgedConsolidation:
     """Judge an answer about feedback, which nothing deletes."""
     judged = JudgedConsolidation()
     for item in parsed.saves:
-        judged.add(judge_lesson(item, feedback, desk))
+        judged.add(judge_lesson(item, feedback, consolidation_input))
     return judged
 
 
-async def desk_for(
+async def input_for(
     context: ModelContext,
     parsed: ConsolidationAnswer,
     texts: list[str],

@@ -131,7 +131,7 @@ Operation = Saving | Superseding | Dropping
 class _OperationSorter:
     """The items of one answer while they are sorted out."""
 
-    sheet: ConsolidationHandles
+    consolidation_handles: ConsolidationHandles
     saves: Sequence[SaveItem]
     makers: Mapping[str, list[int]]
     going: frozenset[str]
@@ -150,9 +150,9 @@ class _OperationSorter:
         if saving is not None:
             self.gives_way.setdefault(saving, []).append(item.handle)
         elif not isinstance(item.successor, str) or item.successor in {item.handle, *self.going}:
-            self._refuse(item, Refusal.of(Refused.NO_SUCCESSOR, self.sheet.named([item.handle])))
-        elif item.successor not in self.sheet.ids:
-            self._refuse(item, Refusal.of(Refused.UNKNOWN_HANDLE, self.sheet.named([item.successor])))
+            self._refuse(item, Refusal.of(Refused.NO_SUCCESSOR, self.consolidation_handles.named([item.handle])))
+        elif item.successor not in self.consolidation_handles.ids:
+            self._refuse(item, Refusal.of(Refused.UNKNOWN_HANDLE, self.consolidation_handles.named([item.successor])))
         else:
             self.operations.append(Superseding(item=item, successor=item.successor))
 
@@ -188,7 +188,7 @@ class SortedOperations:
     again: set[str] = field(default_factory=set[str])
 
 
-def sort_out(parsed: ConsolidationAnswer, sheet: ConsolidationHandles) -> SortedOperations:
+def sort_out(parsed: ConsolidationAnswer, consolidation_handles: ConsolidationHandles) -> SortedOperations:
     """Return the operations of an answer, and what of it was refused.
 
     A record that two operations use is used by neither, and an operation that was refused holds on to its records: no
@@ -199,7 +199,7 @@ def sort_out(parsed: ConsolidationAnswer, sheet: ConsolidationHandles) -> Sorted
         for handle in save.sources:
             makers.setdefault(handle, []).append(save.number)
     going = frozenset(item.handle for item in parsed.deletes if item.handle not in makers)
-    sorting = _OperationSorter(sheet, parsed.saves, makers, going)
+    sorting = _OperationSorter(consolidation_handles, parsed.saves, makers, going)
     for item in _each_once(parsed.deletes):
         sorting.add_delete(item)
     for save in parsed.saves:
@@ -212,13 +212,17 @@ def sort_out(parsed: ConsolidationAnswer, sheet: ConsolidationHandles) -> Sorted
     result = SortedOperations(refused=[refusal for _, refusal in sorting.refused])
     for operation in sorting.operations:
         shared = [handle for handle in operation.uses if used[handle] > 1]
-        fault = Refusal.of(Refused.HANDLE_REUSED, sheet.named(shared)) if shared else sheet.fault(operation.uses)
+        fault = (
+            Refusal.of(Refused.HANDLE_REUSED, consolidation_handles.named(shared))
+            if shared
+            else consolidation_handles.fault(operation.uses)
+        )
         if fault is None:
             result.operations.append(operation)
             continue
         result.refused.append(fault)
         if fault.code == Refused.STALE_SOURCE:
-            result.again.update(sheet.named(operation.uses))
+            result.again.update(consolidation_handles.named(operation.uses))
     return result
 
 

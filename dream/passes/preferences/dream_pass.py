@@ -60,16 +60,16 @@ class PreferenceInference(TurnPass, declaration=PREFERENCE_INFERENCE):
 
     async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask for the preferences that a batch shows."""
-        sheet, importance = await context.read(
+        preference_handles, importance = await context.read(
             lambda view: (PreferenceHandles.of(view, batch), importance_at(view.decay, context.as_of))
         )
-        if not any(one.is_new for one in sheet.turns):
+        if not any(one.is_new for one in preference_handles.turns):
             return None
         return question(
             context,
-            known=[entry_line(handle, entry, importance) for handle, entry in sheet.as_packed().items()],
-            feedback=[feedback_line(handle, one) for handle, one in sheet.feedback.items()],
-            turns=[line(one.handle, one.turn, is_new=one.is_new) for one in sheet.turns],
+            known=[entry_line(handle, entry, importance) for handle, entry in preference_handles.as_packed().items()],
+            feedback=[feedback_line(handle, one) for handle, one in preference_handles.feedback.items()],
+            turns=[line(one.handle, one.turn, is_new=one.is_new) for one in preference_handles.turns],
             directives=self.directives,
             purpose=self.name,
         )
@@ -79,10 +79,10 @@ class PreferenceInference(TurnPass, declaration=PREFERENCE_INFERENCE):
     ) -> tuple[list[JudgedPreference], list[Refusal]]:
         """Return the preferences that the turns bear out, and why the others are refused."""
         items, unreadable = read_items(answer)
-        sheet = await context.read(lambda view: PreferenceHandles.of(view, batch))
-        terms = await terms_for(context, [*(item.content for item in items), *told_by(sheet)])
+        preference_handles = await context.read(lambda view: PreferenceHandles.of(view, batch))
+        terms = await terms_for(context, [*(item.content for item in items), *told_by(preference_handles)])
         # Hundreds of comparisons take longer than the event loop may stall.
-        shown, refused = await asyncio.to_thread(judge, items, sheet, terms, context.options.preferences)
+        shown, refused = await asyncio.to_thread(judge, items, preference_handles, terms, context.options.preferences)
         return shown, [*unreadable, *refused]
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
@@ -99,29 +99,32 @@ def _around(
 
 
 def judge(
-    items: Sequence[PreferenceItem], sheet: PreferenceHandles, terms: StatementRules, options: PreferenceOptions
+    items: Sequence[PreferenceItem],
+    preference_handles: PreferenceHandles,
+    terms: StatementRules,
+    options: PreferenceOptions,
 ) -> tuple[list[JudgedPreference], list[Refusal]]:
     """Return what the sources bear out, and why the rest is refused."""
-    by_handle = {one.handle: one for one in sheet.turns}
-    return judged_each(items, lambda item: _judged_item(item, by_handle, sheet, terms, options))
+    by_handle = {one.handle: one for one in preference_handles.turns}
+    return judged_each(items, lambda item: _judged_item(item, by_handle, preference_handles, terms, options))
 
 
 def _judged_item(
     item: PreferenceItem,
     by_handle: Mapping[str, ShownTurn],
-    sheet: PreferenceHandles,
+    preference_handles: PreferenceHandles,
     terms: StatementRules,
     options: PreferenceOptions,
 ) -> JudgedPreference | Refusal:
     named = item.existing or item.supersedes
-    if named and named not in sheet.entry_ids:
+    if named and named not in preference_handles.entry_ids:
         return not_shown(item.label, named)
     occasions = occasions_of(
         item,
         by_handle,
-        sheet.feedback,
-        turn_handles=sheet.turn_handles,
-        feedback_handles=sheet.feedback_handles,
+        preference_handles.feedback,
+        turn_handles=preference_handles.turn_handles,
+        feedback_handles=preference_handles.feedback_handles,
     )
     if isinstance(occasions, Refusal):
         return occasions
@@ -129,7 +132,7 @@ def _judged_item(
         return Reinforcement(
             number=item.number,
             label=item.label,
-            entry_id=sheet.entry_ids[item.existing],
+            entry_id=preference_handles.entry_ids[item.existing],
             evidence=occasions.evidence,
             sources=occasions.sources,
             said=texts_of(occasions),
@@ -138,8 +141,8 @@ def _judged_item(
     preference = preference_of(item, occasions, terms, options)
     if isinstance(preference, Refusal) or not item.supersedes:
         return preference
-    old = sheet.as_packed().get(item.supersedes)
-    return replace(preference, old_id=sheet.entry_ids[item.supersedes], old=old)
+    old = preference_handles.as_packed().get(item.supersedes)
+    return replace(preference, old_id=preference_handles.entry_ids[item.supersedes], old=old)
 
 
 __all__ = ["PreferenceInference"]

@@ -184,9 +184,12 @@ class PreferenceContext:
         return theirs_first[: context.options.preferences.max_feedback]
 
 
-def told_by(sheet: PreferenceHandles) -> list[str]:
+def told_by(preference_handles: PreferenceHandles) -> list[str]:
     """Return all that was said or signalled."""
-    return [*(one.turn.content for one in sheet.turns), *(feedback_text(one) for one in sheet.feedback.values())]
+    return [
+        *(one.turn.content for one in preference_handles.turns),
+        *(feedback_text(one) for one in preference_handles.feedback.values()),
+    ]
 
 
 def _as_many(turns: Sequence[Turn], shown: Collection[str], room: int) -> list[Turn]:

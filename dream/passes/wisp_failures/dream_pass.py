@@ -23,7 +23,7 @@ from dream.options import PromotionPolicy
 from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext, RunMemo
 from dream.passes.skills.lines import handles
-from dream.passes.skills.names import clean_skill_name
+from dream.passes.skills.skill_names import clean_skill_name
 from dream.passes.wisp_failures.judging import FailureJudgeInput, JudgedFailures, judge
 from dream.passes.wisp_failures.patterns import FailureCase, FailureSurvey, RepeatedTask, fresh_cases, named, survey
 from dream.passes.wisp_failures.prompt import question, room_for_cases, weigh
@@ -171,7 +171,7 @@ class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
         """
         scene = await self._scene(context)
         shown = await _shown(context, batch, scene)
-        desk = FailureJudgeInput(
+        judge_input = FailureJudgeInput(
             cases=shown.cases,
             skills=shown.skills,
             handles=shown.handles,
@@ -180,7 +180,7 @@ class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
             as_of=context.as_of,
         )
         # Comparing texts takes longer than the event loop may stall.
-        judged = await asyncio.to_thread(judge, rounds[-1].answer, desk)
+        judged = await asyncio.to_thread(judge, rounds[-1].answer, judge_input)
         if isinstance(judged, Refusal):
             return Proposal(refused=(judged,))
         settled, unsettled = await _settling(context, shown, scene)

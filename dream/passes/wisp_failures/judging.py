@@ -70,23 +70,23 @@ class JudgedFailures:
     refused: list[Refusal] = field(default_factory=list[Refusal])
 
 
-def judge(answer: Answer, desk: FailureJudgeInput) -> JudgedFailures | Refusal:
+def judge(answer: Answer, judge_input: FailureJudgeInput) -> JudgedFailures | Refusal:
     """Judge an answer item by item; nothing of one in another shape is used."""
     patterns, updates = _items(answer, "patterns", ClassItem), _items(answer, "skillUpdates", AnnotationItem)
     if patterns is None or updates is None:
         return Refusal(Refused.BROKEN_ANSWER, 'it has no lists "patterns" and "skillUpdates"')
     judged = JudgedFailures()
     for item in patterns:
-        refusal = _classify(item, desk, judged)
+        refusal = _classify(item, judge_input, judged)
         if refusal is not None:
             judged.refused.append(refusal)
     named = {item.pattern for item in patterns}
-    passed_over = [handle for handle in desk.cases if handle not in named]
+    passed_over = [handle for handle in judge_input.cases if handle not in named]
     if passed_over:
         judged.refused.append(Refusal(Refused.INVALID_CONTENT, f"{', '.join(passed_over)}: given no class"))
     touched: set[str] = set()
     for item in updates:
-        made = _annotate(item, desk, judged, touched)
+        made = _annotate(item, judge_input, judged, touched)
         if isinstance(made, Refusal):
             judged.refused.append(made)
         elif made is not None:
@@ -105,9 +105,9 @@ def _items(answer: Answer, name: str, item: type[T]) -> list[T] | None:
     return [one for one in read if not isinstance(one, Refusal)]
 
 
-def _classify(item: ClassItem, desk: FailureJudgeInput, judged: JudgedFailures) -> Refusal | None:
+def _classify(item: ClassItem, judge_input: FailureJudgeInput, judged: JudgedFailures) -> Refusal | None:
     handle, said = item.pattern, item.classification
-    if handle not in desk.cases:
+    if handle not in judge_input.cases:
         return Refusal(Refused.UNKNOWN_HANDLE, handle[:_SHOWN])
     if handle in judged.classes:
         return Refusal(Refused.HANDLE_REUSED, handle)
@@ -118,13 +118,13 @@ def _classify(item: ClassItem, desk: FailureJudgeInput, judged: JudgedFailures) 
 
 
 def _annotate(
-    item: AnnotationItem, desk: FailureJudgeInput, judged: JudgedFailures, touched: set[str]
+    item: AnnotationItem, judge_input: FailureJudgeInput, judged: JudgedFailures, touched: set[str]
 ) -> ChangeSet | Refusal | None:
-    found = _meant(item, desk, judged, touched)
+    found = _meant(item, judge_input, judged, touched)
     if isinstance(found, Refusal):
         return found
     handle, case, skill = found
-    refusal = _fault(item.annotation, case, skill, desk.vocabulary)
+    refusal = _fault(item.annotation, case, skill, judge_input.vocabulary)
     if refusal is not None:
         return refusal
     section = section_text(case.pattern, judged.classes[handle], item.annotation)
@@ -133,21 +133,21 @@ def _annotate(
         return Refusal(Refused.INVALID_CONTENT, f"{skill.name} would be too long")
     if content == skill.content:
         return None
-    change_set = _change_set(case, skill, content, desk)
+    change_set = _change_set(case, skill, content, judge_input)
     touched.update(change.record_id for change in change_set.changes)
     judged.annotated[handle] = skill.name
     return change_set
 
 
 def _meant(
-    item: AnnotationItem, desk: FailureJudgeInput, judged: JudgedFailures, touched: set[str]
+    item: AnnotationItem, judge_input: FailureJudgeInput, judged: JudgedFailures, touched: set[str]
 ) -> tuple[str, FailureCase, Skill] | Refusal:
     """Return the pattern and the skill that an item is about."""
     handle, name = item.pattern, item.skill
-    unknown = [one[:_SHOWN] for one in (handle, name) if one not in desk.cases.keys() | desk.handles]
+    unknown = [one[:_SHOWN] for one in (handle, name) if one not in judge_input.cases.keys() | judge_input.handles]
     if unknown:
         return Refusal.of(Refused.UNKNOWN_HANDLE, unknown)
-    case, skill = desk.cases.get(handle), desk.skills.get(name)
+    case, skill = judge_input.cases.get(handle), judge_input.skills.get(name)
     if case is None or handle not in judged.classes:
         return Refusal(Refused.NO_SOURCES, f"{handle} is no pattern with a class of its own")
     if skill is None or skill.id not in {one.id for one in case.skills}:
@@ -181,16 +181,16 @@ def _storable(content: str) -> str | None:
         return None
 
 
-def _change_set(case: FailureCase, skill: Skill, content: str, desk: FailureJudgeInput) -> ChangeSet:
+def _change_set(case: FailureCase, skill: Skill, content: str, judge_input: FailureJudgeInput) -> ChangeSet:
     """Write the section into its skill, and take the former one on the same pattern out of any other."""
     pattern = case.pattern
     why = f"{len(pattern.failures)} of {pattern.runs} wisp runs failed in the same way"
-    changes = [Change[Skill](before=skill, after=_rewritten(skill, content, desk.as_of), reason=why)]
-    for other in desk.catalogue:
+    changes = [Change[Skill](before=skill, after=_rewritten(skill, content, judge_input.as_of), reason=why)]
+    for other in judge_input.catalogue:
         if other.id != skill.id and holds_section(other.content, pattern.key):
             text = without_section(other.content, pattern.key) or other.summary
             moved = f"its note on these failures stands in {skill.name} now"
-            changes.append(Change[Skill](before=other, after=_rewritten(other, text, desk.as_of), reason=moved))
+            changes.append(Change[Skill](before=other, after=_rewritten(other, text, judge_input.as_of), reason=moved))
     marks = {skill.id: annotation_mark(skill, pattern.key)}
     return ChangeSet(operation=ANNOTATE, changes=tuple(changes), fingerprints=marks)
 

@@ -1,7 +1,8 @@
 """An exchange that cannot end now waits with its answers, and a later run goes on with it without asking again."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -10,12 +11,13 @@ import orjson
 import pytest
 from dreaming import World, codes, fresh_scope
 from hypothesis import HealthCheck, given, settings, strategies as st
-from interrupting import Killed, bury, count_writes, dying
+from interrupting import Killed, WatchedStorage, bury, count_writes, dying
 from sqlalchemy import select
 from talking import talk
 
-from agentcore.domain import Capability, Level, MemoryEntry, SourceKind, SourceRef, Status
+from agentcore.domain import Capability, Level, MemoryEntry, Scope, SourceKind, SourceRef, Status
 from agentcore.llm import ChatRequest, ChatRequestRefusedError, ResponseFormat
+from agentcore.stores import Origin, Storage, UnitOfWork
 from agentcore.stores.sql.schema import metadata
 from agentcore.testing import ScriptedChatClient
 from dream.domain import (
@@ -34,6 +36,7 @@ from dream.domain import (
     Work,
     fingerprint,
 )
+from dream.errors import UnknownPlanError
 from dream.options import ModelOptions, OwnPasses, WaitingOptions
 from dream.passes import ModelContext, arranged
 from dream.passes.prompts import build_request
@@ -296,6 +299,105 @@ async def test_words_forgotten_while_the_model_is_asked_stay_in_no_answer(
     assert BEES not in await everything(world)
     assert await contents(world) == {FERRY, f"noted that {FERRY}"}
     assert await waiting(one) == []
+
+
+class Interrupted(WatchedStorage):
+    """Does something else just before one write, counted from 0, and may die just after it."""
+
+    def __init__(self, storage: Storage, number: int, other: Callable[[UnitOfWork], object], *, dies: bool) -> None:
+        super().__init__(storage, after=self._die if dies else None)
+        self._number = number
+        self._other = other
+
+    async def write(self, scope: Scope, work: Callable[[UnitOfWork], Any], *, origin: Origin = Origin.HOST) -> Any:
+        if self.writes == self._number:
+            await self._storage.write(scope, self._other)
+        return await super().write(scope, work, origin=origin)
+
+    def _die(self, number: int) -> None:
+        if number == self._number:
+            self.is_dead = True
+            raise Killed
+
+
+@pytest.mark.parametrize("dies", [False, True], ids=["and it goes on", "and it dies after the second"])
+@pytest.mark.parametrize("day", [0, 1])
+async def test_words_forgotten_between_whichever_two_writes_of_a_run_stay_nowhere(
+    world: World, day: int, *, dies: bool
+):
+    async def lived(number: int) -> int:
+        one, model = with_model(replace(world, scope=fresh_scope()), None)
+        bees, _ = await one.add(BEES, FERRY)
+        for _ in range(day):
+            await checked(one)
+        storage = Interrupted(one.storage, number, lambda unit: unit.forget(bees.id), dies=dies)
+        with suppress(Killed, BaseExceptionGroup):
+            await checked(replace(one, storage=storage))
+        if storage.writes > number:
+            assert BEES not in await everything(one), f"before write {number}"
+            await bury(one)
+            model.verdict = True
+            await checked(one)
+            await checked(one)
+            assert BEES not in await everything(one), f"before write {number}"
+            assert await contents(one) == {FERRY, f"noted that {FERRY}"}
+        return storage.writes
+
+    for number in range(await lived(1_000)):
+        await lived(number)
+
+
+@dataclass
+class LookingUp(Checking):
+    """Shows an entry more when it has a note read a second time."""
+
+    beside: MemoryEntry | None = None
+
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        asked = await super().ask(context, batch, rounds)
+        if asked is None or self.beside is None or asked.kind is RoundKind.QUESTION:
+            return asked
+        return replace(asked, shown=((self.beside.id, self.beside.version),))
+
+
+async def test_words_that_a_later_round_was_shown_and_that_are_forgotten_meanwhile_do_not_wait(world: World):
+    await world.add(BEES)
+    one, model = with_model(world, None)
+    await checked(one)
+    (ferry,) = await world.add(FERRY)
+    one.clock.advance(HOUR)
+
+    async def answer(request: ChatRequest) -> Any:
+        given = model(request)
+        if not model.asked[-1].startswith("Is it so: noted that Ana"):
+            return given
+        await world.write(lambda unit: unit.forget(ferry.id))
+        return orjson.dumps({"says": None, "because": FERRY}).decode()
+
+    asking = replace(one, chat=ScriptedChatClient(itertools.repeat(answer)))
+    await asking.run_passes(LookingUp(beside=ferry))
+    assert FERRY not in await everything(world)
+    await checked(with_model(world, YES)[0])
+    await checked(with_model(world, YES)[0])
+    assert await contents(world) == {BEES, f"noted that {BEES}"}
+
+
+async def test_a_plan_is_not_kept_if_words_are_forgotten_while_it_is_made(world: World):
+    bees, _ = await world.add(BEES, FERRY)
+    only = {"passes": OwnPasses().append(Checking()), "modes": {"*": "off", "checking": "apply"}}
+    one, model = with_model(world, YES, **only)
+
+    async def answer(request: ChatRequest) -> Any:
+        given = model(request)
+        if model.asked[-1].startswith(f"Is it so: noted that {BEES}"):
+            await world.write(lambda unit: unit.forget(bees.id))
+        return given
+
+    one = replace(one, chat=ScriptedChatClient(itertools.repeat(answer)))
+    plan = await one.dreams.plan()
+    assert BEES not in await everything(world)
+    with pytest.raises(UnknownPlanError):
+        await one.dreams.run(plan=plan.plan_id)
 
 
 async def test_what_waited_for_as_many_runs_as_the_options_allow_falls_away_and_is_read_anew(world: World):

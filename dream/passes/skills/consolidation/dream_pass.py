@@ -35,7 +35,7 @@ from dream.passes.skills.consolidation.prompt import (
     room_for_skills,
 )
 from dream.passes.skills.lines import handles
-from dream.passes.skills.names import clean_skill_name
+from dream.passes.skills.skill_names import clean_skill_name
 
 _FEWEST = 2
 """One skill alone has nothing to be consolidated with."""
@@ -86,11 +86,11 @@ class SkillConsolidation(DeclaredPass, declaration=SKILL_CONSOLIDATION):
 
     async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
         """Ask about the skills that are as they were packed."""
-        sheet = await context.read(lambda view: _sheet(view, batch, None))
-        if not sheet.shown:
+        skill_handles = await context.read(lambda view: _skill_handles(view, batch, None))
+        if not skill_handles.shown:
             return None
         used = await self._usage.of(context, lambda: _usage(context))
-        return question(context, sheet.shown, used, self.directives, self.name)
+        return question(context, skill_handles.shown, used, self.directives, self.name)
 
     async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of an answer that loses or makes up something, or retires and saves nothing."""
@@ -107,14 +107,14 @@ class SkillConsolidation(DeclaredPass, declaration=SKILL_CONSOLIDATION):
         usable = [(*one, answer) for one, answer in zip(tried, answers, strict=True) if not one[0].problem]
         if not usable:
             return Proposal(refused=tuple(tried[-1][0].refused))
-        judged, sheet, answer = usable[-1]
-        reviewed, gone = after_state(sheet.shown, judged.change_sets)
+        judged, skill_handles, answer = usable[-1]
+        reviewed, gone = after_state(skill_handles.shown, judged.change_sets)
         settled, unsettled = settling(reviewed, gone, await context.settled(), context)
         return Proposal(
             change_sets=tuple(judged.change_sets),
             refused=with_texts(judged.refused, answer, "toSave", batch),
-            notes={"reviewed": len(sheet.shown)},
-            looked_at=tuple(skill.id for skill in sheet.shown.values()),
+            notes={"reviewed": len(skill_handles.shown)},
+            looked_at=tuple(skill.id for skill in skill_handles.shown.values()),
             settled=settled,
             unsettled=unsettled,
         )
@@ -144,27 +144,27 @@ async def _usage(context: ModelContext) -> SkillUsage:
 
 async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[JudgedSkills, SkillHandles]:
     read = read_skills(answer)
-    sheet = await context.read(lambda view: _sheet(view, batch, read))
+    skill_handles = await context.read(lambda view: _skill_handles(view, batch, read))
     if isinstance(read, Refusal):
-        return JudgedSkills(refused=[read], problem=read.detail), sheet
+        return JudgedSkills(refused=[read], problem=read.detail), skill_handles
     if read.retirements and not answer.get("toSave"):
         problem = "it retires skills and saves none"
-        return JudgedSkills(refused=[Refusal(Refused.NO_REPLACEMENT, problem)], problem=problem), sheet
-    read = by_handles(read, sheet.names)
-    operations, refused = sort_out(read, sheet)
+        return JudgedSkills(refused=[Refusal(Refused.NO_REPLACEMENT, problem)], problem=problem), skill_handles
+    read = by_handles(read, skill_handles.names)
+    operations, refused = sort_out(read, skill_handles)
     marks = {mark for operation in operations for mark in operation.marks().values()}
-    desk = SkillJudgeInput(
-        sheet=sheet,
+    judge_input = SkillJudgeInput(
+        skill_handles=skill_handles,
         declined=frozenset(await context.declined(marks)),
         vocabulary=context.vocabulary,
         as_of=context.as_of,
         new_id=context.new_id,
     )
     # Comparing procedures takes longer than the event loop may stall.
-    return await asyncio.to_thread(judge, operations, [*read.refused, *refused], desk), sheet
+    return await asyncio.to_thread(judge, operations, [*read.refused, *refused], judge_input), skill_handles
 
 
-def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> SkillHandles:
+def _skill_handles(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> SkillHandles:
     versions = dict(batch.members)
     ids = handles(batch.member_ids)
     by_id = {skill.id: skill for skill in view.skills.get_many(batch.member_ids) if skill.status == "active"}
@@ -174,24 +174,24 @@ def _sheet(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> 
         if record_id in by_id and by_id[record_id].version == versions[record_id]
     }
     names = {handle: by_id[record_id].name for handle, record_id in ids.items() if record_id in by_id}
-    sheet = SkillHandles(shown=shown, handles=frozenset(ids), names=names)
+    skill_handles = SkillHandles(shown=shown, handles=frozenset(ids), names=names)
     # An answer that changes nothing needs to know of no other skill.
     if isinstance(read, SkillAnswer) and (read.saves or read.retirements):
-        return _with_others(view, sheet, by_handles(read, names))
-    return sheet
+        return _with_others(view, skill_handles, by_handles(read, names))
+    return skill_handles
 
 
-def _with_others(view: ReadView, sheet: SkillHandles, read: SkillAnswer) -> SkillHandles:
-    """Return the sheet with what an answer has to know of other skills."""
-    fresh = [draft.name for draft in read.saves if sheet.named(draft.name) is None]
+def _with_others(view: ReadView, skill_handles: SkillHandles, read: SkillAnswer) -> SkillHandles:
+    """Return the handles with what an answer has to know of other skills."""
+    fresh = [draft.name for draft in read.saves if skill_handles.named(draft.name) is None]
     successors = {one.replaced_by for one in read.retirements}
-    going = {sheet.shown[one.handle].name for one in read.retirements if one.handle in sheet.shown}
+    going = {skill_handles.shown[one.handle].name for one in read.retirements if one.handle in skill_handles.shown}
     leading = view.skills.leading_to(going)
-    related = {name for skill in (*sheet.shown.values(), *leading) for name in (skill.name, *skill.see_also)}
+    related = {name for skill in (*skill_handles.shown.values(), *leading) for name in (skill.name, *skill.see_also)}
     related |= {name for draft in read.saves for name in draft.see_also}
     live = view.skills.names(related | successors)
     return replace(
-        sheet,
+        skill_handles,
         live=frozenset(live),
         successors={name: found for name in sorted(successors & live) if (found := view.skills.named(name))},
         leading=tuple(leading),

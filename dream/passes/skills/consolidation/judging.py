@@ -14,7 +14,7 @@ from dream.guards.change_guards import respects_undo
 from dream.guards.names import Vocabulary
 from dream.passes.skills.answers import Retirement, SkillAnswer, SkillDraft, one_line, quoted_name, storable
 from dream.passes.skills.coverage import SkillCoverage, compare_skills
-from dream.passes.skills.names import clean_skill_name, name_mark
+from dream.passes.skills.skill_names import clean_skill_name, name_mark
 
 MERGE = "skill-merge"
 GUIDE = "skill-guide"
@@ -104,14 +104,14 @@ class Operation:
         return [quoted_name(self.name), *(skill.name for skill, _ in self.retired)]
 
 
-def sort_out(answer: SkillAnswer, sheet: SkillHandles) -> tuple[list[Operation], list[Refusal]]:
+def sort_out(answer: SkillAnswer, skill_handles: SkillHandles) -> tuple[list[Operation], list[Refusal]]:
     """Return the operations that an answer asks for, and why others cannot be."""
     refused: list[Refusal] = []
     saves: dict[str, Operation] = {}
     asked: dict[str, str] = {}
     failed: set[str] = set()
     for draft in answer.saves:
-        made = _saving(draft, sheet)
+        made = _saving(draft, skill_handles)
         if isinstance(made, Operation) and made.name in saves:
             made = Refusal(Refused.HANDLE_REUSED, f"{quoted_name(made.name)} is saved twice")
         if isinstance(made, Refusal):
@@ -120,11 +120,11 @@ def sort_out(answer: SkillAnswer, sheet: SkillHandles) -> tuple[list[Operation],
             continue
         saves[made.name] = made
         asked |= {draft.name.strip(): made.name, clean_skill_name(draft.name): made.name}
-    leaving = {sheet.shown[one.handle].name for one in answer.retirements if one.handle in sheet.shown}
+    leaving = {skill_handles.shown[one.handle].name for one in answer.retirements if one.handle in skill_handles.shown}
     gone: set[str] = set()
     prunes: list[Operation] = []
     for one in answer.retirements:
-        found = _successor(one, sheet, saves, asked, leaving)
+        found = _successor(one, skill_handles, saves, asked, leaving)
         if not isinstance(found, Refusal) and one.handle in gone:
             found = Refusal(Refused.HANDLE_REUSED, f"{found[0].name} goes twice")
         if not isinstance(found, Refusal) and found[1] not in saves and one.replaced_by in failed:
@@ -136,45 +136,45 @@ def sort_out(answer: SkillAnswer, sheet: SkillHandles) -> tuple[list[Operation],
         skill, successor = found
         operation = saves.get(successor)
         if operation is None:
-            operation = Operation(name=successor, target=sheet.active(successor))
+            operation = Operation(name=successor, target=skill_handles.active(successor))
             prunes.append(operation)
         operation.retired.append((skill, one.reason))
     return [*saves.values(), *prunes], refused
 
 
-def _saving(draft: SkillDraft, sheet: SkillHandles) -> Operation | Refusal:
-    fault = sheet.fault(draft.sources)
+def _saving(draft: SkillDraft, skill_handles: SkillHandles) -> Operation | Refusal:
+    fault = skill_handles.fault(draft.sources)
     if fault is not None:
         return fault
-    sources = tuple(sheet.shown[handle] for handle in draft.sources)
-    target = sheet.named(draft.name)
+    sources = tuple(skill_handles.shown[handle] for handle in draft.sources)
+    target = skill_handles.named(draft.name)
     if target is not None:
         return Operation(name=target.name, target=target, draft=draft, sources=sources)
     name = clean_skill_name(draft.name)
-    if not name or name in sheet.handles:
+    if not name or name in skill_handles.handles:
         return Refusal(Refused.INVALID_CONTENT, f"item {draft.number} has no name that can be stored")
-    if not sheet.taken.isdisjoint({name, draft.name.strip().casefold()}):
+    if not skill_handles.taken.isdisjoint({name, draft.name.strip().casefold()}):
         return Refusal(Refused.NAME_TAKEN, quoted_name(name))
     return Operation(name=name, target=None, draft=draft, sources=sources)
 
 
 def _successor(
     one: Retirement,
-    sheet: SkillHandles,
+    skill_handles: SkillHandles,
     saves: Mapping[str, Operation],
     asked: Mapping[str, str],
     leaving: Collection[str],
 ) -> tuple[Skill, str] | Refusal:
     """Return what goes and the name of what takes its place, or why it stays."""
-    fault = sheet.fault([one.handle])
+    fault = skill_handles.fault([one.handle])
     if fault is not None:
         return fault
-    skill = sheet.shown[one.handle]
-    named = sheet.named(one.replaced_by)
+    skill = skill_handles.shown[one.handle]
+    named = skill_handles.named(one.replaced_by)
     successor = named.name if named is not None else asked.get(one.replaced_by, one.replaced_by)
     if skill.name in saves:
         return Refusal(Refused.HANDLE_REUSED, f"{skill.name} is both saved and retired")
-    if successor in leaving or not (successor in saves or successor in sheet.live):
+    if successor in leaving or not (successor in saves or successor in skill_handles.live):
         return Refusal(Refused.NO_REPLACEMENT, skill.name)
     return skill, successor
 
@@ -188,14 +188,14 @@ class SkillJudgeInput:
     """What operations are judged by.
 
     Args:
-        sheet: The skills of the batch.
+        skill_handles: The skills of the batch.
         declined: Marks of what people took back.
         vocabulary: Which words are ordinary.
         as_of: The instant the run judges by.
         new_id: Returns a fresh record id.
     """
 
-    sheet: SkillHandles
+    skill_handles: SkillHandles
     declined: frozenset[str]
     vocabulary: Vocabulary
     as_of: datetime
@@ -239,21 +239,24 @@ class _Text:
     content: str
 
 
-def judge(operations: Sequence[Operation], refused: Sequence[Refusal], desk: SkillJudgeInput) -> JudgedSkills:
+def judge(operations: Sequence[Operation], refused: Sequence[Refusal], judge_input: SkillJudgeInput) -> JudgedSkills:
     """Judge what an answer asks for."""
     judged = JudgedSkills(refused=list(refused))
     fit: list[tuple[Operation, _Text]] = []
     for operation in operations:
         marks = operation.marks()
         undone = respects_undo(
-            ChangeSet(operation=operation.kind, changes=(), fingerprints=marks), Knowledge(declined=desk.declined)
+            ChangeSet(operation=operation.kind, changes=(), fingerprints=marks),
+            Knowledge(declined=judge_input.declined),
         )
-        text = Refusal.of(Refused.UNDONE_BY_PERSON, operation.names()) if undone else _text(operation, desk, judged)
+        text = (
+            Refusal.of(Refused.UNDONE_BY_PERSON, operation.names()) if undone else _text(operation, judge_input, judged)
+        )
         if isinstance(text, Refusal):
             judged.refused.append(text if operation.draft is None else text.at(operation.draft.number + 1))
         else:
             _join(fit, operation, text)
-    judged.change_sets += _Changes(desk, fit).all()
+    judged.change_sets += _Changes(judge_input, fit).all()
     return judged
 
 
@@ -266,7 +269,7 @@ def _join(fit: list[tuple[Operation, _Text]], operation: Operation, text: _Text)
     fit.append((operation, text))
 
 
-def _text(operation: Operation, desk: SkillJudgeInput, judged: JudgedSkills) -> _Text | Refusal:
+def _text(operation: Operation, judge_input: SkillJudgeInput, judged: JudgedSkills) -> _Text | Refusal:
     """Return what the skill says afterwards, or why it must not."""
     draft, target = operation.draft, operation.target
     content = target.content if target is not None else None
@@ -279,7 +282,7 @@ def _text(operation: Operation, desk: SkillJudgeInput, judged: JudgedSkills) -> 
     text = _Text(summary, content)
     if target is None and not operation.retired and len(operation.sources) < _FEWEST_SIBLINGS:
         return Refusal.of(Refused.NO_SOURCES, operation.names())
-    found = _compared(operation, text, desk)
+    found = _compared(operation, text, judge_input)
     if not found.faithful:
         judged.unfaithful[operation.where] = found
         code = Refused.LOST_DETAIL if found.lost else Refused.INVENTED_DETAIL
@@ -287,7 +290,7 @@ def _text(operation: Operation, desk: SkillJudgeInput, judged: JudgedSkills) -> 
     return text
 
 
-def _compared(operation: Operation, text: _Text, desk: SkillJudgeInput) -> SkillCoverage:
+def _compared(operation: Operation, text: _Text, judge_input: SkillJudgeInput) -> SkillCoverage:
     target = operation.target
     is_new_text = target is None or text.content != target.content
     wanted = [skill.content for skill, _ in operation.retired]
@@ -295,25 +298,25 @@ def _compared(operation: Operation, text: _Text, desk: SkillJudgeInput) -> Skill
         wanted.append(target.content)
     if not wanted and not is_new_text:
         return SkillCoverage()
-    shown = desk.sheet.shown.values()
+    shown = judge_input.skill_handles.shown.values()
     backing = [
         operation.name,
         *(piece for skill in shown for piece in (skill.name, skill.summary)),
         *(skill.content for skill in operation.sources),
     ]
-    found = compare_skills(wanted, text.content, desk.vocabulary, backing=backing)
+    found = compare_skills(wanted, text.content, judge_input.vocabulary, backing=backing)
     return found if is_new_text else replace(found, invented=())
 
 
 class _Changes:
     """Makes the changes of operations that were judged fit, each record touched by one of them at most."""
 
-    def __init__(self, desk: SkillJudgeInput, fit: Sequence[tuple[Operation, _Text]]) -> None:
-        self._desk = desk
+    def __init__(self, judge_input: SkillJudgeInput, fit: Sequence[tuple[Operation, _Text]]) -> None:
+        self._judge_input = judge_input
         self._fit = fit
         self._moved = {skill.name: operation.name for operation, _ in fit for skill, _ in operation.retired}
         new = {operation.name for operation, _ in fit}
-        self._names = (desk.sheet.live - self._moved.keys()) | new
+        self._names = (judge_input.skill_handles.live - self._moved.keys()) | new
         self._touched = {one.id for operation, _ in fit for one in _befores(operation)}
 
     def all(self) -> list[ChangeSet]:
@@ -342,12 +345,12 @@ class _Changes:
         trust = min((skill.trust for skill in befores), default=Trust.INFERRED)
         made_of = min((skill.trust for skill in operation.sources), default=Trust.STATED)
         used = max((skill.last_used_at for skill in befores if skill.last_used_at), default=None)
-        created = min((skill.created_at for skill in befores), default=self._desk.as_of)
+        created = min((skill.created_at for skill in befores), default=self._judge_input.as_of)
         target, see_also = operation.target, self._links(operation)
         if target is None:
             return Skill(
-                id=self._desk.new_id(),
-                scope=next(iter(self._desk.sheet.shown.values())).scope,
+                id=self._judge_input.new_id(),
+                scope=next(iter(self._judge_input.skill_handles.shown.values())).scope,
                 name=operation.name,
                 summary=text.summary,
                 content=text.content,
@@ -363,7 +366,7 @@ class _Changes:
             summary=text.summary,
             content=text.content,
             created_at=created,
-            updated_at=self._desk.as_of if changed else target.updated_at,
+            updated_at=self._judge_input.as_of if changed else target.updated_at,
             last_used_at=used,
             see_also=see_also,
             trust=min(trust, made_of) if changed else target.trust,
@@ -373,7 +376,7 @@ class _Changes:
         """Return the related skills that there are: those given, or else those there were; of a merge, both."""
         given = operation.draft.see_also if operation.draft is not None else ()
         had = [name for skill in _befores(operation) for name in skill.see_also]
-        shown = {handle: skill.name for handle, skill in self._desk.sheet.shown.items()}
+        shown = {handle: skill.name for handle, skill in self._judge_input.skill_handles.shown.items()}
         wanted = [shown.get(name, name) for name in given]
         if operation.retired or not wanted:
             wanted += had
@@ -386,13 +389,13 @@ class _Changes:
             status=Status.ARCHIVED,
             status_reason=f"{successor} took its place",
             successor=successor,
-            status_at=self._desk.as_of,
+            status_at=self._judge_input.as_of,
         )
 
     def _relinked(self, retired: set[str]) -> list[Change[Skill]]:
         """Have skills outside the answer that lead to a retired one lead to what took its place."""
         changes: list[Change[Skill]] = []
-        for skill in self._desk.sheet.leading:
+        for skill in self._judge_input.skill_handles.leading:
             if skill.id in self._touched or retired.isdisjoint(skill.see_also):
                 continue
             self._touched.add(skill.id)

@@ -15,7 +15,7 @@ from dream.domain.cluster import SettledCluster
 from dream.domain.step import Batch
 from dream.passes.protocol import ModelContext
 from dream.passes.skills.lines import tokens_of
-from dream.passes.skills.names import prefix_of
+from dream.passes.skills.skill_names import prefix_of
 from dream.passes.terms import terms_of
 
 _SALIENT: Final = 12

@@ -18,7 +18,7 @@ from dream.passes.protocol import ModelContext
 from dream.passes.skills.answers import Retirement, SkillDraft
 from dream.passes.skills.coverage import SkillCoverage, told_details
 from dream.passes.skills.lines import SPARSE, is_sparse, skill_line
-from dream.passes.skills.names import prefix_of
+from dream.passes.skills.skill_names import prefix_of
 
 MOST_USES: Final = 10_000
 """The newest so many uses are looked at."""

@@ -21,7 +21,7 @@ from dream.passes.skills.answers import NewSkillDraft, read_skills
 from dream.passes.skills.gaps.judging import SkillRules, judged
 from dream.passes.skills.gaps.packing import PromptRoom, packed
 from dream.passes.skills.gaps.prompt import Catalogue, Openings, OpeningTurn, frame, opening_turns, question
-from dream.passes.skills.names import clean_skill_name
+from dream.passes.skills.skill_names import clean_skill_name
 from dream.passes.terms import CUTTER
 
 _LIST = "toSave"

@@ -15,7 +15,7 @@ from dream.guards.names import Vocabulary
 from dream.passes.skills.answers import SkillDraft, one_line, quoted_name, storable
 from dream.passes.skills.coverage import compare_skills
 from dream.passes.skills.gaps.prompt import OpeningTurn
-from dream.passes.skills.names import clean_skill_name, name_mark
+from dream.passes.skills.skill_names import clean_skill_name, name_mark
 
 CREATE = "skill-gap"
 _FEWEST_SESSIONS = 2

@@ -165,7 +165,7 @@ async def _judged(
     shown = await context.read(lambda view: _shown(view, context, batch, outcomes))
     if isinstance(read, Refusal):
         return read, shown
-    desk = RewriteJudgeInput(
+    judge_input = RewriteJudgeInput(
         shown=shown,
         handles=frozenset(handles(batch.member_ids)),
         tried=tried_texts(await context.read(lambda view: view.skills.earlier())),
@@ -175,7 +175,7 @@ async def _judged(
     )
     # Comparing procedures takes longer than the event loop may stall.
     named = by_handles(read, {handle: one.skill.name for handle, one in shown.items()})
-    return await asyncio.to_thread(judge, named, desk), shown
+    return await asyncio.to_thread(judge, named, judge_input), shown
 
 
 async def _settling(

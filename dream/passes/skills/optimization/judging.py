@@ -15,7 +15,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.detail import DetailKind
 from dream.guards.names import Vocabulary
-from dream.passes.corrections import contradicted
+from dream.passes.correction_clauses import contradicted
 from dream.passes.skills.answers import SkillAnswer, SkillDraft, one_line, storable
 from dream.passes.skills.coverage import STEP, SkillCoverage, SkillDetail, compare_skills
 from dream.passes.skills.optimization.packing import REWRITE, RewriteCandidate
@@ -66,13 +66,13 @@ class JudgedRewrites:
         return found if isinstance(found, Skill) else skill
 
 
-def judge(answer: SkillAnswer, desk: RewriteJudgeInput) -> JudgedRewrites:
+def judge(answer: SkillAnswer, judge_input: RewriteJudgeInput) -> JudgedRewrites:
     """Judge the items of an answer, each by itself."""
     judged = JudgedRewrites(refused=list(answer.refused))
     judged.refused += [Refusal(Refused.NO_REPLACEMENT, one.handle[:40]) for one in answer.retirements]
     taken: set[str] = set()
     for draft in answer.saves:
-        made = _rewrite(draft, desk, judged, taken)
+        made = _rewrite(draft, judge_input, judged, taken)
         if isinstance(made, Refusal):
             judged.refused.append(made.at(draft.number + 1))
         elif made is not None:
@@ -81,9 +81,9 @@ def judge(answer: SkillAnswer, desk: RewriteJudgeInput) -> JudgedRewrites:
 
 
 def _rewrite(
-    draft: SkillDraft, desk: RewriteJudgeInput, judged: JudgedRewrites, taken: set[str]
+    draft: SkillDraft, judge_input: RewriteJudgeInput, judged: JudgedRewrites, taken: set[str]
 ) -> ChangeSet | Refusal | None:
-    found = _meant(draft, desk)
+    found = _meant(draft, judge_input)
     if isinstance(found, Refusal):
         return found
     skill, content = found.skill, storable(draft.content)
@@ -94,18 +94,18 @@ def _rewrite(
         return Refusal(Refused.INVALID_CONTENT, skill.name)
     if normalise(content) == normalise(skill.content):
         return None
-    refusal = _refusal(draft, found, content, desk, judged)
-    return refusal or _change_set(found, one_line(draft.summary) or skill.summary, content, desk)
+    refusal = _refusal(draft, found, content, judge_input, judged)
+    return refusal or _change_set(found, one_line(draft.summary) or skill.summary, content, judge_input)
 
 
 def _refusal(
-    draft: SkillDraft, found: RewriteCandidate, content: str, desk: RewriteJudgeInput, judged: JudgedRewrites
+    draft: SkillDraft, found: RewriteCandidate, content: str, judge_input: RewriteJudgeInput, judged: JudgedRewrites
 ) -> Refusal | None:
     """Return why a text must not take the place of the one there is, or None."""
     skill = found.skill
-    if normalise(content) in {normalise(text) for text in desk.tried.get(skill.name, ())}:
+    if normalise(content) in {normalise(text) for text in judge_input.tried.get(skill.name, ())}:
         return Refusal(Refused.WORKED_WORSE, skill.name)
-    coverage = _coverage(found, content, desk.vocabulary)
+    coverage = _coverage(found, content, judge_input.vocabulary)
     if coverage.faithful:
         return None
     judged.unfaithful[str(draft.number)] = coverage
@@ -113,14 +113,14 @@ def _refusal(
     return Refusal(code, f"{skill.name}: {coverage.counted()}")
 
 
-def _meant(draft: SkillDraft, desk: RewriteJudgeInput) -> RewriteCandidate | Refusal:
+def _meant(draft: SkillDraft, judge_input: RewriteJudgeInput) -> RewriteCandidate | Refusal:
     """Return the one skill that an item is about."""
-    unknown = [handle[:40] for handle in draft.sources if handle not in desk.handles]
+    unknown = [handle[:40] for handle in draft.sources if handle not in judge_input.handles]
     if unknown:
         return Refusal.of(Refused.UNKNOWN_HANDLE, unknown)
     if len(draft.sources) != 1:
         return Refusal(Refused.NO_SOURCES, f"item {draft.number} is about {len(draft.sources)} skills")
-    found = desk.shown.get(draft.sources[0])
+    found = judge_input.shown.get(draft.sources[0])
     if found is None:
         return Refusal(Refused.STALE_SOURCE, draft.sources[0])
     if draft.name.strip() not in {found.skill.name, draft.sources[0]}:
@@ -176,7 +176,7 @@ def _is_wrong(detail: SkillDetail, told: str, corrected: Counter[str]) -> bool:
     return False
 
 
-def _change_set(candidate: RewriteCandidate, summary: str, content: str, desk: RewriteJudgeInput) -> ChangeSet:
+def _change_set(candidate: RewriteCandidate, summary: str, content: str, judge_input: RewriteJudgeInput) -> ChangeSet:
     skill = candidate.skill
     count = len(candidate.failures)
     why = f"{count} {'failure' if count == 1 else 'failures'} where it was used" if count else "said too little"
@@ -184,17 +184,17 @@ def _change_set(candidate: RewriteCandidate, summary: str, content: str, desk: R
         skill,
         summary=summary,
         content=content,
-        updated_at=desk.as_of,
+        updated_at=judge_input.as_of,
         # The new steps are the model's own words.
         trust=min(skill.trust, Trust.INFERRED),
     )
     former = replace(
         skill,
-        id=desk.new_id(),
+        id=judge_input.new_id(),
         status=Status.SUPERSEDED,
         status_reason=f"rewritten: {why}",
         successor=skill.name,
-        status_at=desk.as_of,
+        status_at=judge_input.as_of,
         version=1,
     )
     changes = (
