@@ -21,6 +21,7 @@ from dream.errors import OutdatedPlanError
 from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, arranged
 from dream.stores import dream_stores
+from dream.stores.calls import Forgets
 
 
 class PlanService:
@@ -56,7 +57,7 @@ class PlanService:
             try:
                 reading = None if parts.workspaces is None else parts.workspaces.read_only()
                 trial = replace(parts, storage=copy, recall=recall, workspaces=reading)
-                await copy.write(scope, _clear_the_way)
+                forgets = await copy.write(scope, _clear_the_way)
                 runner = Runner(trial, self._options.applying())
                 report = await runner.run(
                     scope, passes=passes, now=now, on_step=lambda name, draft: steps.append((name, draft))
@@ -69,7 +70,9 @@ class PlanService:
 
         def keep(unit: UnitOfWork) -> None:
             books = dream_stores(unit)
-            books.plans.save(plan)
+            # A `forget` meanwhile would have dropped the plan, had it been here.
+            if books.calls.forgets() == forgets:
+                books.plans.save(plan)
             books.calls.count(taken)
 
         await parts.storage.write(scope, keep)
@@ -111,11 +114,12 @@ class PlanService:
         return await carry_out(parts, options, opening, take, ending=end)
 
 
-def _clear_the_way(unit: UnitOfWork) -> None:
-    """Free the copy of leases, interrupted runs and the pause, which are about the original."""
+def _clear_the_way(unit: UnitOfWork) -> Forgets:
+    """Free the copy of leases, interrupted runs and the pause, which are about the original; tell what is forgotten."""
     unit.leases.revoke(DREAM_LEASE)
     unit.settings.put(PAUSED_SETTING, None)
     dream_stores(unit).runs.abandon()
+    return dream_stores(unit).calls.forgets()
 
 
 def _passes(options: DreamOptions, plan: Plan) -> dict[str, DreamPass | ModelPass]:

@@ -36,6 +36,7 @@ from dream.domain import (
     Work,
     fingerprint,
 )
+from dream.errors import UnknownPlanError
 from dream.options import ModelOptions, OwnPasses, WaitingOptions
 from dream.passes import ModelContext, arranged
 from dream.passes.prompts import build_request
@@ -379,6 +380,24 @@ async def test_words_that_a_later_round_was_shown_and_that_are_forgotten_meanwhi
     await checked(with_model(world, YES)[0])
     await checked(with_model(world, YES)[0])
     assert await contents(world) == {BEES, f"noted that {BEES}"}
+
+
+async def test_a_plan_is_not_kept_if_words_are_forgotten_while_it_is_made(world: World):
+    bees, _ = await world.add(BEES, FERRY)
+    only = {"passes": OwnPasses().append(Checking()), "modes": {"*": "off", "checking": "apply"}}
+    one, model = with_model(world, YES, **only)
+
+    async def answer(request: ChatRequest) -> Any:
+        given = model(request)
+        if model.asked[-1].startswith(f"Is it so: noted that {BEES}"):
+            await world.write(lambda unit: unit.forget(bees.id))
+        return given
+
+    one = replace(one, chat=ScriptedChatClient(itertools.repeat(answer)))
+    plan = await one.dreams.plan()
+    assert BEES not in await everything(world)
+    with pytest.raises(UnknownPlanError):
+        await one.dreams.run(plan=plan.plan_id)
 
 
 async def test_what_waited_for_as_many_runs_as_the_options_allow_falls_away_and_is_read_anew(world: World):
