@@ -22,6 +22,8 @@
 Each error takes values and builds its own sentence, which tells the person what to do next.
 """
 
+from datetime import timedelta
+
 # Nothing was released before the migrations up to schema 0009 became one: a commit is the only name of that version.
 _LAST_WITH_OLD_MIGRATIONS = "e0de29d6ee6b (2026-11-22)"
 
@@ -65,7 +67,9 @@ class InvalidOptionsError(InvalidInputError):
     """Options were refused when the host was built."""
 
     def __init__(self, *, field: str, value: object, allowed: str) -> None:
-        super().__init__(f"Option {field} = {value!r} is not possible: {allowed}.")
+        # `0:00:30` is what a file or a variable is about; the constructor's call is not.
+        shown = str(value) if isinstance(value, timedelta) else repr(value)
+        super().__init__(f"Option {field} = {shown} is not possible: {allowed}.")
 
 
 class InvalidLanguageError(InvalidInputError):

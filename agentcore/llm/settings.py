@@ -236,6 +236,8 @@ def _refusal(section: str, problem: Mapping[str, Any]) -> InvalidOptionsError:
     value = problem["input"]
     if problem["type"] == "extra_forbidden":
         allowed = f"there is none of that name; the options are {', '.join(sorted(ChatOptions.model_fields))}"
+    if problem["type"].startswith("time_delta"):
+        allowed = "write a time in seconds, such as 300"
     if problem["type"] == "missing":
         value = None
     # Only these few are surely no secret: a key may stand under a misspelt name or inside an address.

@@ -90,7 +90,9 @@ class Recording:
                 _ = row["answer"], row["records"], Usage(**row["usage"]), FinishReason(row["finish_reason"])
             except (ValueError, KeyError, TypeError):
                 problem = "it is no answer of a recording"
-                raise InvalidFileError(path=str(path), problem=problem, line=number, remedy="record anew") from None
+                # What stands in the other lines was paid for.
+                remedy = "remove that line, and --record asks for what is missing"
+                raise InvalidFileError(path=str(path), problem=problem, line=number, remedy=remedy) from None
             answers[place] = row
         return cls(path, answers)
 

@@ -109,6 +109,14 @@ def test_a_value_that_cannot_be_is_refused_by_name(monkeypatch: pytest.MonkeyPat
         from_environment()
 
 
+def test_a_time_that_is_none_is_refused_with_how_to_write_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AGENTCORE_MODEL", "tiny")
+    monkeypatch.setenv("AGENTCORE_TIMEOUT", "soon")
+    with pytest.raises(InvalidOptionsError) as refused:
+        from_environment()
+    assert str(refused.value) == "Option llm.timeout = 'soon' is not possible: write a time in seconds, such as 300."
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

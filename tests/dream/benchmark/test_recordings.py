@@ -178,7 +178,7 @@ async def test_the_same_question_asked_again_has_an_answer_of_its_own(tmp_path: 
     ("content", "problem"),
     [
         (None, "cannot be read"),
-        ("{}", "line 1: it is no answer of a recording"),
+        ("{}", "line 1: it is no answer of a recording; remove that line, and --record asks for what is missing"),
         ("no JSON", "line 1: it is no answer"),
     ],
 )

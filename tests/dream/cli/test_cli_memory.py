@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from commandline import CommandLine
@@ -45,6 +46,16 @@ def test_a_recall_of_nothing_says_so(cli: CommandLine):
     for blank in ("", " \n"):
         refused = cli("recall", blank)
         assert (refused.code, refused.complaint) == (2, "The question is missing: say in words what you want to know.")
+
+
+def test_a_recall_that_finds_no_entry_says_that_turns_are_not_searched(cli: CommandLine, tmp_path: Path):
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text('{"role": "user", "content": "The zebras moved to Lisbon"}\n', encoding="utf-8")
+    cli.good("import", str(chat))
+    told = " ".join(cli.good("recall", "zebras").split())
+    assert "The conversation log holds 1 turn, which this command does not search" in told
+    cli.good("remember", "The zebras like hay")
+    assert "conversation log" not in cli.good("recall", "zebras")
 
 
 def test_recall_gives_as_many_as_asked_for(cli: CommandLine):

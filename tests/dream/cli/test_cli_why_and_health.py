@@ -180,20 +180,34 @@ def test_an_interrupted_run_is_shown_listed_and_gone_on_with(dreamt: CommandLine
     assert dreamt.json("doctor")["healthy"]
 
 
-def test_the_doctor_sees_a_dream_that_is_under_way(dreamt: CommandLine):
-    with sqlite3.connect(dreamt.database) as connection:
-        connection.execute("UPDATE runs SET finished = 0, finished_at = NULL, report = NULL")
+def _leave_a_run_under_way(cli: CommandLine) -> None:
+    """Leave the database as it is while another process dreams."""
+    with sqlite3.connect(cli.database) as connection:
+        connection.execute("UPDATE runs SET finished = 0, finished_at = NULL, report = NULL, outcome = NULL")
     connection.close()
 
     async def beside() -> None:
-        storage = SqlStorage(dreamt.database, clock=SystemClock())
+        storage = SqlStorage(cli.database, clock=SystemClock())
         await storage.start()
         hour = timedelta(hours=1)
         await storage.write(Scope.default(), lambda unit: unit.leases.acquire("dream", holder="me", duration=hour))
         await storage.stop()
 
     asyncio.run(beside())
+
+
+def test_the_doctor_sees_a_dream_that_is_under_way(dreamt: CommandLine):
+    _leave_a_run_under_way(dreamt)
     assert "is under way" in dreamt.good("doctor")
+
+
+def test_a_run_under_way_is_not_called_interrupted_where_it_is_shown_and_listed(dreamt: CommandLine):
+    run_id = dreamt.json("runs")["runs"][0]["run_id"]
+    _leave_a_run_under_way(dreamt)
+    for told in (dreamt.good("runs"), dreamt.good("show", run_id)):
+        assert "under way" in told
+        assert "interrupted" not in told
+    assert "go on with it" not in dreamt.good("show", run_id)
 
 
 def test_the_doctor_finds_sources_that_are_gone(cli: CommandLine, tmp_path: Path):

@@ -31,10 +31,13 @@ async def runs(*, limit: int = 20, session: CliSession) -> None:
     if limit < 1:
         raise InvalidOptionsError(field="--limit", value=limit, allowed="give 1 or more")
     async with session.host(Access.LOOK) as host:
-        found = await host.for_scope(session.scope).dreams.runs(limit=limit)
+        dreams = host.for_scope(session.scope).dreams
+        found = await dreams.runs(limit=limit)
+        unfinished = [await dreams.session(report.run_id) for report in found if report.finished_at is None]
+    running = {one.run_id for one in unfinished if one is not None and one.is_running}
     session.screen.show(
         lambda: {"runs": [report.to_json() for report in found]},
-        lambda: run_list_lines(session, found),
+        lambda: run_list_lines(session, found, running),
     )
 
 
@@ -54,7 +57,7 @@ async def show(run: str, /, *, refused: Annotated[bool, Parameter(negative="")] 
         texts = await dreams.refused_texts(report.run_id) if refused else []
 
     def lines() -> Lines:
-        yield from run_lines(session, report, entries)
+        yield from run_lines(session, report, entries, is_running=dreamt is not None and dreamt.is_running)
         if dreamt is not None:
             yield Line()
             yield from session_lines(session, dreamt, calls)

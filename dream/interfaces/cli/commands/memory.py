@@ -115,10 +115,12 @@ async def recall(
     )
     recall_filter(conditions)
     async with session.host(Access.LOOK, embedder=session.embedder(), dreams=False) as host:
-        hits = await host.for_scope(session.scope).memory.explain(query, k=k, **conditions)
+        here = host.for_scope(session.scope)
+        hits = await here.memory.explain(query, k=k, **conditions)
+        turns = 0 if hits else await here.conversation.count()
     session.screen.show(
         lambda: {"query": query, "hits": [_hit_json(hit, why if explain else None) for hit, why in hits]},
-        lambda: hit_lines(query, [(hit, why if explain else None) for hit, why in hits], session.screen.width),
+        lambda: hit_lines(query, [(hit, why if explain else None) for hit, why in hits], session.screen.width, turns),
     )
 
 

@@ -55,10 +55,23 @@ def entry_list_lines(entries: Sequence[MemoryEntry], total: int, width: int) -> 
         yield Line(f"{counted(total, 'entry', 'entries')}.", Tone.FAINT)
 
 
-def hit_lines(query: str, hits: Sequence[tuple[Hit, Explanation | None]], width: int) -> Lines:
-    """Yield the answers to a query, best first, each with how its score came about where that is given."""
+def hit_lines(query: str, hits: Sequence[tuple[Hit, Explanation | None]], width: int, turns: int = 0) -> Lines:
+    """Yield the answers to a query, best first, each with how its score came about where that is given.
+
+    Args:
+        query: What was asked.
+        hits: The answers.
+        width: Columns of a line.
+        turns: Turns of the conversation log, which were not searched; told of where there is no answer.
+    """
     if not hits:
         yield from paragraph(f"Nothing is known about {query!r}.", width)
+    if turns and not hits:
+        told = (
+            f"The conversation log holds {counted(turns, 'turn')}, which this command does not search: a dream with a "
+            "model learns entries from them, and a host finds them with host.conversation.recall."
+        )
+        yield from paragraph(told, width, tone=Tone.FAINT)
     for place, (hit, why) in enumerate(hits, start=1):
         yield from entry_lines(hit.entry, width, prefix=f"{place}. {hit.score:.2f}  ")
         if why is not None:

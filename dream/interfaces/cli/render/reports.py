@@ -1,6 +1,6 @@
 """Shows what runs did, pass by pass."""
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 from typing import Any, Final, cast
 
 from agentcore.domain.memory import MemoryEntry
@@ -104,14 +104,23 @@ _TONES = {
 _NAME_WIDTH = 22
 
 
-def run_lines(session: CommandSession, report: RunReport, entries: Mapping[str, MemoryEntry]) -> Lines:
-    """Yield the report of a run, and how to look at it and take it back."""
+def run_lines(
+    session: CommandSession, report: RunReport, entries: Mapping[str, MemoryEntry], *, is_running: bool = False
+) -> Lines:
+    """Yield the report of a run, and how to look at it and take it back.
+
+    Args:
+        session: What the command was given.
+        report: The report; of a run that has not ended, what is known of it.
+        entries: Entries that it is about, by id.
+        is_running: Whether the run is under way.
+    """
     width = session.screen.width
     if report.outcome is Outcome.DEFERRED:
         reason = explained(report.reason)
         yield from paragraph(f"Deferred, nothing was done: {reason}.", width, tone=Tone.WARNING)
         return
-    yield from _head(report, width)
+    yield from _head(report, width, is_running=is_running)
     yield Line()
     yield from passes_lines(report, width, entries)
     more = f"see {session.command('--json', 'show', report.run_id)}"
@@ -119,15 +128,16 @@ def run_lines(session: CommandSession, report: RunReport, entries: Mapping[str, 
     yield from question_lines(report, entries, width, more=more)
     yield from wisp_lines(report, width, more=more)
     yield Line()
-    yield from _next_steps(session, report)
+    yield from _next_steps(session, report, is_running=is_running)
 
 
-def _head(report: RunReport, width: int) -> Lines:
+def _head(report: RunReport, width: int, *, is_running: bool) -> Lines:
     target = f" of {report.target}" if report.target else ""
     what = {RunKind.DREAM: "Run"}.get(report.kind, f"Run ({report.kind.value}{target})")
     reason = f" ({explained(report.reason)})" if report.reason else ""
     resumed = "; it went on after an interruption" if report.resumed else ""
-    title = f"{what} {report.run_id} on {report.scope}: {report.outcome.value}{reason}{resumed}"
+    ended = "under way" if is_running else f"{report.outcome.value}{reason}"
+    title = f"{what} {report.run_id} on {report.scope}: {ended}{resumed}"
     yield from paragraph(title, width, rest="  ", tone=Tone.TITLE)
     purged = f", {counted(report.purged, 'record')} removed for good" if report.purged else ""
     seconds = _seconds(report)
@@ -225,11 +235,11 @@ _TOLD: Mapping[str, Callable[[Any], str]] = {
 """How a note is told that is no plain count."""
 
 
-def _next_steps(session: CommandSession, report: RunReport) -> Lines:
+def _next_steps(session: CommandSession, report: RunReport, *, is_running: bool) -> Lines:
     backlog = sum(item.backlog for item in report.passes)
     if backlog:
         yield Line(f"{backlog:,} entries are left for later runs: {session.command('run')}")
-    if report.finished_at is None:
+    if report.finished_at is None and not is_running:
         yield Line(f"It was interrupted; go on with it: {session.command('run')}", Tone.WARNING)
     if any(item.proposed for item in report.passes):
         yield Line(f"Decide what waits: {session.command('review', 'list')}")
@@ -280,17 +290,17 @@ def refused_text_lines(texts: Sequence[RefusedText], width: int) -> Lines:
             yield from paragraph(line, width, first=_TEXT, rest=_TEXT)
 
 
-def run_list_lines(session: CommandSession, reports: Sequence[RunReport]) -> Lines:
-    """Yield one line per run, the newest first."""
+def run_list_lines(session: CommandSession, reports: Sequence[RunReport], running: Collection[str]) -> Lines:
+    """Yield one line per run, the newest first; *running* are the ids of those under way."""
     if not reports:
         yield Line(f"No dream has run on {session.scope} yet: {session.command('run')}")
         return
-    yield from table([_cells(report) for report in reports], session.screen.width)
+    yield from table([_cells(report, is_running=report.run_id in running) for report in reports], session.screen.width)
     yield Line(f"Look at one: {session.command('show', reports[0].run_id)}", Tone.FAINT)
 
 
-def _cells(report: RunReport) -> tuple[str, ...]:
-    outcome = report.outcome.value if report.finished_at else "interrupted"
+def _cells(report: RunReport, *, is_running: bool) -> tuple[str, ...]:
+    outcome = report.outcome.value if report.finished_at else "under way" if is_running else "interrupted"
     refused = sum(len(item.refused) for item in report.passes)
     parts = [f"{counted(report.changes, 'record')} changed"]
     proposed = sum(item.proposed for item in report.passes)
