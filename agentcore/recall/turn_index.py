@@ -28,8 +28,8 @@ _NEWNESS: Final = 0.25
 """What the newest standing wish scores beside the share of the best score that its turn has."""
 _NEW: Final = 10
 """Wishes after which a wish scores half as much for being new."""
-_TERMS_PER_PLACE: Final = 5
-"""Terms of what matches that fill a place: a term takes more than a token, with what search leaves out beside it."""
+_TERMS_PER_PLACE: Final = 3
+"""Terms of what matches that fill a place: a term takes two or three tokens, with what search leaves out beside it."""
 _TURN: Final = 0
 """Column of the passages that holds the number of their turn."""
 

@@ -28,7 +28,7 @@ from dream.guards.secrets import secret_in
 from dream.options import DreamOptions
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.stores import dream_stores
-from dream.stores.calls import CallKey, StoredAnswer
+from dream.stores.calls import CallKey, Forgets, Spent, StoredAnswer
 from dream.triggers import winning_switch
 
 _MOST_FEEDBACK: Final = 50_000
@@ -130,10 +130,15 @@ class SessionEvaluator(BackgroundService):
 
     async def _asking(self, scope: Scope) -> ModelCalls:
         today = self._parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        day = await self._parts.storage.read(scope, lambda view: dream_stores(view).calls.spent(since=today))
+
+        def before(view: ReadView) -> tuple[Spent, Forgets]:
+            calls = dream_stores(view).calls
+            return calls.spent(since=today), calls.forgets()
+
+        day, forgets = await self._parts.storage.read(scope, before)
         budget = Budget(self._options.model, 0, day.tokens)
         people = people_before(self._parts, self._options, scope)
-        return ModelCalls(parts=self._parts, people=people, scope=scope, budget=budget, in_flight=1)
+        return ModelCalls(parts=self._parts, people=people, scope=scope, budget=budget, in_flight=1, forgets=forgets)
 
     async def _request(self, scope: Scope, session_id: str) -> ChatRequest | None:
         library = DirectiveLibrary(self._parts.data_dir, self._options.directives)
