@@ -1,13 +1,14 @@
 """Keeps the log of what was said, as the host uses it."""
 
-from __future__ import annotations
-
+from datetime import datetime
 from enum import StrEnum
 from textwrap import shorten
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from agentcore.domain.conversation import ConversationSession, Turn
 from agentcore.domain.filters import TurnFilter
+from agentcore.domain.memory import Trust
+from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, FeedbackKind
 from agentcore.domain.text import MAX_TURN
 from agentcore.errors import InvalidOptionsError
@@ -21,18 +22,12 @@ from agentcore.hosting.checks import (
     clean_trust,
     optional_name,
 )
+from agentcore.hosting.correction_detector import CorrectionDetector
 from agentcore.hosting.options import ConversationOptions, FeedbackOptions
+from agentcore.ids import IdFactory
+from agentcore.recall.recall import Recall
 from agentcore.recall.turns import TurnHit
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from agentcore.domain.memory import Trust
-    from agentcore.domain.scope import Scope
-    from agentcore.hosting.correction_detector import CorrectionDetector
-    from agentcore.ids import IdFactory
-    from agentcore.recall.recall import Recall
-    from agentcore.stores.storage import Storage, UnitOfWork
+from agentcore.stores.storage import Storage, UnitOfWork
 
 Turns: TypeAlias = list[Turn]
 TurnHits: TypeAlias = list[TurnHit]

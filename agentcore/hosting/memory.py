@@ -1,18 +1,20 @@
 """Remembers, recalls, changes and forgets what the agent knows."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
+from typing import Any, Final, TypeAlias, TypedDict, Unpack
 
 from agentcore.domain.filters import EntryFilter, RecallFilter
 from agentcore.domain.memory import Level, MemoryEntry, Status
-from agentcore.domain.signals import Purpose
+from agentcore.domain.scope import Scope
+from agentcore.domain.signals import Purpose, RecallUse
+from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
 from agentcore.errors import InvalidContentError, InvalidOptionsError
-from agentcore.hosting.amend import amend, checked, retire
+from agentcore.hosting.amend import MemoryChanges, amend, checked, retire
 from agentcore.hosting.checks import (
     clean_instant,
     clean_limit,
@@ -23,24 +25,14 @@ from agentcore.hosting.checks import (
     optional_name,
     refuse_unknown,
 )
-from agentcore.hosting.remember import MemoryWrites, Observation
+from agentcore.hosting.remember import MemoryFields, MemoryWrites, Observation
 from agentcore.hosting.services import ForgetHooks
+from agentcore.hosting.write_behind import RecallNotes
+from agentcore.ids import IdFactory
+from agentcore.recall.recall import Recall
 from agentcore.recall.results import Explanation, Hit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from agentcore.domain.scope import Scope
-    from agentcore.domain.signals import RecallUse
-    from agentcore.domain.subject_time import SubjectTime
-    from agentcore.hosting.amend import MemoryChanges
-    from agentcore.hosting.remember import MemoryFields
-    from agentcore.hosting.write_behind import RecallNotes
-    from agentcore.ids import IdFactory
-    from agentcore.recall.recall import Recall
-    from agentcore.stores.storage import Storage, UnitOfWork
-    from agentcore.stores.values import Forgotten
+from agentcore.stores.storage import Storage, UnitOfWork
+from agentcore.stores.values import Forgotten
 
 
 class RecallFilters(TypedDict, total=False):

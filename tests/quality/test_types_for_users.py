@@ -1,10 +1,13 @@
 """What a strict type checker says of the code of those who use the packages."""
 
+import inspect
 from importlib.resources import files
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
+from agentcore.hosting import Context, Conversation, FeedbackLog, Memory, Skills, ToolCallLog, WispLog
 from tests.quality.typechecking import marked_lines, refused_lines
 
 HOST = """
@@ -75,3 +78,12 @@ def test_a_strict_type_checker_refuses_wrong_names_in_a_users_code_and_nothing_e
     assert {name: set(lines) for name, lines in found.items()} == {
         name: marked_lines(code) for name, code in codes.items()
     }, found
+
+
+@pytest.mark.parametrize("service", [Memory, Conversation, Context, Skills, FeedbackLog, WispLog, ToolCallLog])
+def test_who_reads_type_hints_at_run_time_gets_those_of_a_service(service: type):
+    """Frameworks that make a tool of a method read them so."""
+    methods = [one for name, one in vars(service).items() if inspect.isfunction(one) and not name.startswith("_")]
+    assert methods
+    for method in methods:
+        assert get_type_hints(method)["return"] is not None
