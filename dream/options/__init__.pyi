@@ -9,6 +9,7 @@ from .dream_options import (
     PassPosition as PassPosition,
     Preset as Preset,
     ReviewOptions as ReviewOptions,
+    VerificationMode as VerificationMode,
     WaitingOptions as WaitingOptions,
 )
 from .pass_options import (

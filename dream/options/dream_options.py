@@ -205,7 +205,9 @@ class ModelOptions(Options):
     answer_tokens: int = Field(default=4_000, ge=100)
     """The longest answer asked for."""
     max_rounds: int = Field(default=4, ge=1, le=20)
-    """Rounds of one exchange at most: the question, lookups, a repair, a second reading."""
+    """Rounds of one exchange at most: the question, lookups, a repair; second readings come on top."""
+    verifier: str | None = Field(default=None, min_length=1)
+    """The model that reads a second time; None for the one that writes."""
     tokens_per_run: int | None = Field(default=500_000, ge=0)
     """Tokens one run may cost, failed calls included; it ends as partial before it would cost more. None: no bound."""
     tokens_per_day: int | None = Field(default=2_000_000, ge=0)
@@ -228,6 +230,17 @@ class ReviewOptions(Options):
     """Proposals of a scope that wait at once, of all passes together. None: no bound."""
     per_day: int | None = Field(default=50, ge=1)
     """Proposals made for a scope in a day (UTC), of all passes together. None: no bound."""
+
+
+class VerificationMode(StrEnum):
+    """What becomes of a text of the model's that its evidence neither proves to the letter nor refutes."""
+
+    STRICT = "strict"
+    """It waits for a person."""
+    VERIFIED = "verified"
+    """It is read a second time, and taken if the second reading finds all of it in the evidence."""
+    OFF = "off"
+    """It is not taken; what was said is kept word for word in its place."""
 
 
 class WaitingOptions(Options):
@@ -273,6 +286,8 @@ class DreamOptions(Options):
     """
     review: ReviewOptions = Field(default_factory=ReviewOptions)
     """How much may wait for a person, and how long."""
+    verification: VerificationMode = VerificationMode.VERIFIED
+    """What becomes of a text that its evidence neither proves nor refutes."""
     waiting: WaitingOptions = Field(default_factory=WaitingOptions)
     """How long an exchange with the model waits that could not be ended."""
     protected_categories: tuple[str, ...] = ("active-plans",)

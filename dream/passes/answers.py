@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar, cast
 
+import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, ValidationError, ValidationInfo, WithJsonSchema
 from pydantic.json_schema import GenerateJsonSchema, SkipJsonSchema
 from pydantic_core import PydanticCustomError, core_schema
@@ -262,6 +263,8 @@ REMEDIES: Final[Mapping[str, str]] = {
     Refused.QUOTE_NOT_FOUND: "copy the quote, letter by letter, from one of the cited records",
     Refused.NOT_EVIDENCE: "cite the new turn in which the user says it or affirms it, if there is one",
     Refused.INVALID_CONTENT: "give every field that was asked for, the text as one short statement",
+    Refused.LOST_DETAIL: "tell all that the cited records tell",
+    Refused.DENIED: "a second reading did not find it in the cited records: say what they say, no more and no surer",
 }
 """What can be put right by wording, quoting or citing anew, and how; the guards can tell whether it was.
 
@@ -334,7 +337,7 @@ async def repair_of(
         refused: Why items of it are refused.
         first: Returns the question that was answered.
     """
-    told = _repairable(refused, answer, name)
+    told = repairable(refused, answer, name)
     request = await first() if told else None
     if request is None:
         return None
@@ -358,9 +361,9 @@ async def repaired(
     """
     answer = answers[0]
     good, refused = await judge(answer)
-    told = {one.place for one in _repairable(refused, answer, name) if one.place is not None}
+    told = {one.place for one in repairable(refused, answer, name) if one.place is not None}
     if len(answers) > 1 and told:
-        answer = _put_right(answer, answers[-1], name, told)
+        answer, _ = put_right(answer, answers[-1], name, told)
         good, refused = await judge(answer)
     held = len(told - {one.place for one in refused}) if len(answers) > 1 else 0
     return Repaired(answer, good, refused, {"repairs": len(answers) - 1, "repaired": held})
@@ -371,7 +374,7 @@ def with_texts(refused: Iterable[Refusal], answer: Answer, name: str, batch: Bat
 
     What cites none of them rests on any: it may tell of every record that was shown.
     """
-    items = _items(answer, name)
+    items = items_of(answer, name)
     found: list[Refusal] = []
     for one in refused:
         item = _item(items, one)
@@ -380,21 +383,64 @@ def with_texts(refused: Iterable[Refusal], answer: Answer, name: str, batch: Bat
     return tuple(found)
 
 
-def _repairable(refused: Iterable[Refusal], answer: Answer, name: str) -> list[Refusal]:
+def repairable(refused: Iterable[Refusal], answer: Answer, name: str) -> list[Refusal]:
     """Return the first refusal of each item that can be put right; a secret is not asked for again."""
-    items = _items(answer, name)
+    items = items_of(answer, name)
     firsts = {one.place: one for one in reversed(list(refused)) if one.place is not None}
     may = [one for one in firsts.values() if one.code in REMEDIES and secret_in(_text_of(_item(items, one))) is None]
     return sorted(may, key=lambda one: one.place or 0)
 
 
-def _put_right(first: Answer, repair: Answer, name: str, told: set[int]) -> Answer:
-    """Return the first answer with the items of the repair in the place of those that were told as refused."""
-    items = _items(first, name)
-    for number, item in reversed(list(_with_numbers(_items(repair, name), sorted(told), len(items)))):
+def put_right(first: Answer, repair: Answer, name: str, told: set[int]) -> tuple[Answer, frozenset[int]]:
+    """Return the first answer with the items of a repair in the place of those it was asked for, and their numbers."""
+    items = items_of(first, name)
+    given: set[int] = set()
+    for number, item in reversed(list(_with_numbers(items_of(repair, name), sorted(told), len(items)))):
         if number in told:
             items[number - 1] = item
-    return {**first, name: items}
+            given.add(number)
+    return {**first, name: items}, frozenset(given)
+
+
+def repair_question(
+    request: ChatRequest, context: ModelContext, told: Sequence[Refusal], items: Sequence[object], name: str
+) -> ChatRequest:
+    """Return a question that asks for refused items anew, without the others.
+
+    Args:
+        request: The question, about the records that these items cite.
+        context: The run's.
+        told: Why they are refused.
+        items: All items of the list.
+        name: The field that holds the list.
+    """
+    lines = [
+        " ".join((f"[{one.place}] reason={one.code}", quoted(one.detail), f"item={_as_json(items[one.place - 1])}"))
+        for one in told
+        if one.place is not None
+    ]
+    remedies = [f"- {code}: {REMEDIES[code]}" for code in sorted({one.code for one in told})]
+    complaint = "\n".join((_REPAIR, *remedies, "", fenced(context.marker, "Refused items:", lines)))
+    *before, last = request.messages
+    asked = replace(request, messages=(*before, replace(last, content=f"{last.content}\n\n{complaint}")))
+    form = asked.response_format
+    return asked if form is None else replace(asked, response_format=_numbered(form, name))
+
+
+def _as_json(item: object) -> str:
+    return quoted(orjson.dumps(item).decode())
+
+
+def handles_in(items: Iterable[object]) -> frozenset[str]:
+    """Return all that stands in items in the shape of a handle, whatever the field is called."""
+    found: set[str] = set()
+    for item in items:
+        fields = list(cast("dict[str, object]", item).values()) if isinstance(item, dict) else []
+        listed = [one for field in fields if isinstance(field, list) for one in cast("list[object]", field)]
+        found |= {
+            bare_handle(one) for one in (*fields, *listed) if isinstance(one, str) and _HANDLE.fullmatch(one.strip())
+        }
+    return frozenset(found)
 
 
 def _with_numbers(given: Sequence[object], told: Sequence[int], count: int) -> Iterator[tuple[int | None, object]]:
@@ -420,7 +466,8 @@ def _numbered(form: ResponseFormat, name: str) -> ResponseFormat:
     return replace(form, schema={**schema, "properties": lists})
 
 
-def _items(answer: Answer, name: str) -> list[object]:
+def items_of(answer: Answer, name: str) -> list[object]:
+    """Return the items of an answer as they stand there."""
     given: object = answer.get(name)
     return list(cast("list[object]", given)) if isinstance(given, list) else []
 
@@ -438,8 +485,5 @@ def _text_of(item: object) -> str:
 
 def _cited(item: object, batch: Batch) -> tuple[str, ...]:
     """Return the ids of all records of the batch whose handles stand in an item, whatever its fields are called."""
-    fields = list(cast("dict[str, object]", item).values()) if isinstance(item, dict) else []
-    listed = [one for field in fields if isinstance(field, list) for one in cast("list[object]", field)]
-    matches = (_HANDLE.fullmatch(one.strip()) for one in (*fields, *listed) if isinstance(one, str))
-    places = {int(match[1]) for match in matches if match is not None}
+    places = {int(one[1:]) for one in handles_in([item])}
     return tuple(record_id for place, record_id in enumerate(batch.record_ids, 1) if place in places)

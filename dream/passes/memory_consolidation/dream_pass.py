@@ -82,9 +82,9 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
         """Ask about what is still as it was packed."""
         if batch.kind == FEEDBACK:
             feedback = await context.read(lambda view: shown_feedback(view, batch))
-            return about_feedback(context, self.directives, self.name, feedback_lines(feedback)) if feedback else None
+            return about_feedback(context, self.instructions, self.name, feedback_lines(feedback)) if feedback else None
         lines = await context.read(lambda view: _lines(view, context, batch))
-        return about_entries(context, self.directives, self.name, lines) if lines else None
+        return about_entries(context, self.instructions, self.name, lines) if lines else None
 
     async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of texts that lost or made up something."""

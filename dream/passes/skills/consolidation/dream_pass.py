@@ -90,7 +90,7 @@ class SkillConsolidation(DeclaredPass, declaration=SKILL_CONSOLIDATION):
         if not skill_handles.shown:
             return None
         used = await self._usage.of(context, lambda: _usage(context))
-        return question(context, skill_handles.shown, used, self.directives, self.name)
+        return question(context, skill_handles.shown, used, self.instructions, self.name)
 
     async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of an answer that loses or makes up something, or retires and saves nothing."""

@@ -142,7 +142,7 @@ class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
             openings=known.openings,
             skills=listed,
             hidden=len(known.catalogue.skills) - len(listed),
-            directives=self.directives,
+            directives=self.instructions,
             purpose=self.name,
         )
 

@@ -76,14 +76,14 @@ class SkillOptimization(DeclaredPass, declaration=SKILL_OPTIMIZATION):
         """Ask about the skills that are as they were packed."""
         known = await self._known(context)
         shown = await context.read(lambda view: _shown(view, context, batch, known))
-        return question(context, shown, self.directives, self.name) if shown else None
+        return question(context, shown, self.instructions, self.name) if shown else None
 
     async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of rewrites that lost something, or made up an address."""
         judged, shown = await _judged(context, batch, answer, await self._known(context))
         if not isinstance(judged, JudgedRewrites) or not judged.unfaithful:
             return None
-        first = question(context, shown, self.directives, self.name)
+        first = question(context, shown, self.instructions, self.name)
         return repair_request(first, answer, complaint(context, judged.unfaithful))
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
