@@ -15,6 +15,14 @@ from .decay import (
 from .document import (
     StoredDocument as StoredDocument,
 )
+from .evidence import (
+    Evidence as Evidence,
+    EvidenceVerdict as EvidenceVerdict,
+    SourceKind as SourceKind,
+    SourceRef as SourceRef,
+    exact_words as exact_words,
+    united_evidence as united_evidence,
+)
 from .filters import (
     EntryFilter as EntryFilter,
     RecallFilter as RecallFilter,
@@ -23,8 +31,6 @@ from .filters import (
 from .memory import (
     Level as Level,
     MemoryEntry as MemoryEntry,
-    SourceKind as SourceKind,
-    SourceRef as SourceRef,
     Status as Status,
     Trust as Trust,
 )

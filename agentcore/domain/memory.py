@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
+from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef, united_evidence, weakest
 from agentcore.domain.scope import Scope
-from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.errors import InvalidContentError
 
 
@@ -42,37 +43,6 @@ class Status(StrEnum):
     """Set aside with a reason; purged after the retention window."""
 
 
-class SourceKind(StrEnum):
-    """What a source reference points to."""
-
-    ENTRY = "entry"
-    TURN = "turn"
-    FEEDBACK = "feedback"
-    DOCUMENT = "document"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class SourceRef:
-    """A pointer to the record an entry was derived from.
-
-    Example:
-        >>> str(SourceRef.parse("turn:4f00c2"))
-        'turn:4f00c2'
-    """
-
-    kind: SourceKind
-    id: str
-
-    @classmethod
-    def parse(cls, text: str) -> "SourceRef":
-        """Read `kind:id`."""
-        kind, _, record_id = text.partition(":")
-        return cls(SourceKind(kind), record_id)
-
-    def __str__(self) -> str:
-        return f"{self.kind}:{self.id}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryEntry:
     """One thing the agent knows; immutable, replaced whole under optimistic versions.
@@ -95,12 +65,14 @@ class MemoryEntry:
         metadata: Free string pairs; `requires_user_permission` is sticky through merges.
         level: Explicit or derived.
         sources: Records it came from, sorted.
+        evidence: The sentences it rests on, earliest said first, at most 20; they stay when their turns go.
         trust: Trust of its origin.
         pinned: Never decays out of sight, never dropped by a dream.
         status: Active, superseded or archived.
         status_reason: Why it is not active; None while active.
         successor: Id of the entry that took its place, if one did.
         status_at: When it left the active state.
+        valid_until: When what it says stopped to hold, where it is superseded and that is known.
         version: Optimistic version; grows with every write, undo included.
     """
 
@@ -121,16 +93,18 @@ class MemoryEntry:
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     level: Level = Level.EXPLICIT
     sources: tuple[SourceRef, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
     trust: Trust = Trust.STATED
     pinned: bool = False
     status: Status = Status.ACTIVE
     status_reason: str | None = None
     successor: str | None = None
     status_at: datetime | None = None
+    valid_until: PartialDate | None = None
     version: int = field(default=1, compare=False)
 
     def __post_init__(self) -> None:
-        """Check the ranges and fill `importance` where nobody has decayed it yet."""
+        """Check the ranges, fill `importance` where nobody has decayed it yet, and bring evidence into its order."""
         if not 0.0 <= self.base <= 1.0:
             raise InvalidContentError(field="importance", problem=f"{self.base} is not between 0 and 1")
         least = 0 if self.absorbed else 1
@@ -138,6 +112,8 @@ class MemoryEntry:
             raise InvalidContentError(field="reinforcement count", problem=f"{self.own_count} is below {least}")
         if self.importance < 0.0:
             object.__setattr__(self, "importance", self.base)
+        if self.evidence:
+            object.__setattr__(self, "evidence", united_evidence([self.evidence]))
 
     @property
     def reinforcement_count(self) -> int:
@@ -154,6 +130,11 @@ class MemoryEntry:
         """Whether it is what people said, and not what was made of other entries: its sources are turns alone."""
         turns = {source.kind for source in self.sources} == {SourceKind.TURN}
         return self.level is Level.EXPLICIT and turns
+
+    @property
+    def verdict(self) -> EvidenceVerdict:
+        """How it is known that it says what its evidence says: the weakest verdict; unverified without evidence."""
+        return weakest(one.verdict for one in self.evidence)
 
     @property
     def is_active(self) -> bool:

@@ -17,11 +17,12 @@ from typing import Any, TypeVar, cast
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import Level, MemoryEntry, SourceRef, Status, Trust
+from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceRef
+from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
-from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.domain.temporal import from_text, to_text
 
 Record = MemoryEntry | Turn | Skill | SkillUse | Feedback | WispRun | ToolCall | StoredDocument
@@ -43,6 +44,8 @@ class RecordKind(StrEnum):
 
 
 _STORE_ONLY = frozenset({"scope", "version", "importance"})
+_SPARSE = frozenset({"evidence"})
+"""Fields that an image leaves out when they are empty, as images did before there were such fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +191,7 @@ def to_image(record: Record) -> Image:
     image: Image = {}
     for name in _FIELDS[kind_of(record)]:
         value = getattr(record, name)
-        if value is not None:
+        if value is not None and (value or name not in _SPARSE):
             image[name] = _plain(value)
     return image
 
@@ -208,10 +211,9 @@ def with_image(record: T, names: Collection[str], image: Mapping[str, Any]) -> T
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return to_text(value)
-    if isinstance(value, Trust):
-        return value.name.lower()
-    if isinstance(value, (SubjectTime, SourceRef)):
-        return str(value)
+    write = _WRITERS.get(value.__class__)
+    if write is not None:
+        return write(value)
     if isinstance(value, tuple):
         return [_plain(item) for item in cast("tuple[Any, ...]", value)]
     if isinstance(value, Mapping):
@@ -263,6 +265,29 @@ def _sources(value: Any) -> tuple[SourceRef, ...]:
     return tuple(sorted(SourceRef.parse(_text(item)) for item in _items(value)))
 
 
+def evidence_image(evidence: Evidence) -> Image:
+    """Return *evidence* as images and rows hold it, what is empty left out."""
+    whole = {name: _plain(getattr(evidence, name)) for name in _EVIDENCE_FIELDS}
+    return {name: value for name, value in whole.items() if value}
+
+
+def evidence_of(image: Mapping[str, Any]) -> Evidence:
+    """Read what `evidence_image` wrote; KeyError, ValueError or TypeError if it describes none.
+
+    Example:
+        >>> image = {"source": "turn:4f00c2", "said_at": "2025-05-01T00:00:00Z", "sentence": "I moved to Lisbon.",
+        ...          "verdict": "proven", "verified_by": "host"}
+        >>> evidence_image(evidence_of(image)) == image
+        True
+    """
+    values = {name: _EVIDENCE_FIELDS[name](image[name]) for name in _EVIDENCE_FIELDS if image.get(name) is not None}
+    return Evidence(**values)
+
+
+def _evidence(value: Any) -> tuple[Evidence, ...]:
+    return tuple(evidence_of(cast("dict[str, Any]", _checked(item, dict))) for item in _items(value))
+
+
 def _subject_time(value: Any) -> SubjectTime:
     return SubjectTime.parse(_text(value))
 
@@ -277,6 +302,24 @@ def _checked(value: Any, wanted: type[T]) -> T:
     return value
 
 
+_EVIDENCE_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "source": lambda value: SourceRef.parse(_text(value)),
+    "speaker": _text,
+    "said_at": lambda value: from_text(_text(value)),
+    "sentence": _text,
+    "verdict": EvidenceVerdict,
+    "verified_by": _text,
+    "round": _whole,
+}
+
+_WRITERS: dict[type, Callable[[Any], Any]] = {
+    Trust: lambda trust: trust.name.lower(),
+    SubjectTime: str,
+    PartialDate: str,
+    SourceRef: str,
+    Evidence: evidence_image,
+}
+
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "tags": _texts,
     "see_also": _texts,
@@ -287,6 +330,8 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "level": Level,
     "status": Status,
     "sources": _sources,
+    "evidence": _evidence,
+    "valid_until": lambda value: PartialDate.parse(_text(value)),
     "trust": _trust,
     "kind": FeedbackKind,
     "rating": Rating,

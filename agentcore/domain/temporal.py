@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Trust
+from agentcore.domain.evidence import Evidence, SourceKind, SourceRef, united_evidence
+from agentcore.domain.memory import MemoryEntry, Trust
 from agentcore.domain.subject_time import SubjectTime, compatible
 from agentcore.domain.text import normalise
 from agentcore.errors import InvalidContentError
@@ -95,6 +96,7 @@ class MergedFields:
         tags: All tags of the sources, sorted.
         metadata: All keys of the sources; the oldest source wins, sticky marks stay set.
         sources: References to the source entries, sorted.
+        evidence: The sentences that the sources rest on, as `united_evidence` joins them.
     """
 
     created_at: datetime
@@ -107,6 +109,7 @@ class MergedFields:
     tags: tuple[str, ...]
     metadata: Mapping[str, str]
     sources: tuple[SourceRef, ...]
+    evidence: tuple[Evidence, ...]
 
 
 def merged_fields(sources: Sequence[MemoryEntry]) -> MergedFields:
@@ -131,6 +134,7 @@ def merged_fields(sources: Sequence[MemoryEntry]) -> MergedFields:
         tags=_united_tags(sources),
         metadata=_merged_metadata(_oldest_first(sources), marked_by=sources),
         sources=tuple(sorted({SourceRef(SourceKind.ENTRY, source.id) for source in sources})),
+        evidence=united_evidence(source.evidence for source in sources),
     )
 
 
@@ -138,7 +142,7 @@ def absorb(survivor: MemoryEntry, copies: Sequence[MemoryEntry]) -> MemoryEntry:
     """Return *survivor* after it took over its *copies*; their order changes nothing, nor does a repetition.
 
     The survivor keeps its id, text, category, level, trust, state, version, `recorded_at` and `updated_at`.
-    It takes the earliest creation, latest sight, largest base, distinct observations, tags, sources, subject
+    It takes the earliest creation, latest sight, largest base, distinct observations, tags, sources, evidence, subject
     time, and such metadata keys as it lacks (the oldest copy's value). A copy with less trust gives only its
     protections, the pin and the sticky marks: whatever else it says would rise to the survivor's trust; it
     stays readable in the archive.
@@ -161,6 +165,7 @@ def absorb(survivor: MemoryEntry, copies: Sequence[MemoryEntry]) -> MemoryEntry:
         metadata=_merged_metadata(pooled, marked_by=[survivor, *others]),
         pinned=any(entry.pinned for entry in (survivor, *others)),
         sources=tuple(sorted(origins - {SourceRef(SourceKind.ENTRY, survivor.id)})),
+        evidence=united_evidence(entry.evidence for entry in pooled),
     )
 
 

@@ -12,11 +12,12 @@ from typing import Any, Generic, TypeVar, cast
 import orjson
 from sqlalchemy import ColumnElement, Table, and_, exists, false, or_, select
 
+from agentcore.domain.evidence import Evidence, SourceKind, SourceRef
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
-from agentcore.domain.records import Record, builder
+from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
+from agentcore.domain.records import Record, builder, evidence_image, evidence_of
 from agentcore.domain.signals import FailureCategory, FeedbackKind, Rating
-from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.domain.text import fold_key
 from agentcore.stores.sql.schema import entries, entry_sources
@@ -136,6 +137,8 @@ RECORD_COLUMNS = (
     entries.c.status_reason,
     entries.c.successor,
     entries.c.status_at,
+    entries.c.evidence,
+    entries.c.valid_until,
     entries.c.version,
 )
 
@@ -184,13 +187,15 @@ def _read(transaction: Transaction, row: Sequence[Any]) -> MemoryEntry:
             orjson.loads(row[12]) if row[12] != "{}" else {},
             _LEVELS[row[13]],
             _sources(row[14]),
+            _evidence(row[21]),
             _TRUSTS[row[15]],
             bool(row[16]),
             _STATES[row[17]],
             row[18],
             row[19],
             _instant(row[20]),
-            row[21],
+            PartialDate.parse(row[22]) if row[22] else None,
+            row[23],
         )
     )
 
@@ -214,12 +219,14 @@ def to_values(entry: MemoryEntry) -> dict[str, Any]:
         "metadata": encode(dict(entry.metadata)) if entry.metadata else "{}",
         "level": entry.level.value,
         "sources": encode([str(source) for source in entry.sources]) if entry.sources else "[]",
+        "evidence": encode([evidence_image(one) for one in entry.evidence]) if entry.evidence else None,
         "trust": int(entry.trust),
         "pinned": entry.pinned,
         "status": entry.status.value,
         "status_reason": entry.status_reason,
         "successor": entry.successor,
         "status_at": micros(entry.status_at),
+        "valid_until": None if entry.valid_until is None else str(entry.valid_until),
         "fold_key": fold_key(entry.content),
     }
 
@@ -237,6 +244,10 @@ def _texts(column: str) -> tuple[str, ...]:
 
 def _sources(column: str) -> tuple[SourceRef, ...]:
     return () if column == "[]" else tuple(map(SourceRef.parse, orjson.loads(column)))
+
+
+def _evidence(column: str | None) -> tuple[Evidence, ...]:
+    return tuple(map(evidence_of, orjson.loads(column))) if column else ()
 
 
 def _counts(column: str) -> tuple[tuple[str, int], ...]:

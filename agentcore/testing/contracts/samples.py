@@ -7,12 +7,13 @@ from typing import Any, TypeVar
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status, Trust
+from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef
+from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, kind_of, version_of
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
-from agentcore.domain.subject_time import SubjectTime
+from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.errors import StaleVersionError
 from agentcore.stores.storage import Storage
 
@@ -106,13 +107,31 @@ def a_full_entry(entry_id: str) -> MemoryEntry:
         metadata={"requires_user_permission": "true", "city": "Lisboa"},
         level=Level.DERIVED,
         sources=(SourceRef(SourceKind.ENTRY, "older"), SourceRef(SourceKind.TURN, "turn-1")),
+        evidence=(
+            some_evidence("I moved to Lisboa; 葡萄牙.", said_at=START - 400 * DAY, source="document:home"),
+            some_evidence(
+                'It is "hers".',
+                source="turn:turn-1",
+                speaker="Ana",
+                verdict=EvidenceVerdict.VERIFIED,
+                verified_by="a-model",
+                round=2,
+            ),
+        ),
         trust=Trust.INFERRED,
         pinned=True,
         status=Status.SUPERSEDED,
         status_reason="She moved again.",
         successor="newer",
         status_at=START,
+        valid_until=PartialDate.parse("2025-06"),
     )
+
+
+def some_evidence(sentence: str, *, source: str = "turn:t1", **fields: Any) -> Evidence:
+    """Return an unverified sentence, said at `START`; *fields* say what is different."""
+    usual: dict[str, Any] = {"said_at": START}
+    return Evidence(sentence=sentence, source=SourceRef.parse(source), **(usual | fields))
 
 
 def a_turn(turn_id: str, content: str = "I moved to Lisbon.", **fields: Any) -> Turn:

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agentcore.domain import (
+    Evidence,
+    EvidenceVerdict,
     FailureCategory,
     Feedback,
     FeedbackKind,
     Level,
     MemoryEntry,
+    PartialDate,
     Rating,
     Record,
     RecordKind,
@@ -60,6 +63,16 @@ _STATE = {
     "successor": st.none() | _IDS,
     "status_at": st.none() | _INSTANTS,
 }
+_EVIDENCE = st.builds(
+    Evidence,
+    source=_SOURCES,
+    speaker=st.none() | _TEXTS,
+    said_at=_INSTANTS,
+    sentence=_TEXTS.filter(str.strip),
+    verdict=st.sampled_from(EvidenceVerdict),
+    verified_by=st.just("") | _TEXTS,
+    round=st.integers(0, 9),
+)
 
 entries = st.builds(
     MemoryEntry,
@@ -79,6 +92,8 @@ entries = st.builds(
     metadata=st.dictionaries(_TEXTS, _TEXTS, max_size=3),
     level=st.sampled_from(Level),
     sources=st.sets(_SOURCES, max_size=3).map(lambda sources: tuple(sorted(sources))),
+    evidence=st.lists(_EVIDENCE, max_size=3).map(tuple),
+    valid_until=st.none() | _TIMES.filter(lambda text: ".." not in text).map(PartialDate.parse),
     trust=st.sampled_from(Trust),
     pinned=st.booleans(),
     **_STATE,
@@ -238,7 +253,22 @@ def test_an_image_is_plain_and_sorted():
     assert image["absorbed"] == [["older", 3]]
     assert image["subject_time"] == "2024-05..?"
     assert image["status_at"] == "2025-06-14T09:30:00Z"
+    assert image["valid_until"] == "2025-06"
+    assert image["evidence"][1] == {
+        "source": "turn:turn-1",
+        "speaker": "Ana",
+        "said_at": "2025-06-14T09:30:00Z",
+        "sentence": 'It is "hers".',
+        "verdict": "verified",
+        "verified_by": "a-model",
+        "round": 2,
+    }
     assert list(image["metadata"]) == ["city", "requires_user_permission"]
+
+
+def test_an_entry_without_evidence_has_the_image_that_it_had_before_there_was_any():
+    assert "evidence" not in to_image(an_entry("a"))
+    assert "valid_until" not in to_image(an_entry("a"))
 
 
 def test_what_an_image_leaves_out_has_its_usual_value():

@@ -123,6 +123,8 @@ entries = Table(
     Column("revision", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
     Column("fold_key", String(32), nullable=False),
+    Column("evidence", Text, nullable=True),
+    Column("valid_until", String(16), nullable=True),
     UniqueConstraint("scope_id", "id"),
     Index("ix_entries_fold", "scope_id", "fold_key", "status"),
     Index("ix_entries_position", "scope_id", "position", "status"),
