@@ -14,8 +14,8 @@ from dream.domain.step import Batch
 from dream.domain.verification import Assertion, Reading, SecondReading
 from dream.guards.verdict import Verdict
 from dream.options import VerificationMode
-from dream.passes.answers import handles_in, items_of, put_right, repair_question, repairable, with_texts
 from dream.passes.protocol import ModelContext
+from dream.passes.repairs import handles_in, items_of, put_right, repair_question, repairable, with_texts
 from dream.passes.second_reading import VerificationCall, first_of
 
 R = TypeVar("R")
