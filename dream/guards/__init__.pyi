@@ -49,6 +49,15 @@ from .names import (
 from .numbers import (
     spoken_numbers as spoken_numbers,
 )
+from .relative_dates import (
+    nearest_years as nearest_years,
+    relative_dates as relative_dates,
+)
 from .secrets import (
     secret_in as secret_in,
+)
+from .verdict import (
+    Judgement as Judgement,
+    Verdict as Verdict,
+    judge as judge,
 )

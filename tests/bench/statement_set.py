@@ -1,26 +1,21 @@
-"""How today's guards judge the statements of `tests/data/statements`: `python -m tests.bench.guards --set statements`.
+"""How the judge of words judges the statements of `tests/data/statements`: `python -m tests.bench.guards --set words`.
 
-Each statement is driven through the pass it is meant for, alone, with a model that says just that: a fact cites all
-turns, and quotes the longest sentence of the turn of a person that shares most words with it.
+Each statement is judged with its evidence alone. A merge, a rewrite and a skill must tell all of it.
 """
 
-import asyncio
-import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import sha256
 from math import sqrt
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import orjson
-import regex
 
-from agentcore.recall import Tokenizer
-from tests.bench.statements import Case, Outcome, judged, wrong
+from dream.guards.verdict import EvidenceText, Verdict, judge
 
 FOLDER = Path(__file__).parents[1] / "data" / "statements"
 HALVES = {"development": "development.jsonl", "held out": "held-out.jsonl"}
@@ -28,33 +23,50 @@ FORMS = ("fact", "merge", "rewrite", "skill")
 NATURAL = "natural"
 """The form of what `natural-*.jsonl` holds: facts, with the errors that models make."""
 
-_STOP = regex.compile(r"(?<=[.!?\u061f\u2026])\s+|(?<=[\u3002\uff01\uff1f])|\n")
-"""Where a sentence ends: after a stop and a space, or after a wide stop."""
-_TOKENIZER = Tokenizer()
-_PART = 100
-"""So many statements are judged by one process before it is asked for the next."""
 _Z = 1.959964
 """Quantile of the normal distribution for bounds of 95 %."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What became of one statement.
+class Case:
+    """One statement with its evidence and what it is known to be.
 
     Args:
         form: Of its case.
         language: Of its case.
         fault: The class of its fault; "" if it is true.
-        got_in: Whether it got in.
-        codes: Why not.
-        account: Case and statement in some lines, if it was judged wrongly; "" of the half that is held out.
+        statement: It.
+        evidence: What it is made from.
     """
 
     form: str
     language: str
     fault: str
-    got_in: bool
-    codes: tuple[str, ...]
+    statement: str
+    evidence: tuple[EvidenceText, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it must tell all of its evidence."""
+        return self.form not in {"fact", NATURAL}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was found of one statement.
+
+    Args:
+        form: Of its case.
+        language: Of its case.
+        fault: The class of its fault; "" if it is true.
+        verdict: The verdict.
+        account: Case, statement and what refutes it in some lines; "" of the half that is held out.
+    """
+
+    form: str
+    language: str
+    fault: str
+    verdict: Verdict
     account: str
 
 
@@ -84,28 +96,54 @@ def halves(cases: Iterable[Mapping[str, Any]]) -> tuple[set[str], set[str]]:
 
 
 def statements(half: str) -> Iterator[Case]:
-    """Yield each statement of a half with its evidence, as the passes are driven with it."""
+    """Yield each statement of a half with its evidence."""
     for row in rows(half):
+        evidence = tuple(_evidence(one) for one in row["evidence"])
         for text in row["honest"]:
-            yield Case(_row(row, text, ""))
+            yield Case(row["form"], row["language"], "", text, evidence)
         for one in row["faulty"]:
-            yield Case(_row(row, one["statement"], one["class"]))
+            yield Case(row["form"], row["language"], one["class"], one["statement"], evidence)
+
+
+def _evidence(row: Mapping[str, Any]) -> EvidenceText:
+    said_at = datetime.fromisoformat(f"{row['date']}T09:00:00Z")
+    speaker = row["speaker"] or None
+    return EvidenceText(text=row["text"], speaker=speaker, is_person=row["role"] != "assistant", said_at=said_at)
 
 
 def measured() -> dict[str, list[Told]]:
-    """Judge every statement, in two processes, and tell the progress on the standard error."""
-    cases = {half: list(statements(half)) for half in HALVES}
-    parts = [
-        (half, given[place : place + _PART]) for half, given in cases.items() for place in range(0, len(given), _PART)
-    ]
-    found: dict[str, list[Told]] = {half: [] for half in HALVES}
-    with ProcessPoolExecutor(max_workers=2) as pool:
-        outcomes = pool.map(_told, *zip(*parts, strict=True))
-        for number, ((half, _), told) in enumerate(zip(parts, outcomes, strict=True), 1):
-            found[half] += told
-            print(f"\r{number} of {len(parts)} parts judged", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    return found
+    """Judge every statement."""
+    return {half: [_told(half, case) for case in statements(half)] for half in HALVES}
+
+
+def _told(half: str, case: Case) -> Told:
+    found = judge(case.statement, case.evidence, whole=case.whole)
+    account = _account(case, found.verdict, map(str, found.details)) if half == "development" else ""
+    return Told(case.form, case.language, case.fault, found.verdict, account)
+
+
+def _account(case: Case, verdict: Verdict, details: Iterable[str]) -> str:
+    said = [f"    {one.speaker or ''} {one.said_at:%Y-%m-%d}: {one.text}" for one in case.evidence]
+    title = f"{case.form} {case.language} {case.fault or 'honest'}: {verdict} {'; '.join(details)}"
+    return "\n".join([title, *said, f"  -> {case.statement}"])
+
+
+def is_wrong(told: Told) -> bool:
+    """Tell whether words alone misjudged it: a proven fault, or a refuted true one."""
+    return told.verdict is (Verdict.PROVEN if told.fault else Verdict.REFUTED)
+
+
+def seconds_each(repeat: int = 3) -> list[float]:
+    """Return how long each judgement takes on the development half, sorted: the best of some."""
+    found: list[float] = []
+    for case in statements("development"):
+        best = float("inf")
+        for _ in range(repeat):
+            started = perf_counter()
+            judge(case.statement, case.evidence, whole=case.whole)
+            best = min(best, perf_counter() - started)
+        found.append(best)
+    return sorted(found)
 
 
 def tables(found: Mapping[str, Sequence[Told]]) -> str:
@@ -114,12 +152,10 @@ def tables(found: Mapping[str, Sequence[Told]]) -> str:
     natural = {half: [one for one in told if one.form == NATURAL] for half, told in found.items()}
     return "\n\n".join(
         [
-            _table("form", made, lambda one: one.form),
-            _table("language", made, lambda one: one.language),
+            _table("form", found, lambda one: one.form),
+            _table("language", found, lambda one: one.language),
             _table("class", made, lambda one: one.fault, only_faults=True),
-            _table("natural errors: language", natural, lambda one: one.language),
             _table("natural errors: class", natural, lambda one: one.fault, only_faults=True),
-            _codes(found),
         ]
     )
 
@@ -141,41 +177,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in path.read_bytes().splitlines()]
 
 
-def _row(row: Mapping[str, Any], text: str, fault: str) -> dict[str, Any]:
-    kind = "fact" if row["form"] == NATURAL else "merge" if row["form"] == "rewrite" else row["form"]
-    given = {"kind": kind, "truth": "faulty" if fault else "honest", "class": fault, "statement": text}
-    given |= {name: row[name] for name in ("id", "form", "language")}
-    said = [{**one, "at": _at(one["date"], place)} for place, one in enumerate(row["evidence"])]
-    match kind:
-        case "fact":
-            turns = [{**one, "id": f"t{place}", "session": "s"} for place, one in enumerate(said)]
-            return {**given, "turns": turns, "cites": [one["id"] for one in turns], "quote": _quote(turns, text)}
-        case "merge":
-            return {**given, "sources": said, "merged": text}
-        case _:
-            return {**given, "skill": said[0]["text"], "at": said[0]["at"]}
-
-
-def _at(day: str, place: int) -> str:
-    return (datetime.fromisoformat(f"{day}T09:00:00Z") + timedelta(minutes=place)).isoformat()
-
-
-def _quote(turns: Sequence[Mapping[str, Any]], text: str) -> str:
-    """Return the longest sentence of the turn of a person that shares most words with a statement."""
-    words = set(_TOKENIZER.tokens(text))
-    said = [one["text"] for one in turns if one["role"] == "user"]
-    nearest = max(said, key=lambda one: len(words & set(_TOKENIZER.tokens(one))))
-    return max(_STOP.split(nearest), key=len).strip()
-
-
-def _told(half: str, cases: Sequence[Case]) -> list[Told]:
-    return [_of_case(half, one) for one in asyncio.run(judged(cases))]
-
-
-def _of_case(half: str, one: Outcome) -> Told:
-    row = one.case.row
-    account = "\n".join(wrong([one])) if half == "development" else ""
-    return Told(row["form"], row["language"], row["class"], one.got_in, one.codes, account)
+_COLUMNS = ((True, Verdict.PROVEN), (True, Verdict.REFUTED), (False, Verdict.PROVEN), (False, Verdict.REFUTED))
 
 
 def _table(
@@ -185,40 +187,30 @@ def _table(
     *,
     only_faults: bool = False,
 ) -> str:
-    columns = [("faults let in", True)] if only_faults else [("faults let in", True), ("true ones refused", False)]
-    heads = [f"{column}, {half}" for half in found for column, _ in columns]
+    columns = [one for one in _COLUMNS if one[0] or not only_faults]
+    heads = [f"{'faults' if faulty else 'true'} {verdict}, {half}" for half in found for faulty, verdict in columns]
     lines = [f"| {title} | {' | '.join(heads)} |", f"|{'---|' * (len(heads) + 1)}"]
     known = {name_of(one) for told in found.values() for one in told}
-    names = [one for one in FORMS if one in known] or sorted(known - {""})
+    names = [one for one in (*FORMS, NATURAL) if one in known] or sorted(known - {""})
     for name in (*names, "all"):
         mine = {half: [one for one in told if name in {name_of(one), "all"}] for half, told in found.items()}
         cells = [
-            _wrong([one for one in mine[half] if bool(one.fault) == faulty]) for half in found for _, faulty in columns
+            _share([one.verdict is verdict for one in mine[half] if bool(one.fault) == faulty])
+            for half in found
+            for faulty, verdict in columns
         ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _wrong(told: Sequence[Told]) -> str:
-    """Return how many faulty ones got in, or true ones did not, with its share and the bounds of that."""
-    if not told:
+def _share(hits: Sequence[bool]) -> str:
+    """Return how many, with its share and the bounds of that; what is neither proven nor refuted is undecided."""
+    if not hits:
         return "-"
-    count = sum(one.got_in == bool(one.fault) for one in told)
-    low, high = wilson(count, len(told))
-    return f"{count} of {len(told)}, {100 * count / len(told):.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+    count = sum(hits)
+    low, high = wilson(count, len(hits))
+    return f"{count} of {len(hits)}, {100 * count / len(hits):.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def _codes(found: Mapping[str, Sequence[Told]]) -> str:
-    """Return why true ones were refused: the first code of each."""
-    lines = ["| why true ones were refused | " + " | ".join(found) + " |", f"|{'---|' * (len(found) + 1)}"]
-    counts = {
-        half: Counter(one.codes[0] if one.codes else "no reason" for one in told if not one.fault and not one.got_in)
-        for half, told in found.items()
-    }
-    codes = sorted({code for count in counts.values() for code in count})
-    return "\n".join(
-        [*lines, *(f"| `{code}` | {' | '.join(str(counts[half][code]) for half in found)} |" for code in codes)]
-    )
-
-
-__all__ = ["FOLDER", "FORMS", "HALVES", "Told", "halves", "measured", "rows", "statements", "tables", "wilson"]
+__all__ = ["FOLDER", "FORMS", "HALVES", "Case", "Told", "halves", "is_wrong", "measured", "rows", "seconds_each"]
+__all__ += ["statements", "tables", "wilson"]

@@ -12,8 +12,7 @@ from doc_pages import DOCS, ROOT, blocks
 _ASKED = """
 from datetime import date
 from agentcore.hosting.correction_detector import is_correction
-from dream.guards import builtin_vocabulary, contradiction, coverage, EvidenceText, language_of
-from dream.passes.conversation import relative_dates
+from dream.guards import builtin_vocabulary, contradiction, coverage, EvidenceText, language_of, relative_dates
 
 print(language_of("La Núria és amb els seus gats"))
 told = "La Núria és a casa amb els seus deu gats."

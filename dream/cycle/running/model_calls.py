@@ -176,7 +176,7 @@ class ModelCalls:
                 if outcome is not None:
                     judged = self._judged(outcome)
                     is_answer = isinstance(judged, Completion)
-                    return StoredAnswer(judged, asked.kind, asked.shown) if is_answer else judged
+                    return StoredAnswer(judged, asked.asked) if is_answer else judged
         return None
 
     async def _is_within(self, key: CallKey, asked: NextRound, at_most: int) -> bool:
@@ -340,7 +340,7 @@ class Exchange:
         """
         rounds: list[Round] = [*answered]
         while (asked := await self.dream_pass.ask(self.context, batch, tuple(rounds))) is not None:
-            if len(rounds) - len(answered) == self.context.options.model.max_rounds:
+            if _bounded(rounds) - _bounded(answered) == self.context.options.model.max_rounds:
                 note = Refusal(Refused.TOO_MANY_ROUNDS, f"batch {batch.number}: a {asked.kind}")
                 return [AnsweredBatch(batch, tuple(rounds), note=note)]
             answer = await self._ask(batch, len(rounds) + 1, asked)
@@ -385,7 +385,12 @@ class Exchange:
         if isinstance(outcome, ChatError):
             return Refusal(Refused.CALL_FAILED, f"{where}: {outcome}")
         read = _read(outcome.completion, where)
-        return read if isinstance(read, (_TooLong, Refusal)) else Round(read, outcome.kind, outcome.shown)
+        return read if isinstance(read, (_TooLong, Refusal)) else Round(read, outcome.asked, outcome.completion.model)
+
+
+def _bounded(rounds: Sequence[Round]) -> int:
+    """Count the rounds that the options bound: as many second readings follow as there are statements to read."""
+    return sum(one.kind is not RoundKind.VERIFICATION for one in rounds)
 
 
 def _read(completion: Completion, where: str) -> Answer | _TooLong | Refusal:

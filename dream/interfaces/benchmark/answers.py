@@ -34,7 +34,7 @@ from dream.guards.dates import Day
 from dream.guards.detail import Detail, DetailKind
 from dream.guards.details import measures_of
 from dream.guards.numbers import Quantities, Quantity
-from dream.passes.conversation.relative_dates import nearest_years, relative_dates
+from dream.guards.relative_dates import nearest_years, relative_dates
 
 SHARE: Final = 0.75
 """Share of the answer's words that a text must have: of three all, of four three."""

@@ -7,10 +7,6 @@ from .reconcile import (
     KnownEntries as KnownEntries,
     says_the_same as says_the_same,
 )
-from .relative_dates import (
-    nearest_years as nearest_years,
-    relative_dates as relative_dates,
-)
 from .statement import (
     StatementRules as StatementRules,
 )

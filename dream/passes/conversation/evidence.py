@@ -17,8 +17,8 @@ from dream.guards.clauses import question_of
 from dream.guards.contradictions import EvidenceText, contradiction, denies, taken_up, unanswered
 from dream.guards.detail import DetailKind
 from dream.guards.details import Details, measures_of
+from dream.guards.relative_dates import DateMention, DateReading, day_of, nearest_years, relative_dates
 from dream.passes.conversation.neighbours import Near, near_turns
-from dream.passes.conversation.relative_dates import DateMention, DateReading, day_of, nearest_years, relative_dates
 from dream.passes.prompts import PromptTurn
 
 if TYPE_CHECKING:

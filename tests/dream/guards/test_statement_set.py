@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.bench.statement_set import FOLDER, FORMS, HALVES, halves, statements, wilson
+from tests.bench.statement_set import FOLDER, FORMS, HALVES, halves, rows, statements, wilson
 
 
 def _classes(title: str) -> set[str]:
@@ -68,12 +68,11 @@ def test_the_halves_follow_from_the_hash_of_the_ids_and_hold_as_many_of_each_lan
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_a_fact_is_driven_with_all_its_turns_and_a_quote_of_a_person(half: str):
-    facts = [case.row for case in statements(half) if case.row["kind"] == "fact"]
-    assert facts
-    for row in facts:
-        assert row["cites"] == [turn["id"] for turn in row["turns"]]
-        assert any(row["quote"] in turn["text"] for turn in row["turns"] if turn["role"] == "user"), row["id"]
+def test_each_statement_is_judged_with_all_its_evidence(half: str):
+    assert [case.statement for case in statements(half)] == [
+        text for row in rows(half) for text in (*row["honest"], *(one["statement"] for one in row["faulty"]))
+    ]
+    assert all(case.evidence for case in statements(half))
 
 
 def test_the_bounds_of_a_share_are_those_of_wilson():

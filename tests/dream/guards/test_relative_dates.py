@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 from hypothesis import given, strategies as st
 
-from dream.passes.conversation import nearest_years, relative_dates
+from dream.guards import nearest_years, relative_dates
 
 SATURDAY = date(2025, 6, 14)
 
