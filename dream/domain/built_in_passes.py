@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from agentcore.domain.capability import Capability
 from dream.domain.declaration import Declaration, DeclaredDirective, PassMode, Preset, Reads
 from dream.domain.rounds import RoundKind
+from dream.domain.verification import VERIFY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +31,12 @@ _NOT_FOR_PROMOTION: Final[Mapping[Preset, PassMode]] = MappingProxyType({Preset.
 
 _MEMORY_RULES: Final = DeclaredDirective(
     "memory-rules", "What a memory is and how one is written; it stands before the others."
+)
+
+_VERIFY: Final = DeclaredDirective(
+    VERIFY,
+    "How statements are read a second time beside their evidence, by a reader who did not write them.",
+    ("readings", "says", "contradicts", "not_said", "quotes", "leftOut"),
 )
 
 RETENTION: Final = Declaration(
@@ -92,6 +99,7 @@ FACT_MINING: Final = Declaration(
             "Which facts of a conversation are worth keeping, and what proves them.",
             ("facts", "content", "category", "sourceTurns", "quote"),
         ),
+        _VERIFY,
     ),
     options="mining",
     notes=(
@@ -123,6 +131,7 @@ MEMORY_CONSOLIDATION: Final = Declaration(
             "Which memories to merge, supersede, refile, re-weigh and retire, and what to learn from corrections.",
             ("toDelete", "toSave", "sourceIds", "content", "category"),
         ),
+        _VERIFY,
     ),
     options="consolidation",
     notes=(
@@ -155,6 +164,7 @@ EPISODE_EXTRACTION: Final = Declaration(
             "Which events of a conversation are worth telling, and when one is met again.",
             ("toSave", "content", "eventType", "existing", "sourceTurns", "quote"),
         ),
+        _VERIFY,
     ),
     presets=_NO_SUMMARIES,
     options="episodes",
@@ -186,6 +196,7 @@ SKILL_GAPS: Final = Declaration(
             "When requests that recur call for a new skill, and how it is written.",
             ("toSave", "name", "summary", "content", "sourceTurns"),
         ),
+        _VERIFY,
     ),
     options="skill_gaps",
     notes=("turns", "sessions", "written", "repairs", "repaired"),
@@ -204,6 +215,7 @@ SKILL_CONSOLIDATION: Final = Declaration(
             "Which skills to merge, link, guide to and prune, and what must not be lost.",
             ("toDelete", "toSave", "name", "summary", "content", "sourceNames", "seeAlso", "replacedBy"),
         ),
+        _VERIFY,
     ),
     options="skill_consolidation",
     notes=("reviewed", "retired", "rewritten", "guides"),
@@ -222,6 +234,7 @@ SKILL_OPTIMIZATION: Final = Declaration(
             "How a skill that fails, or says too little, is improved.",
             ("toSave", "name", "summary", "content", "sourceNames"),
         ),
+        _VERIFY,
     ),
     options="skill_optimization",
     notes=("at_risk", "sparse", "rewritten", "reverted"),
@@ -242,6 +255,7 @@ PREFERENCE_INFERENCE: Final = Declaration(
             "What users show that they want, how strongly, and what a new preference contradicts.",
             ("toSave", "content", "sentiment", "existing", "supersedes", "sourceIds", "quote"),
         ),
+        _VERIFY,
     ),
     options="preferences",
     notes=(
@@ -271,6 +285,7 @@ WISP_FAILURES: Final = Declaration(
             "Why wisps keep failing, and what the skills behind them are to be told.",
             ("patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"),
         ),
+        _VERIFY,
     ),
     options="wisp_failures",
     # A person approves each skill that would be stored.
@@ -329,6 +344,7 @@ DOCUMENT_CONSOLIDATION: Final = Declaration(
             "Which items of MEMORY.md to merge, reword, archive, move and bring together.",
             ("edits", "op", "items", "text", "target"),
         ),
+        _VERIFY,
     ),
     # The system of that preset lives in MEMORY.md: a dream tidies what stands there.
     presets=MappingProxyType({Preset.IDLE: PassMode.APPLY}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -46,49 +46,25 @@ class NextRound:
         kind: Why it is asked.
         shown: Records that it shows besides those of the batch, such as what was looked up. They are stored with the
             answer, so that a run that resumes knows what the answer speaks of.
+        about: The numbers of the items that it is about, if not about all: stored likewise.
         at_most: In how many exchanges of a run the pass may ask such a round, if it is optional; None for in each.
     """
 
     request: ChatRequest
     kind: RoundKind = RoundKind.QUESTION
     shown: tuple[Version, ...] = ()
+    about: tuple[int, ...] = ()
     at_most: int | None = None
+
+    @property
+    def asked(self) -> AskedRound:
+        """What is stored of it."""
+        return AskedRound(self.kind, self.shown, self.about)
 
     @property
     def is_optional(self) -> bool:
         """Whether the exchange ends with what it has where this round cannot be asked."""
         return self.kind is RoundKind.REPAIR
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One answered round.
-
-    Args:
-        answer: What the model answered.
-        kind: Why it was asked.
-        shown: Records that it was shown besides those of the batch.
-    """
-
-    answer: Answer
-    kind: RoundKind = RoundKind.QUESTION
-    shown: tuple[Version, ...] = ()
-
-    @property
-    def asked(self) -> AskedRound:
-        """The round without its answer."""
-        return AskedRound(self.kind, self.shown)
-
-    def to_json(self) -> list[Any]:
-        """Return plain JSON values."""
-        return [*self.asked.to_json(), dict(self.answer)]
-
-    @classmethod
-    def from_json(cls, values: Sequence[Any]) -> Round:
-        """Read what `to_json` wrote."""
-        *asked, answer = values
-        told = AskedRound.from_json(asked)
-        return cls(answer, told.kind, told.shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +74,62 @@ class AskedRound:
     Args:
         kind: Why it was asked.
         shown: Records that it showed besides those of the batch, as they were.
+        about: The numbers of the items that it was about, if not about all.
     """
 
-    kind: RoundKind
-    shown: tuple[Version, ...]
+    kind: RoundKind = RoundKind.QUESTION
+    shown: tuple[Version, ...] = ()
+    about: tuple[int, ...] = ()
 
     def to_json(self) -> list[Any]:
         """Return plain JSON values."""
-        return [self.kind.value, [list(one) for one in self.shown]]
+        told = [self.kind.value, [list(one) for one in self.shown]]
+        return [*told, list(self.about)] if self.about else told
 
     @classmethod
     def from_json(cls, values: Sequence[Any]) -> AskedRound:
         """Read what `to_json` wrote."""
-        kind, shown = values
-        return cls(RoundKind(kind), tuple((record_id, version) for record_id, version in shown))
+        kind, shown, *about = values
+        versions = tuple((record_id, version) for record_id, version in shown)
+        return cls(RoundKind(kind), versions, tuple(about[0]) if about else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One answered round.
+
+    Args:
+        answer: What the model answered.
+        asked: What was asked.
+        model: The model that answered; "" if that is not known.
+    """
+
+    answer: Answer
+    asked: AskedRound = field(default_factory=AskedRound)
+    model: str = ""
+
+    @property
+    def kind(self) -> RoundKind:
+        """Why it was asked."""
+        return self.asked.kind
+
+    @property
+    def shown(self) -> tuple[Version, ...]:
+        """Records that it was shown besides those of the batch."""
+        return self.asked.shown
+
+    def to_json(self) -> list[Any]:
+        """Return plain JSON values."""
+        return [self.asked.to_json(), self.model, dict(self.answer)]
+
+    @classmethod
+    def from_json(cls, values: Sequence[Any]) -> Round:
+        """Read what `to_json` wrote; earlier versions kept kind, records and answer side by side."""
+        if isinstance(values[0], str):
+            kind, shown, answer = values
+            return cls(answer, AskedRound.from_json((kind, shown)))
+        asked, model, answer = values
+        return cls(answer, AskedRound.from_json(asked), model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from agentcore.domain.capability import Capability
 from dream.domain.declaration import OPTIONAL, Declaration, PassMode, Preset, Reads
+from dream.domain.verification import VERIFY
 
 
 class DeclaredPass:
@@ -26,6 +27,8 @@ class DeclaredPass:
     side_readers: ClassVar[Mapping[str, Reads]]
     categories: ClassVar[tuple[str, ...]]
     directives: ClassVar[tuple[str, ...]]
+    instructions: ClassVar[tuple[str, ...]]
+    """The directives that word its own questions: all but that of the second reading."""
     mode: ClassVar[PassMode]
     presets: ClassVar[Mapping[Preset, PassMode]]
     options: ClassVar[Any]
@@ -40,5 +43,6 @@ class DeclaredPass:
         if declaration is None:
             return
         cls.name, cls.requires, cls.directives = declaration.name, declaration.requires, declaration.sent
+        cls.instructions = tuple(name for name in declaration.sent if name != VERIFY)
         for name in OPTIONAL:
             setattr(cls, name, getattr(declaration, name))

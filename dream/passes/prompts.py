@@ -58,16 +58,22 @@ def build_request(
         answer: The JSON to answer with.
         purpose: The pass's name.
     """
-    system = "\n\n---\n\n".join(
-        [*(context.directives[name] for name in directives), _RULE.format(marker=context.marker)]
-    )
     return ChatRequest(
-        messages=(ChatMessage(ChatRole.SYSTEM, system), ChatMessage(ChatRole.USER, "\n\n".join(blocks))),
+        messages=(
+            ChatMessage(ChatRole.SYSTEM, system_text(context, directives)),
+            ChatMessage(ChatRole.USER, "\n\n".join(blocks)),
+        ),
         max_output_tokens=context.options.model.answer_tokens,
         purpose=purpose,
         response_format=answer,
         temperature=0.0,
     )
+
+
+def system_text(context: ModelContext, directives: Sequence[str]) -> str:
+    """Return the system's word: directives, and the rule about data."""
+    told = [*(context.directives[name] for name in directives), _RULE.format(marker=context.marker)]
+    return "\n\n---\n\n".join(told)
 
 
 def repair_request(first: ChatRequest, answer: Mapping[str, Any], complaint: str) -> ChatRequest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
@@ -12,7 +12,7 @@ from agentcore.domain.temporal import to_micros
 from agentcore.llm.chat import Completion, FinishReason, Usage
 from agentcore.stores.sql.schema import forgotten, model_calls, model_failures
 from agentcore.stores.sql.transaction import encode, of_my_scope
-from dream.domain.rounds import RoundCost, RoundKind
+from dream.domain.rounds import AskedRound, RoundCost, RoundKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from agentcore.llm.chat import FailedTry
     from agentcore.stores.sql.transaction import Transaction
-    from dream.domain.rounds import NextRound, Version
+    from dream.domain.rounds import NextRound
 
 CANCELLED = "cancelled"
 """The failure of a call that was given up for a person's turn."""
@@ -69,13 +69,11 @@ class StoredAnswer:
 
     Args:
         completion: The answer.
-        kind: Why it was asked.
-        shown: Records that the question showed besides its batch, as they were.
+        asked: Why it was asked, and what the question showed besides its batch.
     """
 
     completion: Completion
-    kind: RoundKind = RoundKind.QUESTION
-    shown: tuple[Version, ...] = ()
+    asked: AskedRound = field(default_factory=AskedRound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +119,10 @@ class CallStore:
             model=row.model,
         )
         kind = RoundKind.of_number(key.round) if row.round_kind is None else RoundKind(row.round_kind)
-        shown = tuple((record_id, version) for record_id, version in orjson.loads(row.shown or "[]"))
-        return StoredAnswer(completion, kind, shown)
+        told: Any = orjson.loads(row.shown or "[]")
+        # What a round was about came later; most rounds are about all that there is, and have a list of records alone.
+        more: list[Any] = [told["shown"], told["about"]] if isinstance(told, dict) else [told]
+        return StoredAnswer(completion, AskedRound.from_json((kind, *more)))
 
     def asked(self, run_id: str, pass_name: str, kind: RoundKind) -> set[str]:
         """Return the batches of a pass about which a round of this kind was answered in a run."""
@@ -163,7 +163,7 @@ class CallStore:
             "batch_key": key.batch_key,
             "attempt": key.round,
             "round_kind": asked.kind.value,
-            "shown": encode([list(one) for one in asked.shown]),
+            "shown": encode({"shown": asked.shown, "about": asked.about} if asked.about else asked.shown),
             "record_ids": encode([*record_ids, *(record_id for record_id, _ in asked.shown)]),
             "request": _told(asked) if is_kept else None,
             "answer": completion.text if is_kept else None,

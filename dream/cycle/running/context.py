@@ -15,6 +15,7 @@ from dream.domain.change import FOLD
 from dream.domain.declaration import Reads
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import WAITS_FOR_ROOM, Refused
+from dream.domain.verification import VERIFY
 from dream.options import PassMode
 from dream.passes import DreamContext, ModelContext, arranged
 from dream.passes.protocol import ScopeRecall
@@ -261,8 +262,9 @@ class ContextFactory:
 
 
 def directives_mark(directives: Mapping[str, str]) -> str:
-    """Return what tells the texts that a pass judges by from any others."""
-    return blake2b("\x1f".join(directives.values()).encode(), digest_size=16).hexdigest()
+    """Return what tells the texts that a pass judges by from any others; how it is verified reopens nothing."""
+    told = (text for name, text in directives.items() if name != VERIFY)
+    return blake2b("\x1f".join(told).encode(), digest_size=16).hexdigest()
 
 
 def fence_marker(run_id: str) -> str:

@@ -80,7 +80,7 @@ class EpisodeExtraction(TurnPass, declaration=EPISODE_EXTRACTION):
         importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
         known = [entry_line(handle, entry, importance) for handle, entry in episode_handles.as_packed(batch).items()]
         turns = [line(one.handle, one.turn, is_new=one.is_new) for one in episode_handles.turns]
-        return question(context, known, turns, directives=self.directives, purpose=self.name)
+        return question(context, known, turns, directives=self.instructions, purpose=self.name)
 
     async def judged(
         self, context: ModelContext, batch: Batch, answer: Answer

@@ -53,7 +53,7 @@ class FactMining(TurnPass, declaration=FACT_MINING):
         shown = await shown_of(context, batch)
         if not any(one.is_new for one in shown):
             return None
-        return question(context, shown, directives=self.directives, purpose=self.name)
+        return question(context, shown, directives=self.instructions, purpose=self.name)
 
     async def judged(self, context: ModelContext, batch: Batch, answer: Answer) -> tuple[list[Fact], list[Refusal]]:
         """Return the facts that the turns bear out, and why the others are refused."""

@@ -70,7 +70,7 @@ class PreferenceInference(TurnPass, declaration=PREFERENCE_INFERENCE):
             known=[entry_line(handle, entry, importance) for handle, entry in preference_handles.as_packed().items()],
             feedback=[feedback_line(handle, one) for handle, one in preference_handles.feedback.items()],
             turns=[line(one.handle, one.turn, is_new=one.is_new) for one in preference_handles.turns],
-            directives=self.directives,
+            directives=self.instructions,
             purpose=self.name,
         )
 

@@ -207,7 +207,7 @@ class Rem(DeclaredPass, declaration=REM):
         if len(shown) < LEAST_CITED:
             return None
         lines = await lines_of(context, shown)
-        return NextRound(question(context, lines, directives=self.directives, purpose=self.name))
+        return NextRound(question(context, lines, directives=self.instructions, purpose=self.name))
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Tell the themes that hold; an answer of another shape is asked for again on another day."""

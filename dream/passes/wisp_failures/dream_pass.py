@@ -161,7 +161,7 @@ class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
         shown = await _shown(context, batch, await self._scene(context))
         if not shown.cases:
             return None
-        asked = question(context, shown.cases, shown.skills, directives=self.directives, purpose=self.name)
+        asked = question(context, shown.cases, shown.skills, directives=self.instructions, purpose=self.name)
         return NextRound(asked)
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:

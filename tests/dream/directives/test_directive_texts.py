@@ -38,6 +38,7 @@ _CONTRACT = {
     "memory-rules": {"category", "tags", "importance", "subjectTime"},
     "skill-gap": {"toSave", "name", "summary", "content", "sourceTurns"},
     "skill-dream": {"toDelete", "toSave", "name", "summary", "content", "sourceNames", "seeAlso", "replacedBy"},
+    "verify": {"readings", "id", "reading", "quotes", "leftOut", "says", "contradicts", "not_said"},
     "skill-optimize": {"toSave", "name", "summary", "content", "sourceNames"},
 }
 

@@ -12,10 +12,10 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, answers_of
 from dream.domain.step import Batch, Packing
-from dream.passes.answers import ask_and_repair, with_texts
 from dream.passes.declared import DeclaredPass
 from dream.passes.prompts import repair_request
 from dream.passes.protocol import ModelContext, RunMemo
+from dream.passes.repairs import ask_and_repair, with_texts
 from dream.passes.skills.answers import by_handles, read_skills
 from dream.passes.skills.lines import handles, tokens_of
 from dream.passes.skills.optimization.judging import JudgedRewrites, RewriteJudgeInput, judge
@@ -76,14 +76,14 @@ class SkillOptimization(DeclaredPass, declaration=SKILL_OPTIMIZATION):
         """Ask about the skills that are as they were packed."""
         known = await self._known(context)
         shown = await context.read(lambda view: _shown(view, context, batch, known))
-        return question(context, shown, self.directives, self.name) if shown else None
+        return question(context, shown, self.instructions, self.name) if shown else None
 
     async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
         """Ask for a repair of rewrites that lost something, or made up an address."""
         judged, shown = await _judged(context, batch, answer, await self._known(context))
         if not isinstance(judged, JudgedRewrites) or not judged.unfaithful:
             return None
-        first = question(context, shown, self.directives, self.name)
+        first = question(context, shown, self.instructions, self.name)
         return repair_request(first, answer, complaint(context, judged.unfaithful))
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:

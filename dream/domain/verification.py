@@ -1,0 +1,94 @@
+"""Defines the second reading of what a model wrote: what is read, against which evidence, and what the reader found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from agentcore.domain.memory import SourceRef
+
+VERIFY: Final = "verify"
+"""The directive of the second reading."""
+
+
+class Reading(StrEnum):
+    """What a verifier found of a statement."""
+
+    SAYS = "says"
+    """The evidence says all of it; and where it has to tell the whole evidence, it does."""
+    CONTRADICTS = "contradicts"
+    """The evidence says otherwise."""
+    NOT_SAID = "not_said"
+    """The evidence does not say it, or not so surely, or the statement leaves out what it has to tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceLine:
+    """One text that a statement is judged by.
+
+    Args:
+        text: The text, whole.
+        speaker: Who said it; None for what nobody said, such as an entry or a skill.
+        role: The role of the turn, such as `user`; else what it is, such as `entry`.
+        said_at: When it was said; None if that does not matter.
+        is_beside: Whether it only helps to understand the others, such as the turn before.
+        source: The record that it stands in; None if it is none.
+    """
+
+    text: str
+    speaker: str | None = None
+    role: str = "entry"
+    said_at: datetime | None = None
+    is_beside: bool = False
+    source: SourceRef | None = None
+
+    @property
+    def proves(self) -> bool:
+        """Whether a statement may rest on it: what an assistant said, or stands beside, is there to be understood."""
+        return not self.is_beside and self.role != "assistant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assertion:
+    """One statement with all its evidence.
+
+    Args:
+        text: The statement.
+        evidence: What it rests on, and what stands beside that, in the order it was said.
+        whole: Whether it must also tell all that the evidence tells, as a merge or a rewrite must.
+    """
+
+    text: str
+    evidence: tuple[EvidenceLine, ...]
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondReading:
+    """What a verifier found of one assertion.
+
+    Args:
+        reading: Its verdict.
+        quotes: Words copied from the evidence: for `says` those that prove it, else those that speak against it.
+        left_out: What the evidence tells and the statement does not, where it must tell the whole.
+    """
+
+    reading: Reading
+    quotes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+class Verifier(Protocol):
+    """Reads statements a second time beside the model, such as a local grounding model.
+
+    It may deny and never accept alone: what it does not deny is read by the model as well.
+    """
+
+    async def read(self, assertions: Sequence[Assertion], /) -> Sequence[SecondReading]:
+        """Return what it found of each assertion, in their order."""
+        ...

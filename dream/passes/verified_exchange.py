@@ -1,0 +1,289 @@
+"""Runs an exchange whose texts are verified: question, second readings, one repair at most, second readings of that."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar
+
+from agentcore.domain.evidence import EvidenceVerdict
+from agentcore.llm.chat import ChatRequest
+from dream.domain.proposal import Notes, Refusal
+from dream.domain.reasons import Refused
+from dream.domain.rounds import Answer, NextRound, Round, RoundKind
+from dream.domain.step import Batch
+from dream.domain.verification import Assertion, Reading, SecondReading
+from dream.guards.verdict import Verdict
+from dream.options import VerificationMode
+from dream.passes.protocol import ModelContext
+from dream.passes.repairs import handles_in, items_of, put_right, repair_question, repairable, with_texts
+from dream.passes.second_reading import VerificationCall, first_of
+
+R = TypeVar("R")
+
+_TRIES: Final = 2
+"""So often a run has the same statements read where the reader turns out unreliable, each time in another order."""
+_HOST: Final = "host"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item(Generic[R]):
+    """One item of an answer, judged by words.
+
+    Args:
+        number: Its place in the answer's list, from 1.
+        value: What it makes if it holds.
+        verdict: What the words of the evidence say of it.
+        assertion: What a verifier has to read where the words leave it undecided; None if nothing was worded anew.
+        refusal: Why it is not taken, if it is refuted.
+    """
+
+    number: int
+    value: R
+    verdict: Verdict = Verdict.PROVEN
+    assertion: Assertion | None = None
+    refusal: Refusal | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled(Generic[R]):
+    """What may be made, and how that was decided.
+
+    Args:
+        value: What the item makes.
+        verdict: Whether its evidence proves it, or a second reading found it there.
+        verified_by: The model that read it; "host" if none had to.
+        round: The number of the round that decided.
+        quotes: The words of the evidence that the verifier named.
+    """
+
+    value: R
+    verdict: EvidenceVerdict
+    verified_by: str = _HOST
+    round: int = 1
+    quotes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome(Generic[R]):
+    """What became of the items of an exchange.
+
+    Args:
+        answer: The first answer, with what was put right in its place.
+        settled: What may be made.
+        denied: What is refuted or denied, after its repair too: what was said is kept instead.
+        for_review: What a person has to decide.
+        undecided: What waits for a second reading that could not be had.
+        waits: Why it waits; None if nothing does.
+        refused: Why items are not taken.
+        notes: Counts: repairs, items that hold by them, items read a second time, items denied.
+    """
+
+    answer: Answer
+    settled: tuple[Settled[R], ...] = ()
+    denied: tuple[R, ...] = ()
+    for_review: tuple[R, ...] = ()
+    undecided: tuple[R, ...] = ()
+    waits: Refused | None = None
+    refused: tuple[Refusal, ...] = ()
+    notes: Notes = field(default_factory=dict[str, int])
+
+
+_Decided = tuple[SecondReading, str, int]
+"""What a second reading found, the model that read, and the number of the round."""
+
+
+@dataclass(slots=True)
+class _Stand(Generic[R]):
+    """How an exchange stands after some rounds."""
+
+    answer: Answer
+    items: dict[int, Item[R]]
+    refused: list[Refusal]
+    decided: dict[int, _Decided] = field(default_factory=dict[int, _Decided])
+    tries: Counter[int] = field(default_factory=Counter[int])
+    """How often an item was read in vain."""
+    told: frozenset[int] = frozenset()
+    """Items that a repair was asked of."""
+    repairs: int = 0
+
+    def pending(self, most_tries: int) -> list[tuple[int, Assertion]]:
+        """Return what is still to be read, but for what was read in vain as often as it may be."""
+        return [(number, one) for number, one in self.unread().items() if self.tries[number] < most_tries]
+
+    def unread(self) -> dict[int, Assertion]:
+        """Return what is undecided and was not read."""
+        return {
+            number: item.assertion
+            for number, item in self.items.items()
+            if item.verdict is Verdict.UNDECIDED and item.assertion is not None and number not in self.decided
+        }
+
+    def denials(self) -> list[Refusal]:
+        """Return why items are not taken: refuted by words, or denied by the second reading."""
+        found = [
+            one.refusal for one in self.items.values() if one.verdict is Verdict.REFUTED and one.refusal is not None
+        ]
+        found += [
+            _denial(number, one) for number, (one, _, _) in self.decided.items() if one.reading is not Reading.SAYS
+        ]
+        return found
+
+    def read(self, one: Round, number: int) -> None:
+        """Take over what a second reading found; what it left out, or all of it if it is void, was read in vain."""
+        unread = self.unread()
+        readings = VerificationCall.of([(key, unread[key]) for key in one.asked.about if key in unread], number).read(
+            one.answer
+        )
+        for key, reading in (readings or {}).items():
+            self.decided[key] = (reading, one.model, number)
+        self.tries.update(key for key in one.asked.about if key not in self.decided)
+
+
+def _denial(number: int, reading: SecondReading) -> Refusal:
+    told = [f"item {number}: {reading.reading}"]
+    told += [f"the records say {quote!r}" for quote in reading.quotes[:3]]
+    told += [f"left out: {one!r}" for one in reading.left_out[:5]]
+    return Refusal(Refused.DENIED, "; ".join(told), number)
+
+
+Judge = Callable[[Answer], Awaitable[tuple[Sequence[Item[R]], Sequence[Refusal]]]]
+"""Judges an answer by words: its items, and why others cannot be read or must not be made."""
+Question = Callable[[frozenset[str] | None], Awaitable[ChatRequest | None]]
+"""Words the question about a batch, showing all its records or those with these handles alone; None for nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedExchange(Generic[R]):
+    """One exchange with the model about a batch, and the rounds that verify what it wrote.
+
+    Args:
+        context: The run's.
+        batch: What it is about.
+        name: The list of the answer that holds its items.
+        question: Words the question.
+        judge: Judges an answer by words.
+        repairs: In how many exchanges of a run a repair may be asked for; None for in each.
+    """
+
+    context: ModelContext
+    batch: Batch
+    name: str
+    question: Question
+    judge: Judge[R]
+    repairs: int | None = None
+
+    async def next_round(self, rounds: Sequence[Round]) -> NextRound | None:
+        """Return the next question of the exchange; None if it is over."""
+        if not rounds:
+            request = await self.question(None)
+            return request and NextRound(request)
+        stand = await self._stand(rounds)
+        pending = stand.pending(self._most_tries) if self._reads else []
+        if pending:
+            call = VerificationCall.of(first_of(pending), len(rounds) + 1)
+            about = tuple(number for number, _ in call.statements)
+            return NextRound(call.request(self.context), RoundKind.VERIFICATION, about=about)
+        if stand.repairs or (self._reads and stand.unread()):
+            return None
+        request = await self._repair(stand)
+        return request and NextRound(request, RoundKind.REPAIR, at_most=self.repairs)
+
+    async def outcome(self, rounds: Sequence[Round]) -> Outcome[R]:
+        """Return what became of the items; the last rounds may be missing."""
+        stand = await self._stand(rounds)
+        denials = stand.denials()
+        unread = stand.unread()
+        denied = {one.place for one in denials if one.place is not None}
+        denied |= set[int]() if self._reads or self._strict else set(unread)
+        waits = bool(self._reads and unread)
+        settled = [
+            Settled(value=item.value, verdict=EvidenceVerdict.PROVEN)
+            if number not in stand.decided
+            else _verified(item.value, *stand.decided[number])
+            for number, item in stand.items.items()
+            if number not in denied and number not in unread
+        ]
+        held = len(stand.told - {one.place for one in (*denials, *stand.refused)}) if stand.repairs else 0
+        return Outcome(
+            answer=stand.answer,
+            settled=tuple(settled),
+            denied=tuple(stand.items[number].value for number in sorted(denied & set(stand.items))),
+            for_review=tuple(stand.items[number].value for number in unread) if self._strict else (),
+            undecided=tuple(stand.items[number].value for number in unread) if waits else (),
+            waits=(Refused.VERIFIER_UNRELIABLE if stand.tries else Refused.UNVERIFIED) if waits else None,
+            refused=with_texts((*stand.refused, *denials), stand.answer, self.name, self.batch),
+            notes={
+                "repairs": stand.repairs,
+                "repaired": held,
+                "read_again": len(stand.decided),
+                "denied": sum(one.code == Refused.DENIED for one in denials),
+            },
+        )
+
+    @property
+    def _reads(self) -> bool:
+        return self.context.options.verification is VerificationMode.VERIFIED
+
+    @property
+    def _strict(self) -> bool:
+        return self.context.options.verification is VerificationMode.STRICT
+
+    @property
+    def _most_tries(self) -> int:
+        waited = self.context.waited.get(self.batch.number)
+        return _TRIES * (1 + (0 if waited is None else waited.runs))
+
+    async def _stand(self, rounds: Sequence[Round]) -> _Stand[R]:
+        """Return how the exchange stands: the same rounds always give the same."""
+        stand = await self._begun(rounds[0].answer)
+        for number, one in enumerate(rounds[1:], 2):
+            match one.kind:
+                case RoundKind.VERIFICATION:
+                    stand.read(one, number)
+                case RoundKind.REPAIR:
+                    stand = await self._put_right(stand, one.answer)
+                case _:
+                    stand = await self._begun(one.answer)
+        return stand
+
+    async def _begun(self, answer: Answer) -> _Stand[R]:
+        items, refused = await self.judge(answer)
+        return _Stand(answer, {item.number: item for item in items}, list(refused))
+
+    async def _put_right(self, stand: _Stand[R], repair: Answer) -> _Stand[R]:
+        """Return how it stands with the items that a repair gave again; those it did not stay as they were."""
+        told = frozenset(one.place for one in self._repairable(stand) if one.place is not None)
+        answer, given = put_right(stand.answer, repair, self.name, set(told))
+        items, refused = await self.judge(answer)
+        again = {item.number: item for item in items}
+        kept = {number: item for number, item in stand.items.items() if number not in given}
+        return _Stand(
+            answer,
+            dict(sorted({**again, **kept}.items())),
+            [
+                *(one for one in refused if one.place in given),
+                *(one for one in stand.refused if one.place not in given),
+            ],
+            {number: one for number, one in stand.decided.items() if number not in given},
+            told=told,
+            repairs=1,
+        )
+
+    def _repairable(self, stand: _Stand[R]) -> list[Refusal]:
+        return repairable((*stand.refused, *stand.denials()), stand.answer, self.name)
+
+    async def _repair(self, stand: _Stand[R]) -> ChatRequest | None:
+        """Ask for the refused and denied items anew, showing the records that they cite and nothing else."""
+        told = self._repairable(stand)
+        if not told:
+            return None
+        items = items_of(stand.answer, self.name)
+        cited = handles_in(items[one.place - 1] for one in told if one.place is not None)
+        request = await self.question(cited or None)
+        return request and repair_question(request, self.context, told, items, self.name)
+
+
+def _verified(value: R, reading: SecondReading, model: str, number: int) -> Settled[R]:
+    return Settled(
+        value=value, verdict=EvidenceVerdict.VERIFIED, verified_by=model, round=number, quotes=reading.quotes
+    )
