@@ -10,7 +10,7 @@ from agentcore.domain.scope import Scope
 from agentcore.recall.combined import CombinedRecall
 from agentcore.recall.dense import DenseOptions, DenseRecall, TextEmbedder
 from agentcore.recall.entries import EntrySearch
-from agentcore.recall.follow import FeedSource
+from agentcore.recall.follow import Feed, FeedSource
 from agentcore.recall.index_cache import FileIndexStore, IndexBudget, IndexCache, IndexKind
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.results import Explanation, Hit, Neighbour
@@ -67,19 +67,10 @@ class Recall:
         self._options = options or RecallOptions()
         self._thread = RecallThread()
         self._budget = IndexBudget(self._options.max_index_bytes)
-        self._entries: IndexCache[ScopeIndex, IndexRow] = IndexCache(
-            FeedSource(storage, self._thread, self._new_index, _feed, self._index_store(folder, _ENTRIES)),
-            budget=self._budget,
-        )
-        self._facets: IndexCache[Facets, FacetRow] = IndexCache(
-            FeedSource(storage, self._thread, self._new_facets, _facets), budget=self._budget
-        )
-        self._held: IndexCache[ScopeIndex, IndexRow] = IndexCache(
-            FeedSource(storage, self._thread, self._new_index, _held), budget=self._budget
-        )
-        self._held_facets: IndexCache[Facets, FacetRow] = IndexCache(
-            FeedSource(storage, self._thread, self._new_facets, _held_facets), budget=self._budget
-        )
+        self._entries = self._index_cache(_feed, self._index_store(folder, _ENTRIES))
+        self._facets = self._facets_cache(_facets)
+        self._held = self._index_cache(_held)
+        self._held_facets = self._facets_cache(_held_facets)
         self.dense: Final = self._new_dense(embedder, dense or DenseOptions())
         """What vectors say of entries; None without an embedder."""
         self._search = EntrySearch(
@@ -225,6 +216,15 @@ class Recall:
     def _new_turns(self, folder: Path | None) -> TurnRecall:
         options, index_store = self._options.turns, self._index_store(folder, TURNS)
         return TurnRecall(self._storage, self._thread, options=options, budget=self._budget, index_store=index_store)
+
+    def _index_cache(
+        self, feed: Feed[IndexRow], index_store: FileIndexStore | None = None
+    ) -> "IndexCache[ScopeIndex, IndexRow]":
+        source = FeedSource(self._storage, self._thread, self._new_index, feed, index_store)
+        return IndexCache(source, budget=self._budget)
+
+    def _facets_cache(self, feed: Feed[FacetRow]) -> "IndexCache[Facets, FacetRow]":
+        return IndexCache(FeedSource(self._storage, self._thread, self._new_facets, feed), budget=self._budget)
 
     def _index_store(self, folder: Path | None, kind: IndexKind) -> FileIndexStore | None:
         if folder is None or self._options.snapshot_min_entries is None:
