@@ -72,6 +72,8 @@ class Refused(StrEnum):
     """The model's server refused this one call; the detail says why."""
     PROMPT_TOO_LONG = "prompt_too_long"
     """The question about a single record exceeds what the model can read."""
+    PROMPT_TRUNCATED = "prompt_truncated"
+    """The server cut the prompt without saying so, by its own count of tokens; what it answered is not used."""
     BROKEN_ANSWER = "broken_answer"
     """The answer is JSON, but not in the shape asked for; nothing of it is used."""
     UNKNOWN_HANDLE = "unknown_handle"

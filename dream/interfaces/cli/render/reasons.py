@@ -46,6 +46,7 @@ _WORDS = {
     Refused.TOO_MANY_ROUNDS: "the exchange had as many rounds as dreaming.model.max_rounds allows",
     Refused.CALL_FAILED: "the server refused this call; the next run asks again",
     Refused.PROMPT_TOO_LONG: "a single record is longer than what the model can read",
+    Refused.PROMPT_TRUNCATED: "the server cut the prompt silently; give its model a larger context",
     Refused.BROKEN_ANSWER: "the answer is not in the shape asked for, and nothing of it is used",
     Refused.UNKNOWN_HANDLE: "it names a record that was not shown",
     Refused.HANDLE_REUSED: "it uses one record in two changes",
