@@ -90,33 +90,33 @@ def _first(make: _Make, turned: Sequence[Assertion], asked: Sequence[Assertion])
 
 
 def _told_of_another(one: Assertion, asked: Sequence[Assertion]) -> Assertion | None:
-    """Return a statement told of another person, beside what both said.
-
-    False beyond doubt: the other one is named or heard nowhere in its own evidence, so that no "we" and no mutual doing
-    can mean both; and what the other one said is about something else.
-    """
-    mine = {name for name in _speakers(one) if _stands(name, one.text)}
+    """Return a statement told of another person, beside what both said about different things."""
     for other in asked:
-        if one.whole or other.whole or not _is_foreign(one, other):
-            continue
-        for name in sorted(mine):
-            for stranger in sorted(_speakers(other) - mine):
-                heard = [one.text, *(f"{line.speaker} {line.text}" for line in one.evidence)]
-                if any(stranger in text for text in heard) or any(_names(name, line) for line in other.evidence):
-                    continue
-                return Assertion(text=_renamed(one.text, name, stranger), evidence=(*one.evidence, *other.evidence))
+        text = "" if one.whole or other.whole else _with_another_name(one, other)
+        if text:
+            return Assertion(text=text, evidence=(*one.evidence, *other.evidence))
     return None
 
 
 def _beside_foreign_evidence(one: Assertion, asked: Sequence[Assertion]) -> Assertion | None:
-    """Return a statement beside evidence of somebody else, and told of them, that is about something else."""
-    for other in reversed(asked):
-        if _is_foreign(one, other):
-            mine, theirs = (sorted(_speakers(part)) for part in (one, other))
-            named = [name for name in mine if _stands(name, one.text)]
-            text = _renamed(one.text, named[0], theirs[0]) if named and theirs else one.text
-            return replace(one, text=text, evidence=other.evidence)
-    return None
+    """Return a statement beside what somebody else said about something else, and told of them where it can be."""
+    other = next((other for other in reversed(asked) if _is_foreign(one, other)), None)
+    return other and replace(one, text=_with_another_name(one, other) or one.text, evidence=other.evidence)
+
+
+def _with_another_name(one: Assertion, other: Assertion) -> str:
+    """Return a statement told of who said something else; nothing if it might be true of them.
+
+    It cannot be if they are named and heard nowhere in its own evidence, so that no "we" and no mutual doing can mean
+    both, and if what they said is about something else and names the first nowhere.
+    """
+    if not _is_foreign(one, other):
+        return ""
+    known = [one.text, *(f"{line.speaker} {line.text}" for line in one.evidence)]
+    foreign = [f"{line.speaker} {line.text}" for line in other.evidence]
+    mine = [name for name in _speakers(one) if _stands(name, one.text) and not any(name in text for text in foreign)]
+    theirs = [name for name in _speakers(other) if not any(name in text for text in known)]
+    return _renamed(one.text, mine[0], theirs[0]) if mine and theirs else ""
 
 
 def _with_another_number(one: Assertion, _: Sequence[Assertion]) -> Assertion | None:
@@ -196,10 +196,6 @@ def telling_words(text: str) -> set[str]:
     return {word for word in _TOKENIZER.tokens(text) if len(word) > len("von") or not word.isascii() or word.isdigit()}
 
 
-def _names(name: str, line: EvidenceLine) -> bool:
-    return name == line.speaker or name in line.text
-
-
 def _stands(name: str, text: str) -> bool:
     return _renamed(text, name, "") != text
 
@@ -210,8 +206,8 @@ def _renamed(text: str, name: str, other: str) -> str:
     return regex.sub(f"{edge}{regex.escape(name)}{edge}", lambda _: other, text)
 
 
-def _speakers(one: Assertion) -> set[str]:
-    return {line.speaker for line in one.evidence if line.speaker and line.proves}
+def _speakers(one: Assertion) -> list[str]:
+    return sorted({line.speaker for line in one.evidence if line.speaker and line.proves})
 
 
 @dataclass(frozen=True, slots=True)
