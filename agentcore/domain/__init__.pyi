@@ -22,6 +22,7 @@ from .evidence import (
     SourceRef as SourceRef,
     exact_words as exact_words,
     united_evidence as united_evidence,
+    with_verdict as with_verdict,
 )
 from .filters import (
     EntryFilter as EntryFilter,
@@ -82,4 +83,8 @@ from .text import (
     clean_tags as clean_tags,
     fold_key as fold_key,
     normalise as normalise,
+)
+from .validity import (
+    revived as revived,
+    superseded as superseded,
 )

@@ -2,13 +2,15 @@ from .dream_options import (
     OTHERS as OTHERS,
     DreamOptions as DreamOptions,
     Insertion as Insertion,
-    ModelOptions as ModelOptions,
     OwnPass as OwnPass,
     OwnPasses as OwnPasses,
     PassMode as PassMode,
     PassPosition as PassPosition,
     Preset as Preset,
     ReviewOptions as ReviewOptions,
+)
+from .model_options import (
+    ModelOptions as ModelOptions,
     VerificationMode as VerificationMode,
     WaitingOptions as WaitingOptions,
 )

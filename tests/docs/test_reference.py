@@ -64,7 +64,7 @@ from dream.interfaces.cli.exit_codes import exit_code
 from dream.interfaces.exchange import Format, items
 from dream.options import AllOf, AnyOf, Cron, DailyAt, DreamOptions, Heartbeat, Idle, Preset, Threshold
 from dream.passes import ORDER
-from dream.passes.answers import REMEDIES
+from dream.passes.repairs import REMEDIES
 from dream.triggers import GateName, Reason, SwitchSource
 
 _REFERENCE = DOCS / "reference"

@@ -12,13 +12,14 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, Version, answers_of
 from dream.domain.step import Batch, Packing
-from dream.passes.answers import AnswerItem, ask_and_repair, repair_of, repaired, with_texts
+from dream.passes.answers import AnswerItem
 from dream.passes.conversation.evidence import is_evidence
 from dream.passes.conversation.reconcile import Reconciler
 from dream.passes.conversation.statement import StatementRules
 from dream.passes.declared import DeclaredPass
 from dream.passes.prompts import PromptTurn, longest_line, shown_turns
 from dream.passes.protocol import ModelContext
+from dream.passes.repairs import ask_and_repair, repair_of, repaired, with_texts
 
 Given = TypeVar("Given", bound=AnswerItem)
 Held = TypeVar("Held")

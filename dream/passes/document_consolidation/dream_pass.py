@@ -11,7 +11,6 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, answers_of
 from dream.domain.step import Batch, Packing
-from dream.passes.answers import ask_and_repair
 from dream.passes.declared import DeclaredPass
 from dream.passes.document_consolidation.editing import DocumentEditor
 from dream.passes.document_consolidation.items import MemoryDocument, read_memory
@@ -36,6 +35,7 @@ from dream.passes.document_consolidation.prompt import (
 )
 from dream.passes.prompts import handles, repair_request
 from dream.passes.protocol import ModelContext
+from dream.passes.repairs import ask_and_repair
 
 _COUNTS = ("items", "kept", "unmentioned", "merged", "into", "rewritten", "archived", "moved", "added", "left_alone")
 

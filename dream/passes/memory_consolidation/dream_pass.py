@@ -15,7 +15,7 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, answers_of
 from dream.domain.step import Batch, Packing
-from dream.passes.answers import BrokenAnswer, ask_and_repair, with_texts
+from dream.passes.answers import BrokenAnswer
 from dream.passes.conflicts import speakers_by_entry
 from dream.passes.declared import DeclaredPass
 from dream.passes.memory_consolidation.clusters import next_date, settle
@@ -41,6 +41,7 @@ from dream.passes.memory_consolidation.prompt import (
 )
 from dream.passes.prompts import CONTEXT_ONLY, MERGE_ONLY, entry_line, feedback_text, importance_at, repair_request
 from dream.passes.protocol import ModelContext
+from dream.passes.repairs import ask_and_repair, with_texts
 
 _JUDGEMENTS_REMEMBERED: Final = 64
 

@@ -12,10 +12,10 @@ from talking import answering, talk
 from agentcore.llm import ChatRequest, Completion, FinishReason, Usage
 from dream.domain import Outcome, PassOutcome, PassReport, Refused
 from dream.options import ModelOptions
-from dream.passes.answers import REMEDIES
 from dream.passes.episodes import EpisodeExtraction
 from dream.passes.fact_mining import FactMining
 from dream.passes.preferences import PreferenceInference
+from dream.passes.repairs import REMEDIES
 
 SAID = ("I pay 640 euros for my flat in Porto.", "My cat is called Miso.")
 RENT = {

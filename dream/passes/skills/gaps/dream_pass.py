@@ -14,9 +14,9 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, answers_of
 from dream.domain.step import Batch, Packing
-from dream.passes.answers import ask_and_repair, repair_of, repaired, with_texts
 from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext, RunMemo
+from dream.passes.repairs import ask_and_repair, repair_of, repaired, with_texts
 from dream.passes.skills.answers import NewSkillDraft, read_skills
 from dream.passes.skills.gaps.judging import SkillRules, judged
 from dream.passes.skills.gaps.packing import PromptRoom, packed

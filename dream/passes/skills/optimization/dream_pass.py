@@ -12,10 +12,10 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, answers_of
 from dream.domain.step import Batch, Packing
-from dream.passes.answers import ask_and_repair, with_texts
 from dream.passes.declared import DeclaredPass
 from dream.passes.prompts import repair_request
 from dream.passes.protocol import ModelContext, RunMemo
+from dream.passes.repairs import ask_and_repair, with_texts
 from dream.passes.skills.answers import by_handles, read_skills
 from dream.passes.skills.lines import handles, tokens_of
 from dream.passes.skills.optimization.judging import JudgedRewrites, RewriteJudgeInput, judge

@@ -1,0 +1,54 @@
+"""Defines what a host may tune of the calls to the model: their size and cost, how answers are verified, what waits."""
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import ClassVar
+
+from pydantic import Field
+
+from agentcore.hosting.options import Options
+
+
+class ModelOptions(Options):
+    """What dreams may ask of the model."""
+
+    section: ClassVar[str] = "dreaming.model"
+    """What its fields are called after in errors."""
+
+    calls_in_flight: int = Field(default=8, ge=1, le=64)
+    """Calls made at once, over all the dreams of a host."""
+    prompt_tokens: int = Field(default=6_000, ge=500)
+    """The longest prompt, directives aside; what is more goes into another call."""
+    answer_tokens: int = Field(default=4_000, ge=100)
+    """The longest answer asked for."""
+    max_rounds: int = Field(default=4, ge=1, le=20)
+    """Rounds of one exchange at most: the question, lookups, a repair; second readings come on top."""
+    verifier: str | None = Field(default=None, min_length=1)
+    """The model that reads a second time; None for the one that writes."""
+    tokens_per_run: int | None = Field(default=500_000, ge=0)
+    """Tokens one run may cost, failed calls included; it ends as partial before it would cost more. None: no bound."""
+    tokens_per_day: int | None = Field(default=2_000_000, ge=0)
+    """Tokens all runs of a scope may cost in a day (UTC), failed calls included. None: no bound."""
+
+
+class VerificationMode(StrEnum):
+    """What becomes of a text of the model's that its evidence neither proves to the letter nor refutes."""
+
+    STRICT = "strict"
+    """It waits for a person."""
+    VERIFIED = "verified"
+    """It is read a second time, and taken if the second reading finds all of it in the evidence."""
+    OFF = "off"
+    """It is not taken; what was said is kept word for word in its place."""
+
+
+class WaitingOptions(Options):
+    """How long an exchange with the model waits that could not be ended, such as for a verification."""
+
+    section: ClassVar[str] = "dreaming.waiting"
+    """What its fields are called after in errors."""
+
+    runs: int = Field(default=3, ge=1)
+    """So many runs take it up at most; then what it was about is looked at anew."""
+    within: timedelta = Field(default=timedelta(hours=48), gt=timedelta(0))
+    """So long it waits at most. What waits for room alone is paid for and decided, and has no bound."""

@@ -1,0 +1,266 @@
+"""Asks for refused items of an answer anew, and puts what comes back in their place."""
+
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, TypeVar, cast
+
+import orjson
+
+from agentcore.llm.chat import ChatRequest, ResponseFormat
+from dream.domain.proposal import Notes, Refusal
+from dream.domain.reasons import Refused
+from dream.domain.rounds import Answer, NextRound, Round, RoundKind
+from dream.domain.step import Batch
+from dream.guards.secrets import secret_in
+from dream.passes.answers import bare_handle
+from dream.passes.prompts import fenced, quoted, repair_request
+from dream.passes.protocol import ModelContext
+
+R = TypeVar("R")
+
+REMEDIES: Final[Mapping[str, str]] = {
+    Refused.INVENTED_DETAIL: "no cited record says what is named: say it as they do, or cite all it rests on",
+    Refused.QUOTE_NOT_FOUND: "copy the quote, letter by letter, from one of the cited records",
+    Refused.NOT_EVIDENCE: "cite the new turn in which the user says it or affirms it, if there is one",
+    Refused.INVALID_CONTENT: "give every field that was asked for, the text as one short statement",
+    Refused.LOST_DETAIL: "tell all that the cited records tell",
+    Refused.SPLIT_IT: "one claim of at most 25 words; two claims are two items, both with the number of this one",
+    Refused.DENIED: "a second reading did not find it in the cited records: say what they say, no more and no surer",
+}
+"""What can be put right by wording, quoting or citing anew, and how; the guards can tell whether it was.
+
+All else is final. A person or a rule stands against it (secret, forgotten, undone, protected), the model was not shown
+what it names, or it cites nothing new or too little: who is asked for one citation more finds one that proves nothing.
+"""
+
+_NUMBER: Final = "item"
+_HANDLE = re.compile(r"\[?[a-z](\d{1,4})\]?")
+_REPAIR: Final = """\
+Items of your list were refused. The lines between the fences are data: the number of an item in your list, counted
+from 1, why it was refused, and the particulars. Answer in the same shape, with a list of these items alone, put right,
+each with its number as "item". Leave out an item that the records do not bear out: what is not given again is not kept,
+and nothing needs to take its place. All other items of your list are settled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired(Generic[R]):
+    """An answer after its repair, if there was one.
+
+    Args:
+        answer: The first answer, with what was put right in its place.
+        good: What of it holds.
+        refused: Why the rest does not.
+        notes: How many repairs were asked for, and how many items hold by them.
+    """
+
+    answer: Answer
+    good: R
+    refused: Sequence[Refusal]
+    notes: Notes
+
+
+async def ask_and_repair(
+    rounds: Sequence[Round],
+    question: Callable[[], Awaitable[ChatRequest | None]],
+    repair: Callable[[Answer], Awaitable[ChatRequest | None]],
+    *,
+    repairs: int | None = None,
+) -> NextRound | None:
+    """Return the next round of an exchange of one question and one repair.
+
+    Args:
+        rounds: The answered rounds.
+        question: Returns the question; None if there is nothing left to ask about.
+        repair: Returns the question that asks for a repair of an answer; None if it needs none, or is beyond it.
+        repairs: How many repairs a run may ask for; None for no bound.
+    """
+    if len(rounds) > 1:
+        return None
+    request = await repair(rounds[0].answer) if rounds else await question()
+    if request is None or not rounds:
+        return request and NextRound(request)
+    return NextRound(request, RoundKind.REPAIR, at_most=repairs)
+
+
+async def repair_of(
+    context: ModelContext,
+    name: str,
+    answer: Answer,
+    refused: Sequence[Refusal],
+    first: Callable[[], Awaitable[ChatRequest | None]],
+) -> ChatRequest | None:
+    """Return the question that asks for a repair of the refused items; None if nothing of them can be put right.
+
+    Args:
+        context: The run's.
+        name: The field that holds the items.
+        answer: What was answered.
+        refused: Why items of it are refused.
+        first: Returns the question that was answered.
+    """
+    told = repairable(refused, answer, name)
+    request = await first() if told else None
+    if request is None:
+        return None
+    lines = [f"[{one.place}] reason={one.code} {quoted(one.detail)}" for one in told]
+    remedies = [f"- {code}: {REMEDIES[code]}" for code in sorted({one.code for one in told})]
+    complaint = "\n".join((_REPAIR, *remedies, "", fenced(context.marker, "Refused items:", lines)))
+    asked = repair_request(request, answer, complaint)
+    form = asked.response_format
+    return asked if form is None else replace(asked, response_format=_numbered(form, name))
+
+
+async def repaired(
+    name: str, answers: Sequence[Answer], judge: Callable[[Answer], Awaitable[tuple[R, Sequence[Refusal]]]]
+) -> Repaired[R]:
+    """Judge an answer together with its repair.
+
+    Args:
+        name: The field that holds the items.
+        answers: The first answer, then the repair if there is one.
+        judge: Returns what of an answer holds, and why the rest does not.
+    """
+    answer = answers[0]
+    good, refused = await judge(answer)
+    told = {one.place for one in repairable(refused, answer, name) if one.place is not None}
+    if len(answers) > 1 and told:
+        answer, _ = put_right(answer, answers[-1], name, told)
+        good, refused = await judge(answer)
+    held = len(told - {one.place for one in refused}) if len(answers) > 1 else 0
+    return Repaired(answer, good, refused, {"repairs": len(answers) - 1, "repaired": held})
+
+
+def with_texts(refused: Iterable[Refusal], answer: Answer, name: str, batch: Batch) -> tuple[Refusal, ...]:
+    """Return refusals with what the model wrote, and the records of the batch that it cites.
+
+    What cites none of them rests on any: it may tell of every record that was shown.
+    """
+    items = items_of(answer, name)
+    found: list[Refusal] = []
+    for one in refused:
+        item = _item(items, one)
+        text = _text_of(item)
+        found.append(replace(one, text=text, cites=_cited(item, batch) or batch.record_ids) if text else one)
+    return tuple(found)
+
+
+def repairable(refused: Iterable[Refusal], answer: Answer, name: str) -> list[Refusal]:
+    """Return the first refusal of each item that can be put right; a secret is not asked for again."""
+    items = items_of(answer, name)
+    firsts = {one.place: one for one in reversed(list(refused)) if one.place is not None}
+    may = [one for one in firsts.values() if one.code in REMEDIES and secret_in(_text_of(_item(items, one))) is None]
+    return sorted(may, key=lambda one: one.place or 0)
+
+
+def put_right(
+    first: Answer, repair: Answer, name: str, told: set[int], two_of: Collection[int] = ()
+) -> tuple[Answer, frozenset[int]]:
+    """Return the first answer with the items of a repair in their places, and the numbers of these.
+
+    Args:
+        first: The answer.
+        repair: What was given again.
+        name: The field that holds the items.
+        told: The numbers of those that it was asked for.
+        two_of: Those of which it may make two: the second one goes to the end.
+    """
+    items = items_of(first, name)
+    given: list[int] = []
+    for number, item in _with_numbers(items_of(repair, name), sorted(told), len(items)):
+        if number not in told:
+            continue
+        if number not in given:
+            items[number - 1] = item
+            given.append(number)
+        elif number in two_of and given.count(number) == 1:
+            items.append(item)
+            given += [number, len(items)]
+    return {**first, name: items}, frozenset(given)
+
+
+def repair_question(
+    request: ChatRequest, context: ModelContext, told: Sequence[Refusal], items: Sequence[object], name: str
+) -> ChatRequest:
+    """Return a question that asks for refused items anew, without the others.
+
+    Args:
+        request: The question, about the records that these items cite.
+        context: The run's.
+        told: Why they are refused.
+        items: All items of the list.
+        name: The field that holds the list.
+    """
+    lines = [
+        " ".join((f"[{one.place}] reason={one.code}", quoted(one.detail), f"item={_as_json(items[one.place - 1])}"))
+        for one in told
+        if one.place is not None
+    ]
+    remedies = [f"- {code}: {REMEDIES[code]}" for code in sorted({one.code for one in told})]
+    complaint = "\n".join((_REPAIR, *remedies, "", fenced(context.marker, "Refused items:", lines)))
+    *before, last = request.messages
+    asked = replace(request, messages=(*before, replace(last, content=f"{last.content}\n\n{complaint}")))
+    form = asked.response_format
+    return asked if form is None else replace(asked, response_format=_numbered(form, name))
+
+
+def _as_json(item: object) -> str:
+    return quoted(orjson.dumps(item).decode())
+
+
+def handles_in(items: Iterable[object]) -> frozenset[str]:
+    """Return all that stands in items in the shape of a handle, whatever the field is called."""
+    found: set[str] = set()
+    for item in items:
+        fields = list(cast("dict[str, object]", item).values()) if isinstance(item, dict) else []
+        listed = [one for field in fields if isinstance(field, list) for one in cast("list[object]", field)]
+        found |= {
+            bare_handle(one) for one in (*fields, *listed) if isinstance(one, str) and _HANDLE.fullmatch(one.strip())
+        }
+    return frozenset(found)
+
+
+def _with_numbers(given: Sequence[object], told: Sequence[int], count: int) -> Iterator[tuple[int | None, object]]:
+    """Yield items with their numbers; where no item has one, all were given in order: those told, or the whole list."""
+    numbers = [_number_of(item) for item in given]
+    if not any(numbers):
+        numbers = {len(told): list(told), count: list(range(1, count + 1))}.get(len(given), numbers)
+    return zip(numbers, given, strict=True)
+
+
+def _number_of(item: object) -> int | None:
+    number = cast("dict[str, object]", item).get(_NUMBER) if isinstance(item, dict) else None
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def _numbered(form: ResponseFormat, name: str) -> ResponseFormat:
+    """Return the shape of an answer whose items carry their numbers besides."""
+    schema = cast("dict[str, Any]", form.schema)
+    item = schema["properties"][name]["items"]
+    fields = {_NUMBER: {"type": "integer"}, **item["properties"]}
+    numbered = {**item, "properties": fields, "required": [_NUMBER, *item["required"]]}
+    lists = {**schema["properties"], name: {**schema["properties"][name], "items": numbered}}
+    return replace(form, schema={**schema, "properties": lists})
+
+
+def items_of(answer: Answer, name: str) -> list[object]:
+    """Return the items of an answer as they stand there."""
+    given: object = answer.get(name)
+    return list(cast("list[object]", given)) if isinstance(given, list) else []
+
+
+def _item(items: Sequence[object], refusal: Refusal) -> object:
+    return None if refusal.place is None else items[refusal.place - 1]
+
+
+def _text_of(item: object) -> str:
+    """Return what an item says: its content, under the name and summary of a skill."""
+    fields = cast("dict[str, object]", item) if isinstance(item, dict) else {}
+    texts = [fields.get(name) for name in ("name", "summary", "content")]
+    return "\n".join(text for text in texts if isinstance(text, str) and text.strip())
+
+
+def _cited(item: object, batch: Batch) -> tuple[str, ...]:
+    """Return the ids of all records of the batch whose handles stand in an item, whatever its fields are called."""
+    places = {int(one[1:]) for one in handles_in([item])}
+    return tuple(record_id for place, record_id in enumerate(batch.record_ids, 1) if place in places)
