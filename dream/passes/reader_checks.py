@@ -23,7 +23,7 @@ from dream.domain.verification import Assertion, EvidenceLine
 from dream.guards.detail import DetailKind
 from dream.guards.details import measures_of
 from dream.guards.verdict import EvidenceText, Verdict, judge
-from dream.guards.wording import is_question, sentences_of
+from dream.guards.wording import is_question, plain, sentences_of
 
 CANARIES: Final = 2
 CONTROLS: Final = 1
@@ -122,22 +122,15 @@ def _with_another_name(one: Assertion, other: Assertion) -> str:
 def _with_another_number(one: Assertion, _: Sequence[Assertion]) -> Assertion | None:
     """Return a statement with a number that its evidence neither names nor yields."""
     shown = [EvidenceText(text=line.text, speaker=line.speaker, said_at=line.said_at) for line in one.evidence]
-    numbers = [item.text for item in measures_of(one.text) if item.kind is DetailKind.NUMBER]
-    for written in numbers:
-        for text in _changed(written):
-            other = one.text.replace(written, text)
-            if judge(other, shown).verdict is Verdict.REFUTED:
-                return replace(one, text=other)
-    return None
-
-
-def _changed(written: str) -> Iterator[str]:
-    """Yield a number of two digits or more with another last digit, in the script of its own."""
-    for digits in islice(_NUMBER.finditer(written), 1):
+    numbers = " ".join(item.text for item in measures_of(one.text) if item.kind is DetailKind.NUMBER)
+    for digits in _NUMBER.finditer(one.text):
         last = digits[0][-1]
-        for step in (1, 3, 7, 2, 4, 6, 8):
+        for step in (1, 3, 7, 2, 4, 6, 8) if plain(digits[0]) in numbers else ():
             other = chr(ord(last) - int(last) + (int(last) + step) % 10)
-            yield f"{written[: digits.end() - 1]}{other}{written[digits.end() :]}"
+            text = f"{one.text[: digits.end() - 1]}{other}{one.text[digits.end() :]}"
+            if judge(text, shown).verdict is Verdict.REFUTED:
+                return replace(one, text=text)
+    return None
 
 
 def _without_a_sentence(one: Assertion, _: Sequence[Assertion]) -> Assertion | None:
