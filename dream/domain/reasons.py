@@ -86,6 +86,8 @@ class Refused(StrEnum):
     """The text lacks something specific that its sources say."""
     INVENTED_DETAIL = "invented_detail"
     """The text says something specific that no source says."""
+    TOO_LARGE = "too_large"
+    """It would merge more than five entries, or into more than 400 characters; they stay as they are."""
     SHARE_CAP = "share_cap"
     """As many entries as one day allows were retired already; it is done once the cap has room."""
     AWAITS_REVIEW = "awaits_review"

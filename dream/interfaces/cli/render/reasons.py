@@ -53,6 +53,7 @@ _WORDS = {
     Refused.NO_SOURCES: "it names no source",
     Refused.LOST_DETAIL: "it lacks something specific that its sources say",
     Refused.INVENTED_DETAIL: "it says something specific that no source says",
+    Refused.TOO_LARGE: "one text of so many entries would be too long to check; they stay as they are",
     Refused.SHARE_CAP: "enough was retired for one day; it waits, paid for, until there is room",
     Refused.UNVERIFIED: "it could not be read a second time; it waits with its answers for the next dream",
     Refused.UNANSWERED: "a further question could not be asked; it waits with its answers for the next dream",
