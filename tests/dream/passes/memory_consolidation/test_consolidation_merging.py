@@ -219,7 +219,7 @@ async def test_a_text_does_not_leave_its_numbers_behind_in_an_exempt_category(wo
 @pytest.mark.parametrize("content", ["", "  ", None, 7, "a\0b"])
 async def test_a_text_that_cannot_be_stored_keeps_its_sources(world: World, content: object):
     await world.add(TEA, GREEN)
-    report, _ = await dream(world, merge(content, TEA, GREEN))
+    report, _ = await dream(world, merge(content, TEA, GREEN), repairs=0)
     assert codes(report) == [Refused.INVALID_CONTENT]
     assert contents(await world.active()) == {TEA, GREEN}
 
