@@ -297,7 +297,8 @@ def _tags(draft: MergeDraft, known: Sequence[str]) -> tuple[str, ...]:
 
 def usable(tags: Iterable[str], texts: Sequence[str]) -> list[str]:
     """Return those tags that name nothing which the texts do not."""
-    return [tag for tag in tags if not is_refuted(tag, texts)]
+    # A name is told by its capital, which the first word of a text has anyway.
+    return [tag for tag in tags if not is_refuted(f"about {tag}", texts)]
 
 
 def is_refuted(text: str, texts: Sequence[str]) -> bool:

@@ -13,6 +13,7 @@ from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.domain.verification import Assertion, EvidenceLine
+from dream.guards.detail import DetailKind
 from dream.guards.secrets import secret_in
 from dream.guards.verdict import EvidenceText, Judgement, Verdict, judge
 from dream.options import VerificationMode
@@ -279,8 +280,9 @@ def refuted(judgement: Judgement, content: str, number: int) -> Refusal | None:
     """Return why a text is not taken, if its words refute it."""
     if judgement.verdict is not Verdict.REFUTED:
         return None
-    is_lost = all(detail.text.casefold() not in content.casefold() for detail in judgement.details)
-    code = Refused.LOST_DETAIL if is_lost and judgement.details else Refused.INVENTED_DETAIL
+    told = content.casefold()
+    is_lost = all(one.kind is not DetailKind.NEGATION and one.text.casefold() not in told for one in judgement.details)
+    code = Refused.LOST_DETAIL if is_lost else Refused.INVENTED_DETAIL
     return Refusal(code, f"item {number}: {', '.join(map(str, judgement.details[:5]))}", number)
 
 
