@@ -54,10 +54,8 @@ Draft = MergeDraft | GivesWay | DropDraft
 Twins = Mapping[str, tuple[MemoryEntry, ...]]
 
 _QUESTION: Final = "Which of these holds now? The evidence for each is about as strong."
-_TAKES_PLACE: Final = (
-    '"{new}" holds now in the place of "{old}": both tell of the same thing, which can be only one of the two at a '
-    "time, and the older text tells nothing else."
-)
+_CHANGED: Final = 'Now "{new}" and no longer "{old}"'
+"""What a second reading has to find where one entry takes the place of another; `verify.md` says what that means."""
 
 
 @dataclass(slots=True)
@@ -232,7 +230,7 @@ class _EntryJudge:
             self.judged.refused.append(verdict)
             return
         lines = tuple(_line(entry, is_dated=True) for entry in (one.old, *one.to))
-        text = _TAKES_PLACE.format(old=one.old.content, new=content)
+        text = _CHANGED.format(old=one.old.content, new=content)
         told = [one.old.content, content]
         self.judged.items.append(
             Item(

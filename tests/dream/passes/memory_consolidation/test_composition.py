@@ -120,7 +120,7 @@ async def test_more_than_five_sources_or_too_long_a_text_are_listed_and_not_merg
 async def test_a_duplicate_of_a_long_entry_is_merged_into_it(world: World):
     long = f"Ana likes {'tea and ' * 60}cake."
     await world.add(long, "Ana likes cake.")
-    await dream(world, keep(long, "Ana likes cake."))
+    await dream(world, merge(long, long, "Ana likes cake."))
     assert contents(await world.active()) == {long}
 
 

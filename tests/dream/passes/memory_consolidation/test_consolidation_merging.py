@@ -36,8 +36,8 @@ async def test_merged_entries_become_one_that_names_them(world: World):
 
 async def test_a_merge_that_leaves_a_statement_out_is_refused_though_it_shares_the_name(world: World):
     await world.add("Omar works as a cook.", "Omar paints boats.")
-    said = merge("Omar works as a cook.", "Omar works as a cook.", "Omar paints boats.")
-    report, (_, repair) = await dream(world, said, said, denies=["Omar works as a cook."])
+    said = merge("Omar is a cook.", "Omar works as a cook.", "Omar paints boats.")
+    report, (_, repair) = await dream(world, said, said, denies=["Omar is a cook."])
     assert codes(report) == [Refused.DENIED]
     assert "Omar paints boats." in repair.messages[-1].content
     assert contents(await world.active()) == {"Omar works as a cook.", "Omar paints boats."}

@@ -259,7 +259,7 @@ async def test_without_a_successor_that_is_there_nothing_gives_way(world: World,
 async def test_a_successor_must_be_about_the_same(world: World):
     await world.add(LISBON, created_at=NOW - 40 * DAY)
     await world.add("The printer needs toner.")
-    report, _ = await dream(world, supersede(LISBON, "The printer needs toner."), denies=["in the place of"])
+    report, _ = await dream(world, supersede(LISBON, "The printer needs toner."), denies=["and no longer"])
     assert codes(report) == [Refused.DENIED]
     assert contents(await world.active()) == {LISBON, "The printer needs toner."}
 
