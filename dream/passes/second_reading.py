@@ -163,8 +163,12 @@ def held(assertion: Assertion, given: SecondReading) -> SecondReading:
     )
     if not stands or not any(not line.is_beside for line in lines):
         return replace(given, reading=Reading.NOT_SAID)
+    if assertion.adds:
+        return given
     said = [evidence_text(line, given.quotes) for line in lines]
-    refuted = judge(assertion.text, said, beside=[] if not assertion.whole else said).verdict is Verdict.REFUTED
+    # What tells all of its evidence is too long to be quoted whole.
+    beside = [evidence_text(line) for line in assertion.evidence] if assertion.whole else []
+    refuted = judge(assertion.text, said, beside=beside).verdict is Verdict.REFUTED
     return replace(given, reading=Reading.CONTRADICTS) if refuted else given
 
 
@@ -231,5 +235,5 @@ def _statement(handle: str, assertion: Assertion, records: dict[EvidenceLine, st
         for is_beside in (False, True)
     }
     beside = f" beside={named[True]}" if named[True] else ""
-    whole = " whole" if assertion.whole else ""
-    return f"[{handle}] evidence={named[False]}{beside}{whole} {quoted(assertion.text)}"
+    marks = "".join(f" {mark}" for mark, is_set in (("whole", assertion.whole), ("adds", assertion.adds)) if is_set)
+    return f"[{handle}] evidence={named[False]}{beside}{marks} {quoted(assertion.text)}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 from dreaming import World
+from rereading import Denial, is_second_reading, nothing, reread
 
 from agentcore.domain import Feedback, FeedbackKind, Rating, Skill, SkillUse, Status, Turn
 from agentcore.llm import ChatRequest
@@ -31,6 +32,10 @@ class Library:
     world: World
     replies: list[Reply] = field(default_factory=list[Reply])
     prompts: list[str] = field(default_factory=list[str])
+    denies: Denial = nothing
+    """What the second reading of the next run denies."""
+    reread: list[str] = field(default_factory=list[str])
+    """The second readings of the latest run."""
 
     async def skill(self, name: str, content: str = LONG, **fields: Any) -> Skill:
         """Store a skill that is a month old, unless told otherwise."""
@@ -139,6 +144,7 @@ class Library:
         """Run one pass; what the model is asked is kept in `prompts`, of the latest run alone."""
         self.replies[:] = replies
         self.prompts.clear()
+        self.reread.clear()
         world = replace(self.world, chat=ScriptedChatClient(self._script()))
         return (await world.run_passes(dream_pass)).passes[0]
 
@@ -147,6 +153,10 @@ class Library:
 
         def reply(request: ChatRequest) -> Any:
             nonlocal place
+            question = request.messages[-1].content
+            if is_second_reading(question):
+                self.reread.append(question)
+                return reread(question, self.denies)
             self.prompts.append(request.messages[-1].content)
             prompt = request.messages[1].content
             given = self.replies[min(place, len(self.replies) - 1)] if self.replies else NOTHING
