@@ -10,7 +10,7 @@ from dreaming import World
 from rereading import Denial, is_second_reading, nothing, reread
 
 from agentcore.domain import Feedback, FeedbackKind, Rating, Skill, SkillUse, Status, Turn
-from agentcore.llm import ChatRequest
+from agentcore.llm import ChatRequest, ChatRequestRefusedError
 from agentcore.testing import ScriptedChatClient
 from dream.domain import PassReport
 from dream.options import DreamOptions
@@ -34,6 +34,8 @@ class Library:
     prompts: list[str] = field(default_factory=list[str])
     denies: Denial = nothing
     """What the second reading of the next run denies."""
+    is_reading: bool = True
+    """Whether there is anybody to read a second time."""
     reread: list[str] = field(default_factory=list[str])
     """The second readings of the latest run."""
 
@@ -155,6 +157,8 @@ class Library:
             nonlocal place
             question = request.messages[-1].content
             if is_second_reading(question):
+                if not self.is_reading:
+                    return ChatRequestRefusedError(model="m", status=400, code="")
                 self.reread.append(question)
                 return reread(question, self.denies)
             self.prompts.append(request.messages[-1].content)

@@ -245,7 +245,7 @@ async def test_a_failure_heard_of_late_is_one_failure_more_though_others_are_new
     await lab.dream(answer())
     assert (await lab.dream()).reason == "no_work"
     await lab.learn(skill=skill.name)
-    assert (await lab.dream(answer("Stop when the answer is empty."))).calls == 1
+    assert (await lab.dream(answer("Stop when the answer is empty."))).accepted == 1
     assert "4 of 4 runs failed from 2025-06-12" in (await lab.get(skill)).content
     lab.world.clock.advance(timedelta(hours=1))
     assert (await lab.dream()).reason == "no_work"
