@@ -22,6 +22,7 @@ from .evidence import (
     SourceRef as SourceRef,
     exact_words as exact_words,
     united_evidence as united_evidence,
+    with_verdict as with_verdict,
 )
 from .filters import (
     EntryFilter as EntryFilter,

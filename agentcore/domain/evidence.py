@@ -1,7 +1,7 @@
 """Defines where a text comes from: pointers to its sources, and the sentences that it rests on."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -129,6 +129,30 @@ def exact_words(sentence: str) -> str:
     beginning = words[: MAX_SENTENCE + 1]
     whole, _, _ = beginning.rpartition(" ")
     return whole.rstrip() or words[:MAX_SENTENCE]
+
+
+def with_verdict(
+    evidence: Iterable[Evidence],
+    verdict: EvidenceVerdict,
+    *,
+    verified_by: str = "",
+    round: int = 0,  # noqa: A002
+) -> tuple[Evidence, ...]:
+    """Return *evidence* as that of a text that was judged anew, such as a merge or a rewording.
+
+    Args:
+        evidence: The sentences that the text rests on.
+        verdict: How it is known that the text says what they say.
+        verified_by: As of `Evidence`.
+        round: As of `Evidence`.
+
+    Example:
+        >>> said = datetime(2025, 5, 1, tzinfo=UTC)
+        >>> one = Evidence(source=SourceRef(SourceKind.TURN, "t1"), said_at=said, sentence="I drink tea.")
+        >>> [piece.verdict.value for piece in with_verdict([one], EvidenceVerdict.PROVEN, verified_by="host")]
+        ['proven']
+    """
+    return tuple(replace(one, verdict=verdict, verified_by=verified_by, round=round) for one in evidence)
 
 
 def united_evidence(parts: Iterable[Collection[Evidence]]) -> tuple[Evidence, ...]:

@@ -24,6 +24,7 @@ from .errors import (
     ChatKeyRefusedError as ChatKeyRefusedError,
     ChatModelMissingError as ChatModelMissingError,
     ChatNotConfiguredError as ChatNotConfiguredError,
+    ChatPromptCutError as ChatPromptCutError,
     ChatRateLimitedError as ChatRateLimitedError,
     ChatRequestRefusedError as ChatRequestRefusedError,
     ChatServerError as ChatServerError,

@@ -11,6 +11,7 @@ AgentcoreError
 │   ├── ChatRequestRefusedError     it will never answer this request
 │   │   ├── ChatModelMissingError       404
 │   │   └── ChatContextTooLongError     prompt and answer do not fit: split, do not repeat
+│   │       └── ChatPromptCutError          the server cut the prompt silently
 │   └── ChatAnswerUnreadableError   what came is no completion
 │       └── ChatAnswerTooLargeError     it was cut off at the bound
 └── InvalidInputError
@@ -141,6 +142,17 @@ class ChatContextTooLongError(ChatRequestRefusedError):
             self,
             f"A prompt of about {input_tokens} tokens and an answer of {output_tokens} do not fit into the context of "
             f"the model {model}: ask in smaller parts.",
+        )
+
+
+class ChatPromptCutError(ChatContextTooLongError):
+    """The server cut the prompt without saying so: it counted far less than it was sent."""
+
+    def __init__(self, *, model: str, read: int, sent: int) -> None:
+        AgentcoreError.__init__(
+            self,
+            f"Of a prompt of about {sent:,} tokens the server of the model {model} read {read:,} and did not say so: "
+            "give the model a larger context there, or ask in smaller parts.",
         )
 
 

@@ -178,6 +178,9 @@ def _text(content: object) -> str | None:
 def _usage(told: object, input_estimate: int, text: str) -> Usage:
     usage = _mapping(told)
     asked, answered = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    cached = _count(_mapping(usage.get("prompt_tokens_details")).get("cached_tokens")) or 0
+    if asked is not None and cached > asked:
+        asked += cached  # a part cannot be larger than the whole: this server leaves out what it remembers
     return Usage(
         # A prompt of no tokens does not exist: such a server does not count.
         input_tokens=asked or input_estimate,

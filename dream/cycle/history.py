@@ -27,7 +27,7 @@ class EntryHistory:
 
     Args:
         entry_id: The entry.
-        entry: As it is now; None if it was purged or forgotten.
+        entry: As it is now, with the sentences it rests on; None if it was purged or forgotten.
         rows: What dreams and people did to it, oldest first.
         ancestors: Entries it was made of, nearest first, in whatever state.
         turns: The turns it goes back to, in the order they were said.
@@ -46,6 +46,7 @@ class EntryHistory:
         return {
             "id": self.entry_id,
             "entry": None if self.entry is None else entry_json(self.entry),
+            "verdict": None if self.entry is None else self.entry.verdict.value,
             "history": [{**row.to_json(), "run_id": row.run_id} for row in self.rows],
             "ancestors": [to_image(entry) for entry in self.ancestors],
             "turns": [to_image(turn) for turn in self.turns],

@@ -19,6 +19,7 @@ from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.stores.values import SwitchLevel
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.model_calls import Budget, ModelCalls
+from dream.cycle.running.prompt_limits import PromptLimits
 from dream.cycle.running.run_envelope import people_before
 from dream.directives import DirectiveLibrary
 from dream.domain.rounds import NextRound
@@ -112,7 +113,7 @@ class SessionEvaluator(BackgroundService):
         asking = await self._asking(scope)
         done = 0
         for session_id in sessions:
-            request = await self._request(scope, session_id)
+            request = await self._request(scope, session_id, asking.limits)
             mark = _mark(session_id)
             key = CallKey(run_id=mark, pass_name=SESSION_EVALUATOR, batch_key="1", round=1)
             outcome = None if request is None else await asking.ask(key, NextRound(request), ())
@@ -131,22 +132,24 @@ class SessionEvaluator(BackgroundService):
     async def _asking(self, scope: Scope) -> ModelCalls:
         today = self._parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
-        def before(view: ReadView) -> tuple[Spent, Forgets]:
-            calls = dream_stores(view).calls
-            return calls.spent(since=today), calls.forgets()
+        def before(view: ReadView) -> tuple[Spent, Forgets, PromptLimits]:
+            calls, limits = dream_stores(view).calls, PromptLimits.of(view, self._parts.chat)
+            return calls.spent(since=today), calls.forgets(), limits
 
-        day, forgets = await self._parts.storage.read(scope, before)
+        day, forgets, limits = await self._parts.storage.read(scope, before)
         budget = Budget(self._options.model, 0, day.tokens)
         people = people_before(self._parts, self._options, scope)
-        return ModelCalls(parts=self._parts, people=people, scope=scope, budget=budget, in_flight=1, forgets=forgets)
+        return ModelCalls(
+            parts=self._parts, people=people, scope=scope, budget=budget, in_flight=1, forgets=forgets, limits=limits
+        )
 
-    async def _request(self, scope: Scope, session_id: str) -> ChatRequest | None:
+    async def _request(self, scope: Scope, session_id: str, limits: PromptLimits) -> ChatRequest | None:
         library = DirectiveLibrary(self._parts.data_dir, self._options.directives)
         texts = {
             name: found.text for name, found in (await asyncio.to_thread(library.read, [SESSION_EVALUATOR])).items()
         }
         turns = await self._parts.storage.read(scope, lambda view: view.learnable.turns.session(session_id))
-        lines = _lines(turns, self._options.model.prompt_tokens)
+        lines = _lines(turns, limits.applied(self._options, texts).model.prompt_tokens)
         if not lines:
             return None
         now = self._parts.clock.now()

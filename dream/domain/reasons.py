@@ -72,6 +72,8 @@ class Refused(StrEnum):
     """The model's server refused this one call; the detail says why."""
     PROMPT_TOO_LONG = "prompt_too_long"
     """The question about a single record exceeds what the model can read."""
+    PROMPT_TRUNCATED = "prompt_truncated"
+    """The server cut the prompt without saying so, by its own count of tokens; what it answered is not used."""
     BROKEN_ANSWER = "broken_answer"
     """The answer is JSON, but not in the shape asked for; nothing of it is used."""
     UNKNOWN_HANDLE = "unknown_handle"
@@ -102,6 +104,12 @@ class Refused(StrEnum):
     """Its second reading could not be had; it waits with its answers, and the next run has it read again."""
     DENIED = "denied"
     """A second reading found that the evidence does not say it, or says otherwise."""
+    SPLIT_IT = "split_it"
+    """It makes more than one claim, as its length or its sentences tell."""
+    VERBATIM = "verbatim"
+    """It was kept word for word, since nothing shorter could be shown to be true; such an entry is not promoted."""
+    VERBATIM_CAP = "verbatim_cap"
+    """As much as a dream may keep word for word was kept already; a later run keeps it."""
     VERIFIER_UNRELIABLE = "verifier_unreliable"
     """The second reading accepted what is false, or denied what is true; it waits for another one."""
     UNANSWERED = "unanswered"
@@ -167,7 +175,14 @@ class Refused(StrEnum):
 
 
 WAITS_FOR_ROOM = frozenset(
-    {Refused.SHARE_CAP, Refused.OUTPUT_CAP, Refused.AWAITS_REVIEW, Refused.QUEUE_FULL, Refused.REVIEW_BUDGET}
+    {
+        Refused.SHARE_CAP,
+        Refused.OUTPUT_CAP,
+        Refused.VERBATIM_CAP,
+        Refused.AWAITS_REVIEW,
+        Refused.QUEUE_FULL,
+        Refused.REVIEW_BUDGET,
+    }
 )
 """Reasons for which decided changes wait: they are paid for, and made as soon as there is room."""
 

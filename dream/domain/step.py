@@ -32,6 +32,7 @@ class StepReport:
         proposed: Change sets that wait for a person.
         retired: Entries retired, as far as the share cap counts them.
         outputs: New records written.
+        verbatim: How many of them keep word for word what was said.
         purged: Records removed for good.
         looked_at: Items dealt with.
         refused: What was not done, and why.
@@ -52,6 +53,7 @@ class StepReport:
     proposed: int = 0
     retired: int = 0
     outputs: int = 0
+    verbatim: int = 0
     purged: int = 0
     looked_at: int = 0
     refused: tuple[Refusal, ...] = ()
@@ -77,7 +79,7 @@ class StepReport:
             "notes": dict(self.notes),
             "reopened": list(self.reopened),
             **({"rounds": [one.to_json() for one in self.rounds]} if self.rounds else {}),
-            **{name: value for name, value in more.items() if value is not None and value is not False},
+            **{name: value for name, value in more.items() if value is not None and value is not False and value != 0},
         }
 
     @classmethod
@@ -93,7 +95,7 @@ class StepReport:
 
 
 _COUNTS = ("accepted", "proposed", "retired", "outputs", "purged", "looked_at", "backlog", "seconds")
-_MORE = ("packed", "batch", "of", "is_last", "stopped", "reads")
+_MORE = ("verbatim", "packed", "batch", "of", "is_last", "stopped", "reads")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Asks for refused items of an answer anew, and puts what comes back in their place."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -25,6 +25,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     Refused.NOT_EVIDENCE: "cite the new turn in which the user says it or affirms it, if there is one",
     Refused.INVALID_CONTENT: "give every field that was asked for, the text as one short statement",
     Refused.LOST_DETAIL: "tell all that the cited records tell",
+    Refused.SPLIT_IT: "one claim of at most 25 words; two claims are two items, both with the number of this one",
     Refused.DENIED: "a second reading did not find it in the cited records: say what they say, no more and no surer",
 }
 """What can be put right by wording, quoting or citing anew, and how; the guards can tell whether it was.
@@ -152,14 +153,29 @@ def repairable(refused: Iterable[Refusal], answer: Answer, name: str) -> list[Re
     return sorted(may, key=lambda one: one.place or 0)
 
 
-def put_right(first: Answer, repair: Answer, name: str, told: set[int]) -> tuple[Answer, frozenset[int]]:
-    """Return the first answer with the items of a repair in the place of those it was asked for, and their numbers."""
+def put_right(
+    first: Answer, repair: Answer, name: str, told: set[int], two_of: Collection[int] = ()
+) -> tuple[Answer, frozenset[int]]:
+    """Return the first answer with the items of a repair in their places, and the numbers of these.
+
+    Args:
+        first: The answer.
+        repair: What was given again.
+        name: The field that holds the items.
+        told: The numbers of those that it was asked for.
+        two_of: Those of which it may make two: the second one goes to the end.
+    """
     items = items_of(first, name)
-    given: set[int] = set()
-    for number, item in reversed(list(_with_numbers(items_of(repair, name), sorted(told), len(items)))):
-        if number in told:
+    given: list[int] = []
+    for number, item in _with_numbers(items_of(repair, name), sorted(told), len(items)):
+        if number not in told:
+            continue
+        if number not in given:
             items[number - 1] = item
-            given.add(number)
+            given.append(number)
+        elif number in two_of and given.count(number) == 1:
+            items.append(item)
+            given += [number, len(items)]
     return {**first, name: items}, frozenset(given)
 
 

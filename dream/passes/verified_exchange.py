@@ -252,8 +252,10 @@ class VerifiedExchange(Generic[R]):
 
     async def _put_right(self, stand: _Stand[R], repair: Answer) -> _Stand[R]:
         """Return how it stands with the items that a repair gave again; those it did not stay as they were."""
-        told = frozenset(one.place for one in self._repairable(stand) if one.place is not None)
-        answer, given = put_right(stand.answer, repair, self.name, set(told))
+        asked = {one.place: one.code for one in self._repairable(stand) if one.place is not None}
+        told = frozenset(asked)
+        to_split = {place for place, code in asked.items() if code == Refused.SPLIT_IT}
+        answer, given = put_right(stand.answer, repair, self.name, set(told), to_split)
         items, refused = await self.judge(answer)
         again = {item.number: item for item in items}
         kept = {number: item for number, item in stand.items.items() if number not in given}

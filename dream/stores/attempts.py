@@ -24,6 +24,7 @@ _FAULTS: Final = frozenset(
         Refused.BROKEN_ANSWER,
         Refused.CALL_FAILED,
         Refused.PROMPT_TOO_LONG,
+        Refused.PROMPT_TRUNCATED,
     },
 )
 """What is the fault of what was asked about; a model out of reach, or a spent budget, is no attempt at all."""

@@ -77,7 +77,7 @@ def rows(half: str) -> list[dict[str, Any]]:
         {**row, "form": NATURAL, "honest": row["true"], "faulty": row["false"]}
         for row in _lines(FOLDER / f"{NATURAL}-{name}")
     ]
-    return [*_lines(FOLDER / name), *natural]
+    return [*_lines(FOLDER / name), *_lines(FOLDER / f"answered-{name}"), *natural]
 
 
 def halves(cases: Iterable[Mapping[str, Any]]) -> tuple[set[str], set[str]]:

@@ -1,22 +1,27 @@
 """A small world to dream in: one scope of a store, with a clock and ids that a test controls."""
 
 import itertools
-from collections.abc import Callable, Iterable
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from agentcore.domain import Capability, EntryFilter, MemoryEntry, Scope, Status, SubjectTime
 from agentcore.hosting import ActivityRecorder, BusySource, BusyWatch, HostServices, Memory
 from agentcore.ids import IdFactory
-from agentcore.llm import BusyGate
+from agentcore.llm import BusyGate, ChatRequest, Completion, FinishReason, Usage
 from agentcore.recall import Recall
 from agentcore.stores import Origin, Storage, UnitOfWork
-from agentcore.testing import ManualClock, SequentialIds
+from agentcore.testing import ManualClock, ScriptedChatClient, SequentialIds
 from agentcore.workspace import Workspaces
 from dream.cycle import Dreams, Runner
 from dream.domain import JournalRow, PassReport, RunReport
+from dream.domain.verification import VERIFY
 from dream.interfaces.exchange import export_scope
 from dream.options import DreamOptions
 from dream.passes import DreamPass, PassSlot
@@ -175,3 +180,113 @@ def of_pass(report: RunReport, name: str) -> PassReport:
 def codes(report: PassReport) -> list[str]:
     """The codes of what was refused, in order."""
     return [str(item.code) for item in report.refused]
+
+
+class VerifyingChatClient(ScriptedChatClient):
+    """A scripted model that reads a second time what it wrote, and finds all of it in the records.
+
+    Second readings take no reply of the script and are not among its requests.
+
+    Args:
+        replies: As for any scripted model.
+        denies: Parts of statements that it does not find in the records.
+    """
+
+    def __init__(self, replies: Iterable[Any], *, denies: Collection[str] = ()) -> None:
+        super().__init__(replies)
+        self.readings: list[ChatRequest] = []
+        self._denies = tuple(denies)
+        self._written: Counter[str] = Counter()
+        self._quotes: dict[str, str] = {}
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        if request.purpose == VERIFY:
+            self.readings.append(request)
+            return _completed(request, self.reading(request.messages[-1].content))
+        completion = await super().complete(request)
+        self.remember(completion.text)
+        return completion
+
+    def remember(self, answer: str) -> None:
+        """Know the texts of an answer as what it wrote, so that it can tell them from the host's checks."""
+        try:
+            items = list(_objects(orjson.loads(answer)))
+        except orjson.JSONDecodeError:
+            return
+        texts = [(_plain(text), item) for item in items for text in item.values() if isinstance(text, str)]
+        for text, count in Counter(text for text, _ in texts).items():
+            self._written[text] = max(self._written[text], count)
+        self._quotes |= {text: _plain(str(item.get("quote", ""))) for text, item in texts}
+
+    def reading(self, prompt: str) -> str:
+        """Answer a second reading, given by the text of its last message."""
+        records = {handle: texts[-1] for handle, _, texts in _data(prompt, "r")}
+        asked = [
+            _Asked(handle, _plain(texts[-1]), [records[one] for one in re.findall(r"r\d+", named)])
+            for handle, named, texts in _data(prompt, "s")
+        ]
+        found = [
+            {
+                "id": one.handle,
+                "reading": "says" if self._says(one, asked) else "not_said",
+                "quotes": one.evidence,
+                "leftOut": [],
+            }
+            for one in asked
+        ]
+        return orjson.dumps({"readings": found}).decode()
+
+    def _says(self, one: "_Asked", asked: Sequence["_Asked"]) -> bool:
+        if any(_plain(part) in one.text for part in self._denies):
+            return False
+        if one.text not in self._written:
+            pieces = re.split(r"(?<=[.!?])\s+", one.text)
+            said = re.fullmatch(r'.*?said: "(.*)"', one.text)
+            return one.holds(said[1]) if said else all(one.holds(piece) or piece in self._written for piece in pieces)
+        quote = self._quotes[one.text]
+        same = [other for other in asked if other.text == one.text]
+        best = sorted(same, key=lambda other: (not other.holds(quote), -other.shared(), other.handle))
+        return one in best[: self._written[one.text]]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A statement that is read a second time."""
+
+    handle: str
+    text: str
+    evidence: list[str]
+
+    def holds(self, piece: str) -> bool:
+        return any(piece.rstrip(".!?") in _plain(text) for text in self.evidence)
+
+    def shared(self) -> int:
+        words = {word for text in self.evidence for word in re.findall(r"\w+", text.casefold())}
+        return len(words & set(re.findall(r"\w+", self.text)))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object in a JSON value."""
+    if isinstance(value, dict):
+        yield value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for one in inner:
+        yield from _objects(one)
+
+
+def _data(prompt: str, letter: str) -> Iterator[tuple[str, str, list[str]]]:
+    """The lines of data whose handles begin with a letter: handle, attributes, and the texts between quotes."""
+    for line in prompt.splitlines():
+        if (found := re.match(rf"\[({letter}\w+)\] ", line)) is not None:
+            texts = re.findall(r'"(?:[^"\\]|\\.)*"', line)
+            yield found[1], line[found.end() :].partition('"')[0], [orjson.loads(text) for text in texts]
+
+
+def _completed(request: ChatRequest, text: str) -> Completion:
+    asked = sum(len(message.content.encode()) for message in request.messages)
+    usage = Usage(input_tokens=-(-asked // 4), output_tokens=-(-len(text.encode()) // 4))
+    return Completion(text=text, finish_reason=FinishReason.STOP, usage=usage, model=request.model or "scripted")

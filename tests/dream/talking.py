@@ -1,16 +1,15 @@
 """People who talk, and models that answer from a list."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from dreaming import World
+from dreaming import VerifyingChatClient, World
 
 from agentcore.domain import Trust, Turn
 from agentcore.llm import ChatRequest
 from agentcore.stores import Origin
-from agentcore.testing import ScriptedChatClient
 
 MINUTE = timedelta(minutes=1)
 
@@ -32,9 +31,12 @@ def a_turn(world: World, text: str, session: str, at: datetime, **fields: Any) -
     return Turn(id=world.ids.new(), scope=world.scope, content=text, recorded_at=now, **(usual | fields))
 
 
-def answering(world: World, *answers: str | Callable[[ChatRequest], str], **options: Any) -> World:
-    """The world with a model that gives these answers in turn."""
-    return replace(world, chat=ScriptedChatClient(answers), options=world.options.replace(**options))
+def answering(
+    world: World, *answers: str | Callable[[ChatRequest], str], denies: Collection[str] = (), **options: Any
+) -> World:
+    """The world with a model that gives these answers in turn, and denies some of it when it reads it again."""
+    chat = VerifyingChatClient(answers, denies=denies)
+    return replace(world, chat=chat, options=world.options.replace(**options))
 
 
 def lines_of(request: ChatRequest, letter: str) -> list[str]:

@@ -1,7 +1,3 @@
-from .forget import (
-    REASON as REASON,
-    REMOVED_TEXT as REMOVED_TEXT,
-)
 from .leases import (
     is_gone as is_gone,
     machine as machine,
@@ -10,6 +6,10 @@ from .leases import (
 from .prepared import (
     Prepared as Prepared,
     PreparedByKey as PreparedByKey,
+)
+from .scrub import (
+    REASON as REASON,
+    REMOVED_TEXT as REMOVED_TEXT,
 )
 from .sql_storage import (
     FILE_NAME as FILE_NAME,

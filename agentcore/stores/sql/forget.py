@@ -5,291 +5,24 @@ took the place of are brought back first. Turns that say it are withheld.
 """
 
 import dataclasses
-import re
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Set as AbstractSet
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-import orjson
-from sqlalchemy import Column, ColumnElement, Table, delete, func, insert, or_, select, update
+from sqlalchemy import delete, func, insert, select
 
-from agentcore.domain.memory import MemoryEntry, SourceKind, Status
+from agentcore.domain.evidence import SourceKind
+from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.temporal import to_micros
-from agentcore.domain.text import fold_key, normalise, without_hidden
+from agentcore.domain.text import fold_key, normalise
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.sql.entries import SqlEntryStore
-from agentcore.stores.sql.schema import (
-    decisions,
-    documents,
-    entries,
-    forgotten,
-    journal,
-    model_calls,
-    outbox,
-    plans,
-    promotions,
-    proposals,
-    reopened,
-    runs,
-    settled_clusters,
-    steps,
-    turns,
-    waiting_exchanges,
-)
+from agentcore.stores.sql.schema import entries, forgotten, turns
+from agentcore.stores.sql.scrub import scrub
 from agentcore.stores.sql.settings import SALT_SETTING, SqlSettingsStore, fingerprint
-from agentcore.stores.sql.transaction import Transaction, chunks, contains, encode
-from agentcore.stores.sql.withheld import SqlWithheldStore, forget_refused_texts
+from agentcore.stores.sql.transaction import Transaction, chunks
+from agentcore.stores.sql.withheld import SqlWithheldStore
 from agentcore.stores.values import Forgotten, Withheld
-
-FORGET: Final = "forget"
-"""Who the outbox says took the lines out."""
-
-_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_MARK: Final = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_FIGURES: Final = re.compile(r"[ \t]*(?:_\([^()]*\)_|— (?:score|confidence) [\d.]+, hits \d+)[ \t]*$")
-_SOURCE: Final = re.compile(r"(?<= )entry:(\S+) ")
-
-
-def scrub_documents(transaction: Transaction, gone: Mapping[str, str], telling: Collection[str]) -> None:
-    """Take forgotten texts out of stored documents and of what waits to be written; their files follow.
-
-    Args:
-        transaction: The forget's own.
-        gone: What is forgotten, by entry id; an item that says just that goes, and a line that names the entry as one
-            that it was made from.
-        telling: Texts long enough to be searched for; a line that holds one goes.
-    """
-    keys = {fold_key(form) for text in gone.values() for form in (text, without_hidden(text))}
-    mine = documents.c.scope_id == transaction.scope_id
-    for row in transaction.connection.execute(select(documents).where(mine)).all():
-        kept = _without(row.content, gone.keys(), keys, telling)
-        if kept == row.content:
-            continue
-        changed = {"content": kept, "version": row.version + 1, "updated_at": to_micros(transaction.now)}
-        transaction.connection.execute(update(documents).where(documents.c.pk == row.pk).values(**changed))
-        transaction.change()
-        waiting = select(outbox).where(outbox.c.scope_id == transaction.scope_id, outbox.c.document == row.id)
-        for other in transaction.connection.execute(waiting).all():
-            after = None if other.after is None else _without(other.after, gone.keys(), keys, telling)
-            transaction.connection.execute(update(outbox).where(outbox.c.pk == other.pk).values(after=after))
-        _post(transaction, row.id, before=row.content, after=kept)
-
-
-def document_rows(transaction: Transaction, telling: Collection[str]) -> set[int]:
-    """Return the journal's rows about documents whose images hold one of these texts, which are forms of JSON."""
-    found: set[int] = set()
-    mine = select(journal.c.pk).where(journal.c.scope_id == transaction.scope_id, journal.c.record_kind == "document")
-    for text in telling:
-        statement = mine.where(or_(contains(journal.c.before, text), contains(journal.c.after, text)))
-        found.update(transaction.connection.execute(statement).scalars())
-    return found
-
-
-def forget_promotions(transaction: Transaction, entry_ids: Collection[str]) -> None:
-    """Forget that these entries were promoted."""
-    for chunk in chunks(sorted(entry_ids)):
-        mine = promotions.c.scope_id == transaction.scope_id
-        transaction.connection.execute(promotions.delete().where(mine, promotions.c.entry_id.in_(chunk)))
-
-
-def _post(transaction: Transaction, name: str, *, before: str, after: str) -> None:
-    transaction.connection.execute(
-        insert(outbox).values(
-            scope_id=transaction.scope_id,
-            run_id="",
-            pass_name=FORGET,
-            document=name,
-            before=before,
-            after=after,
-            recorded_at=to_micros(transaction.now),
-        )
-    )
-
-
-def cited(entry_id: str) -> str:
-    """Return how a line of a document names an entry among those that it was made from.
-
-    Example:
-        >>> cited("4f00c2") in "- Bees and honey <!-- from entry:77c0de entry:4f00c2 -->"
-        True
-    """
-    return f"entry:{entry_id} "
-
-
-def _without(content: str, gone: AbstractSet[str], keys: Collection[str], telling: Collection[str]) -> str:
-    return "".join(line for line in _LINE.findall(content) if not _says(line, gone, keys, telling))
-
-
-def _says(line: str, gone: AbstractSet[str], keys: Collection[str], telling: Collection[str]) -> bool:
-    said = _FIGURES.sub("", _MARK.sub("", line.rstrip("\r\n")))
-    return fold_key(said) in keys or not gone.isdisjoint(_SOURCE.findall(line)) or any(text in line for text in telling)
-
-
-REMOVED_TEXT = "[forgotten]"
-"""What stands where a forgotten text was quoted."""
-
-REASON = "A person asked to forget this."
-"""The reason that stays in the journal beside a scrubbed image."""
-
-_MENTIONS = 50
-"""Texts searched for in one statement; databases bound the depth of an expression."""
-
-_SHORTEST = 8
-_NO_NAME = re.compile(r"[^a-z_-]")
-_QUOTING = (journal.c.reason, runs.c.report, steps.c.report, entries.c.status_reason)
-_ANSWERS = (model_calls.c.request, model_calls.c.answer)
-_PLANS = (plans.c.changes, plans.c.report)
-_WAITING = tuple(waiting_exchanges.c[name] for name in ("batch", "records", "rounds", "changes"))
-_PROPOSALS = (proposals.c.changes, proposals.c.marks)
-_IMAGES = (journal.c.before, journal.c.after)
-
-
-def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collection[str] = ()) -> None:
-    """Clear the bookkeeping of one scope of forgotten entries, before they are deleted.
-
-    Args:
-        transaction: The forget's own.
-        gone: Texts by entry id.
-        turn_ids: Turns that are withheld: what waits to be learnt from them is not learnt.
-    """
-    _scrub_rows(transaction, _journal_rows(transaction, gone) | _lost_rows(transaction, turn_ids))
-    for chunk in chunks(sorted(turn_ids), _MENTIONS):
-        ids, named = [_json(turn_id) for turn_id in chunk], [_reference(turn_id, "turn") for turn_id in chunk]
-        _forget_answers(transaction, _mentions((model_calls.c.record_ids,), ids))
-        _forget_undone(transaction, named, shown=[*ids, *named])
-    for chunk in chunks(sorted(gone), _MENTIONS):
-        ids = [_json(entry_id) for entry_id in chunk]
-        _forget_answers(transaction, _mentions((model_calls.c.record_ids,), ids))
-        named = [*ids, *map(_reference, chunk), *map(cited, chunk)]
-        _forget_undone(transaction, named, shown=named)
-        _delete(transaction, settled_clusters, _mentions((settled_clusters.c.record_ids,), ids))
-        _delete(transaction, reopened, reopened.c.record_id.in_(chunk))
-    forget_refused_texts(transaction, gone, turn_ids)
-    # A document holds a text without the characters that nobody sees.
-    forms = {form for text in gone.values() for form in (text, without_hidden(text))}
-    telling = sorted(filter(_is_telling, forms))
-    scrub_documents(transaction, gone, telling)
-    forget_promotions(transaction, gone)
-    told = [*(_json(text)[1:-1] for text in telling), *map(cited, gone)]
-    _scrub_rows(transaction, document_rows(transaction, told))
-    for text in telling:
-        written = {text, _json(text)[1:-1]}
-        _forget_answers(transaction, _mentions(_ANSWERS, written))
-        _forget_undone(transaction, written, shown=written)
-        for column in _QUOTING:
-            for form in written:
-                _replace(transaction, column, form)
-
-
-def _journal_rows(transaction: Transaction, gone: Mapping[str, str]) -> set[int]:
-    """Return journal rows about these entries or with their texts, and about what was derived from them and is no more.
-
-    What was derived and is still there is among *gone*; what was undone or purged since lives on in its images alone.
-    """
-    mine = select(journal.c.pk, journal.c.record_id).where(journal.c.scope_id == transaction.scope_id)
-    found: set[int] = set()
-    for chunk in chunks(sorted(gone)):
-        found.update(transaction.connection.execute(mine.where(journal.c.record_id.in_(chunk))).scalars())
-    chased = set(gone)
-    needles = {*map(_reference, gone), *(f'"content":{_json(text)}' for text in gone.values())}
-    while needles:
-        derived: set[str] = set()
-        for chunk in chunks(sorted(needles), _MENTIONS):
-            for row in transaction.connection.execute(mine.where(_mentions(_IMAGES, chunk))):
-                found.add(row.pk)
-                derived.add(row.record_id)
-        lost = derived - chased - _existing(transaction, derived)
-        chased |= lost
-        needles = set(map(_reference, lost))
-    return found
-
-
-def _lost_rows(transaction: Transaction, turn_ids: Collection[str]) -> set[int]:
-    """Return journal rows about entries that cited these turns and are no more: no redo brings them back."""
-    mine = select(journal.c.pk, journal.c.record_id).where(journal.c.scope_id == transaction.scope_id)
-    found: dict[int, str] = {}
-    for chunk in chunks(sorted(turn_ids), _MENTIONS):
-        citing = _mentions(_IMAGES, [_reference(turn_id, "turn") for turn_id in chunk])
-        found |= {row.pk: row.record_id for row in transaction.connection.execute(mine.where(citing))}
-    existing = _existing(transaction, set(found.values()))
-    return {pk for pk, record_id in found.items() if record_id not in existing}
-
-
-def _existing(transaction: Transaction, ids: Collection[str]) -> set[str]:
-    found: set[str] = set()
-    for chunk in chunks(sorted(ids)):
-        statement = select(entries.c.id).where(entries.c.scope_id == transaction.scope_id, entries.c.id.in_(chunk))
-        found.update(transaction.connection.execute(statement).scalars())
-    return found
-
-
-def _scrub_rows(transaction: Transaction, keys: Collection[int]) -> None:
-    for chunk in chunks(sorted(keys)):
-        rows = journal.c.pk.in_(chunk)
-        # A fingerprint is an unsalted hash of the text: whoever guesses the text could prove the guess.
-        fingerprints = select(journal.c.fingerprint).where(rows, journal.c.fingerprint.is_not(None))
-        _delete(transaction, decisions, decisions.c.fingerprint.in_(fingerprints))
-        scrubbed = {"before": None, "after": None, "fingerprint": None, "reason": REASON, "scrubbed": True}
-        transaction.connection.execute(update(journal).where(rows).values(scrubbed))
-
-
-def _forget_answers(transaction: Transaction, condition: ColumnElement[bool]) -> None:
-    mine = model_calls.c.scope_id == transaction.scope_id
-    transaction.connection.execute(update(model_calls).where(mine, condition).values(request=None, answer=None))
-
-
-def _forget_undone(transaction: Transaction, texts: Collection[str], *, shown: Collection[str]) -> None:
-    """Drop plans and proposals that mention one of *texts*, and what waits that mentions or showed one."""
-    _delete(transaction, plans, _mentions(_PLANS, shown))
-    _forget_waiting(transaction, shown)
-    _forget_proposals(transaction, _mentions(_PROPOSALS, texts))
-
-
-def _forget_waiting(transaction: Transaction, texts: Collection[str]) -> None:
-    """Empty waiting exchanges that mention one of *texts*; each row stays, for the next dream to tell of it."""
-    mine = select(waiting_exchanges).where(waiting_exchanges.c.scope_id == transaction.scope_id)
-    for row in transaction.connection.execute(mine.where(_mentions(_WAITING, texts))).all():
-        left = [one for one in map(encode, orjson.loads(row.changes)) if not any(text in one for text in texts)]
-        emptied = update(waiting_exchanges).values(rounds=None, changes=f"[{','.join(left)}]")
-        transaction.connection.execute(emptied.where(waiting_exchanges.c.pk == row.pk))
-
-
-def _forget_proposals(transaction: Transaction, condition: ColumnElement[bool]) -> None:
-    mine = select(proposals.c.marks).where(proposals.c.scope_id == transaction.scope_id, condition)
-    # The marks of a rejected one are unsalted hashes of texts, as in the journal.
-    marks = {
-        mark for row in transaction.connection.execute(mine).scalars() for _, mark, *_ in orjson.loads(row) if mark
-    }
-    for chunk in chunks(sorted(marks)):
-        _delete(transaction, decisions, decisions.c.fingerprint.in_(chunk))
-    _delete(transaction, proposals, condition)
-
-
-def _delete(transaction: Transaction, table: Table, condition: ColumnElement[bool]) -> None:
-    transaction.connection.execute(delete(table).where(table.c.scope_id == transaction.scope_id, condition))
-
-
-def _replace(transaction: Transaction, column: Column[str], form: str) -> None:
-    statement = update(column.table).where(column.table.c.scope_id == transaction.scope_id, contains(column, form))
-    transaction.connection.execute(statement.values({column.name: func.replace(column, form, REMOVED_TEXT)}))
-
-
-def _mentions(columns: Iterable[ColumnElement[str]], texts: Collection[str]) -> ColumnElement[bool]:
-    return or_(*(contains(column, text) for column in columns for text in texts))
-
-
-def _is_telling(text: str) -> bool:
-    """Tell whether the text can be searched for: short ones and bare names would hit keys and pass names too."""
-    return len(text) >= _SHORTEST and _NO_NAME.search(text) is not None
-
-
-def _json(text: str) -> str:
-    return orjson.dumps(text).decode()
-
-
-def _reference(record_id: str, kind: str = "entry") -> str:
-    return f'"{kind}:{record_id}"'
-
 
 _MOST_COMPOSED: Final = 3
 """Characters into which case folding takes one apart at most."""
@@ -360,7 +93,9 @@ def _spared(store: SqlEntryStore, doomed: Mapping[str, MemoryEntry]) -> list[Mem
 
 
 def _revived(entry: MemoryEntry) -> MemoryEntry:
-    return dataclasses.replace(entry, status=Status.ACTIVE, status_reason=None, successor=None, status_at=None)
+    return dataclasses.replace(
+        entry, status=Status.ACTIVE, status_reason=None, successor=None, status_at=None, valid_until=None
+    )
 
 
 def _unsaid(transaction: Transaction, doomed: Mapping[str, MemoryEntry]) -> dict[str, str]:

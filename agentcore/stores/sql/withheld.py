@@ -55,6 +55,14 @@ class SqlWithheldReader:
             found.update(self._transaction.execute(_AMONG, among=chunk).scalars())
         return found
 
+    def of_the_forgotten(self, turn_ids: Collection[str]) -> set[str]:
+        """Return those of *turn_ids* that are withheld for good: for the sake of an entry that a person forgot."""
+        marks = self.all()
+        aside = {mark.entry_id for mark in marks if mark.kind is SourceKind.ENTRY}
+        return {
+            mark.record_id for mark in marks if mark.kind is SourceKind.TURN and mark.entry_id not in aside
+        }.intersection(turn_ids)
+
 
 class SqlWithheldStore(SqlWithheldReader):
     """Withhold records, and show them again."""

@@ -19,6 +19,7 @@ from agentcore.testing.contracts.samples import (
     expect_equal,
     expect_error,
     expect_some,
+    some_evidence,
 )
 
 
@@ -155,6 +156,33 @@ class ForgetContract:
         expect_equal(len(page.removed), 2)
         anew = await storage.read(SCOPE, lambda view: view.turns.changes_since(FeedPosition(), limit=9))
         expect_equal(len(anew.rows), 2)
+
+    async def test_the_sentences_of_a_withheld_turn_leave_the_evidence_of_other_entries(self, storage: Storage) -> None:
+        """So do sentences that say the forgotten text, whoever said them; the rest stays."""
+        pieces = [
+            some_evidence("I am ill, and I drink tea.", source="turn:t1"),
+            some_evidence("You know, Ana is  ILL!", source="turn:t2"),
+            some_evidence("I drink tea.", source="turn:t3"),
+        ]
+        entries = [
+            an_entry("a", "Ana is ill.", sources=(SourceRef(SourceKind.TURN, "t1"),), evidence=tuple(pieces[:1])),
+            an_entry("b", "Ana drinks tea.", evidence=tuple(pieces)),
+            _into("c", "Ana likes tea.", "b", evidence=tuple(pieces[:2])),
+        ]
+        await storage.write(SCOPE, lambda unit: unit.entries.add(entries))
+        await storage.write(SCOPE, lambda unit: unit.forget("a"))
+        left = await storage.read(SCOPE, lambda view: view.entries.get_many(["b", "c"]))
+        expect_equal([entry.evidence for entry in left], [(pieces[2],), ()])
+
+    async def test_evidence_stays_when_its_turn_goes(self, storage: Storage) -> None:
+        """A sentence is kept with its entry for this very reason; what is set aside for a while takes none away."""
+        cited = {"sources": (SourceRef(SourceKind.TURN, "t1"),), "evidence": (some_evidence("I am ill."),)}
+        await storage.write(SCOPE, lambda unit: unit.turns.add([a_turn("t1", "I am ill.")]))
+        await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a", "Ana is ill.", **cited)]))
+        await storage.write(SCOPE, lambda unit: unit.turns.delete(["t1"]))
+        await storage.write(SCOPE, lambda unit: unit.withhold("a"))
+        found = expect_some(await storage.read(SCOPE, lambda view: view.entries.get("a")))
+        expect_equal(found.evidence, (some_evidence("I am ill."),))
 
     async def test_an_entry_that_is_set_aside_withholds_its_turns_until_it_is_released(self, storage: Storage) -> None:
         """Followers hear of them again."""

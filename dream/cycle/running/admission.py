@@ -36,6 +36,7 @@ class Admission:
         waiting: The exchanges that wait once the step is written.
         retired: Entries that it retires, as far as the share cap counts them.
         outputs: New records that it writes.
+        verbatim: How many of them keep word for word what was said.
         written: What is written to the stores, if it is not each change accepted: an undo takes several back at once.
     """
 
@@ -46,6 +47,7 @@ class Admission:
     waiting: list[WaitingExchange] = field(default_factory=list[WaitingExchange])
     retired: int = 0
     outputs: int = 0
+    verbatim: int = 0
     written: list[Change[Record]] | None = None
 
 

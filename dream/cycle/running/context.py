@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from agentcore.domain.capability import Capability
+from agentcore.domain.evidence import EvidenceVerdict
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.temporal import to_text
@@ -16,7 +17,7 @@ from dream.domain.declaration import Reads
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import WAITS_FOR_ROOM, Refused
 from dream.domain.verification import VERIFY
-from dream.options import PassMode
+from dream.options import PassMode, VerificationMode
 from dream.passes import DreamContext, ModelContext, arranged
 from dream.passes.protocol import ScopeRecall
 from dream.stores import dream_stores, pass_view
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 
 _DAY = timedelta(hours=24)
+_TENTH = 10
 
 
 @dataclass(slots=True)
@@ -112,6 +114,40 @@ def has_room(view: ReadView, options: DreamOptions, pass_name: str) -> bool:
     return ShareCap.as_it_stands(view, dream_stores(view), options.consolidation).room > 0
 
 
+def is_verbatim(change_set: ChangeSet) -> bool:
+    """Tell whether a change set keeps a sentence as it was said, in a new entry."""
+    new = (change.after for change in change_set.changes if change.before is None)
+    return any(
+        isinstance(entry, MemoryEntry)
+        and bool(entry.evidence)
+        and all(one.verdict is EvidenceVerdict.VERBATIM for one in entry.evidence)
+        for entry in new
+    )
+
+
+@dataclass(slots=True)
+class VerbatimCap:
+    """Room for new entries that are kept word for word: a tenth of all that a run writes, one at least.
+
+    Args:
+        written: New records that the run wrote before this step; None for no bound.
+        before: How many of them are kept word for word.
+        taken: How many this step keeps so.
+    """
+
+    written: int | None
+    before: int = 0
+    taken: int = 0
+
+    def admits(self, written: int) -> bool:
+        """Take room for one more beside *written* new records of this step; False if there is none."""
+        kept = self.before + self.taken + 1
+        if self.written is not None and kept > max(1, (self.written + written + 1) // _TENTH):
+            return False
+        self.taken += 1
+        return True
+
+
 @dataclass(slots=True)
 class Caps:
     """Room for what a step proposes; lives as long as one transaction.
@@ -121,12 +157,14 @@ class Caps:
         outputs: New records that the run may still write; None for no bound.
         most: New records that any run may write; None for no bound.
         written: New records that this step writes.
+        verbatim: Room for what is kept word for word.
     """
 
     share: ShareCap | None
     outputs: int | None
     most: int | None = None
     written: int = 0
+    verbatim: VerbatimCap = field(default_factory=lambda: VerbatimCap(None))
 
     @classmethod
     def of(
@@ -142,10 +180,13 @@ class Caps:
         """Return the room there is now for what a step of a run proposes; what waits for a person retires nothing."""
         retires = not only_proposes and any(ShareCap.weight(one) for one in change_sets)
         share = ShareCap.as_it_stands(view, books, options.consolidation) if retires else None
+        steps = [step.report for step in books.runs.steps(run_id)]
+        written = sum(step.outputs for step in steps)
+        is_capped = options.verification is not VerificationMode.OFF
+        verbatim = VerbatimCap(written if is_capped else None, sum(step.verbatim for step in steps))
         if options.max_outputs is None:
-            return cls(share, None)
-        written = sum(step.report.outputs for step in books.runs.steps(run_id))
-        return cls(share, max(0, options.max_outputs - written), options.max_outputs)
+            return cls(share, None, verbatim=verbatim)
+        return cls(share, max(0, options.max_outputs - written), options.max_outputs, verbatim=verbatim)
 
     @property
     def retired(self) -> int:
@@ -158,6 +199,8 @@ class Caps:
         new = sum(change.before is None and change.after is not None for change in change_set.changes)
         if not self._has_room(new):
             return Refusal.of(Refused.OUTPUT_CAP, ids)
+        if is_verbatim(change_set) and not self.verbatim.admits(self.written):
+            return Refusal.of(Refused.VERBATIM_CAP, ids)
         if self.share is not None and not self.share.admits(change_set):
             return Refusal.of(Refused.SHARE_CAP, ids)
         self.written += new

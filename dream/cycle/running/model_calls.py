@@ -9,16 +9,18 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyWatch
 from agentcore.hosting.services import HostServices
 from agentcore.llm import Unreadable, UnreadableReason, extract_object
-from agentcore.llm.chat import ChatClient, ChatRequest, Completion, FinishReason, ModelTier, Usage, estimate_tokens
+from agentcore.llm.chat import ChatClient, ChatRequest, Completion, FinishReason, ModelTier, Usage
 from agentcore.llm.errors import (
     ChatAnswerTooLargeError,
     ChatAnswerUnreadableError,
     ChatContextTooLongError,
     ChatError,
     ChatModelMissingError,
+    ChatPromptCutError,
     ChatRequestRefusedError,
 )
 from agentcore.stores.storage import UnitOfWork
+from dream.cycle.running.prompt_limits import PromptLimits, estimated_prompt
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Stop
 from dream.domain.rounds import Answer, NextRound, Round, RoundKind
@@ -89,8 +91,7 @@ def estimated(request: ChatRequest) -> Usage:
         >>> estimated(ChatRequest(messages=prompt, max_output_tokens=100, purpose="")).input_tokens
         3
     """
-    prompt = sum(estimate_tokens(message.content) for message in request.messages)
-    return Usage(input_tokens=prompt, output_tokens=request.max_output_tokens, is_estimated=True)
+    return Usage(input_tokens=estimated_prompt(request), output_tokens=request.max_output_tokens, is_estimated=True)
 
 
 _MOST_CANCELLATIONS = 2
@@ -118,6 +119,7 @@ class ModelCalls:
         budget: What it may cost.
         in_flight: Calls of this pass at once; the host's slots bound those of all passes and scopes together.
         forgets: What was forgotten before the first question was worded; what is forgotten later may stand in answers.
+        limits: How much of a prompt the models read.
     """
 
     parts: HostServices
@@ -126,6 +128,7 @@ class ModelCalls:
     budget: Budget
     in_flight: int
     forgets: Forgets
+    limits: PromptLimits
     stopped: Stop | Exception | None = None
     _doubts: list[ChatError] = field(default_factory=list[ChatError], init=False)
     _was_answered: bool = field(default=False, init=False)
@@ -158,9 +161,17 @@ class ModelCalls:
         stored = await self.parts.storage.read(self.scope, lambda view: dream_stores(view).calls.find(key))
         if stored is not None:
             self._was_answered = True
-            return stored
+            return self._whole(asked, stored)
         if asked.at_most is not None and not await self._is_within(key, asked, asked.at_most):
             return None
+        if not self.limits.allow(asked.request):
+            return _known_too_long(asked.request)
+        answer = await self._asked_now(key, asked, record_ids)
+        return self._whole(asked, answer) if isinstance(answer, StoredAnswer) else answer
+
+    async def _asked_now(
+        self, key: CallKey, asked: NextRound, record_ids: Sequence[str]
+    ) -> StoredAnswer | ChatError | None:
         async with self._slots:
             for cancellations in range(_MOST_CANCELLATIONS + 1):
                 async with self._slot():
@@ -178,6 +189,14 @@ class ModelCalls:
                     is_answer = isinstance(judged, Completion)
                     return StoredAnswer(judged, asked.asked) if is_answer else judged
         return None
+
+    def _whole(self, asked: NextRound, answer: StoredAnswer) -> StoredAnswer | ChatError:
+        """Return an answer to the whole question; the error if the server read a part of it alone."""
+        completion = answer.completion
+        if not self.limits.was_cut(asked.request, completion.usage):
+            return answer
+        read, sent = completion.usage.input_tokens, estimated_prompt(asked.request)
+        return ChatPromptCutError(model=completion.model, read=read, sent=sent)
 
     async def _is_within(self, key: CallKey, asked: NextRound, at_most: int) -> bool:
         """Tell whether the pass may still ask such a round in this run, which other processes may have begun."""
@@ -233,6 +252,8 @@ class ModelCalls:
         def write(unit: UnitOfWork) -> None:
             calls = dream_stores(unit).calls
             if isinstance(outcome, Completion):
+                if self.limits.was_cut(asked.request, outcome.usage):
+                    self.limits.learn(unit, asked.request, outcome.usage)
                 calls.save(key, asked=asked, completion=outcome, record_ids=record_ids, since=self.forgets)
             elif isinstance(outcome, ChatError):
                 calls.fail(key, outcome.failed_tries, model=model)
@@ -255,6 +276,14 @@ class ModelCalls:
             return outcome
         self.stopped = self.stopped or outcome
         return None
+
+
+def _known_too_long(request: ChatRequest) -> ChatContextTooLongError:
+    """Return the error of a prompt that would be cut, as one before was."""
+    most = estimated(request)
+    return ChatContextTooLongError(
+        model=request.model or "asked", input_tokens=most.input_tokens, output_tokens=most.output_tokens
+    )
 
 
 async def _attempted(chat: ChatClient, request: ChatRequest) -> Completion | Exception:
@@ -380,6 +409,8 @@ class Exchange:
         if outcome is None:
             return None
         where = f"batch {batch.number}"
+        if isinstance(outcome, ChatPromptCutError):
+            return _TooLong(Refusal(Refused.PROMPT_TRUNCATED, f"{where}: {outcome}"))
         if isinstance(outcome, ChatContextTooLongError):
             return _TooLong(Refusal(Refused.PROMPT_TOO_LONG, f"{where}: {outcome}"))
         if isinstance(outcome, ChatError):

@@ -13,6 +13,7 @@ from dream.cycle.running.admission import moved_of
 from dream.cycle.running.context import directives_mark, has_room, to_be_tried
 from dream.cycle.running.model_calls import AnsweredBatch, Budget, Exchange, ModelCalls
 from dream.cycle.running.pass_run import PassRun, elapsed
+from dream.cycle.running.prompt_limits import PromptLimits
 from dream.domain.proposal import Proposal, Refusal, Work
 from dream.domain.reasons import Refused, Stop
 from dream.domain.rounds import Round
@@ -74,11 +75,13 @@ class ModelPassRun(PassRun):
             folder = self.parts.data_dir
             loaded = load_vocabulary(None if folder is None else folder / "directives" / VOCABULARY_FILE)
             self._vocabulary = loaded.vocabulary
-        return await self.contexts.with_model(
+        context = await self.contexts.with_model(
             self.looked_at,
             directives=self._sent(),
             vocabulary=self._vocabulary,
         )
+        limits = await self.parts.storage.read(self.scope, lambda view: PromptLimits.of(view, self.parts.chat))
+        return replace(context, options=limits.applied(context.options, context.directives))
 
     def _sent(self) -> dict[str, str]:
         return {name: self.directives[name] for name in self.model_pass.directives}
@@ -162,11 +165,11 @@ class ModelPassRun(PassRun):
     async def _asking(self) -> ModelCalls:
         today = self.parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
-        def before(view: ReadView) -> tuple[Spent, Spent, Forgets]:
-            calls = dream_stores(view).calls
-            return calls.spent(run_id=self.run_id), calls.spent(since=today), calls.forgets()
+        def before(view: ReadView) -> tuple[Spent, Spent, Forgets, PromptLimits]:
+            calls, limits = dream_stores(view).calls, PromptLimits.of(view, self.parts.chat)
+            return calls.spent(run_id=self.run_id), calls.spent(since=today), calls.forgets(), limits
 
-        run, day, forgets = await self.parts.storage.read(self.scope, before)
+        run, day, forgets, limits = await self.parts.storage.read(self.scope, before)
         budget = Budget(self.options.model, run.tokens, day.tokens)
         at_once = self.options.model.calls_in_flight
         return ModelCalls(
@@ -176,6 +179,7 @@ class ModelPassRun(PassRun):
             budget=budget,
             in_flight=at_once,
             forgets=forgets,
+            limits=limits,
         )
 
     async def _work_off(self, batches: Sequence[Batch], asking: ModelCalls) -> list[Batch]:

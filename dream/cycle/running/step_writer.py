@@ -211,6 +211,7 @@ class StepWriter:
             proposed=proposed,
             retired=judged.retired,
             outputs=judged.outputs,
+            verbatim=judged.verbatim,
             purged=purged,
             looked_at=draft.report.looked_at if draft.report.packed else looked_at,
             refused=tuple(refused),
@@ -385,7 +386,7 @@ class StepWriter:
                 goes_on = as_stored(change)
                 if goes_on is not None:
                     present[change.kind, change.record_id] = goes_on
-        judged.retired, judged.outputs = caps.retired, caps.written
+        judged.retired, judged.outputs, judged.verbatim = caps.retired, caps.written, caps.verbatim.taken
         return judged
 
     def _purging(self, unit: UnitOfWork, number: int) -> Purger:

@@ -14,6 +14,10 @@ from dream.interfaces.cli.render.text import one_line
 
 _MAX_DETAIL = 300
 _SENTENCE_END = re.compile(r"[.?] ([A-Z])")
+_DESTROYING = frozenset({"forget"})
+"""Commands that nothing takes back: whoever mistyped another one is not led to them."""
+_OTHER_WORDS = {"forecast": "plan --forecast"}
+"""What people call a thing that is an option of a command, and how it is written."""
 
 
 class Exit(IntEnum):
@@ -82,14 +86,20 @@ def _usage(error: CycloptsError) -> str:
     chain = " ".join(("dream", *(error.command_chain or ())))
     tokens = error.unused_tokens or [""]
     if isinstance(error, UnknownCommandError):
-        near = get_close_matches(tokens[0], _words_after(error.command_chain or ()), n=1)
-        meant = f", perhaps you mean {near[0]}" if near else ""
+        meant = "".join(f", perhaps you mean {one}" for one in _near(tokens[0], error.command_chain or ()))
         said = f"There is no command {tokens[0]!r}{meant}"
     elif isinstance(error, UnusedCliTokensError):
         said = f"{tokens[0]!r} is one argument too many; a text of several words is put in quotes"
     else:
         said = _SENTENCE_END.sub(lambda end: f"; {end[1].lower()}", str(error)).rstrip(".? ")
     return one_line(f"{said}: `{chain} --help` shows how it is written.")
+
+
+def _near(word: str, chain: Sequence[str]) -> list[str]:
+    """Return what was probably meant by a word that is no command here; nothing if that would destroy."""
+    if not chain and word in _OTHER_WORDS:
+        return [_OTHER_WORDS[word]]
+    return get_close_matches(word, _words_after(chain) - _DESTROYING, n=1)
 
 
 def _words_after(chain: Sequence[str]) -> set[str]:

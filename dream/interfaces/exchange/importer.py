@@ -11,7 +11,8 @@ from pathlib import Path
 
 from agentcore.clock import Clock
 from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status
+from agentcore.domain.evidence import Evidence, SourceKind, SourceRef
+from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import Record, RecordKind, kind_of, text_of, type_of
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
@@ -136,7 +137,7 @@ class ImportWriter:
         tally.sessions.update(one.record.session_id for one in items if isinstance(one.record, Turn))
         imported = unit.imports.known([item.source_key for item in items])
         fresh = self._fresh(unit, items, imported, tally)
-        records = [self._named(unit, item, tally) for item in fresh]
+        records = _without_forgotten_sentences(unit, [self._named(unit, item, tally) for item in fresh])
         _add(unit, records)
         tally.added.update(kind_of(record) for record in records)
         unit.imports.record(
@@ -211,6 +212,25 @@ class ImportWriter:
         for record in records:
             by_kind.setdefault(kind_of(record), set()).add(record.id)
         return {(kind, one) for kind, ids in by_kind.items() for one in unit.of_kind(kind).existing(ids)}
+
+
+def _without_forgotten_sentences(unit: UnitOfWork, records: Sequence[Record]) -> list[Record]:
+    """Return *records* without the evidence that a person asked to forget since they were exported."""
+    evidence = [one for record in records if isinstance(record, MemoryEntry) for one in record.evidence]
+    if not evidence:
+        return list(records)
+    turns = unit.withheld.of_the_forgotten({one.source.id for one in evidence if one.source.kind is SourceKind.TURN})
+    keys = unit.forgotten.contains({fold_key(one.sentence) for one in evidence})
+
+    def is_forgotten(one: Evidence) -> bool:
+        return (one.source.kind is SourceKind.TURN and one.source.id in turns) or fold_key(one.sentence) in keys
+
+    return [
+        replace(record, evidence=tuple(one for one in record.evidence if not is_forgotten(one)))
+        if isinstance(record, MemoryEntry) and any(map(is_forgotten, record.evidence))
+        else record
+        for record in records
+    ]
 
 
 def _fold_key(record: Record) -> str | None:

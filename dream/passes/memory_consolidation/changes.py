@@ -4,6 +4,7 @@ from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from agentcore.domain.evidence import EvidenceVerdict, with_verdict
 from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
 from agentcore.domain.records import Record
 from agentcore.domain.subject_time import compatible
@@ -142,6 +143,7 @@ def merge_new(draft: MergeDraft, consolidation_input: ConsolidationInput) -> Cha
         metadata=touched.metadata,
         level=Level.DERIVED,
         sources=touched.sources,
+        evidence=with_verdict(fields.evidence, EvidenceVerdict.UNVERIFIED),
         trust=touched.trust,
         pinned=fields.pinned,
     )
@@ -173,6 +175,8 @@ def rewrite(draft: MergeDraft, consolidation_input: ConsolidationInput) -> Chang
         tags=_tags(draft, entry.tags, consolidation_input),
         updated_at=entry.updated_at,
     )
+    if after.content != entry.content:
+        after = replace(after, evidence=with_verdict(entry.evidence, EvidenceVerdict.UNVERIFIED))
     if after == entry:
         return None
     kept = Change[MemoryEntry](

@@ -19,6 +19,7 @@ from dream.passes.memory_consolidation.operations import is_under
 from dream.passes.memory_consolidation.prompt import OVERHEAD
 from dream.passes.prompts import MERGE_ONLY, entry_line, feedback_line, importance_at
 from dream.passes.protocol import ModelContext
+from dream.passes.subjects import same_subjects
 
 ENTRIES: Final = "entries"
 """Kind of batches that show what is new, and what is like it."""
@@ -94,10 +95,22 @@ async def find(context: ModelContext, waited: frozenset[str] = frozenset()) -> C
         if key in shown and neighbour.key in shown
     }
     ordered = [shown[item.key] for item in fresh if item.key in shown]
-    pulled = sorted((entry for key, entry in shown.items() if key not in ids), key=lambda entry: entry.id)
+    # What is about the same may share no word, as opposites do: it comes last, after all that is alike.
+    about = await context.read(lambda view: same_subjects(view, ordered, terms.neighbours))
+    met = {
+        other.id: other
+        for others in about.values()
+        for other in others
+        if not is_under(other.category, context.options.protected_categories)
+    }
+    alike_already = {(pair.one, pair.other) for pair in pairs}
+    apart = {Pair.of(one, other.id, 0.0) for one, others in about.items() for other in others if other.id in met}
+    pairs |= {pair for pair in apart if (pair.one, pair.other) not in alike_already}
+    known = {entry.id for entry in ordered}
+    pulled = {entry.id: entry for entry in (*shown.values(), *met.values()) if entry.id not in known}
     return ConsolidationMaterial(
         fresh=tuple(fresh),
-        entries={entry.id: entry for entry in (*ordered, *pulled)},
+        entries={entry.id: entry for entry in (*ordered, *(pulled[one] for one in sorted(pulled)))},
         pairs=tuple(sorted(pairs)),
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from agentcore.domain.evidence import EvidenceVerdict
 from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.text import without_hidden
 from agentcore.recall.tokenizer import Tokenizer
@@ -112,6 +113,8 @@ def unfit(entry: MemoryEntry, options: PromotionOptions) -> Refusal | None:
         return Refusal(Refused.UNTRUSTED, entry.id)
     if is_under(entry.category, options.never) or any(ref.kind is SourceKind.DOCUMENT for ref in entry.sources):
         return Refusal(Refused.OWN_OUTPUT, entry.id)
+    if entry.verdict is EvidenceVerdict.VERBATIM:
+        return Refusal(Refused.VERBATIM, entry.id)
     line = one_line(entry)
     secret = secret_in(entry.content) or secret_in(line)
     if secret is not None:

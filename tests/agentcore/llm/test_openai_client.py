@@ -119,6 +119,14 @@ async def test_usage_is_estimated_where_the_server_gives_none(clock: LeapingCloc
     assert completion.usage == Usage(input_tokens=16, output_tokens=4, is_estimated=True)
 
 
+async def test_what_a_server_remembers_of_a_prompt_counts_where_it_counts_that_beside(clock: LeapingClock):
+    usage = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 900}}
+    within = {**usage, "prompt_tokens": 1_000}
+    async with ChatServer([replies.answer("Yes.", usage=one) for one in (usage, within)]) as server:
+        told = [(await ask(server, clock)).usage.input_tokens for _ in range(2)]
+    assert told == [912, 1_000]
+
+
 @pytest.mark.parametrize(
     "usage", [{"prompt_tokens": 0, "completion_tokens": 0}, {"prompt_tokens": -1, "completion_tokens": 1}]
 )

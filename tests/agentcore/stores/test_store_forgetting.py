@@ -8,13 +8,13 @@ from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy import Table, insert, select
+from sqlalchemy import Table, insert, select, update
 
 from agentcore.domain import Level, SourceKind, SourceRef, Status, to_image
 from agentcore.stores import ReadView, UnitOfWork
 from agentcore.stores.sql import REASON, REMOVED_TEXT, SqlStorage
 from agentcore.stores.sql.schema import decisions, entry_sources, journal, model_calls, plans, reopened, runs, steps
-from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, an_entry
+from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, an_entry, some_evidence
 
 SECRET = 'Ana\'s PIN is "4711", says Zoë.'
 IN_JSON = orjson.dumps(SECRET).decode()
@@ -223,3 +223,46 @@ async def test_stopping_empties_the_log_at_the_latest(storage: SqlStorage, path:
     await storage.write(SCOPE, lambda unit: unit.forget("a"))
     await storage.stop()
     assert b"4711" not in bytes_on_disk(path)
+
+
+async def test_the_journal_loses_the_sentences_of_a_withheld_turn_and_no_others(storage: SqlStorage):
+    """So that an undo brings none of them back, and still finds the records as they are."""
+    cited = SourceRef(SourceKind.TURN, "t1")
+    kept = some_evidence("Ben drinks tea.", source="turn:t2")
+    both = (some_evidence("My PIN is 4711.", source="turn:t1"), kept)
+    entries = [an_entry("a", SECRET, sources=(cited,)), an_entry("b", KEPT, evidence=both)]
+    await storage.write(SCOPE, lambda unit: unit.entries.add(entries))
+
+    def prepare(unit: UnitOfWork) -> None:
+        put(unit, journal, record_id="b", before=image("b", KEPT), after=image("b", KEPT, evidence=both))
+        put(unit, journal, record_id="b", before=image("b", KEPT, evidence=both[:1]), after=image("b", KEPT))
+        put(unit, model_calls, batch_key="b", record_ids='["b"]', request="shown", answer="answered")
+
+    def entry_kind(unit: UnitOfWork) -> None:
+        unit.transaction.connection.execute(update(journal).values(record_kind="entry"))
+
+    await storage.write(SCOPE, prepare)
+    await storage.write(SCOPE, entry_kind)
+    await storage.write(SCOPE, lambda unit: unit.forget("a"))
+    first, second = await storage.read(SCOPE, lambda view: rows(view, journal))
+    present = await storage.read(SCOPE, lambda view: view.entries.get("b"))
+    assert present is not None
+    assert (present.evidence, present.version) == ((kept,), 2)
+    assert (first["before"], first["after"]) == (image("b", KEPT), image("b", KEPT, evidence=(kept,)))
+    assert (second["before"], second["after"]) == (image("b", KEPT), image("b", KEPT))
+    assert [first["scrubbed"], second["scrubbed"]] == [False, False]
+    (call,) = await storage.read(SCOPE, lambda view: rows(view, model_calls))
+    assert (call["request"], call["answer"]) == (None, None)
+
+
+async def test_no_byte_of_a_forgotten_sentence_is_left_in_the_file(path: Path, open_storage: Any):
+    path.parent.mkdir()
+    storage = await open_storage(path)
+    cited = SourceRef(SourceKind.TURN, "t1")
+    evidence = (some_evidence("My PIN is 4711-4711.", source="turn:t1"),)
+    entries = [an_entry("a", SECRET, sources=(cited,)), an_entry("b", KEPT, evidence=evidence)]
+    await storage.write(SCOPE, lambda unit: unit.entries.add(entries))
+    assert b"4711-4711" in bytes_on_disk(path)
+    await storage.write(SCOPE, lambda unit: unit.forget("a"))
+    await storage.stop()
+    assert b"4711-4711" not in bytes_on_disk(path)

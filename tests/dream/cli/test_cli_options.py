@@ -81,10 +81,18 @@ def test_the_version_is_told(cli: CommandLine):
     assert cli.bare("--version").out.strip()
 
 
+@pytest.mark.parametrize("typo", ["forgit", "forge", "forecats", "forget-all"])
+def test_nobody_who_mistypes_a_command_is_led_to_one_that_destroys(cli: CommandLine, typo: str):
+    told = cli.bare(typo)
+    assert (told.code, "forget:" in told.complaint) == (2, False)
+    assert "you mean forget" not in told.complaint
+
+
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
         (["rum"], "perhaps you mean run"),
+        (["forecast"], "perhaps you mean plan --forecast"),
         (["--json"], "`dream --help` lists them"),
         (["run", "--nope"], "`dream run --help`"),
         (["remember"], "`dream remember --help`"),

@@ -70,6 +70,22 @@ def test_why_of_something_untouched_says_that(cli: CommandLine):
     assert "No source is recorded" in out
 
 
+def test_why_tells_who_said_the_sentences_it_rests_on_when_and_who_verified_them(cli: CommandLine, tmp_path: Path):
+    at = "2025-06-01T10:00:00Z"
+    said = {"source": "turn:t1", "speaker": "Ana", "said_at": at, "sentence": "I drink tea.", "verdict": "verified"}
+    entry = {"kind": "entry", "id": "tea", "content": "Ana drinks tea.", "created_at": at, "recorded_at": at}
+    entry |= {"last_seen_at": at, "evidence": [said | {"verified_by": "a-model", "round": 2}]}
+    lines = [{"format": "agentcore-dream/1", "scope": "default/agent/agent"}, entry, {"kind": "end", "lines": 2}]
+    path = tmp_path / "export.jsonl"
+    path.write_bytes(b"\n".join(map(orjson.dumps, lines)))
+    cli.good("import", path, "--format", "export")
+    out = " ".join(cli.good("why", "tea").split())
+    assert (
+        'What it rests on: verified "I drink tea." 2025-06-01 10:00 UTC, Ana (turn:t1); verified by a-model in' in out
+    )
+    assert cli.json("why", "tea")["entry"]["evidence"] == entry["evidence"]
+
+
 def test_why_of_the_forgotten_tells_that_and_not_the_text(dreamt: CommandLine):
     entry_id = _entry(dreamt, "active")
     dreamt.good("forget", entry_id)

@@ -3,7 +3,8 @@ from datetime import timedelta
 import orjson
 from dreaming import DAY, NOW, World
 
-from agentcore.domain import SourceKind, SourceRef, Status, Turn
+from agentcore.domain import EvidenceVerdict, SourceKind, SourceRef, Status, Turn
+from agentcore.testing.contracts.samples import some_evidence
 from dream.domain import RunKind
 
 TEA = "Ana likes tea"
@@ -59,6 +60,17 @@ async def test_why_an_entry_is_gone_is_told_after_it_was_purged(world: World):
     history = await world.dreams.why(entry.id)
     assert history.entry is None
     assert [row.operation for row in history.rows] == ["purge"]
+
+
+async def test_why_shows_the_sentences_that_an_entry_rests_on_after_their_turns_are_gone(world: World):
+    evidence = some_evidence("I drink tea.", said_at=NOW, speaker="Ana", verdict=EvidenceVerdict.PROVEN)
+    (tea,) = await world.add(world.entry(TEA, evidence=(evidence,)))
+    history = await world.dreams.why(tea.id)
+    assert history.entry is not None
+    assert history.entry.evidence == (evidence,)
+    document = orjson.loads(orjson.dumps(history.to_json()))
+    assert document["verdict"] == "proven"
+    assert document["entry"]["evidence"][0]["sentence"] == "I drink tea."
 
 
 async def test_nothing_is_known_of_an_unknown_entry(world: World):

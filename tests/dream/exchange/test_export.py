@@ -14,11 +14,14 @@ from exchange_desk import Desk
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agentcore.domain import (
+    Evidence,
+    EvidenceVerdict,
     FailureCategory,
     Feedback,
     FeedbackKind,
     Level,
     MemoryEntry,
+    PartialDate,
     Rating,
     RecordKind,
     Scope,
@@ -35,6 +38,7 @@ from agentcore.domain import (
 )
 from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock, SequentialIds
+from agentcore.testing.contracts.samples import an_entry, some_evidence
 from dream.errors import InvalidFileError, UnwritableFileError
 from dream.interfaces.exchange import ImportReport, export_file, export_scope, import_file, importer
 from dream.stores import dream_stores
@@ -90,6 +94,20 @@ entries = st.builds(
     sources=st.sets(st.builds(SourceRef, st.sampled_from(SourceKind), ids), max_size=3).map(
         lambda refs: tuple(sorted(refs))
     ),
+    evidence=st.lists(
+        st.builds(
+            Evidence,
+            source=st.builds(SourceRef, st.sampled_from(SourceKind), ids),
+            speaker=maybe(names),
+            said_at=instants,
+            sentence=texts,
+            verdict=st.sampled_from(EvidenceVerdict),
+            verified_by=st.just("") | names,
+            round=st.integers(0, 3),
+        ),
+        max_size=3,
+    ).map(tuple),
+    valid_until=maybe(st.sampled_from(["2022", "2022-03", "2022-03-04"]).map(PartialDate.parse)),
     trust=st.sampled_from(Trust),
     pinned=st.booleans(),
     **retirement,
@@ -377,6 +395,27 @@ async def test_a_forgotten_text_does_not_come_back_with_an_export(desk: Desk) ->
     assert report.document()["skipped"]["entry"].keys() == {"forgotten"}
     assert report.added == {}
     assert await desk.dump() == gone
+
+
+async def test_a_sentence_that_was_forgotten_since_does_not_come_back_with_an_export(
+    desk: Desk, other_desk: Desk
+) -> None:
+    """Neither that of a turn that is withheld by now nor one that says the text; an import without them is whole."""
+    path = desk.folder / "backup.jsonl"
+    cited = SourceRef(SourceKind.TURN, "t1")
+    pieces = [some_evidence("My PIN is 4711."), some_evidence("Her PIN is 4711", source="turn:t2")]
+    kept = some_evidence("I drink tea.", source="turn:t3")
+    secret = an_entry("a", "Her PIN is 4711.", scope=desk.scope, sources=(cited,), evidence=tuple(pieces[:1]))
+    tea = an_entry("b", "Ana drinks tea.", scope=desk.scope, evidence=(*pieces, kept))
+    await desk.storage.write(desk.scope, lambda unit: unit.entries.add([secret, tea]))
+    await export_file(desk.storage, desk.scope, path)
+    await desk.storage.write(desk.scope, lambda unit: unit.forget("a"))
+    await desk.storage.write(desk.scope, lambda unit: unit.entries.delete(["b"]))
+    await desk.bring(path)
+    (again,) = await desk.storage.read(desk.scope, lambda view: list(view.entries.every()))
+    assert again.evidence == (kept,)
+    await other_desk.bring(path)
+    assert (await other_desk.dump()).splitlines()[1:] == path.read_bytes().splitlines()[1:]
 
 
 async def test_an_export_names_an_active_skill_once(desk: Desk, other_desk: Desk) -> None:

@@ -2,11 +2,13 @@
 
 import re
 from collections import Counter
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 import pytest
 
+from dream.interfaces.benchmark import Quotes, read_questions
 from tests.bench.statement_set import FOLDER, FORMS, HALVES, halves, rows, statements, wilson
 
 
@@ -18,6 +20,7 @@ def _classes(title: str) -> set[str]:
 
 _MADE = _classes("Faults")
 _NATURAL = _classes("Natural errors")
+_TALKS = FOLDER.parent / "talks"
 
 
 def _cases(name: str) -> list[dict[str, Any]]:
@@ -34,6 +37,28 @@ def test_a_case_has_two_true_statements_and_four_with_different_faults(name: str
 
 
 @pytest.mark.parametrize("name", HALVES.values())
+def test_an_answered_fact_has_two_true_statements_and_three_or_four_with_different_faults(name: str):
+    for row in _cases(f"answered-{name}"):
+        assert row.keys() == {"id", "language", "form", "evidence", "honest", "faulty"}
+        assert row["form"] == "fact"
+        assert len(row["honest"]) == 2
+        assert len({one["class"] for one in row["faulty"]} & _MADE) == len(row["faulty"]) in {3, 4}
+
+
+def test_an_answered_fact_repeats_a_recorded_answer_and_turns_of_the_talks():
+    talks = read_questions(list(_TALKS.glob("*.json")), now=datetime(2025, 1, 1, tzinfo=UTC))
+    quotes = {talk.name: Quotes(talk.texts) for talk in talks}
+    recorded = [orjson.loads(line) for line in (_TALKS / "answers.jsonl").read_bytes().splitlines()]
+    answers = [orjson.loads(quotes[row["sample"]].put_back(row["answer"]) or "") for row in recorded]
+    items = [item for answer in answers for given in answer.values() if isinstance(given, list) for item in given]
+    told = {item["content"] for item in items if isinstance(item, dict) and "content" in item}
+    said = {text for talk in talks for text in talk.texts.values()}
+    for row in (row for name in HALVES.values() for row in _cases(f"answered-{name}")):
+        assert row["honest"][0] in told, row["id"]
+        assert {one["text"] for one in row["evidence"]} <= said, row["id"]
+
+
+@pytest.mark.parametrize("name", HALVES.values())
 def test_an_excerpt_has_two_true_statements_and_two_natural_errors(name: str):
     for row in _cases(f"natural-{name}"):
         assert row.keys() == {"id", "language", "evidence", "true", "false"}
@@ -41,7 +66,9 @@ def test_an_excerpt_has_two_true_statements_and_two_natural_errors(name: str):
         assert {one["class"] for one in row["false"]} <= _NATURAL
 
 
-@pytest.mark.parametrize("name", [f"{start}{name}" for start in ("", "natural-") for name in HALVES.values()])
+@pytest.mark.parametrize(
+    "name", [f"{start}{name}" for start in ("", "answered-", "natural-") for name in HALVES.values()]
+)
 def test_evidence_tells_who_said_what_when_and_no_statement_repeats_it(name: str):
     for row in _cases(name):
         said = [one["text"] for one in row["evidence"]]
@@ -55,10 +82,11 @@ def test_each_half_has_every_class():
     assert (len(_MADE), len(_NATURAL)) == (37, 15)
     for name in HALVES.values():
         assert {one["class"] for row in _cases(name) for one in row["faulty"]} == _MADE
+        assert {one["class"] for row in _cases(f"answered-{name}") for one in row["faulty"]} == _MADE
         assert {one["class"] for row in _cases(f"natural-{name}") for one in row["false"]} == _NATURAL
 
 
-@pytest.mark.parametrize("start", ["", "natural-"])
+@pytest.mark.parametrize("start", ["", "answered-", "natural-"])
 def test_the_halves_follow_from_the_hash_of_the_ids_and_hold_as_many_of_each_language(start: str):
     development, held_out = (_cases(f"{start}{name}") for name in HALVES.values())
     ids = [{row["id"] for row in half} for half in (development, held_out)]

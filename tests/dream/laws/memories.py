@@ -8,6 +8,7 @@ from dreaming import NOW, World
 from hypothesis import HealthCheck, settings, strategies as st
 
 from agentcore.domain import Level, MemoryEntry, Status, Trust
+from agentcore.testing.contracts.samples import some_evidence
 from dream.options import DreamOptions, NearDuplicateOptions
 
 TEXTS = ("Ana likes tea", "ana likes TEA.", " Ana  likes tea", "Ana likes tea?", "Ben bakes rye", "ben bakes rye")
@@ -40,6 +41,7 @@ class Spec:
     status: Status
     minutes: int
     tags: tuple[str, ...]
+    said: tuple[str, ...]
 
     def entry(self, world: World, entry_id: str) -> MemoryEntry:
         said = NOW - timedelta(days=10) + timedelta(minutes=self.minutes)
@@ -57,6 +59,7 @@ class Spec:
             pinned=self.pinned,
             level=self.level,
             tags=self.tags,
+            evidence=tuple(some_evidence(sentence, said_at=said) for sentence in self.said),
             created_at=said,
             recorded_at=NOW,
             **retired,
@@ -80,6 +83,7 @@ specs = st.builds(
     status=mostly(Status.ACTIVE, Status.ARCHIVED),
     minutes=st.integers(0, 5),
     tags=st.sampled_from(((), ("a",), ("a", "b"))),
+    said=st.sampled_from(((), ("I like tea.",), ("I like tea.", "Rye it is."))),
 )
 memories = st.lists(specs, min_size=2, max_size=9)
 options = st.builds(

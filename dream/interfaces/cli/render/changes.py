@@ -208,6 +208,9 @@ def _value(name: str, value: object) -> str:
         return "none"
     if name == "absorbed":
         return ", ".join(f"{entry} x{count}" for entry, count in cast("list[tuple[str, int]]", value))
+    if name == "evidence":
+        told = cast("list[dict[str, str]]", value)
+        return ", ".join(f'"{clip(one["sentence"], SHORT)}" ({one["verdict"]})' for one in told)
     if isinstance(value, list):
         return ", ".join(str(item) for item in cast("list[object]", value))
     if isinstance(value, dict):

@@ -180,6 +180,7 @@ def history_lines(history: "EntryHistory", width: int) -> Lines:
         yield from paragraph(text, width, tone=Tone.WARNING)
     else:
         yield from _present(history.entry, width)
+        yield from _evidence(history.entry, width)
     yield Line()
     yield Line("What happened to it", Tone.TITLE)
     yield from _events(history.rows, width)
@@ -228,6 +229,20 @@ def _present(entry: MemoryEntry, width: int) -> Lines:
         successor = f", succeeded by {entry.successor}" if entry.successor else ""
         text = f"{entry.status.value} on {when(entry.status_at)}: {entry.status_reason}{successor}"
         yield from paragraph(text, width, first="  ", tone=Tone.WARNING)
+
+
+def _evidence(entry: MemoryEntry, width: int) -> Lines:
+    if not entry.evidence:
+        return
+    yield Line()
+    yield Line(f"What it rests on: {entry.verdict.value}", Tone.TITLE)
+    for one in entry.evidence:
+        speaker = f", {one_line(one.speaker)}" if one.speaker else ""
+        by = f" by {one_line(one.verified_by)}" if one.verified_by else ""
+        in_round = f" in round {one.round}" if one.round else ""
+        yield from paragraph(f'"{one.sentence}"', width, first="  ")
+        told = f"{when(one.said_at)}{speaker} ({one.source}); {one.verdict.value}{by}{in_round}"
+        yield from paragraph(told, width, first="    ", rest="    ")
 
 
 def _events(rows: "Sequence[JournalRow]", width: int) -> Lines:

@@ -1,17 +1,16 @@
 """A world where people talk, and a model that answers with the facts a test wrote down."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import orjson
-from dreaming import NOW, World
+from dreaming import NOW, VerifyingChatClient, World
 
 from agentcore.domain import Trust, Turn
 from agentcore.llm import ChatRequest
 from agentcore.stores import Origin
-from agentcore.testing import ScriptedChatClient
 from dream.domain import PassReport
 from dream.passes.fact_mining import FactMining
 
@@ -47,9 +46,10 @@ def a_turn(world: World, text: str, session: str, at: Any = NOW, **fields: Any) 
     return Turn(id=world.ids.new(), scope=world.scope, content=text, recorded_at=NOW, **(usual | fields))
 
 
-def hearing(world: World, *answers: Any, **options: Any) -> World:
-    """The world with a model that gives these answers in turn."""
-    return replace(world, chat=ScriptedChatClient(answers), options=world.options.replace(**options))
+def hearing(world: World, *answers: Any, denies: Collection[str] = (), **options: Any) -> World:
+    """The world with a model that gives these answers in turn, and denies some of it when it reads it again."""
+    chat = VerifyingChatClient(answers, denies=denies)
+    return replace(world, chat=chat, options=world.options.replace(**options))
 
 
 async def mine(world: World, *facts: Any, **options: Any) -> PassReport:
