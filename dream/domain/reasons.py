@@ -87,7 +87,7 @@ class Refused(StrEnum):
     INVENTED_DETAIL = "invented_detail"
     """The text says something specific that no source says."""
     SHARE_CAP = "share_cap"
-    """As many entries as one day allows were retired already; it is done once the cap has room."""
+    """As much as one day allows was retired, or changed of MEMORY.md; it is done once there is room."""
     AWAITS_REVIEW = "awaits_review"
     """A proposal about the same waits for a person; this one is taken up again once that is decided."""
     QUEUE_FULL = "queue_full"

@@ -12,7 +12,7 @@ from dreaming import World, of_pass
 from rereading import Denial, is_second_reading, nothing, reread
 
 from agentcore.domain import StoredDocument, fold_key
-from agentcore.llm import ChatRequest
+from agentcore.llm import ChatRequest, ChatRequestRefusedError
 from agentcore.testing import ScriptedChatClient
 from agentcore.workspace import Document, Workspaces
 from dream.domain import PassReport, RunReport
@@ -100,6 +100,8 @@ class Desk:
     folder: Path
     denies: Denial = nothing
     """What the second reading denies."""
+    is_reading: bool = True
+    """Whether there is anybody to read a second time."""
 
     @property
     def memory(self) -> Path:
@@ -147,8 +149,10 @@ class Desk:
         left = iter([reply(script) for script in scripts])
         asked: list[ChatRequest] = []
 
-        def answer_of(request: ChatRequest) -> str:
+        def answer_of(request: ChatRequest) -> Any:
             if is_second_reading(request.messages[-1].content):
+                if not self.is_reading:
+                    return ChatRequestRefusedError(model="m", status=400, code="")
                 return reread(request.messages[-1].content, self.denies)
             asked.append(request)
             return next(left)(request)
