@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import orjson
+
+from dream.passes.reader_checks import FILE, telling_words
 
 Denial = Callable[[str, str], bool]
 """Told a statement and all its evidence: whether the reader denies it."""
@@ -17,6 +20,11 @@ def nothing(text: str, told: str) -> bool:
 
 
 _WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d+")
+_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_CHECKS = orjson.loads((Path(__file__).parents[2] / "directives" / FILE).read_bytes())
+_TRUE = {one["true"] for one in _CHECKS}
+_FALSE = {text for one in _CHECKS for text in one["false"]}
 _RECORD = re.compile(r'^\[(r\d+)\] .*?("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 _STATEMENT = re.compile(r'^\[(s\w+)\] evidence=(\S+)[^"]*("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 
@@ -43,14 +51,34 @@ def reread(question: str, denies: Denial = nothing) -> str:
 
 def _reading(handle: str, text: str, evidence: list[str], given: list[Any], denies: Denial) -> dict[str, Any]:
     told = "\n".join(evidence)
-    closest = max((one for one in given if one[1] == text), key=lambda one: _shared(text, "\n".join(one[2])))
-    is_false = text.startswith("It is not true that: ") or closest[0] != handle or denies(text, told)
+    is_false = (
+        text in _FALSE
+        or any(handle != closest[0] for closest in [max(_alike(text, given), key=_likeness)])
+        or _lacks_a_sentence(text, told)
+        or (denies(text, told) and text not in _TRUE and text != " ".join(evidence))
+    )
     quotes = [] if is_false else [" ".join(line.split()[:12]) for line in told.splitlines() if line.strip()]
     return {"id": handle, "reading": "not_said" if is_false else "says", "quotes": quotes, "leftOut": []}
 
 
-def _shared(text: str, told: str) -> int:
-    return len(set(text.casefold().split()) & set(told.casefold().split()))
+def _alike(text: str, given: list[Any]) -> list[Any]:
+    """The statements that say the same but for their numbers: all but one of them are checks of the reader."""
+    return [one for one in given if _NUMBER.sub("0", one[1]) == _NUMBER.sub("0", text)]
+
+
+def _likeness(one: tuple[str, str, list[str]]) -> tuple[int, int]:
+    _, text, evidence = one
+    told = "\n".join(evidence)
+    made_up = sum(number not in told for number in _NUMBER.findall(text))
+    return len(set(_WORD.findall(text.casefold())) & set(_WORD.findall(told.casefold()))), -made_up
+
+
+def _lacks_a_sentence(text: str, told: str) -> bool:
+    """Whether a text is the evidence itself on one line, but for a sentence whose words stand nowhere else."""
+    pieces = [piece.strip() for piece in _END.split(told) if piece.strip()]
+    kept = [piece for piece in pieces if piece in text]
+    missing = telling_words(" ".join(piece for piece in pieces if piece not in text)) - telling_words(text)
+    return text == " ".join(kept) and len(missing) > 1
 
 
 def leaves_out_a_step(text: str, told: str) -> bool:
