@@ -89,7 +89,7 @@ class Refused(StrEnum):
     TOO_LARGE = "too_large"
     """It would merge more than five entries, or into more than 400 characters; they stay as they are."""
     SHARE_CAP = "share_cap"
-    """As many entries as one day allows were retired already; it is done once the cap has room."""
+    """As much as one day allows was retired, or changed of MEMORY.md; it is done once there is room."""
     AWAITS_REVIEW = "awaits_review"
     """A proposal about the same waits for a person; this one is taken up again once that is decided."""
     QUEUE_FULL = "queue_full"

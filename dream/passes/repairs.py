@@ -250,8 +250,7 @@ def items_of(answer: Answer, name: str) -> list[object]:
 
 
 def _item(items: Sequence[object], refusal: Refusal) -> object:
-    place = refusal.place
-    return None if place is None or place > len(items) else items[place - 1]
+    return None if refusal.place is None or refusal.place > len(items) else items[refusal.place - 1]
 
 
 def _text_of(item: object) -> str:

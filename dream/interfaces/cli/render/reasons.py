@@ -54,7 +54,7 @@ _WORDS = {
     Refused.LOST_DETAIL: "it lacks something specific that its sources say",
     Refused.INVENTED_DETAIL: "it says something specific that no source says",
     Refused.TOO_LARGE: "one text of so many entries would be too long to check; they stay as they are",
-    Refused.SHARE_CAP: "enough was retired for one day; it waits, paid for, until there is room",
+    Refused.SHARE_CAP: "enough was retired or tidied for one day; it is done when there is room",
     Refused.SPLIT_IT: "it makes more than one claim, or takes more than 25 words",
     Refused.VERBATIM: "it was only kept word for word; MEMORY.md takes what is proven or verified",
     Refused.VERBATIM_CAP: "enough was kept word for word in one run; it waits, paid for, for the next",
