@@ -78,7 +78,7 @@ def is_said(
         whole: Whether it must be all sentences of all of the evidence, those of one text side by side and in order.
 
     Example:
-        >>> said = [EvidenceText(text="I moved to Porto. I love it.", speaker="Ana")]
+        >>> said = [EvidenceText(text="I moved to Porto. I love the old town.", speaker="Ana")]
         >>> is_said("Ana moved to Porto.", said), is_said("I moved.", said)
         (True, False)
     """
