@@ -48,6 +48,8 @@ class Language:
         ones: Words that are a number behind tens, as in `twenty-one`, and otherwise articles or other words.
         great_numbers: Words that multiply the number before them.
         number_link: The word inside of a number, as in `treinta y uno`.
+        number_stems: Beginnings of number words, by value, where these take many endings: a text with one may count
+            that many.
         multipliers: Words that multiply digits before them, by the power of ten.
         units: Spellings of each unit.
         months: Names, January being 1.
@@ -80,6 +82,17 @@ class Language:
         years_of_age: Words that may stand behind that age.
         years_old: Words behind an age that somebody has.
         day_of_month_before: Words before the number of a day in an unnamed month.
+        first_person: Words by which a speaker is the subject.
+        first_person_inside: Patterns of them, where they stand inside of a run of letters: in scripts without spaces.
+        first_person_object: Words by which a speaker is the object.
+        first_person_owner: Words for what is the speaker's.
+        second_person: Words by which the one spoken to is subject or object.
+        second_person_owner: Words for what is theirs.
+        third_person_owner: Words that stand for `Ana's` where Ana was named.
+        third_person_self: Words that stand for `myself` then.
+        before_verbs: Words that may stand between a subject and its verb.
+        third_person: Forms of verbs behind a name, by those behind I and you, where they are irregular.
+        not_meant: Patterns by which one sees that something is not meant as it is said, or is so no more.
         negations: Words that deny, whatever language they stand in.
         own_negations: Words that deny in a text of this language.
         onward_negations: Negations that deny what follows them alone.
@@ -132,6 +145,7 @@ class Language:
     ones: ByNumber = field(default_factory=_by_number)
     great_numbers: ByNumber = field(default_factory=_by_number)
     number_link: Words = ()
+    number_stems: ByNumber = field(default_factory=_by_number)
     multipliers: ByNumber = field(default_factory=_by_number)
     units: ByName = field(default_factory=_by_name)
     months: ByNumber = field(default_factory=_by_number)
@@ -164,6 +178,17 @@ class Language:
     years_of_age: Words = ()
     years_old: Words = ()
     day_of_month_before: Words = ()
+    first_person: Words = ()
+    first_person_inside: Words = ()
+    first_person_object: Words = ()
+    first_person_owner: Words = ()
+    second_person: Words = ()
+    second_person_owner: Words = ()
+    third_person_owner: Words = ()
+    third_person_self: Words = ()
+    before_verbs: Words = ()
+    third_person: ByName = field(default_factory=_by_name)
+    not_meant: Words = ()
     negations: Words = ()
     own_negations: Words = ()
     onward_negations: Words = ()

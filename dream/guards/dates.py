@@ -330,7 +330,7 @@ def _weekday(scan: TextScan, word: str, start: int) -> int | None:
 
 def _day(word: str) -> int | None:
     folded = fold(word)
-    return WEEKDAYS.get(folded) or WEEKDAYS.get(folded.removesuffix("s"))
+    return WEEKDAYS.get(folded) or (WEEKDAYS.get(folded.removesuffix("s")) if len(folded) > len("thus") else None)
 
 
 _DAYS_OF_WEEK: Final = TextCache(_day, room=WORD_ROOM)

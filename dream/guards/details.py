@@ -207,6 +207,29 @@ def measures_of(text: str) -> Details:
     return Details(distinct(item for _, item in alone.found if item.kind in _MEASURES), also=alone.also)
 
 
+_VALUES: Final = _MEASURES | {DetailKind.CODE, DetailKind.URL, DetailKind.EMAIL, DetailKind.IDENTIFIER}
+
+
+def values_of(text: str) -> Details:
+    """Return the values of a text, whatever stands beside it: numbers, dates, times, codes and addresses.
+
+    Of a text in an unknown language no number in words is one.
+
+    Example:
+        >>> [str(detail) for detail in values_of("Ana pays 60 euros to `x9`.")]
+        ["number '60 euros'", "code '`x9`'"]
+    """
+    written = one_form(text)
+    language = language_of(written, "")
+    alone = _READ_ALONE[language or "en"][written]
+    found = (item for _, item in alone.found if item.kind in _VALUES)
+    items = (item for item in found if language or item.kind is not DetailKind.NUMBER or _DIGIT.search(item.text))
+    return Details(distinct(items), also=alone.also)
+
+
+_DIGIT = lazy_pattern(r"\d")
+
+
 @dataclass(frozen=True, slots=True)
 class _ReadAlone:
     """What is found in a text whatever stands beside it and in the store, in the order of the readers.

@@ -7,13 +7,16 @@ not tell a rewording from a falsehood, a second reading does.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
-from dream.guards.detail import Detail, DetailKind
-from dream.guards.details import measures_of
-from dream.guards.names import Vocabulary
-from dream.guards.wording import Words, is_question, sentences_of, words_of
+from dream.guards.absent_names import absent_names
+from dream.guards.denials import denied_by
+from dream.guards.detail import Detail, DetailKind, distinct
+from dream.guards.names import Vocabulary, builtin_vocabulary
+from dream.guards.proof import is_said, is_told
+from dream.guards.shown_text import EvidenceText
+from dream.guards.shown_values import Shown, ShownValues, is_weighty, values_in
+from dream.guards.wording import plain, sentences_of
 
 
 class Verdict(StrEnum):
@@ -22,23 +25,6 @@ class Verdict(StrEnum):
     PROVEN = "proven"
     REFUTED = "refuted"
     UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceText:
-    """A text that was shown.
-
-    Args:
-        text: It.
-        speaker: Who said it; None of an entry, a skill or a document.
-        is_person: Whether a person said it: what an assistant said is context, never proof.
-        said_at: When.
-    """
-
-    text: str
-    speaker: str | None = None
-    is_person: bool = True
-    said_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +62,43 @@ def judge(
         >>> judge("I pay 60 euros", said).verdict.value, judge("Ana pays 61 euros.", said).verdict.value
         ('proven', 'refuted')
     """
-    del vocabulary
-    if _is_proven(statement, evidence, whole=whole):
+    if is_said(statement, evidence, beside, whole=whole):
         return Judgement(Verdict.PROVEN)
-    details = tuple(_refuting(statement, [*evidence, *beside]))
+    details = distinct(_refuting(statement, evidence, beside, vocabulary or builtin_vocabulary(), whole=whole))
     return Judgement(Verdict.REFUTED if details else Verdict.UNDECIDED, details)
 
 
-def _is_proven(statement: str, evidence: Sequence[EvidenceText], *, whole: bool) -> bool:
-    said = [_said(one) for one in evidence if one.is_person]
-    told = [words_of(sentence) for sentence in sentences_of(statement)]
-    known = {words for sentences in said for words in sentences}
-    if not told or any(words not in known for words in told):
-        return False
-    return not whole or (len(told) == len(set(told)) and known == set(told))
+def _refuting(
+    statement: str,
+    evidence: Sequence[EvidenceText],
+    beside: Sequence[EvidenceText],
+    vocabulary: Vocabulary,
+    *,
+    whole: bool,
+) -> Iterator[Detail]:
+    shown = [_shown(one) for one in (*evidence, *beside)]
+    told, given = plain(statement), ShownValues(shown)
+    yield from (item for item in values_in(told).items if not given.gives(item))
+    speakers = [plain(one.speaker) for one in (*evidence, *beside) if one.speaker]
+    yield from _denials(told, evidence)
+    yield from absent_names(told, [*(one.text for one in shown), *speakers], vocabulary)
+    if whole:
+        days = {one.said_at.date() for one in evidence if one.said_at}
+        ours = ShownValues([Shown(told, day) for day in sorted(days)] or [Shown(told)])
+        items = (item for one in evidence for item in values_in(plain(one.text)).items)
+        yield from (item for item in items if is_weighty(item) and not ours.gives(item))
 
 
-def _said(one: EvidenceText) -> list[Words]:
-    return [words_of(sentence) for sentence in sentences_of(one.text) if not is_question(sentence)]
+def _shown(one: EvidenceText) -> Shown:
+    return Shown(plain(one.text), one.said_at.date() if one.said_at else None, one.speaker is not None)
 
 
-def _refuting(statement: str, shown: Sequence[EvidenceText]) -> Iterator[Detail]:
-    known = {(item.kind, item.key) for one in shown for found in (measures_of(one.text),) for item in found}
-    if any(kind is DetailKind.NUMBER for kind, _ in known):
-        for item in measures_of(statement):
-            if item.kind is DetailKind.NUMBER and (item.kind, item.key) not in known and len(item.text) > len("100"):
-                yield item
+def _denials(told: str, evidence: Sequence[EvidenceText]) -> Iterator[Detail]:
+    """Yield the sentences of the evidence that a text flatly denies, or that deny it."""
+    for sentence in sentences_of(told):
+        against = denied_by(sentence, evidence)
+        if against is not None and not is_told(sentence, evidence):
+            yield Detail(DetailKind.NEGATION, against[:_LONGEST], against)
+
+
+_LONGEST = 200

@@ -14,6 +14,7 @@ Words = tuple[str, ...]
 _END = lazy_pattern(r"(?<=[.!?؟][\"'”’»)\]]*)\s+(?!\p{Ll})|(?<=[。！？][」』”]*)(?![」』”])")
 _LINE = lazy_pattern(r"\n+")
 _ITEM = lazy_pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s")
+_MARK = lazy_pattern(r"\s*\d{1,3}\.")
 _ENDED = lazy_pattern(r"[.!?؟。！？\"'”’»)\]]\s*$")
 _WORD = lazy_pattern(
     r"`[^`\n]+`|\w+://[^\s<>\"'`，。、）」』]+"  # code and addresses
@@ -66,7 +67,7 @@ def _sentences(text: str) -> tuple[str, ...]:
                 found[-1] += f" {piece}"
             else:
                 found.append(piece)
-            whole = ABBREVIATED.search(piece) is None
+            whole = ABBREVIATED.search(piece) is None and _MARK.fullmatch(piece) is None
         whole = True
     return tuple(one.strip() for one in found)
 
