@@ -84,3 +84,7 @@ from .text import (
     fold_key as fold_key,
     normalise as normalise,
 )
+from .validity import (
+    revived as revived,
+    superseded as superseded,
+)

@@ -53,7 +53,8 @@ class RecallFilter(EntryFilter):
         any_tags: At least one of these tags.
         seen_after: Last reinforced at or after this instant.
         seen_before: Last reinforced before this instant.
-        about: Said to be about a time that overlaps this one; an entry without a subject time is about none.
+        about: Said to be about a time that overlaps this one, or held then until another entry took its place; an entry
+            without a subject time that neither took another's place nor lost its own is about none.
     """
 
     any_tags: tuple[str, ...] = ()

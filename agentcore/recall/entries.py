@@ -59,6 +59,7 @@ class EntryQuery:
         vector: The query's vector, where meaning counts too.
         near: How near the entries are to it.
         weight: Share of the vectors.
+        with_former: Whether superseded entries that held at the time asked about answer too.
     """
 
     scope: Scope
@@ -70,6 +71,14 @@ class EntryQuery:
     vector: Sequence[float] | None = None
     near: "Similarities | None" = None
     weight: float = 0.0
+    with_former: bool = False
+
+    def admits(self, entry: MemoryEntry) -> bool:
+        """Tell whether *entry* may answer, as it is by now; when it held is for the facets to tell."""
+        if not self.with_former:
+            return entry.is_active and (self.where is None or admits(self.where, entry))
+        where = replace(self.where or RecallFilter(), statuses=frozenset(), about=None)
+        return (entry.is_active or entry.valid_until is not None) and admits(where, entry)
 
     @property
     def first_limit(self) -> int:
@@ -96,6 +105,7 @@ class EntrySearch:
         thread: What owns the indexes.
         entries: The indexes.
         facets: What filters ask of entries.
+        held: The same two of active entries and of superseded ones that tell until when they held.
         options: How to rank.
         dense: What vectors say; None where words alone answer.
     """
@@ -107,6 +117,7 @@ class EntrySearch:
         *,
         entries: "IndexCache[ScopeIndex, IndexRow]",
         facets: "IndexCache[Facets, FacetRow]",
+        held: "tuple[IndexCache[ScopeIndex, IndexRow], IndexCache[Facets, FacetRow]]",
         options: RecallOptions,
         dense: DenseRecall | None = None,
     ) -> None:
@@ -115,6 +126,7 @@ class EntrySearch:
         self.cache: Final = entries
         """The indexes."""
         self._facets = facets
+        self._held = held
         self._phrase_weight = options.phrase_weight
         self._dense = dense
         self._loop_share = LoopShare()
@@ -193,6 +205,9 @@ class EntrySearch:
     async def _ask(self, question: EntryQuery) -> list[tuple[Hit, Explanation | None]]:
         if not question.query.strip():
             return []
+        if question.where is not None and question.where.about is not None:
+            former = await self._storage.read(question.scope, lambda view: view.entries.has_former())
+            question = replace(question, with_former=former)
         for _ in range(_RETRIES):
             hits = await self._attempt(question)
             if hits is not None:
@@ -226,14 +241,17 @@ class EntrySearch:
         question = await self.compared(question)
         looked = partial(_looked, question=question, limit=limit, fetched=_FETCHED_WITH_RANKING)
         if question.where is None:
-            return await self._asked(question.scope, looked)
-        async with self._facets.current(question.scope) as facets:
+            return await self._asked(self.cache, question.scope, looked)
+        entries, of_entries = self._held if question.with_former else (self.cache, self._facets)
+        async with of_entries.current(question.scope) as facets:
             admitted = facets.index.admitting(question.where)
-            look = await self._asked(question.scope, partial(looked, admitted=admitted))
+            look = await self._asked(entries, question.scope, partial(looked, admitted=admitted))
             return look if is_last or look.revision == facets.index.position.revision else None
 
-    async def _asked(self, scope: Scope, looked: Callable[..., _Candidates]) -> _Candidates:
-        async with self.cache.held(scope) as (index, follower):
+    async def _asked(
+        self, cache: "IndexCache[ScopeIndex, IndexRow]", scope: Scope, looked: Callable[..., _Candidates]
+    ) -> _Candidates:
+        async with cache.held(scope) as (index, follower):
             look = partial(looked, index=index, kept=follower.kept)
             return await ask(self._storage, self._thread, scope, (follower,), look)
 
@@ -263,11 +281,11 @@ def entries_found(view: ReadView, index: "ScopeIndex", kept: KeptRecords, *, que
 def _scored(
     look: _Candidates, found: Mapping[int, MemoryEntry], question: EntryQuery
 ) -> list[tuple[Hit, Explanation | None]]:
-    where, ranking, weight = question.where, look.ranking, question.phrase_weight
+    ranking, weight = look.ranking, question.phrase_weight
     pairs = [
         (key, score, found[key], span)
         for key, score, span in zip(ranking.keys, ranking.scores, ranking.spans, strict=True)
-        if key in found and found[key].is_active and (where is None or admits(where, found[key]))
+        if key in found and question.admits(found[key])
     ]
     if weight == 0.0:
         return [(Hit(entry, score, span), look.explanations.get(key)) for key, score, entry, span in pairs]

@@ -10,7 +10,7 @@ from agentcore.domain.scope import Scope
 from agentcore.recall.combined import CombinedRecall
 from agentcore.recall.dense import DenseOptions, DenseRecall, TextEmbedder
 from agentcore.recall.entries import EntrySearch
-from agentcore.recall.follow import FeedSource
+from agentcore.recall.follow import Feed, FeedSource
 from agentcore.recall.index_cache import FileIndexStore, IndexBudget, IndexCache, IndexKind
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.results import Explanation, Hit, Neighbour
@@ -42,8 +42,9 @@ class Recall:
     `RecallOptions`), with importance and recency as of now. It covers every entry that shares a word with the query.
     With an embedder, shares of words and of vectors stand in place of bm25 (see `agentcore.recall.dense_index`), and
     every entry is covered. Equal scores stand in the order of arrival. Archived and superseded entries are never
-    returned. Ranking and what it finds are of one transaction; beside a writer that never rests the index may be behind
-    it, and what has left meanwhile is left out.
+    returned, but for a query about a time: that finds superseded ones that held then, in an index of its own, which is
+    built for the first such query of a scope. Ranking and what it finds are of one transaction; beside a writer that
+    never rests the index may be behind it, and what has left meanwhile is left out.
 
     Args:
         storage: Where the entries are; opened before this and closed after it.
@@ -66,13 +67,10 @@ class Recall:
         self._options = options or RecallOptions()
         self._thread = RecallThread()
         self._budget = IndexBudget(self._options.max_index_bytes)
-        self._entries: IndexCache[ScopeIndex, IndexRow] = IndexCache(
-            FeedSource(storage, self._thread, self._new_index, _feed, self._index_store(folder, _ENTRIES)),
-            budget=self._budget,
-        )
-        self._facets: IndexCache[Facets, FacetRow] = IndexCache(
-            FeedSource(storage, self._thread, self._new_facets, _facets), budget=self._budget
-        )
+        self._entries = self._index_cache(_feed, self._index_store(folder, _ENTRIES))
+        self._facets = self._facets_cache(_facets)
+        self._held = self._index_cache(_held)
+        self._held_facets = self._facets_cache(_held_facets)
         self.dense: Final = self._new_dense(embedder, dense or DenseOptions())
         """What vectors say of entries; None without an embedder."""
         self._search = EntrySearch(
@@ -80,6 +78,7 @@ class Recall:
             self._thread,
             entries=self._entries,
             facets=self._facets,
+            held=(self._held, self._held_facets),
             options=self._options,
             dense=self.dense,
         )
@@ -106,6 +105,8 @@ class Recall:
             try:
                 await self._entries.close()
                 await self._facets.close()
+                await self._held.close()
+                await self._held_facets.close()
                 if self.dense is not None:
                     await self.dense.close()
                 await self.turns.close()
@@ -134,7 +135,8 @@ class Recall:
             scope: Whose memory to search.
             query: What is asked, of any length; one without a word finds nothing.
             k: How many at most, 1 or more.
-            where: Conditions that entries must meet besides; its states cannot bring back retired ones.
+            where: Conditions that entries must meet besides; its states cannot bring back retired ones, its time brings
+                back superseded ones that held then.
 
         Raises:
             InvalidOptionsError: *k* is below 1.
@@ -215,6 +217,15 @@ class Recall:
         options, index_store = self._options.turns, self._index_store(folder, TURNS)
         return TurnRecall(self._storage, self._thread, options=options, budget=self._budget, index_store=index_store)
 
+    def _index_cache(
+        self, feed: Feed[IndexRow], index_store: FileIndexStore | None = None
+    ) -> "IndexCache[ScopeIndex, IndexRow]":
+        source = FeedSource(self._storage, self._thread, self._new_index, feed, index_store)
+        return IndexCache(source, budget=self._budget)
+
+    def _facets_cache(self, feed: Feed[FacetRow]) -> "IndexCache[Facets, FacetRow]":
+        return IndexCache(FeedSource(self._storage, self._thread, self._new_facets, feed), budget=self._budget)
+
     def _index_store(self, folder: Path | None, kind: IndexKind) -> FileIndexStore | None:
         if folder is None or self._options.snapshot_min_entries is None:
             return None
@@ -238,6 +249,14 @@ def _feed(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[IndexR
 
 def _facets(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[FacetRow]:
     return view.entries.facets_since(position, limit=limit)
+
+
+def _held(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[IndexRow]:
+    return view.entries.changes_since(position, limit=limit, with_former=True)
+
+
+def _held_facets(view: ReadView, position: FeedPosition, limit: int) -> FeedPage[FacetRow]:
+    return view.entries.facets_since(position, limit=limit, with_former=True)
 
 
 _ENTRIES: Final = IndexKind("index", "recall.snapshot", _feed)

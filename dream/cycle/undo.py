@@ -13,6 +13,7 @@ from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, text_of
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
+from agentcore.domain.validity import revived
 from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
@@ -390,4 +391,4 @@ def _revival(view: ReadView, entry_id: str) -> tuple[MemoryEntry, MemoryEntry]:
         raise UnknownRecordError(kind="entry", value=entry_id)
     if entry.is_active:
         raise InvalidContentError(field="entry", problem=f"{entry_id} is active already, there is nothing to restore")
-    return entry, replace(entry, status=Status.ACTIVE, status_reason=None, successor=None, status_at=None)
+    return entry, revived(entry)

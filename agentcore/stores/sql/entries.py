@@ -16,7 +16,6 @@ from sqlalchemy import (
     exists,
     func,
     insert,
-    or_,
     select,
     update,
 )
@@ -25,15 +24,16 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.errors import StaleVersionError, UnknownRecordError
-from agentcore.stores.sql.feed import ENTRIES, FACETS, read_feed
+from agentcore.stores.sql.feed import ENTRIES, FACETS, HELD, HELD_FACETS, read_feed, retell
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey
-from agentcore.stores.sql.rows import RECORD_COLUMNS, matching, to_entries, to_entry, to_values, unprotected
+from agentcore.stores.sql.rows import RECORD_COLUMNS, matching, to_entries, to_entry, to_values, unprotected, within
 from agentcore.stores.sql.schema import entries, entry_sources, phase_hits, recall_hits
 from agentcore.stores.sql.transaction import (
     MY_SCOPE,
     NEVER_MATERIAL,
     Transaction,
     chunks,
+    cut_at_commas,
     is_active,
     is_pinned,
     of_my_scope,
@@ -67,6 +67,8 @@ _newest = _SELECTED.limit(bindparam("at_most"))
 _PINNED = Prepared(_newest.where(is_pinned(entries.c.pinned), entries.c.status.concat("") == Status.ACTIVE.value))
 _LAST_POSITION = select(func.max(entries.c.position)).where(_MINE)
 
+_ANY_FORMER = select(entries.c.pk).where(_MINE, entries.c.valid_until.is_not(None)).limit(1)
+
 _other = entries.alias("other")
 _twin = exists().where(
     _other.c.scope_id == entries.c.scope_id,
@@ -95,9 +97,6 @@ _COUNT_AGAIN = _count.where(_REOPENED)
 
 _BRANCHES_KNOWN = 64
 """Branches whose query is kept; a host has a few."""
-
-_READ_AT_ONCE = 100_000
-"""Characters that NumPy reads in one call, in which no other thread gets on: about a millisecond."""
 
 
 class SqlEntryReader:
@@ -211,13 +210,23 @@ class SqlEntryReader:
         """Return the position of the newest material in whatever state, 0 if there is none."""
         return self._transaction.execute(_LAST_POSITION).scalar() or 0
 
-    def changes_since(self, position: FeedPosition, *, limit: int) -> FeedPage[IndexRow]:
-        """Return the next page of the feed after *position*; the default position starts from nothing."""
-        return read_feed(self._transaction, ENTRIES, position, limit=limit)
+    def changes_since(self, position: FeedPosition, *, limit: int, with_former: bool = False) -> FeedPage[IndexRow]:
+        """Return the next page of the feed after *position*; the default position starts from nothing.
 
-    def facets_since(self, position: FeedPosition, *, limit: int) -> FeedPage[FacetRow]:
-        """Return the same page as `changes_since`, with what filters need instead of what queries need."""
-        return read_feed(self._transaction, FACETS, position, limit=limit)
+        With former ones, superseded entries that tell until when they held are live too.
+        """
+        return read_feed(self._transaction, HELD if with_former else ENTRIES, position, limit=limit)
+
+    def facets_since(self, position: FeedPosition, *, limit: int, with_former: bool = False) -> FeedPage[FacetRow]:
+        """Return the same page as `changes_since`, with what filters need instead of what queries need.
+
+        With former ones, the subject time of those that took a place, or lost theirs, is when they held (`time_held`).
+        """
+        return read_feed(self._transaction, HELD_FACETS if with_former else FACETS, position, limit=limit)
+
+    def has_former(self) -> bool:
+        """Tell whether any superseded entry tells until when it held."""
+        return self._transaction.execute(_ANY_FORMER).first() is not None
 
     def importance_columns(self, *, last_seen_before: datetime) -> "tuple[NDArray[np.float64], NDArray[np.int64]]":
         """Return base (15 digits) and last-seen (microseconds) of active entries last seen before that instant.
@@ -234,8 +243,8 @@ class SqlEntryReader:
         )
         bases, seen = self._connection.execute(joined).one()
         return (
-            np.concatenate([np.fromstring(part, np.float64, sep=",") for part in _parts(bases or "")]),
-            np.concatenate([np.fromstring(part, np.int64, sep=",") for part in _parts(seen or "")]),
+            np.concatenate([np.fromstring(part, np.float64, sep=",") for part in cut_at_commas(bases or "")]),
+            np.concatenate([np.fromstring(part, np.int64, sep=",") for part in cut_at_commas(seen or "")]),
         )
 
     def purgeable(self, *, archived_before: datetime, floor: float, reinforced: int, limit: int) -> list[MemoryEntry]:
@@ -277,24 +286,9 @@ class SqlEntryReader:
         return found
 
 
-def _parts(joined: str) -> Iterator[str]:
-    """Cut numbers joined by commas into texts of some length, at least one."""
-    start = 0
-    while (end := joined.find(",", start + _READ_AT_ONCE)) >= 0:
-        yield joined[start:end]
-        start = end + 1
-    yield joined[start:]
-
-
 @lru_cache(_BRANCHES_KNOWN)
 def _filed_below(branch: str) -> Prepared:
-    return Prepared(_newest.where(_ACTIVE, _within(branch)))
-
-
-def _within(branch: str) -> ColumnElement[bool]:
-    """Filed in a branch or below it, as one stretch of the index of categories."""
-    below = func.substr(entries.c.category, 1, len(branch) + 1) == f"{branch}/"
-    return and_(starts_with(entries.c.category, branch), or_(entries.c.category == branch, below))
+    return Prepared(_newest.where(_ACTIVE, within(branch)))
 
 
 _LOCKED_VERSIONS = _VERSIONS.with_for_update()
@@ -351,6 +345,9 @@ class SqlEntryStore(SqlEntryReader):
         revision = self._transaction.change()
         self._transaction.note_activity()
         self._write(list(latest.values()), revision, present)
+        # Since when an entry holds is told by those whose place it took.
+        ended = {one.successor for pair in pairs if pair[0].valid_until != pair[1].valid_until for one in pair}
+        retell(self._transaction, ended, revision)
         self._reposition({after.id for before, after in pairs if self._is_renewed(before, after)})
         drop_vectors(self._transaction, (before.content for before, after in pairs if before.content != after.content))
         relinked = {before.id for before, after in pairs if before.sources != after.sources}

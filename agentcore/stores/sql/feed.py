@@ -1,8 +1,8 @@
 """Keeps the change feed, and who was active when: what followers and triggers go by."""
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from itertools import groupby, pairwise
@@ -13,7 +13,9 @@ from sqlalchemy import Column, ColumnElement, Table, and_, bindparam, false, fun
 
 from agentcore.domain.conversation import spoken_line
 from agentcore.domain.memory import Level, Status
+from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.domain.temporal import from_micros, to_micros
+from agentcore.domain.validity import day_of, time_held
 from agentcore.stores.sql.prepared import Prepared
 from agentcore.stores.sql.rows import index_text
 from agentcore.stores.sql.schema import change_feed, entries, peers, scopes, skills, turns
@@ -60,6 +62,26 @@ def _facet_row(row: Sequence[Any]) -> FacetRow:
     return FacetRow(key, category, named, Level(level), subject_time, created, seen, is_live)
 
 
+def _held_row(row: Sequence[Any]) -> IndexRow:
+    *told, status, until, revision = row
+    return replace(_entry_row((*told, status, revision)), live=_is_told_of(status, until))
+
+
+def _held_facet_row(row: Sequence[Any]) -> FacetRow:
+    *told, status, until, since, revision = row
+    found = replace(_facet_row((*told, status, revision)), live=_is_told_of(status, until))
+    if until is None and since is None:
+        return found
+    time = None if found.subject_time is None else SubjectTime.parse(found.subject_time)
+    first = PartialDate.parse(since) if until is None else day_of(from_micros(found.created_us))
+    held = time_held(time, since=first, until=None if until is None else PartialDate.parse(until))
+    return replace(found, subject_time=str(held))
+
+
+def _is_told_of(status: str, until: str | None) -> bool:
+    return status == Status.ACTIVE.value or until is not None
+
+
 def _turn_row(row: Sequence[Any]) -> TurnRow:
     key, session_id, speaker, content, occurred_at, role, generated, is_withheld, _ = row
     is_told = role != _PROMPT and not generated and not is_withheld
@@ -100,6 +122,32 @@ FACETS: Final = Followed(
     is_active(entries.c.status),
     change_feed.c.removed,
     _facet_row,
+)
+_HAS_ENDED: Final = entries.c.valid_until.is_not(None)
+_former = entries.alias("former")
+_SINCE: Final = (
+    select(func.min(_former.c.valid_until))
+    .where(
+        _former.c.scope_id == entries.c.scope_id,
+        _former.c.successor == entries.c.id,
+        _former.c.valid_until.is_not(None),
+    )
+    .scalar_subquery()
+    .label("since")
+)
+HELD: Final = Followed(
+    entries,
+    (*ENTRIES.columns, entries.c.valid_until),
+    or_(ENTRIES.live, _HAS_ENDED),
+    change_feed.c.removed,
+    _held_row,
+)
+HELD_FACETS: Final = Followed(
+    entries,
+    (*FACETS.columns, entries.c.valid_until, _SINCE),
+    or_(FACETS.live, _HAS_ENDED),
+    change_feed.c.removed,
+    _held_facet_row,
 )
 TURNS: Final = Followed(
     turns,
@@ -166,6 +214,13 @@ def read_feed(
         more=more,
         rebuild=False,
     )
+
+
+def retell(transaction: Transaction, entry_ids: AbstractSet[str | None], revision: int) -> None:
+    """Have followers look again at entries that have not changed themselves."""
+    for chunk in chunks(sorted(one for one in entry_ids if one)):
+        named = of_my_scope(entries) & entries.c.id.in_(chunk)
+        transaction.execute(update(entries).where(named).values(revision=revision))
 
 
 @cache

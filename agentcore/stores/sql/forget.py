@@ -4,7 +4,6 @@ What was derived from the text alone goes with it. A merge that also holds other
 took the place of are brought back first. Turns that say it are withheld.
 """
 
-import dataclasses
 import secrets
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
@@ -12,9 +11,10 @@ from typing import Final
 from sqlalchemy import delete, func, insert, select
 
 from agentcore.domain.evidence import SourceKind
-from agentcore.domain.memory import MemoryEntry, Status
+from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key, normalise
+from agentcore.domain.validity import revived
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.schema import entries, forgotten, turns
@@ -40,7 +40,7 @@ def forget(transaction: Transaction, entry_id: str) -> Forgotten:
         raise UnknownRecordError(kind="entry", value=entry_id)
     doomed = _doomed(transaction, store, entry)
     spared = _spared(store, doomed)
-    store.replace([(source, _revived(source)) for source in spared])
+    store.replace([(source, revived(source)) for source in spared])
     unsaid = _unsaid(transaction, doomed)
     _remember_hashes(transaction, unsaid)
     withheld = _withhold_forgotten(transaction, entry, doomed, unsaid.values())
@@ -90,12 +90,6 @@ def _spared(store: SqlEntryStore, doomed: Mapping[str, MemoryEntry]) -> list[Mem
     named = {ref.id for gone in doomed.values() for ref in gone.sources if ref.kind is SourceKind.ENTRY}
     sources = store.get_many(named - doomed.keys())
     return [source for source in sources if not source.is_active and source.successor in doomed]
-
-
-def _revived(entry: MemoryEntry) -> MemoryEntry:
-    return dataclasses.replace(
-        entry, status=Status.ACTIVE, status_reason=None, successor=None, status_at=None, valid_until=None
-    )
 
 
 def _unsaid(transaction: Transaction, doomed: Mapping[str, MemoryEntry]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from enum import Enum, IntEnum, StrEnum
 from typing import Any, Generic, TypeVar, cast
 
 import orjson
-from sqlalchemy import ColumnElement, Table, and_, exists, false, or_, select
+from sqlalchemy import ColumnElement, Table, and_, exists, false, func, or_, select
 
 from agentcore.domain.evidence import Evidence, SourceKind, SourceRef
 from agentcore.domain.filters import EntryFilter
@@ -266,8 +266,7 @@ def matching(where: EntryFilter) -> list[ColumnElement[bool]]:
     elif where.statuses:
         conditions.append(entries.c.status.in_(sorted(where.statuses)))
     if where.category is not None:
-        below = starts_with(entries.c.category, f"{where.category}/")
-        conditions.append(or_(entries.c.category == where.category, below))
+        conditions.append(within(where.category))
     conditions += [has_element(entries.c.tags, tag) for tag in where.tags]
     if where.level is not None:
         conditions.append(entries.c.level == where.level.value)
@@ -276,6 +275,12 @@ def matching(where: EntryFilter) -> list[ColumnElement[bool]]:
     if where.created_before is not None:
         conditions.append(entries.c.created_at < to_micros(where.created_before))
     return conditions
+
+
+def within(branch: str) -> ColumnElement[bool]:
+    """Filed in a branch or below it, as one stretch of the index of categories."""
+    below = func.substr(entries.c.category, 1, len(branch) + 1) == f"{branch}/"
+    return and_(starts_with(entries.c.category, branch), or_(entries.c.category == branch, below))
 
 
 def unprotected(floor: float, reinforced: int) -> ColumnElement[bool]:

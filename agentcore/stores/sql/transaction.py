@@ -227,6 +227,19 @@ class Transaction:
         return ids[0]
 
 
+_READ_AT_ONCE = 100_000
+"""Characters that NumPy reads in one call, in which no other thread gets on: about a millisecond."""
+
+
+def cut_at_commas(joined: str) -> Iterator[str]:
+    """Cut numbers joined by commas into texts of some length, at least one."""
+    start = 0
+    while (end := joined.find(",", start + _READ_AT_ONCE)) >= 0:
+        yield joined[start:end]
+        start = end + 1
+    yield joined[start:]
+
+
 def chunks(items: Iterable[T], size: int = _CHUNK) -> Iterator[list[T]]:
     """Cut *items* into lists that fit one statement's parameters."""
     iterator = iter(items)

@@ -10,6 +10,7 @@ from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.temporal import to_micros
+from agentcore.domain.validity import revived, superseded
 from agentcore.stores.storage import Origin, ReadView, Storage
 from agentcore.stores.values import FacetRow, FeedPage, FeedPosition, IndexRow
 from agentcore.testing.contracts.samples import DAY, SCOPE, START, a_skill, a_turn, an_entry, expect_equal
@@ -96,6 +97,37 @@ class FeedContract:
         back = dataclasses.replace(retired, content="again", status=Status.ACTIVE, status_reason=None, status_at=None)
         await storage.write(SCOPE, lambda unit: unit.entries.replace([(retired, back)]), origin=Origin.UNDO)
         expect_equal(await follower.catch_up(), sorted([*wanted, "again"]))
+
+    async def test_former_entries_are_told_of_with_the_time_in_which_they_held(self, storage: Storage) -> None:
+        """To who asks for them, and so is since when their heirs hold; bringing one back takes that away again."""
+        told = {"created_at": START - 400 * DAY}
+        moved = an_entry("b", "Ana moved.", subject_time=SubjectTime.parse("2025-03"))
+        await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a", "Ana stays.", **told), moved]))
+        (before,) = await _get(storage, ["a"])
+        gone = superseded(before, by=moved, reason="She moved.", at=START)
+        expect_equal(await _times(storage), {None, "2025-03"})
+        await storage.write(SCOPE, lambda unit: unit.entries.replace([(before, gone)]), origin=Origin.DREAM)
+        expect_equal(await _times(storage), {"2024-05-10..2025-03", "2025-03; 2025-03..?"})
+        page = await storage.read(SCOPE, lambda view: view.entries.changes_since(FeedPosition(), limit=9))
+        former = await storage.read(
+            SCOPE, lambda view: view.entries.changes_since(FeedPosition(), limit=9, with_former=True)
+        )
+        expect_equal((len(page.rows), [row.live for row in former.rows]), (1, [True, True]))
+        (stored,) = await _get(storage, ["a"])
+        await storage.write(SCOPE, lambda unit: unit.entries.replace([(stored, revived(stored))]), origin=Origin.UNDO)
+        expect_equal(await _times(storage), {None, "2025-03"})
+
+    async def test_who_follows_hears_of_an_heir_when_it_takes_a_place(self, storage: Storage) -> None:
+        """Though nothing about itself has changed."""
+        await _add(storage, ["a", "b"])
+        follower = FeedReader(storage, 9)
+        await follower.catch_up()
+        before, heir = await _get(storage, ["a", "b"])
+        gone = superseded(before, by=heir, reason="Later.", at=START)
+        await storage.write(SCOPE, lambda unit: unit.entries.replace([(before, gone)]), origin=Origin.DREAM)
+        page = await follower.step()
+        expect_equal([row.live for row in page.rows], [False, True])
+        expect_equal((await _get(storage, ["b"]))[0].version, heir.version)
 
     async def test_an_entry_changed_twice_comes_once_as_it_is_now(self, storage: Storage) -> None:
         """The feed tells states, not stories."""
@@ -260,3 +292,8 @@ async def _retire(storage: Storage, entry_id: str) -> None:
     (before,) = await _get(storage, [entry_id])
     after = dataclasses.replace(before, status=Status.ARCHIVED, status_reason="Copy.", status_at=START)
     await storage.write(SCOPE, lambda unit: unit.entries.replace([(before, after)]), origin=Origin.DREAM)
+
+
+async def _times(storage: Storage) -> set[str | None]:
+    page = await storage.read(SCOPE, lambda view: view.entries.facets_since(_BEGINNING, limit=9, with_former=True))
+    return {row.subject_time for row in page.rows if row.live}

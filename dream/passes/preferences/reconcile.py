@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, ClassVar, Final
 
-from agentcore.domain.memory import MemoryEntry, Status, Trust
+from agentcore.domain.memory import MemoryEntry, Trust
+from agentcore.domain.validity import superseded
 from agentcore.stores.storage import ReadView
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
@@ -77,7 +78,7 @@ class PreferenceReconciler(Reconciler[Preference]):
         if old is None:
             return made
         marks = {**made.fingerprints, old.id: made.fingerprints[draft.after.id]}
-        changes = (*made.changes, superseded(old, draft.after.id, self.as_of))
+        changes = (*made.changes, contradicted(old, draft.after, self.as_of))
         return replace(made, operation=SUPERSEDE, changes=changes, fingerprints=marks)
 
     def notes(self) -> Mapping[str, Any]:
@@ -128,11 +129,10 @@ def _gives_way(draft: EntryDraft[Preference]) -> MemoryEntry | None:
     return first.old if isinstance(first, Preference) else None
 
 
-def superseded(old: MemoryEntry, heir: str, as_of: datetime) -> Change[MemoryEntry]:
+def contradicted(old: MemoryEntry, heir: MemoryEntry, as_of: datetime) -> Change[MemoryEntry]:
     """Return the change that has another preference take the place of *old*."""
-    reason = f"contradicted by {heir}"
-    after = replace(old, status=Status.SUPERSEDED, status_reason=reason, successor=heir, status_at=as_of)
-    return Change[MemoryEntry](before=old, after=after, reason=reason)
+    reason = f"contradicted by {heir.id}"
+    return Change[MemoryEntry](before=old, after=superseded(old, by=heir, reason=reason, at=as_of), reason=reason)
 
 
 def texts_of(occasions: Occasions) -> list[str]:

@@ -5,6 +5,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import orjson
 import pytest
 from commandline import CommandLine
 
@@ -202,3 +203,23 @@ def test_filters_narrow_what_is_recalled_and_nothing_is_recorded(cli: CommandLin
     assert "subject time" in cli("recall", "tea", "--about", "soon").complaint
     with closing(sqlite3.connect(cli.database)) as database:
         assert database.execute("SELECT count(*) FROM recall_hits").fetchone() == (0,)
+
+
+def test_what_held_at_a_time_is_recalled_with_what_took_its_place(cli: CommandLine, tmp_path: Path):
+    def line(entry_id: str, city: str, at: str, **fields: str) -> bytes:
+        said = dict.fromkeys(("created_at", "recorded_at", "last_seen_at"), f"{at}T09:00:00Z")
+        return orjson.dumps({"kind": "entry", "id": entry_id, "content": f"Ana lives in {city}"} | said | fields)
+
+    gone = {"status": "superseded", "status_reason": "She moved.", "successor": "lisbon", "valid_until": "2022-03"}
+    entries = [line("lisbon", "Lisbon", "2022-04-01"), line("porto", "Porto", "2020-05-01", **gone)]
+    first, last = {"format": "agentcore-dream/1", "scope": "default/agent/agent"}, {"kind": "end", "lines": 3}
+    path = tmp_path / "export.jsonl"
+    path.write_bytes(b"\n".join([orjson.dumps(first), *entries, orjson.dumps(last)]))
+    cli.good("import", path, "--format", "export")
+    out = cli.good("recall", "where does Ana live", "--about", "2021")
+    assert "Ana lives in Porto" in out
+    assert "superseded, held until 2022-03" in out
+    assert "Lisbon" not in out
+    (hit,) = cli.json("recall", "where does Ana live", "--about", "2023")["hits"]
+    assert hit["entry"]["id"] == "lisbon"
+    assert "She moved., succeeded by lisbon; it held until 2022-03" in " ".join(cli.good("why", "porto").split())

@@ -65,6 +65,7 @@ def instant(name: str, *, nullable: bool = False) -> Column[int]:
 _ACTIVE = text("status = 'active'")
 _PINNED = text("pinned IS TRUE")
 _RETIRED = text("status <> 'active'")
+_HELD = text("valid_until IS NOT NULL")
 
 scopes = Table(
     "scopes",
@@ -132,6 +133,7 @@ entries = Table(
     Index("ix_entries_importance", "scope_id", "status", "last_seen_at", "base"),
     Index("ix_entries_category", "scope_id", "category", info={WHERE: _ACTIVE}),
     Index("ix_entries_pinned", "scope_id", "last_seen_at", info={WHERE: _PINNED}),
+    Index("ix_entries_held", "scope_id", "successor", "valid_until", info={WHERE: _HELD}),
     Index("ix_entries_retired", "scope_id", "status_at", info={WHERE: _RETIRED}),
     # The change feed names entries by this key; without it SQLite gives the key of a deleted row to the next one.
     sqlite_autoincrement=True,

@@ -93,7 +93,8 @@ async def recall(
         created_before: Only what was first said before this time, UTC.
         seen_after: Only what was last seen at this time or later, UTC.
         seen_before: Only what was last seen before this time, UTC.
-        about: Only what is about a time that overlaps this one, such as 2025-05 or 1995..2003.
+        about: Only what is about a time that overlaps this one, such as 2025-05 or 1995..2003, or held then although
+            something else took its place since.
         explain: Show how each score came about.
         session: Whose memory.
 

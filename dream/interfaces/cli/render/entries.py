@@ -38,6 +38,8 @@ def entry_lines(entry: MemoryEntry, width: int, *, prefix: str = "") -> Lines:
         marks.append("pinned")
     if not entry.is_active:
         marks.append(entry.status.value)
+    if entry.valid_until is not None:
+        marks.append(f"held until {entry.valid_until}")
     indent = " " * (len(prefix) - len(prefix.lstrip()))
     yield clipped(", ".join(marks), width, first=f"{prefix}{entry.id}  ", tone=Tone.TITLE)
     yield from paragraph(clip(entry.content, _MAX_TEXT), width, first=f"{indent}    ")
@@ -227,7 +229,8 @@ def _present(entry: MemoryEntry, width: int) -> Lines:
     yield from paragraph(provenance_of(entry), width, first="  ")
     if not entry.is_active:
         successor = f", succeeded by {entry.successor}" if entry.successor else ""
-        text = f"{entry.status.value} on {when(entry.status_at)}: {entry.status_reason}{successor}"
+        held = f"; it held until {entry.valid_until}" if entry.valid_until else ""
+        text = f"{entry.status.value} on {when(entry.status_at)}: {entry.status_reason}{successor}{held}"
         yield from paragraph(text, width, first="  ", tone=Tone.WARNING)
 
 

@@ -8,6 +8,7 @@ from talking import MINUTE, answering, handle_of, lines_of, talk
 from wanting import SHORT, a_preference, answer, infer, shorter, signal, wanted
 
 from agentcore.domain import FeedbackKind, Level, SourceKind, Status, Trust
+from agentcore.domain.validity import day_of
 from agentcore.llm import ChatRequest
 from dream.domain import PassOutcome
 from dream.options import PreferenceOptions
@@ -355,11 +356,12 @@ async def test_a_contradicted_preference_is_superseded_and_not_doubled(world: Wo
         Status.SUPERSEDED, new.id, f"contradicted by {new.id}",
     )  # fmt: skip
     assert (new.content, new.base) == ("Ana prefers longer answers.", 0.3)
+    assert gone.valid_until == day_of(new.created_at)
     # The mark that protects the user outlives the text.
     assert new.metadata["requires_user_permission"] == "true"
     run = (await world.dreams.runs())[0]
     await world.dreams.undo(run.run_id)
-    assert [entry.content for entry in await wanted(world)] == [SHORT]
+    assert await wanted(world) == [old]
 
 
 async def test_a_close_call_becomes_a_question(world: World):
