@@ -222,14 +222,15 @@ class VerifyingChatClient(ScriptedChatClient):
         """Answer a second reading, given by the text of its last message."""
         records = {handle: texts[-1] for handle, _, texts in _data(prompt, "r")}
         asked = [
-            _Asked(handle, _plain(texts[-1]), [records[one] for one in re.findall(r"r\d+", named)])
+            _Asked(handle, _plain(texts[-1]), *([records[one] for one in re.findall(r"r\d+", part)] for part in parts))
             for handle, named, texts in _data(prompt, "s")
+            for parts in [(named.partition("beside=")[0], named.partition("beside=")[2])]
         ]
         found = [
             {
                 "id": one.handle,
                 "reading": "says" if self._says(one, asked) else "not_said",
-                "quotes": one.evidence,
+                "quotes": [*one.evidence, *one.beside],
                 "leftOut": [],
             }
             for one in asked
@@ -256,6 +257,7 @@ class _Asked:
     handle: str
     text: str
     evidence: list[str]
+    beside: list[str]
 
     def holds(self, piece: str) -> bool:
         return any(piece.rstrip(".!?") in _plain(text) for text in self.evidence)
