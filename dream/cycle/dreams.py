@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
 from dream.cycle.forecast import Forecaster
@@ -215,6 +216,34 @@ class Dreams(DreamRecords):
         model_passes = await asyncio.to_thread(self._runner.model_passes, passes)
         return [await forecaster.of(one) for one in model_passes]
 
+    async def verify_existing(
+        self, *, budget: int | None = None, on_pass: Callable[[PassReport], None] | None = None
+    ) -> RunReport:
+        """Judge the entries that are stored and unverified by what their sources still say, the most recalled first.
+
+        Words prove what they can; the rest is read a second time, in calls of at most 18 statements. What the evidence
+        says keeps it, with the verdict; what it does not say is archived, or listed where it is pinned, protected or a
+        person's own. It is a run: `undo` takes it back, and one that was interrupted goes on without asking again.
+
+        Args:
+            budget: Tokens that it may cost at most; what is left is judged by the next one. None: as the options say.
+            on_pass: Told when it is done.
+
+        Raises:
+            InvalidOptionsError: *budget* is less than 0.
+            StorageError: the database failed; the next one goes on from the last committed step.
+        """
+        runner = await asyncio.to_thread(_make_verification, self._parts, self._options, budget)
+        return await self._watch.told(await runner.run(self._scope, on_pass=on_pass))
+
+    async def forecast_verification(self) -> PassForecast:
+        """Return what `verify_existing` would ask a model now and what that costs at most; no model need be there."""
+        runner = await asyncio.to_thread(_make_verification, self._parts, self._options, None)
+        parts = replace(self._parts, capabilities=self._parts.capabilities | {Capability.LLM})
+        forecaster = Forecaster(parts=parts, options=self._options, scope=self._scope, as_of=self._parts.clock.now())
+        (verification,) = await asyncio.to_thread(runner.model_passes)
+        return await forecaster.of(verification)
+
     async def undo(self, run_id: str, *, pass_name: str | None = None, change: int | None = None) -> RunReport:
         """Take back a run, one of its passes, or one change set; undoing an undo brings the changes back.
 
@@ -306,6 +335,14 @@ class Dreams(DreamRecords):
 def _pause(unit: UnitOfWork, value: str | None) -> None:
     unit.settings.put(PAUSED_SETTING, value)
     unit.activity.notify()
+
+
+def _make_verification(parts: HostServices, options: DreamOptions, budget: int | None) -> Runner:
+    from dream.passes import EXISTING  # noqa: PLC0415 - as above
+
+    if budget is not None:
+        options = options.replace(model=options.model.replace(tokens_per_run=budget))
+    return Runner(parts, options, EXISTING)
 
 
 def _make_undo_service(parts: HostServices, options: DreamOptions) -> UndoService:

@@ -403,5 +403,17 @@ SESSION_EVALUATION: Final = Declaration(
 )
 """The service that sums conversations up: no pass of a run, but options switch it off and replace its directive."""
 
-DECLARED: Final = MappingProxyType({one.name: one for one in (*BUILT_IN, SESSION_EVALUATION)})
+VERIFICATION: Final = Declaration(
+    name="entry-verification",
+    requires=_MEMORY,
+    reads=Reads.NOTHING,
+    directives=(_VERIFY,),
+    notes=("entries", "without_evidence", "proven", "verified", "archived", "unread", "listed"),
+    rounds=(RoundKind.VERIFICATION,),
+    home="verification:Verification",
+    why="alone, when a person asks for it",
+)
+"""The pass that `verify_existing` runs: no part of a dream."""
+
+DECLARED: Final = MappingProxyType({one.name: one for one in (*BUILT_IN, SESSION_EVALUATION, VERIFICATION)})
 """All of them by name."""

@@ -1,4 +1,5 @@
 from .order import (
+    EXISTING as EXISTING,
     ORDER as ORDER,
     PassSlot as PassSlot,
     arranged as arranged,

@@ -8,7 +8,7 @@ from typing import Any
 from agentcore.domain.capability import Capability
 from agentcore.hosting.options import Options
 from dream.directives import KNOWN, KnownDirective, known_directives
-from dream.domain.built_in_passes import BUILT_IN
+from dream.domain.built_in_passes import BUILT_IN, VERIFICATION
 from dream.domain.declaration import Declaration, PassMode, Preset, Reads, declared
 from dream.errors import InvalidPassError, UnknownPassError
 from dream.options import OwnPasses, PassPosition
@@ -85,6 +85,10 @@ class _BuiltIn(PassSlot):
 
 ORDER: tuple[PassSlot, ...] = tuple(map(_BuiltIn, BUILT_IN))
 """The built-in passes in the order of a run, as `dream.domain.built_in_passes` declares them."""
+
+
+EXISTING: tuple[PassSlot, ...] = (_BuiltIn(VERIFICATION),)
+"""What a run about stored and unverified entries consists of."""
 
 
 def arranged(own: OwnPasses, order: Sequence[PassSlot] = ORDER) -> tuple[PassSlot, ...]:

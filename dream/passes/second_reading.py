@@ -1,9 +1,8 @@
 """One call of the second reading: the statements with their evidence, the checks of the reader, and what it found."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import chain
 from typing import Annotated, ClassVar, Final
 
 import regex
@@ -13,19 +12,22 @@ from agentcore.llm.chat import ChatMessage, ChatRequest, ChatRole, estimate_toke
 from dream.domain.rounds import Answer
 from dream.domain.verification import VERIFY, Assertion, EvidenceLine, Reading, SecondReading
 from dream.guards.verdict import EvidenceText, Verdict, judge
+from dream.guards.wording import plain, sentences_of
 from dream.passes.answers import TEXTS, AnswerItem, TextList, answer_form, choice_of, item_schema, read_items
 from dream.passes.conversation.evidence import holds_quote
 from dream.passes.prompts import fenced, quoted, system_text
 from dream.passes.protocol import ModelContext
+from dream.passes.reader_checks import CANARIES, CONTROLS, LONGEST_CHECK, checks_of, telling_words
 
 MOST_STATEMENTS: Final = 18
 """Statements in one call, those that check the reader among them."""
 MOST_TOKENS: Final = 6_000
 """Tokens of statements and evidence in one call."""
-_CANARIES: Final = 2
-_CONTROLS: Final = 1
 _ATTRIBUTES: Final = 20
 """Tokens of a line without its text."""
+_CHECKS: Final = CANARIES + CONTROLS
+_ROOM: Final = MOST_TOKENS - _CHECKS * (LONGEST_CHECK + _ATTRIBUTES)
+"""Tokens that are left for statements and their evidence."""
 
 CONTRACT: Final = """\
 Answer with {"readings": [...]}, one item for each statement, none left out. Each has:
@@ -51,7 +53,7 @@ class _ReadingItem(AnswerItem):
 _FORM: Final = answer_form("readings", readings=item_schema(_ReadingItem))
 
 
-def first_of(pending: Sequence[tuple[int, Assertion]]) -> list[tuple[int, Assertion]]:
+def first_of(pending: Sequence[tuple[int, Assertion]], most: int = MOST_STATEMENTS) -> list[tuple[int, Assertion]]:
     """Return as many of the first statements as one call holds, one at least."""
     chosen: list[tuple[int, Assertion]] = []
     lines: set[EvidenceLine] = set()
@@ -59,7 +61,7 @@ def first_of(pending: Sequence[tuple[int, Assertion]]) -> list[tuple[int, Assert
     for key, assertion in pending:
         fresh = set(assertion.evidence) - lines
         tokens += estimate_tokens(assertion.text) + sum(estimate_tokens(line.text) + _ATTRIBUTES for line in fresh)
-        if chosen and (tokens > MOST_TOKENS or len(chosen) >= MOST_STATEMENTS - _CANARIES - _CONTROLS):
+        if chosen and (tokens > _ROOM or len(chosen) >= min(most, MOST_STATEMENTS - _CHECKS)):
             break
         lines |= fresh
         chosen.append((key, assertion))
@@ -79,18 +81,20 @@ class VerificationCall:
 
     number: int
     statements: tuple[tuple[int, Assertion], ...]
-    canaries: tuple[Assertion, ...] = field(default=())
-    controls: tuple[Assertion, ...] = field(default=())
+    canaries: tuple[Assertion, ...] = ()
+    controls: tuple[Assertion, ...] = ()
 
     @classmethod
-    def of(cls, statements: Sequence[tuple[int, Assertion]], number: int) -> "VerificationCall":
-        """Return the call about these statements: as many as `first_of` takes."""
-        told = [assertion for _, assertion in statements]
-        return cls(number, tuple(statements), tuple(canaries_of(told, number)), tuple(controls_of(told, number)))
+    def of(
+        cls, statements: Sequence[tuple[int, Assertion]], number: int, proven: Sequence[Assertion] = ()
+    ) -> "VerificationCall":
+        """Return the call about these statements, as many as `first_of` takes; *proven* ones may serve as controls."""
+        checks = checks_of([assertion for _, assertion in statements], number, proven)
+        return cls(number, tuple(statements), checks.canaries, checks.controls)
 
     def request(self, context: ModelContext) -> ChatRequest:
         """Return the question."""
-        asked = sorted(chain(self._handles(self._asked)), key=lambda one: one[0])
+        asked = self.handled
         records = {line: f"r{place}" for place, line in enumerate(_lines(one for _, one in asked), 1)}
         blocks = [
             CONTRACT,
@@ -112,101 +116,101 @@ class VerificationCall:
     def read(self, answer: Answer) -> dict[int, SecondReading] | None:
         """Return what the reader found, by key; None if it let a false statement pass, or stopped a true one.
 
-        What it says nothing of is not in it. A `says` counts only with quotes that stand in the evidence, and only if
-        these alone do not refute the statement.
+        What it says nothing of is not in it, nor what it says without showing it (`is_shown`). Of two readings of one
+        statement the one counts that does not say `says`.
         """
         items, _ = read_items(answer, "readings", _ReadingItem, what="readings", most=4 * MOST_STATEMENTS)
-        found = {
-            one.handle: SecondReading(reading=one.reading, quotes=one.quotes, left_out=one.left_out) for one in items
-        }
-        readings = {handle: held(one, found[handle]) for handle, one in self._handles(self._asked) if handle in found}
-        if any(found.get(self._handle(one), _PASSED).reading is Reading.SAYS for one in self.canaries):
+        found: dict[Assertion, SecondReading] = {}
+        for handle, one in self.handled:
+            said = [_reading(one, item) for item in items if item.handle == handle]
+            denials = [reading for reading in said if reading.reading is not Reading.SAYS]
+            if said:
+                found[one] = denials[0] if denials else said[0]
+        if any(found.get(one, _SAYS).reading is Reading.SAYS for one in self.canaries):
             return None
-        if any(readings.get(self._handle(one), _STOPPED).reading is not Reading.SAYS for one in self.controls):
+        if any(found.get(one, _DENIES).reading is not Reading.SAYS for one in self.controls):
             return None
-        keys = {self._handle(assertion): key for key, assertion in self.statements}
-        return {keys[handle]: one for handle, one in readings.items() if handle in keys}
+        return {key: found[one] for key, one in self.statements if one in found and counts(one, found[one])}
 
     @property
-    def _asked(self) -> list[Assertion]:
-        return [*(assertion for _, assertion in self.statements), *self.canaries, *self.controls]
-
-    def _handles(self, assertions: Iterable[Assertion]) -> Iterator[tuple[str, Assertion]]:
-        return ((self._handle(one), one) for one in assertions)
+    def handled(self) -> list[tuple[str, Assertion]]:
+        """All that is asked, each once, in the order of the handles."""
+        told = {*(assertion for _, assertion in self.statements), *self.canaries, *self.controls}
+        return sorted(((self._handle(one), one) for one in told), key=lambda one: one[0])
 
     def _handle(self, assertion: Assertion) -> str:
         """Return the handle of a statement in this call: a hash, so that nothing tells a check from the others."""
-        told = "\x1f".join((str(self.number), assertion.text, *(line.text for line in assertion.evidence)))
-        return f"s{blake2b(told.encode('utf-8', 'replace'), digest_size=4).hexdigest()[:5]}"
+        said = (f"{line.source}{line.text}{line.is_beside}" for line in assertion.evidence)
+        told = "\x1f".join((str(self.number), assertion.text, *said))
+        return f"s{blake2b(told.encode('utf-8', 'replace'), digest_size=4).hexdigest()[:6]}"
 
 
-_PASSED: Final = SecondReading(reading=Reading.SAYS)
-_STOPPED: Final = SecondReading(reading=Reading.NOT_SAID)
+_SAYS: Final = SecondReading(reading=Reading.SAYS)
+_DENIES: Final = SecondReading(reading=Reading.NOT_SAID)
 
 
-def held(assertion: Assertion, given: SecondReading) -> SecondReading:
-    """Return a reading as far as it can be believed: a `says` without quotes that prove it is none.
+def _reading(assertion: Assertion, item: _ReadingItem) -> SecondReading:
+    """Return what an item says; what leaves something out of the whole is not said."""
+    says = item.reading is Reading.SAYS and not (assertion.whole and item.left_out)
+    reading = Reading.SAYS if says else Reading.NOT_SAID if item.reading is Reading.SAYS else item.reading
+    return SecondReading(reading=reading, quotes=item.quotes, left_out=item.left_out if assertion.whole else ())
+
+
+def counts(assertion: Assertion, given: SecondReading) -> bool:
+    """Tell whether a reading decides: a `says` does only if its quotes show it.
+
+    Each quote has to stand in the evidence, and one at least in what a person said; each clause of the statement needs
+    one; where the statement must tell the whole, each record needs one. The sentences quoted must not by themselves
+    refute the statement.
 
     Example:
         >>> line = EvidenceLine(text="I moved to Lisbon.", speaker="Ana", role="user")
         >>> told = Assertion(text="Ana lives in Lisbon.", evidence=(line,))
-        >>> held(told, SecondReading(reading=Reading.SAYS, quotes=("I live in Lisbon",))).reading
-        <Reading.NOT_SAID: 'not_said'>
+        >>> counts(told, SecondReading(reading=Reading.SAYS, quotes=("I live in Lisbon",)))
+        False
     """
     if given.reading is not Reading.SAYS:
-        return given
-    if given.left_out and assertion.whole:
-        return replace(given, reading=Reading.NOT_SAID)
-    lines = [line for line in assertion.evidence if any(holds_quote(line.text, quote) for quote in given.quotes)]
-    stands = given.quotes and all(
-        any(holds_quote(line.text, quote) for line in assertion.evidence) for quote in given.quotes
+        return True
+    quoting = [line for line in assertion.evidence if any(_holds(line.text, one) for one in given.quotes)]
+    proving = [line for line in assertion.evidence if line.proves]
+    unquoted = [line for line in proving if line not in quoting]
+    if len(unquoted) == len(proving) or (assertion.whole and unquoted):
+        return False
+    if not all(any(_holds(line.text, one) for line in quoting) for one in given.quotes):
+        return False
+    said = [evidence_text(line, given.quotes) for line in quoting]
+    return (
+        _has_a_quote_each(assertion.text, given.quotes) and judge(assertion.text, said).verdict is not Verdict.REFUTED
     )
-    if not stands or not any(not line.is_beside for line in lines):
-        return replace(given, reading=Reading.NOT_SAID)
-    said = [evidence_text(line, given.quotes) for line in lines]
-    refuted = judge(assertion.text, said, beside=[] if not assertion.whole else said).verdict is Verdict.REFUTED
-    return replace(given, reading=Reading.CONTRADICTS) if refuted else given
+
+
+def _holds(text: str, quote: str) -> bool:
+    return holds_quote(plain(text), plain(quote))
+
+
+def _has_a_quote_each(statement: str, quotes: Sequence[str]) -> bool:
+    """Tell whether each clause of a statement can have a quote: words of its own, or others that no clause has."""
+    clauses = [words for words in map(telling_words, _CLAUSE.split(statement)) if len(words) >= _LEAST_WORDS]
+    said = telling_words(" ".join(quotes))
+    alone = [words for words in clauses if not words & said]
+    other = said.difference(*clauses)
+    return len(alone) * _LEAST_QUOTED <= len(other)
+
+
+_LEAST_WORDS: Final = 3
+"""Telling words of a clause that needs a quote."""
+_LEAST_QUOTED: Final = 2
+"""Telling words that a clause needs of the quotes where it shares none with them."""
+_CLAUSE: Final = regex.compile(r"[.!?;:,\u060c\u061b\u061f]+(?:\s|$)|[\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 
 
 def evidence_text(line: EvidenceLine, quotes: Sequence[str] = ()) -> EvidenceText:
     """Return a line as the judge of words reads it; with *quotes* the sentences that hold one of them alone."""
     text = line.text
     if quotes:
-        sentences = [one for one in _SENTENCE.split(text) if any(holds_quote(one, quote) for quote in quotes)]
+        sentences = [one for one in sentences_of(text) if any(_holds(one, quote) for quote in quotes)]
         text = " ".join(sentences) or text
     return EvidenceText(text=text, speaker=line.speaker, is_person=line.proves, said_at=line.said_at)
-
-
-_SENTENCE: Final = regex.compile(r"(?<=[.!?\u2026\u061f])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
-
-
-def canaries_of(assertions: Sequence[Assertion], number: int) -> Iterator[Assertion]:
-    """Yield statements that are false beyond doubt: a name exchanged or all denied, and one beside foreign evidence."""
-    if not assertions:
-        return
-    mine = assertions[number % len(assertions)]
-    yield _turned(mine, assertions)
-    other = next((one for one in assertions if not set(one.evidence) & set(mine.evidence)), None)
-    if other is not None:
-        yield Assertion(text=mine.text, evidence=other.evidence)
-
-
-def _turned(assertion: Assertion, beside: Sequence[Assertion]) -> Assertion:
-    names = {line.speaker for one in beside for line in one.evidence if line.speaker}
-    mine = next((name for name in sorted(names) if name in assertion.text), None)
-    others = sorted(name for name in names if name not in assertion.text)
-    if mine is not None and others:
-        return replace(assertion, text=assertion.text.replace(mine, others[0]), whole=False)
-    return replace(assertion, text=f"It is not true that: {assertion.text}", whole=False)
-
-
-def controls_of(assertions: Sequence[Assertion], number: int) -> Iterator[Assertion]:
-    """Yield statements that are true beyond doubt: what somebody said, word for word."""
-    said = [line for one in assertions for line in one.evidence if line.proves and line.speaker]
-    if said:
-        line = said[number % len(said)]
-        sentence = max(_SENTENCE.split(line.text), key=len).strip()
-        yield Assertion(text=f'{line.speaker} said: "{sentence}"', evidence=(line,))
 
 
 def _lines(assertions: Iterable[Assertion]) -> list[EvidenceLine]:

@@ -16,7 +16,7 @@ from dream.guards.verdict import Verdict
 from dream.options import VerificationMode
 from dream.passes.protocol import ModelContext
 from dream.passes.repairs import handles_in, items_of, put_right, repair_question, repairable, with_texts
-from dream.passes.second_reading import VerificationCall, first_of
+from dream.passes.second_reading import MOST_STATEMENTS, VerificationCall, first_of
 
 R = TypeVar("R")
 
@@ -102,13 +102,28 @@ class _Stand(Generic[R]):
     decided: dict[int, _Decided] = field(default_factory=dict[int, _Decided])
     tries: Counter[int] = field(default_factory=Counter[int])
     """How often an item was read in vain."""
+    left_out: set[int] = field(default_factory=set[int])
+    """Items that a reader who passed the checks said nothing of, or did not show."""
+    most: int = MOST_STATEMENTS
+    """Statements in one call: fewer after an answer that could not be read, such as one that was cut off."""
     told: frozenset[int] = frozenset()
     """Items that a repair was asked of."""
     repairs: int = 0
 
-    def pending(self, most_tries: int) -> list[tuple[int, Assertion]]:
-        """Return what is still to be read, but for what was read in vain as often as it may be."""
-        return [(number, one) for number, one in self.unread().items() if self.tries[number] < most_tries]
+    def call(self, number: int, most_tries: int) -> VerificationCall | None:
+        """Return the next second reading; None if nothing is left, but what was read in vain as often as it may be.
+
+        What was read in vain is read again after all others.
+        """
+        pending = [(key, one) for key, one in self.unread().items() if self.tries[key] < most_tries]
+        pending.sort(key=lambda one: self.tries[one[0]])
+        again = [one for one in pending if self.tries[one[0]] == self.tries[pending[0][0]]]
+        return VerificationCall.of(first_of(again, self.most), number, self.proven()) if again else None
+
+    def proven(self) -> list[Assertion]:
+        """Return what needs no second reading, for those who check the reader by it."""
+        found = (item for item in self.items.values() if item.verdict is Verdict.PROVEN)
+        return [item.assertion for item in found if item.assertion is not None]
 
     def unread(self) -> dict[int, Assertion]:
         """Return what is undecided and was not read."""
@@ -118,25 +133,57 @@ class _Stand(Generic[R]):
             if item.verdict is Verdict.UNDECIDED and item.assertion is not None and number not in self.decided
         }
 
-    def denials(self) -> list[Refusal]:
-        """Return why items are not taken: refuted by words, or denied by the second reading."""
-        found = [
-            one.refusal for one in self.items.values() if one.verdict is Verdict.REFUTED and one.refusal is not None
-        ]
-        found += [
-            _denial(number, one) for number, (one, _, _) in self.decided.items() if one.reading is not Reading.SAYS
-        ]
+    def settled(self) -> list[Settled[R]]:
+        """Return what may be made: what is proven, and what a second reading found in the evidence."""
+        found: list[Settled[R]] = []
+        for number, item in self.items.items():
+            if item.verdict is Verdict.PROVEN:
+                found.append(Settled(value=item.value, verdict=EvidenceVerdict.PROVEN))
+            elif item.verdict is Verdict.UNDECIDED and number in self.decided:
+                reading, model, place = self.decided[number]
+                if _says(reading):
+                    found.append(_verified(item.value, reading, model, place))
         return found
 
+    def denied(self) -> list[int]:
+        """Return the items that are not taken: refuted by words, or denied, or without anything to read them by."""
+        return [
+            number
+            for number, item in self.items.items()
+            if item.verdict is Verdict.REFUTED
+            or (item.verdict is Verdict.UNDECIDED and number not in self.unread() and not self._is_said(number))
+        ]
+
+    def denials(self) -> list[Refusal]:
+        """Return why items are not taken."""
+        found = [one.refusal for one in self.items.values() if one.verdict is Verdict.REFUTED and one.refusal]
+        return found + [_denial(number, one) for number, (one, _, _) in self.decided.items() if not _says(one)]
+
+    def _is_said(self, number: int) -> bool:
+        return number in self.decided and _says(self.decided[number][0])
+
     def read(self, one: Round, number: int) -> None:
-        """Take over what a second reading found; what it left out, or all of it if it is void, was read in vain."""
+        """Take over what a second reading found; what it left out, or all of it if it is void, was read in vain.
+
+        What a reader who passes the checks leaves out once more, or calls said and does not show, is not said.
+        """
         unread = self.unread()
-        readings = VerificationCall.of([(key, unread[key]) for key in one.asked.about if key in unread], number).read(
-            one.answer
-        )
-        for key, reading in (readings or {}).items():
-            self.decided[key] = (reading, one.model, number)
-        self.tries.update(key for key in one.asked.about if key not in self.decided)
+        about = [(key, unread[key]) for key in one.asked.about if key in unread]
+        readings = VerificationCall.of(about, number, self.proven()).read(one.answer)
+        if not one.answer:
+            self.most = max(1, len(about) // 2)
+        for key, _ in about:
+            if readings is not None and key in readings:
+                self.decided[key] = (readings[key], one.model, number)
+            elif readings is not None and key in self.left_out:
+                self.decided[key] = (SecondReading(reading=Reading.NOT_SAID), one.model, number)
+            else:
+                self.tries[key] += 1
+                self.left_out |= set() if readings is None else {key}
+
+
+def _says(reading: SecondReading) -> bool:
+    return reading.reading is Reading.SAYS
 
 
 def _denial(number: int, reading: SecondReading) -> Refusal:
@@ -178,9 +225,8 @@ class VerifiedExchange(Generic[R]):
             request = await self.question(None)
             return request and NextRound(request)
         stand = await self._stand(rounds)
-        pending = stand.pending(self._most_tries) if self._reads else []
-        if pending:
-            call = VerificationCall.of(first_of(pending), len(rounds) + 1)
+        call = stand.call(len(rounds) + 1, self._most_tries) if self._reads else None
+        if call is not None:
             about = tuple(number for number, _ in call.statements)
             return NextRound(call.request(self.context), RoundKind.VERIFICATION, about=about)
         if stand.repairs or (self._reads and stand.unread()):
@@ -188,26 +234,23 @@ class VerifiedExchange(Generic[R]):
         request = await self._repair(stand)
         return request and NextRound(request, RoundKind.REPAIR, at_most=self.repairs)
 
+    async def next_call(self, rounds: Sequence[Round]) -> VerificationCall | None:
+        """Return the second reading that is next; None if the next round is another one, or none."""
+        stand = await self._stand(rounds)
+        return stand.call(len(rounds) + 1, self._most_tries) if self._reads else None
+
     async def outcome(self, rounds: Sequence[Round]) -> Outcome[R]:
         """Return what became of the items; the last rounds may be missing."""
         stand = await self._stand(rounds)
         denials = stand.denials()
         unread = stand.unread()
-        denied = {one.place for one in denials if one.place is not None}
-        denied |= set[int]() if self._reads or self._strict else set(unread)
         waits = bool(self._reads and unread)
-        settled = [
-            Settled(value=item.value, verdict=EvidenceVerdict.PROVEN)
-            if number not in stand.decided
-            else _verified(item.value, *stand.decided[number])
-            for number, item in stand.items.items()
-            if number not in denied and number not in unread
-        ]
+        denied = [*stand.denied(), *(() if self._reads or self._strict else unread)]
         held = len(stand.told - {one.place for one in (*denials, *stand.refused)}) if stand.repairs else 0
         return Outcome(
             answer=stand.answer,
-            settled=tuple(settled),
-            denied=tuple(stand.items[number].value for number in sorted(denied & set(stand.items))),
+            settled=tuple(stand.settled()),
+            denied=tuple(stand.items[number].value for number in sorted(denied)),
             for_review=tuple(stand.items[number].value for number in unread) if self._strict else (),
             undecided=tuple(stand.items[number].value for number in unread) if waits else (),
             waits=(Refused.VERIFIER_UNRELIABLE if stand.tries else Refused.UNVERIFIED) if waits else None,
@@ -267,6 +310,7 @@ class VerifiedExchange(Generic[R]):
                 *(one for one in stand.refused if one.place not in given),
             ],
             {number: one for number, one in stand.decided.items() if number not in given},
+            most=stand.most,
             told=told,
             repairs=1,
         )

@@ -182,6 +182,11 @@ class RecallReader:
         )
         return _columns(self._connection.execute(statement).all(), offsets)
 
+    def counts(self) -> dict[str, int]:
+        """Return how often each entry was recalled, where it ever was."""
+        found = select(_HITS.entry_id, func.count()).where(self._mine).group_by(_HITS.entry_id)
+        return {row[0]: row[1] for row in self._connection.execute(found)}
+
     def last(self, entry_ids: Collection[str]) -> dict[str, datetime]:
         """Return when each of these entries was recalled last, if ever."""
         found: dict[str, datetime] = {}

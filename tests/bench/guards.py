@@ -3,6 +3,7 @@
 python -m tests.bench.guards                   # the tables of docs/reference/merge-coverage.md
 python -m tests.bench.guards --wrong all       # and each text that is judged wrongly
 python -m tests.bench.guards --set words       # the judge of words on the statements of tests/data/statements
+python -m tests.bench.guards --set verified    # and what a second reading lets in of them
 """
 
 import argparse
@@ -15,7 +16,7 @@ import orjson
 
 from agentcore.recall import Tokenizer
 from dream.guards import Coverage, builtin_vocabulary, coverage
-from tests.bench import statement_set, statements
+from tests.bench import reading_desk, second_readings, statement_set, statements
 
 PAIRS = Path(__file__).parents[1] / "dream" / "guards" / "data" / "merge-pairs.jsonl"
 LABELS = ("faithful", "dropped", "invented", "negation", "number")
@@ -113,8 +114,17 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wrong", choices=("dev", "test", "all"), help="print wrongly judged pairs of a split")
-    parser.add_argument("--set", choices=("own", "words"), default="own", help="which labelled set is judged")
+    parser.add_argument(
+        "--set", choices=("own", "words", "verified"), default="own", help="what is judged, and by whom"
+    )
+    parser.add_argument("--desk", type=Path, help="with verified: the folder of a model's questions and answers")
+    parser.add_argument("--keep", action="store_true", help="with a desk: keep its readings in tests/data/statements")
     asked = parser.parse_args()
+    if asked.set == "verified":
+        if asked.desk is not None and asked.keep:
+            reading_desk.keep(asked.desk)
+        print(second_readings.tables() if asked.desk is None else reading_desk.at_desk(asked.desk))
+        return
     if asked.set == "words":
         found = statement_set.measured()
         print(statement_set.tables(found))

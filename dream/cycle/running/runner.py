@@ -248,9 +248,9 @@ class Runner:
                 reopen_unfinished(books, runs.steps(run.run_id))
             runs.abandon(RunKind.PLAN, RunKind.UNDO, RunKind.RESTORE, RunKind.REVIEW)
             found = runs.unfinished()
-            young = [run for run in found if run.started_at >= oldest]
+            young = [run for run in found if run.started_at >= oldest and self._is_mine(run)]
             for run in found:
-                if run not in young[-1:]:
+                if run not in young[-1:] and (self._is_mine(run) or run.started_at < oldest):
                     steps = runs.steps(run.run_id)
                     reopen_unfinished(books, steps)
                     runs.close(abandoned(scope, run, steps, unit.now))
@@ -261,6 +261,10 @@ class Runner:
             return _RunState(report, run, tuple(runs.steps(run.run_id)))
 
         return await self._parts.storage.write(scope, look)
+
+    def _is_mine(self, run: OpenRun) -> bool:
+        """Tell whether a run consists of passes of this runner: a dream does not go on with a verification."""
+        return not run.passes or any(name in self.pass_names for name in run.passes)
 
     async def _begun(self, scope: Scope, names: tuple[str, ...], now: datetime | None) -> _RunState:
         started_at = self._parts.clock.now()

@@ -30,6 +30,7 @@ COMMANDS = {
     "restore": ("provenance:restore", "Bring a retired entry back."),
     "plan": ("dreaming:plan", "Show what a run would change, and change nothing."),
     "run": ("dreaming:run", "Run one dream now, or apply a plan exactly."),
+    "verify": ("verify:verify", "Judge what is stored and unverified by what its sources still say."),
     "promote": ("promote:promote", "Promote what recall proved useful to MEMORY.md, or say why not."),
     "pause": ("dreaming:pause", "Stop the dreams of the scope, in every process."),
     "resume": ("dreaming:resume", "Let the dreams of the scope run again."),

@@ -5,7 +5,8 @@ from typing import Any, Final, cast
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.temporal import from_text
-from dream.domain.reasons import Skip
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused, Skip
 from dream.domain.refused import RefusedText
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.interfaces.cli.render.clusters import cluster_lines
@@ -48,6 +49,18 @@ def question_lines(report: RunReport, entries: Mapping[str, MemoryEntry], width:
 def _questions(report: RunReport) -> Sequence[Mapping[str, Any]]:
     noted = [cast("Sequence[Mapping[str, Any]]", item.notes.get("questions", ())) for item in report.passes]
     return [question for questions in noted for question in questions]
+
+
+def verification_lines(report: RunReport, entries: Mapping[str, MemoryEntry], width: int) -> Lines:
+    """Yield what a second reading denied: what was archived, and what was kept for a person to decide."""
+    ids = [one.cites[0] if one.cites else one.detail.partition(":")[0] for one in _denied(report)]
+    for entry in (entries[one] for one in ids if one in entries):
+        what = "kept, decide yourself" if entry.is_active else "archived"
+        yield from paragraph(f"{clip(entry.content, _MAX_TEXT)} ({what})", width, first=f"  {entry.id}  ", rest="    ")
+
+
+def _denied(report: RunReport) -> list[Refusal]:
+    return [one for item in report.passes for one in item.refused if one.code == Refused.DENIED]
 
 
 _WISPS_SHOWN: Final = 5
