@@ -25,6 +25,7 @@ from dream.domain.verification import VERIFY
 from dream.interfaces.exchange import export_scope
 from dream.options import DreamOptions
 from dream.passes import DreamPass, PassSlot
+from dream.passes.reader_checks import FILE
 from dream.stores import dream_stores
 
 NOW = datetime(2025, 6, 14, 9, tzinfo=UTC)
@@ -240,6 +241,8 @@ class VerifyingChatClient(ScriptedChatClient):
     def _says(self, one: "_Asked", asked: Sequence["_Asked"]) -> bool:
         if any(_plain(part) in one.text for part in self._denies):
             return False
+        if one.text in _TRUE:
+            return True
         if one.text not in self._written:
             pieces = re.split(r"(?<=[.!?])\s+", one.text)
             said = re.fullmatch(r'.*?said: "(.*)"', one.text)
@@ -269,6 +272,11 @@ class _Asked:
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
+
+
+_EXAMPLES = Path(__file__).parents[2] / "directives" / FILE
+_TRUE = {_plain(row["true"]) for row in orjson.loads(_EXAMPLES.read_bytes())}
+"""What the host's own examples truly say."""
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:

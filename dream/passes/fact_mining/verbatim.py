@@ -20,7 +20,7 @@ from dream.passes.terms import terms_of
 MOST_WORDS: Final = 60
 """Words of the text at most."""
 _MOST_CHARACTERS: Final = 500
-_CLEAR: Final = 3
+_CLEAR: Final = 2
 """Terms from which a sentence can be understood without the question that it answers."""
 
 

@@ -61,7 +61,7 @@ async def test_what_is_put_right_is_taken_together_with_what_was_good_at_first(w
     await talk(world, *SAID)
     report, _ = await mined(world, facts(CAT, WRONG), facts(put_right(2, RENT)))
     assert await contents(world) == [CAT["content"], RENT["content"]]
-    assert (report.refused, report.calls, report.notes["repairs"], report.notes["repaired"]) == ((), 4, 1, 1)
+    assert (report.refused, report.calls, report.notes["repairs"], report.notes["repaired"]) == ((), 3, 1, 1)
 
 
 async def test_the_repair_shows_each_refused_item_with_its_reason_and_the_turns_it_cites_alone(world: World):
@@ -201,8 +201,8 @@ async def test_a_repair_is_left_out_where_the_budget_has_no_room_and_the_run_is_
 async def test_a_repair_counts_toward_the_budget_and_the_tokens_of_the_report(world: World):
     await talk(world, *SAID)
     proven = {**RENT, "content": SAID[0]}
-    report, _ = await mined(world, spending(facts(WRONG), 300), spending(facts(put_right(1, proven)), 500))
-    assert (report.calls, report.input_tokens) == (2, 800)
+    report, _ = await mined(world, spending(facts(WRONG), 3_000), spending(facts(put_right(1, proven)), 5_000))
+    assert (report.calls, report.input_tokens) == (2, 8_000)
 
 
 async def test_a_server_that_fails_at_the_repair_leaves_the_first_answer_standing(world: World):

@@ -19,7 +19,6 @@ from agentcore.workspace import Document, Workspaces
 from dream.domain import PassOutcome, PassReport, Refusal, RunReport
 from dream.guards import builtin_vocabulary
 from dream.options import DreamOptions, Narrator, PassMode, PromotionOptions, RemOptions
-from dream.passes.conversation import StatementRules
 from dream.passes.rem import DiaryItem, judged, read_items
 from dream.stores import dream_stores
 
@@ -153,7 +152,7 @@ async def test_a_model_tells_in_one_call_a_day_what_its_sources_bear_out(shared:
     await recalled(shared, *bees, stranger)
     shared.chat = chat = answering(
         ("Bees run through the days: Ana keeps them in Porto, and Bo looks after them.", ["e1", "e3"]),
-        ("The bees gave 40 kg of honey to Ana.", ["e1", "e2"]),
+        ("The bees gave 47 kg of honey to Ana.", ["e1", "e2"]),
         ("Bees and honey.", ["e2"]),
         ("Bees and honey.", ["e2", "e9"]),
         ("The weather.", ["e1", "e2"]),
@@ -333,11 +332,8 @@ def test_whatever_is_answered_what_is_told_is_one_line_about_two_entries_that_we
         )
         for place, text in enumerate(BEES, 1)
     }
-    terms = StatementRules(
-        vocabulary=builtin_vocabulary(), document_frequency=lambda _: 0, protected=(), protect_importance=0.8
-    )
     items, refused = read_items(answer)
-    outcomes = [judged(item, world_entries, {"id-1"}, terms, Tokenizer()) for item in items]
+    outcomes = [judged(item, world_entries, {"id-1"}, builtin_vocabulary(), Tokenizer()) for item in items]
     assert all(isinstance(one, Refusal) for one in refused)
     for one in outcomes:
         if isinstance(one, DiaryItem):
