@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -233,7 +234,8 @@ async def test_what_held_once_answers_by_its_words_beside_vectors():
         await add(storage, CAR, TEA, scope=ANA)
         await fill(recall, ANA)
         car, tea = await storage.read(ANA, lambda view: view.entries.get_many([f"ana-{CAR}", f"ana-{TEA}"]))
-        gone = superseded(car, by=tea, reason="She sold it.", at=NOON)
+        later = replace(tea, created_at=NOON + timedelta(days=1))
+        gone = superseded(car, by=later, reason="She sold it.", at=NOON)
         await storage.write(ANA, lambda unit: unit.entries.replace([(car, gone)]))
         where = RecallFilter(about=SubjectTime.parse("2025-06"))
         assert CAR in await found(recall, "who drives an automobile", where=where)
