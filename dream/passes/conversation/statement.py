@@ -195,7 +195,9 @@ def judged_by_words(value: S, rules: StatementRules) -> Item[S]:
 
 def split_up(label: str, content: str) -> Refusal | None:
     """Return a refusal of a statement that makes more than one claim, as far as its length and its stops tell."""
-    words, sentences = len(content.split()), len(sentences_of(content))
+    pieces = sentences_of(content)
+    # A stop behind a number may belong to it, as in "14. April".
+    words, sentences = len(content.split()), 1 + sum(not one[-2:-1].isdigit() for one in pieces[:-1])
     if words <= MOST_WORDS and len(content) <= _MOST_CHARACTERS and sentences == 1:
         return None
     return Refusal(Refused.SPLIT_IT, f"{label} has {words} words in {sentences} sentences")
