@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from dream.guards.languages import WITHOUT, language_of
+from dream.guards.languages import WITHOUT, answered, language_of
 from dream.guards.negations import is_negation
 from dream.guards.patterns import TEXT_ROOM, TextCache, lazy_pattern
 from dream.guards.shown_text import EvidenceText
@@ -43,6 +43,16 @@ def denied_by(sentence: str, shown: Sequence[EvidenceText]) -> str | None:
     return None
 
 
+def has_denial(sentence: str) -> bool:
+    """Tell whether a word of a sentence denies.
+
+    Example:
+        >>> has_denial("I do not."), has_denial("Maybe.")
+        (True, False)
+    """
+    return _POLARITIES[sentence].denials > 0
+
+
 def _are_alike(words: Words, said: _Polarity, voices: Voices) -> bool:
     if len(words) == len(said.words) and all(map(_is_form, words, said.words)):
         return True
@@ -56,6 +66,8 @@ def _is_form(one: str, other: str) -> bool:
 def _polarity(sentence: str) -> _Polarity:
     text = plain(sentence)
     code = language_of(text, "")
+    # A no in front denies what was said before, not what follows it.
+    _, text = answered(text)
     denials = 0
     if _HAN.search(text):
         denials = len(_HAN_DENIAL.findall(text))

@@ -59,7 +59,7 @@ CONTRACT: Final = """\
 Answer with {"facts": [...]}; an empty list is a good answer when the turns hold nothing to remember. Each fact has:
 - "content": one claim about one subject that can be understood alone: one sentence of at most 25 words in the third
   person, in the turns' own words and language; what makes two claims is two facts;
-- "category": a slash path such as "people/ana" or "general", and "tags": a list of words, or [];
+- "category": a slash path such as "people/ana" or "general", and "tags": six to ten search words, or [];
 - "importance": 0 to 1, may be left out;
 - "subject": whom or what it is about, by the name that was said; "topic": what of that, in at most three words, one of
   the topics in use where one fits; both may be left out;
