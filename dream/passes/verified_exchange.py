@@ -12,6 +12,7 @@ from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, RoundKind
 from dream.domain.step import Batch
 from dream.domain.verification import Assertion, Reading, SecondReading
+from dream.guards.secrets import secret_in
 from dream.guards.verdict import Verdict
 from dream.options import VerificationMode
 from dream.passes.protocol import ModelContext
@@ -194,8 +195,8 @@ def _unread(numbers: Iterable[int]) -> Iterator[Refusal]:
 
 def _denial(number: int, reading: SecondReading) -> Refusal:
     told = [f"item {number}: {reading.reading}"]
-    told += [f"the records say {quote!r}" for quote in reading.quotes[:3]]
-    told += [f"left out: {one!r}" for one in reading.left_out[:5]]
+    told += [f"the records say {quote!r}" for quote in reading.quotes[:3] if secret_in(quote) is None]
+    told += [f"left out: {one!r}" for one in reading.left_out[:5] if secret_in(one) is None]
     return Refusal(Refused.DENIED, "; ".join(told), number)
 
 
