@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from dreaming import World, codes
-from hostile import marker_of, read_lines
+from hostile import marker_of, parted, read_line, read_lines
 
 from agentcore.domain import Status, Turn
 from agentcore.llm import ChatOptions, OpenAIChatClient
@@ -18,8 +18,9 @@ from dream.domain import Outcome, PassOutcome, RunReport
 from dream.passes.fact_mining import FactMining
 from dream.passes.memory_consolidation import MemoryConsolidation
 
-TEA, GREEN, BOTH = "Ana likes tea.", "Ana likes green tea best.", "Ana likes tea, green tea best."
-OTHERS = ("Rui works at Norte.", "The deployment takes 12 minutes.", "Marta has 2 cats.")
+TEA, GREEN = "Ana likes tea.", "Ana likes green tea best."
+BOTH = f"{TEA} {GREEN}"
+OTHERS = ("Rui works at Norte.", "The deployment costs 1250 euros.", "Marta has 2 cats.")
 SAID = ("I moved to Lisbon in 2019.", "My bicycle is blue.")
 FACT = "Ana moved to Lisbon in 2019."
 
@@ -196,7 +197,7 @@ CASES: dict[str, Case] = {
     ),
     "lost": reading(
         facts(a_fact(FACT, SAID[1])),
-        edits(save=[a_save("They like drinks.", TEA, GREEN)]),
+        edits(save=[a_save("The deployment is dear.", OTHERS[1])]),
         "quote_not_found",
         "lost_detail",
     ),
@@ -220,7 +221,8 @@ class Model:
 
     def __call__(self, request: ServedRequest) -> ServerReply | str:
         contents = [message["content"] for message in request.body["messages"]]
-        lines = read_lines(contents[1], marker_of(contents))
+        inside = parted(contents[1], marker_of(contents)).inside
+        lines = [read_line(line) for line in inside if not line.startswith("[1]")]  # an item that is to be put right
         handles = {line.text: line.handle for line in lines}
         is_mining = lines[0].handle.startswith("t")
         if self.is_honest:
