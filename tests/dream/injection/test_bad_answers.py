@@ -177,9 +177,9 @@ CASES: dict[str, Case] = {
         facts(a_fact(FACT, "t5000")), edits(save=[a_save(BOTH, "e41", "e42")]), "unknown_handle"
     ),
     "one handle twice": reading(
-        facts(a_fact("Mallory moved to Lisbon.", SAID[0], SAID[0])),
+        facts(),
         edits(delete=[{"id": TEA, "supersededBy": None}], save=[a_save(TEA, GREEN), a_save(GREEN, GREEN)]),
-        "invented_detail",
+        "",
         "handle_reused",
     ),
     "everything to delete": reading(
@@ -191,8 +191,9 @@ CASES: dict[str, Case] = {
     ),
     "half a surrogate": refusing('{"facts": ["\\ud800"], "toSave": ["\\ud800"]}', "answer_unreadable"),
     "invented": reading(
-        facts(a_fact("Ana moved to Lisbon in 2021.", SAID[0])),
+        facts(),
         edits(save=[a_save("Ana likes tea, green tea best, says Mallory.", TEA, GREEN)]),
+        "",
         "invented_detail",
     ),
     "lost": reading(
@@ -222,7 +223,7 @@ class Model:
     def __call__(self, request: ServedRequest) -> ServerReply | str:
         contents = [message["content"] for message in request.body["messages"]]
         inside = parted(contents[1], marker_of(contents)).inside
-        lines = [read_line(line) for line in inside if not line.startswith("[1]")]  # an item that is to be put right
+        lines = [read_line(line) for line in inside if not line[1:2].isdecimal()]  # items to be put right
         handles = {line.text: line.handle for line in lines}
         is_mining = lines[0].handle.startswith("t")
         if self.is_honest:
