@@ -7,13 +7,6 @@ from .change_guards import (
     is_under as is_under,
     respects_undo as respects_undo,
 )
-from .contradictions import (
-    EvidenceText as EvidenceText,
-    contradiction as contradiction,
-    denies as denies,
-    taken_up as taken_up,
-    unanswered as unanswered,
-)
 from .detail import (
     Detail as Detail,
     DetailKind as DetailKind,
@@ -21,8 +14,6 @@ from .detail import (
 )
 from .details import (
     Details as Details,
-    DocumentFrequency as DocumentFrequency,
-    details_of as details_of,
     measures_of as measures_of,
 )
 from .folding import (
@@ -31,12 +22,6 @@ from .folding import (
 )
 from .languages import (
     language_of as language_of,
-)
-from .merge_coverage import (
-    Coverage as Coverage,
-    Superseded as Superseded,
-    coverage as coverage,
-    untold as untold,
 )
 from .names import (
     VOCABULARY_FILE as VOCABULARY_FILE,
@@ -57,6 +42,7 @@ from .secrets import (
     secret_in as secret_in,
 )
 from .verdict import (
+    EvidenceText as EvidenceText,
     Judgement as Judgement,
     Verdict as Verdict,
     judge as judge,

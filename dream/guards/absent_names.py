@@ -44,7 +44,7 @@ def absent_names(text: str, shown: Sequence[str], vocabulary: Vocabulary) -> Ite
         folded = fold(name)
         if word.opens or not _NAME.fullmatch(name) or folded in MONTHS or folded in WEEKDAYS:
             continue
-        if word.key in vocabulary.common_words or word.key in vocabulary.sentence_openers:
+        if vocabulary.is_ordinary(word.key):
             continue
         head = folded[: min(_HEAD, len(folded) - 1)]
         if folded[:2] in untold:

@@ -1,7 +1,7 @@
 """Guesses a text's language from its function words, and holds the words by which its clauses are cut."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Final
 
@@ -60,17 +60,6 @@ def language_of(text: str, otherwise: str = "en") -> str:
     return _leader([text[:_SAMPLE]]) or otherwise
 
 
-def language_of_all(texts: Sequence[str], otherwise: str = "en") -> str:
-    """Return the language of texts that are read one after the other, as of one text with a line for each.
-
-    Example:
-        >>> language_of_all(["Tea.", "Der Hund ist nicht da."])
-        'de'
-    """
-    fits = sum(map(len, texts)) + len(texts) - 1 <= _SAMPLE
-    return _leader(texts if fits else ["\n".join(texts)[:_SAMPLE]]) or otherwise
-
-
 def _leader(samples: Iterable[str]) -> str | None:
     votes: dict[str, int] = {}
     for sample in samples:
@@ -90,7 +79,6 @@ _VOTES: Final = TextCache(_votes, room=TEXT_ROOM)
 NOTHING: Final = "(?!)"
 """A pattern that stands nowhere."""
 
-SENTENCE = lazy_pattern(r"(?<=[.!?…])\s+|(?<=[。！？؟])|\n+")
 ABBREVIATED = lazy_pattern(r"(?:\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\.|\.{3,}|…)$", regex.IGNORECASE)
 QUESTION = lazy_pattern(r"[?？؟]\W*$")
 _BREAK: Final = (
@@ -106,40 +94,10 @@ LINKS: Final = {
     UNKNOWN: "und|mais",
     UNTABLED: "|".join(word for one in languages() if not one.markers for word in one.clause_links),
 }
-TOKEN = lazy_pattern(
-    r"[\p{Han}\p{Thai}]|[\p{Katakana}ー]+|[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]]"
-    r"[[\p{L}\p{M}]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]]*(?:'\p{L}+)*|\d[\d\p{L}.]*",
-    regex.V1,
-)
-SHORTENED = lazy_pattern(r"'(?:m|ve|re|ll|d)$", regex.IGNORECASE)
 UNSPACED = lazy_pattern(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Hangul}]")
-CONTENT = lazy_pattern(r"[\p{L}\p{N}]")
-ARABIC_AFFIX = lazy_pattern(r"(?:[وف])?(?:ال|س(?=[يتنأ]))?[يتنأ]?(?=\p{L}{3})")
-UNREAL = lazy_pattern(
-    r"\bused to\b|\b(?:was|were) (?:going|about|supposed|meant) to\b|\bwould have\b|\b(?:planned|meant|wanted"
-    r"|hoped|intended) to\b"
-    r"|\bwollte eigentlich\b|\b(?:allais|voulais|iba a|quería|ia|queria|volevo|wilde)\b"
-    r"|^\s*(?:before|bevor|ehe|avant (?:que|de)|antes (?:de|que)|prima (?:di|che)|voordat)\b",
-    regex.IGNORECASE,
-)
-"""Words before something that was meant and may not have come, or had not come yet."""
 OTHER_MARKS = lazy_pattern(
     r"[ąćęłńśźżěščřžůďťňőűğışåøășț]"
     r"|\b(?:mutta|myös|jest|czy|się|och|inte|jag|ikke|jeg|bir|nem|egy|hogy|tidak|saya|yang|sunt|ei|että|minä)\b",
-)
-UNSURE = lazy_pattern(r"\b(?:if|whether|unless|si|ob|wenn|se|als|если|jeśli|eğer)\b", regex.IGNORECASE)
-UNTIL = lazy_pattern(r"\b(?:until|till|bis|hasta|até|jusqu|finché|tot|до)\b", regex.IGNORECASE)
-CONTRAST = lazy_pattern(
-    r"\b(?:but|only|just|rather|instead|except|sondern|aber|nur|außer|sino|pero|solo|sólo|salvo|excepto|mais"
-    r"|seulement|sauf"
-    r"|mas|só|exceto|ma|però|зато|tranne|maar|wel|alleen|behalve|men|bara|kun|но|а|lecz|ale|tylko|tapi|ama|لكن"
-    r"|بل)\b|但|而是|只|が$|けど|けれど|지만"
-    r"|\b(?:does|do|did|is|are|can|will|has|have|wel|schon|sí|sì|sim|oui|да)\W*$",
-    regex.IGNORECASE,
-)
-EXCEPTION = lazy_pattern(r"\b(?:except|außer|salvo|excepto|sauf|exceto|tranne|behalve|кроме)\b|除了", regex.IGNORECASE)
-OR = lazy_pattern(
-    r"\b(?:or|nor|oder|noch|ni|nem|ou|o|u|né|of|eller|или|ни|ani|lub|veya|atau|أو|ولا)\b|或|も", regex.IGNORECASE
 )
 CORRECTION = lazy_pattern(
     r"\b(?:actually|correction|wait|i was wrong|i take (?:it|that) back|changed my mind|doch|eigentlich"
@@ -149,34 +107,8 @@ CORRECTION = lazy_pattern(
     regex.IGNORECASE,
 )
 SHORTEST: Final = 3
-LITTLE: Final = all_words(lambda one: one.little_words)
 SUBJECTS: Final = all_words(lambda one: one.subjects)
 WITHOUT: Final = all_words(lambda one: one.without)
-HAN_BUILDING: Final = frozenset("的了在是和有他她我你也都就与及到着過过得地个個们們吗嗎呢吧把被还還再")
-UNLESS: Final = lazy_pattern(
-    r"\b(?:unless|except (?:if|when)|es sei denn|außer wenn|à moins (?:que|de)|sauf si|a menos que|a no ser que"
-    r"|salvo s[ei]|a meno che|tenzij|behalve als|если только не)\b|除非",
-    regex.IGNORECASE,
-)
-AGAIN: Final = lazy_pattern(
-    r"^\W*(?:encore|ancora|another)\b|\b(?:again|schon wieder|encore une fois|de nouveau|otra vez|de nuevo|outra vez"
-    r"|de novo|di nuovo|un'altra volta"
-    r"|(?:al)?weer|опять|снова|znowu|igen|yine)\b|又|また|또|مرة أخرى|שוב|फिर",
-    regex.IGNORECASE,
-)
-ASKING: Final = lazy_pattern(
-    r"(?<!\p{L})(?:what|when|where|who|whom|whose|which|why|how|was|wann|wo|wer|wen|wem|welche[rsnm]?|warum|wieso|wie"
-    r"|wie ?viele?|woher|wohin|womit|worauf|qué|cuál(?:es)?|quién(?:es)?|cuándo|dónde|cómo|cuánt[oa]s?|qua(?:l|is)"
-    r"|quando|onde|quem|quant[oaie]s?|quoi|que(?:l|lle)s?|quand|où|comment|combien|pourquoi|qu'est-ce|cosa|quale|quali"
-    r"|dove|chi|wat|wanneer|waar|welke?|hoe(?:veel)?|waarom|что|какой|какая|какие|какое|когда|где|кто|сколько|почему"
-    r"|куда|откуда|co|kiedy|gdzie|kto|ile|dlaczego|jak[aie]?|ne|nerede|kim|kaç)(?!\p{L})"
-    r"|什么|甚麼|什麼|哪|谁|誰|几|幾|多少|怎|何|いつ|どこ|どの|いくつ|なぜ|どう|どんな|무엇|뭐|언제|어디|누구|몇|왜|어떻"
-    r"|ما|متى|أين|من|كم|كيف|ماذا|מה|מתי|איפה|מי|כמה|क्या|कब|कहाँ|कौन",
-    regex.IGNORECASE,
-)
-"""Words that ask for more than a yes or a no."""
-ANAPHOR: Final = all_words(lambda one: one.anaphors)
-"""Words that stand for what was said before."""
 TAKES_BACK: Final = lazy_pattern(
     r"^\W*(?:(?:oh|ah|ach|äh|uh|um|well|ok|okay|sorry|hmm*|ay|ups|oops|nein|no|non|não|nee|нет)\W+)*"
     r"(?:no|nope|nein|non|não|nee|нет|oops|ups|wait|scratch that|(?:i )?spoke too soon|my (?:mistake|bad)|i (?:meant"
@@ -190,28 +122,6 @@ TAKES_BACK: Final = lazy_pattern(
     regex.IGNORECASE,
 )
 """How a text begins that takes back what its speaker said."""
-KIN: Final = lazy_pattern(
-    r"^\W*(?:(?:so|and|but|well|also|ja|und|et|y|e|en)\s+)?(?:my|our|meine?|unsere?|mon|ma|mes|mi|mis|meu|minha"
-    r"|o meu|a minha"
-    r"|(?:il )?mio|(?:la )?mia|mijn|мой|моя|我的?|私の|우리)\s*(?:\p{L}+\s+)?"
-    r"(?P<kin>mother|father|mum|mom|dad|brother|sister|son|daughter|wife|husband|partner|aunt|uncle|cousin|nephew"
-    r"|niece"
-    r"|grand\p{L}+|boss|neighbou?r|friend|colleague|flatmate|roommate|girlfriend|boyfriend|kid"
-    r"|mutter|vater|mama|papa|bruder|schwester|sohn|tochter|frau|mann|tante|onkel|cousine?|oma|opa|chefin|chef"
-    r"|nachbarin"
-    r"|nachbar|freundin|freund|kollegin|kollege|schwieger\p{L}+|mère|père|frère|sœur|soeur|fils|fille|femme|mari"
-    r"|oncle|voisine?"
-    r"|amie?|collègue|copine?|madre|padre|hermano|hermana|hijo|hija|mujer|esposa|marido|tía|tío|prim[oa]|abuel[oa]"
-    r"|jef[ea]"
-    r"|vecin[oa]|amig[oa]|mãe|pai|irmão|irmã|filh[oa]|ti[oa]|av[óô]|chefe|vizinh[oa]|coleg[oa]|fratello|sorella"
-    r"|figli[oa]"
-    r"|moglie|zi[oa]|cugin[oa]|nonn[oa]|cap[oa]|vicin[oa]|amic[oa]|moeder|vader|broer|zus|zoon|dochter|vrouw"
-    r"|vriendin|vriend"
-    r"|buurman|buurvrouw|collega|baas|мама|папа|брат|сестра|сын|дочь|жена|муж|друг|подруга|妈妈|爸爸|哥哥|姐姐|弟弟|妹妹"
-    r"|妻|夫|母|父|兄|姉|弟|妹)",
-    regex.IGNORECASE,
-)
-"""How a clause begins that tells of somebody else."""
 
 
 def _any(read: Callable[[Language], Iterable[str]]) -> str:

@@ -1,9 +1,7 @@
 """Names and acronyms: words with a capital that no rule of spelling has put there."""
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
@@ -11,18 +9,16 @@ import orjson
 
 from agentcore.lexicon.language import language
 from dream.errors import InvalidVocabularyError
-from dream.guards.detail import COVER, DetailKind, TextScan
+from dream.guards.detail import COVER
 from dream.guards.folding import ELISION, fold, fold_word, word_key
-from dream.guards.languages import FUNCTION_WORDS, all_words
-from dream.guards.negations import is_negation
-from dream.guards.number_words import WORDS as NUMBERS
+from dream.guards.languages import all_words
 from dream.guards.patterns import TEXT_ROOM, WORD_ROOM, TextCache, lazy_pattern
 
 VOCABULARY_FILE: Final = "merge-coverage-vocabulary.json"
 """Name of the built-in file, and of the one that overrides it in a data folder's `directives/`."""
 
 _MOST_BYTES: Final = 1_000_000
-_FIELDS: Final = ("sentence_openers", "common_words", "always_specific", "number_exempt_categories")
+_FIELDS: Final = ("sentence_openers", "common_words", "always_specific")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,23 +29,15 @@ class Vocabulary:
         sentence_openers: Ordinary where they begin a sentence; inside one a capital makes them a name.
         common_words: Ordinary everywhere.
         always_specific: Never ordinary, whatever their case.
-        number_exempt_categories: Categories (with everything below) whose numbers may change in a merge.
     """
 
     sentence_openers: frozenset[str] = frozenset()
     common_words: frozenset[str] = frozenset()
     always_specific: frozenset[str] = frozenset()
-    number_exempt_categories: tuple[str, ...] = ()
 
-    def numbers_matter(self, category: str | None) -> bool:
-        """Tell whether numbers must be conserved in merges of a category; None is any category.
-
-        Example:
-            >>> Vocabulary(number_exempt_categories=("routing",)).numbers_matter("routing/fallback")
-            False
-        """
-        below = f"{category or ''}/"
-        return not any(below.startswith(f"{exempt}/") for exempt in self.number_exempt_categories)
+    def is_ordinary(self, key: str) -> bool:
+        """Tell whether a word is no name though it has a capital."""
+        return key not in self.always_specific and (key in self.common_words or key in self.sentence_openers)
 
     def to_json(self) -> bytes:
         """Return the file that reads back as this vocabulary."""
@@ -100,26 +88,22 @@ def parse_vocabulary(data: bytes, *, path: str, base: Vocabulary | None = None) 
     base = base or Vocabulary()
 
     def words(name: str) -> frozenset[str]:
-        return _strings(fields, name, path, word_key) if name in fields else cast("frozenset[str]", getattr(base, name))
+        return _strings(fields, name, path) if name in fields else cast("frozenset[str]", getattr(base, name))
 
-    exempt = base.number_exempt_categories
-    if "number_exempt_categories" in fields:
-        exempt = tuple(sorted(_strings(fields, "number_exempt_categories", path, lambda name: name.strip("/"))))
     return Vocabulary(
         sentence_openers=words("sentence_openers"),
         common_words=words("common_words"),
         always_specific=words("always_specific"),
-        number_exempt_categories=exempt,
     )
 
 
-def _strings(fields: dict[str, object], name: str, path: str, form: Callable[[str], str]) -> frozenset[str]:
+def _strings(fields: dict[str, object], name: str, path: str) -> frozenset[str]:
     value = fields[name]
     items = cast("list[object]", value) if isinstance(value, list) else [None]
     kept = [item for item in items if isinstance(item, str) and item.strip()]
     if len(kept) != len(items):
         raise InvalidVocabularyError(path=path, problem=f"its {name} is not a list of words")
-    return frozenset(form(word) for text in kept for word in text.split())
+    return frozenset(word_key(word) for text in kept for word in text.split())
 
 
 @cache
@@ -157,16 +141,6 @@ _SUFFIX = lazy_pattern(
 )
 
 
-def is_everyday_noun(written: str) -> bool:
-    """Tell whether a word with a capital is a noun of the tables, a compound of one, or has the ending of one.
-
-    Example:
-        >>> [is_everyday_noun(word) for word in ("Haustiere", "Musikerin", "Lösungen", "Hannover", "Kemal")]
-        [True, True, True, False, False]
-    """
-    return _KNOWN[written]
-
-
 def _is_noun(written: str) -> bool:
     folded = fold(written)
     if folded in _NAMES_LIKE_NOUNS:
@@ -177,47 +151,6 @@ def _is_noun(written: str) -> bool:
     return any(stem in _FOLDED for stem in stems) or any(
         stem[start:] in _HEADS for stem in stems for start in range(2, len(stem) - 3)
     )
-
-
-def exchanged_nouns(text: str, sources: Iterable[str]) -> list[str]:
-    """Return the nouns of a German text in whose place, behind the same words, its sources have another.
-
-    Example:
-        >>> exchanged_nouns("Anas Tochter spielt Klavier.", ["Meine Tochter spielt Geige."])
-        ['Klavier']
-        >>> exchanged_nouns("Ana backt Apfelkuchen.", ["Ich backe Kuchen."])
-        []
-    """
-    known = fold(text)
-    heard = [_framed(source) for source in sources]
-    told = fold(" ".join(sources))
-    return [
-        noun
-        for frame, noun in _framed(text)
-        if fold(noun)[:-2] not in told
-        and any(frame == other and not _akin(noun, instead, known) for one in heard for other, instead in one)
-    ]
-
-
-def _akin(noun: str, other: str, known: str) -> bool:
-    return fold(other)[:-2] in known or fold(noun).endswith(fold(other)[1:])
-
-
-def _framed(text: str) -> list[tuple[tuple[str, ...], str]]:
-    """Return everyday nouns behind the little words, and the one that tells something, that stand before them."""
-    found: list[tuple[tuple[str, ...], str]] = []
-    frame: tuple[str, ...] = ()
-    for match in _WORD_OR_STOP.finditer(text):
-        word = match.group()
-        if not word[0].isalpha():
-            frame = ()
-        elif fold(word) in FUNCTION_WORDS:
-            frame = (*frame, fold(word)) if frame else ()
-        else:
-            if frame and word[0].isupper() and is_everyday_noun(word):
-                found.append((frame, word))
-            frame = (fold(word)[:5],)
-    return found
 
 
 _WORD_OR_STOP = lazy_pattern(r"\p{L}+|[.!?;:,\n]")
@@ -293,112 +226,12 @@ def _is_abbreviation(before: str, gap: str) -> bool:
     return gap.startswith(".") and gap.strip(" ") == "." and (before in _ABBREVIATIONS or len(before) == 1)
 
 
-def lower_case_keys(texts: Iterable[str]) -> frozenset[str]:
-    """Return the keys of the words that stand in lower case."""
-    return frozenset[str]().union(*(_LOWER[text] for text in texts))
-
-
 def _lower_case_keys(text: str) -> frozenset[str]:
     return frozenset(word_key(word) for word in WORD.findall(text) if word.islower())
 
 
-def word_keys(texts: Iterable[str]) -> frozenset[str]:
-    """Return the keys of the words of texts."""
-    return frozenset[str]().union(*(_WHOLE[text] for text in texts))
-
-
 def _whole_keys(text: str) -> frozenset[str]:
     return frozenset(word_key(word) for word in WORD.findall(text))
-
-
-def joined_words(words: Sequence[WrittenWord], text: str) -> dict[int, str]:
-    """Return the key of each two words with a hyphen between as one word, by the place of the first."""
-    return {
-        one.start: word_key(one.written + other.written)
-        for one, other in pairwise(words)
-        if other.follows and text[other.start - 1] == "-"
-    }
-
-
-def read_names(
-    scan: TextScan, vocabulary: Vocabulary, lower: frozenset[str], whole: frozenset[str] = frozenset()
-) -> None:
-    """Find names and acronyms.
-
-    Args:
-        scan: What is left when numbers, dates and literals are covered.
-        vocabulary: Which words are ordinary.
-        lower: Keys of words that also stand in lower case, here or in the texts beside it: they are ordinary.
-        whole: Keys of all words of these texts: `Wi-Fi` is one word where `wifi` stands beside it.
-    """
-    shouted = _is_shouted(scan.text)
-    german = scan.language == "de"
-    words = written_words(scan.text)
-    joined = {place: key for place, key in joined_words(words, scan.text).items() if key in whole}
-    in_joined = False
-    for word in words:
-        key = joined.get(word.start)
-        if key is not None or in_joined:
-            if key is not None and key not in lower and word.written[0].isupper():
-                scan.add(DetailKind.NAME, word.start, word.start + len(word.written), key)
-            in_joined = key is not None
-            continue
-        # A word in lower case is a name only if a person said so.
-        if not word.written[0].isupper() and word.key not in vocabulary.always_specific:
-            continue
-        kind = _kind(word, vocabulary, lower, german=scan.text if german else None, shouted=shouted)
-        if kind is not None:
-            scan.add(kind, word.start, word.start + len(word.written), word.key)
-
-
-def _kind(
-    word: WrittenWord, vocabulary: Vocabulary, lower: frozenset[str], *, german: str | None, shouted: bool
-) -> DetailKind | None:
-    key = word.key
-    if key in vocabulary.always_specific:
-        return DetailKind.NAME
-    written = word.written.removesuffix("'s").removesuffix("'")
-    if key in vocabulary.common_words or is_negation(written):
-        return None
-    if _is_acronym(written) and not (shouted and key in vocabulary.sentence_openers):
-        return None if shouted and key in lower else DetailKind.ACRONYM
-    ordinary = (
-        key in lower
-        or (len(written) == 1 and (word.opens or key in _LONE_LETTERS))
-        or (word.opens and (_seen(key, lower) or _seen(key, vocabulary.sentence_openers)))
-        or (word.opens and _ADVERB_OR_PARTICIPLE.fullmatch(written[1:]) is not None)
-        or (german is not None and _is_german_noun(word, german))
-    )
-    return None if ordinary else DetailKind.NAME
-
-
-def _seen(key: str, words: frozenset[str]) -> bool:
-    """Tell whether a word, or the word that it is a regular English form of, is among others."""
-    if key in words:
-        return True
-    for ending, instead in _FORMS:
-        if len(key) > len(ending) + 2 and key.endswith(ending) and key.removesuffix(ending) + instead in words:
-            return True
-    return False
-
-
-def _is_acronym(written: str) -> bool:
-    stem = _VERB.sub("", written)
-    return len(stem) >= 2 and stem.isupper()
-
-
-def _is_german_noun(word: WrittenWord, text: str) -> bool:
-    return (
-        is_everyday_noun(word.written)
-        or word.before in _GERMAN_BEFORE_NOUN
-        or word.before in NUMBERS["de"]
-        or _ADJECTIVE_BEFORE.search(text[max(0, word.start - _LOOK_BACK) : word.start]) is not None
-    )
-
-
-def _is_shouted(text: str) -> bool:
-    letters = list(filter(str.isalpha, text[:2_000]))
-    return len(letters) > 20 and sum(map(str.isupper, letters)) > 0.6 * len(letters)
 
 
 _WORDS: Final = TextCache(_words_of, room=TEXT_ROOM)

@@ -5,7 +5,7 @@ that the one denies, and nowhere affirms, are denied by the other too, half of t
 other denies the same. Words are compared by their first letters, so that `allowed` meets `allow`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 import regex
 
 from agentcore.lexicon.language import languages, recognised
-from dream.guards.detail import Detail, DetailKind
-from dream.guards.folding import ELISION, fold_word, one_form, word_key
+from dream.guards.folding import ELISION, fold_word, word_key
 from dream.guards.languages import (
     FUNCTION_WORDS,
     NOTHING,
@@ -22,8 +21,6 @@ from dream.guards.languages import (
     UNTABLED,
     all_words,
     clause_ends,
-    language_of,
-    language_of_all,
 )
 from dream.guards.patterns import TEXT_ROOM, WORD_ROOM, TextCache, lazy_pattern
 
@@ -121,27 +118,6 @@ def turns(word: str) -> bool:
     return word.casefold() in _TURNING
 
 
-def blurs(word: str, *, denied: bool) -> bool:
-    """Tell whether what follows a word is neither denied nor affirmed.
-
-    Example:
-        >>> blurs("missed", denied=False), blurs("sure", denied=True), blurs("sure", denied=False)
-        (True, True, False)
-    """
-    folded = word.casefold()
-    return folded in _BLURRING or folded in _NEARLY or (denied and folded in _UNSURE)
-
-
-def nearly(text: str) -> bool:
-    """Tell whether a text tells of what nearly was or hardly is.
-
-    Example:
-        >>> nearly("We almost won."), nearly("I tried to sleep."), nearly("We won.")
-        (True, True, False)
-    """
-    return not _NEARLY.isdisjoint(in_one_word(text.casefold()).split())
-
-
 def looks_onward(word: str, language: str) -> bool:
     """Tell whether a negation denies what follows it alone, not what stands before.
 
@@ -164,22 +140,6 @@ def without_idioms(text: str) -> str:
     for pattern in patterns:
         text = pattern.sub(lambda match: " " * len(match.group()), text)
     return text
-
-
-def in_one_word(text: str) -> str:
-    """Return the text with `stopped` for turns of phrase such as `gave up`, `almost` for such as `tried to`.
-
-    Example:
-        >>> in_one_word("Ana gave up sugar.")
-        'Ana stopped  sugar.'
-    """
-    return _ALMOST.sub("almost ", _PHRASE.sub("stopped ", text))
-
-
-def negated_from(clause: str) -> int:
-    """Return the place from which a clause in Chinese or Thai is negated; 0 in Japanese and Korean."""
-    found = None if _KANA.search(clause) else _HAN_CUE.search(clause) or _THAI_CUE.search(clause)
-    return 0 if found is None else found.start()
 
 
 def unspaced_negation(clause: str) -> tuple[bool, bool]:
@@ -233,95 +193,9 @@ class _DenyingClause:
     hard: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Denials:
-    """A text, or several: the clauses that deny, each once, by the stems they deny; and the stems that are affirmed."""
-
-    denying: tuple[_DenyingClause, ...]
-    by_stem: dict[str, list[_DenyingClause]]
-    affirmed: frozenset[str]
-
-    @classmethod
-    def of(cls, clauses: Sequence[_DenyingClause], support: Sequence[_DenyingClause] = ()) -> "_Denials":
-        once = {(clause.denied, clause.hard): clause for clause in (*clauses, *support) if clause.hard or clause.denied}
-        by_stem: dict[str, list[_DenyingClause]] = {}
-        for clause in once.values():
-            for stem in clause.denied:
-                by_stem.setdefault(stem, []).append(clause)
-        affirmed = frozenset(stem for clause in clauses for stem in clause.stems if stem not in clause.denied)
-        return cls(tuple(once.values()), by_stem, affirmed)
-
-
-def denied_only(wanted: Sequence[str], other: Sequence[str], support: Sequence[str] = ()) -> list[Detail]:
-    """Return the clauses that *wanted* denies and *other* does not.
-
-    Args:
-        wanted: The texts whose negations must stand.
-        other: The texts in which they must.
-        support: More texts that may deny it; they affirm nothing.
-
-    Example:
-        >>> [str(specific) for specific in denied_only(["Ana does not eat meat."], ["Ana eats meat."])]
-        ["negation 'Ana does not eat meat'"]
-    """
-    known = _beginnings([*wanted, *other, *support])
-    default = language_of_all([*wanted, *other])
-    ours = _Denials.of(_clauses_of(wanted, known, default))
-    if not ours.denying:
-        return []
-    theirs = _Denials.of(_clauses_of(other, known, default), _clauses_of(support, known, default))
-    return [_negation(clause) for clause in ours.denying if not _stands(clause, ours, theirs)]
-
-
-def _stands(clause: _DenyingClause, ours: _Denials, theirs: _Denials) -> bool:
-    telling = {stem for stem in clause.denied if stem not in ours.affirmed}
-    # What the other text both denies and affirms says nothing about this clause.
-    telling = {stem for stem in telling if not (stem in theirs.by_stem and stem in theirs.affirmed)}
-    met = [stem for stem in telling if stem in theirs.by_stem or stem in theirs.affirmed]
-    near = [other for stem in clause.denied for other in theirs.by_stem.get(stem, ())[:_MOST_NEAR]]
-    if met:
-        agreed = sum(stem in theirs.by_stem for stem in met)
-        return agreed >= _ENOUGH * len(met) or any(_same_denial(telling, other, ours, theirs) for other in near)
-    if not clause.hard:
-        return True
-    return bool(near) or (not clause.denied and bool(theirs.denying))
-
-
-def _same_denial(telling: set[str], clause: _DenyingClause, ours: _Denials, theirs: _Denials) -> bool:
-    other = {stem for stem in clause.denied if stem not in ours.affirmed and stem not in theirs.affirmed}
-    shared = len(telling & other)
-    return shared > 0 and shared >= _ENOUGH * min(len(telling), len(other))
-
-
-def _beginnings(texts: Sequence[str]) -> frozenset[str]:
-    """Return the first letters of the longer words: what an `un-` in the other text may be put before."""
-    return frozenset[str]().union(*(_BEGINNINGS[text] for text in texts))
-
-
 def _beginnings_of(text: str) -> frozenset[str]:
     words = (fold_word(word) for word in _TOKEN.findall(text))
     return frozenset(word[:_BEGINNING] for word in words if len(word) >= _BEGINNING)
-
-
-def negations_of(text: str, language: str) -> list[tuple[int, Detail]]:
-    """Return each clause that a negation stands in, with its place."""
-    return [(start, _negation(clause)) for start, clause in _TOLD[language][text].placed if clause.hard]
-
-
-def _negation(clause: _DenyingClause) -> Detail:
-    return Detail(DetailKind.NEGATION, clause.text[:200], clause.denied)
-
-
-def _clauses_of(texts: Iterable[str], known: frozenset[str], default: str) -> list[_DenyingClause]:
-    return [clause for text in texts for clause in _clauses(text, known, default)]
-
-
-def _clauses(text: str, known: frozenset[str], default: str) -> list[_DenyingClause]:
-    language, written = language_of(text, default), one_form(text)
-    told = _TOLD[language][written]
-    if told.undone.isdisjoint(known):
-        return [clause for _, clause in told.placed]
-    return [_clause(piece, language, known) for _, piece in _pieces(written, language)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,11 +106,6 @@ def judge(old: SideEvidence, new: SideEvidence, as_of: datetime) -> ConflictVerd
     return ConflictVerdict.CLOSE_CALL
 
 
-def is_later(old: SideEvidence, new: SideEvidence, as_of: datetime) -> bool:
-    """Tell whether the new text was said later than the old one, or tells of a later time."""
-    return new.last_seen_at > old.last_seen_at or _is_news(old, new, as_of)
-
-
 def _is_news(old: SideEvidence, new: SideEvidence, as_of: datetime) -> bool:
     if old.about is not None or new.about is None:
         return _is_later(old, new, as_of)

@@ -10,11 +10,11 @@ import orjson
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
-from dream.domain.rounds import Answer, NextRound, Round, RoundKind
+from dream.domain.rounds import Answer
 from dream.domain.step import Batch
 from dream.guards.secrets import secret_in
 from dream.passes.answers import bare_handle
-from dream.passes.prompts import fenced, quoted, repair_request
+from dream.passes.prompts import fenced, quoted
 from dream.passes.protocol import ModelContext
 
 R = TypeVar("R")
@@ -58,57 +58,6 @@ class Repaired(Generic[R]):
     good: R
     refused: Sequence[Refusal]
     notes: Notes
-
-
-async def ask_and_repair(
-    rounds: Sequence[Round],
-    question: Callable[[], Awaitable[ChatRequest | None]],
-    repair: Callable[[Answer], Awaitable[ChatRequest | None]],
-    *,
-    repairs: int | None = None,
-) -> NextRound | None:
-    """Return the next round of an exchange of one question and one repair.
-
-    Args:
-        rounds: The answered rounds.
-        question: Returns the question; None if there is nothing left to ask about.
-        repair: Returns the question that asks for a repair of an answer; None if it needs none, or is beyond it.
-        repairs: How many repairs a run may ask for; None for no bound.
-    """
-    if len(rounds) > 1:
-        return None
-    request = await repair(rounds[0].answer) if rounds else await question()
-    if request is None or not rounds:
-        return request and NextRound(request)
-    return NextRound(request, RoundKind.REPAIR, at_most=repairs)
-
-
-async def repair_of(
-    context: ModelContext,
-    name: str,
-    answer: Answer,
-    refused: Sequence[Refusal],
-    first: Callable[[], Awaitable[ChatRequest | None]],
-) -> ChatRequest | None:
-    """Return the question that asks for a repair of the refused items; None if nothing of them can be put right.
-
-    Args:
-        context: The run's.
-        name: The field that holds the items.
-        answer: What was answered.
-        refused: Why items of it are refused.
-        first: Returns the question that was answered.
-    """
-    told = repairable(refused, answer, name)
-    request = await first() if told else None
-    if request is None:
-        return None
-    lines = [f"[{one.place}] reason={one.code} {quoted(one.detail)}" for one in told]
-    remedies = [f"- {code}: {REMEDIES[code]}" for code in sorted({one.code for one in told})]
-    complaint = "\n".join((_REPAIR, *remedies, "", fenced(context.marker, "Refused items:", lines)))
-    asked = repair_request(request, answer, complaint)
-    form = asked.response_format
-    return asked if form is None else replace(asked, response_format=_numbered(form, name))
 
 
 async def repaired(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dream.errors import InvalidVocabularyError
-from dream.guards import builtin_vocabulary, load_vocabulary, parse_vocabulary
+from dream.guards import EvidenceText, Verdict, builtin_vocabulary, judge, load_vocabulary, parse_vocabulary
 
 
 def test_the_built_in_vocabulary_reads_back_from_its_own_json():
@@ -20,10 +20,9 @@ def test_an_absent_override_is_no_problem(tmp_path: Path):
 
 def test_an_override_replaces_the_fields_it_names_and_no_other(tmp_path: Path):
     path = tmp_path / "mine.json"
-    path.write_text('{"always_specific": ["Sterling Mill"], "number_exempt_categories": ["routing/"]}', "utf-8")
+    path.write_text('{"always_specific": ["Sterling Mill"]}', "utf-8")
     vocabulary = load_vocabulary(path).vocabulary
     assert vocabulary.always_specific == {"sterling", "mill"}
-    assert vocabulary.number_exempt_categories == ("routing",)
     assert vocabulary.sentence_openers == builtin_vocabulary().sentence_openers
 
 
@@ -53,14 +52,9 @@ def test_an_override_that_cannot_be_read_is_told(tmp_path: Path):
     assert "cannot be read" in str(load_vocabulary(tmp_path).problem)
 
 
-@pytest.mark.parametrize(
-    ("category", "matter"),
-    [
-        ("anti-patterns/routing", False),
-        ("anti-patterns/routing/deep", False),
-        ("anti-patterns/routings", True),
-        (None, True),
-    ],
-)
-def test_numbers_of_an_exempt_category_do_not_matter(category: str | None, matter: bool):
-    assert builtin_vocabulary().numbers_matter(category) is matter
+def test_an_extra_common_word_is_no_name_and_an_always_specific_one_is():
+    told, shown = "Ana met Sterling.", [EvidenceText(text="I met nobody.", speaker="Ana")]
+    common = parse_vocabulary(b'{"common_words": ["Sterling"]}', path="mine.json", base=builtin_vocabulary())
+    assert judge(told, shown, vocabulary=common).verdict is Verdict.UNDECIDED
+    both = parse_vocabulary(b'{"always_specific": ["Sterling"]}', path="mine.json", base=common)
+    assert judge(told, shown, vocabulary=both).verdict is Verdict.REFUTED
