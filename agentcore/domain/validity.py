@@ -11,7 +11,8 @@ def superseded(entry: MemoryEntry, *, by: MemoryEntry, reason: str, at: datetime
     """Return *entry* after another one took its place: superseded, with the reason, and with the end of its validity.
 
     It held until its successor began to: the begin of the successor's subject time or, where that names none, the day
-    (UTC) on which the successor was first said. An end that the entry's own subject time names earlier stays.
+    (UTC) on which the successor was first said. An end that the entry's own subject time names earlier stays. A
+    successor that did not begin later corrects the entry, so nothing tells that it ever held: it has no such end.
 
     Args:
         entry: What does not hold any longer.
@@ -29,13 +30,20 @@ def superseded(entry: MemoryEntry, *, by: MemoryEntry, reason: str, at: datetime
         >>> str(superseded(porto, by=moved, reason="She moved.", at=said["recorded_at"]).valid_until)
         '2022-03'
     """
-    until = begin_of(by.subject_time) or day_of(by.created_at)
-    span = None if entry.subject_time is None else entry.subject_time.span
-    if span is not None and span.end is not None and span.ends < until.ends:
-        until = span.end
+    until, time = _begin_after(entry, by), entry.subject_time
+    if until is not None and time is not None and time.span is not None and time.span.ends < until.ends:
+        until = time.span.end
     return replace(
         entry, status=Status.SUPERSEDED, status_reason=reason, successor=by.id, status_at=at, valid_until=until
     )
+
+
+def _begin_after(entry: MemoryEntry, successor: MemoryEntry) -> PartialDate | None:
+    """Return when *successor* began to hold, if that is later than the begin of *entry*, as far as that is known."""
+    begin, own = begin_of(successor.subject_time), begin_of(entry.subject_time)
+    if begin is not None:
+        return begin if own is None or own.begins < begin.begins else None
+    return day_of(successor.created_at) if entry.created_at < successor.created_at else None
 
 
 def revived(entry: MemoryEntry) -> MemoryEntry:

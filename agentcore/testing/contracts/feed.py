@@ -119,7 +119,9 @@ class FeedContract:
 
     async def test_who_follows_hears_of_an_heir_when_it_takes_a_place(self, storage: Storage) -> None:
         """Though nothing about itself has changed."""
-        await _add(storage, ["a", "b"])
+        await storage.write(
+            SCOPE, lambda unit: unit.entries.add([an_entry("a"), an_entry("b", created_at=START + DAY)])
+        )
         follower = FeedReader(storage, 9)
         await follower.catch_up()
         before, heir = await _get(storage, ["a", "b"])

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from agentcore.domain import PartialDate, Status, SubjectTime, revived, superseded
 from agentcore.domain.subject_time import overlaps
 from agentcore.domain.validity import begin_of, day_of, time_held
-from agentcore.testing.contracts.samples import START, an_entry
+from agentcore.testing.contracts.samples import DAY, START, an_entry
 
 TIMES = ("2019", "2019-06", "2021-03-04", "1995..2003", "2020..?", "?..2022", "2018; 2020..2021")
 times = st.none() | st.sampled_from(TIMES).map(SubjectTime.parse)
@@ -32,10 +32,17 @@ def about(text: str | None) -> SubjectTime | None:
     ],
 )
 def test_an_entry_held_until_its_successor_began_to(own: str | None, of_successor: str | None, until: str):
-    old, new = an_entry("a", subject_time=about(own)), an_entry("b", subject_time=about(of_successor))
+    old = an_entry("a", subject_time=about(own), created_at=START - DAY)
+    new = an_entry("b", subject_time=about(of_successor))
     gone = superseded(old, by=new, reason="She moved.", at=START)
     assert (gone.status, gone.status_reason, gone.successor) == (Status.SUPERSEDED, "She moved.", "b")
     assert (gone.status_at, str(gone.valid_until)) == (START, until)
+
+
+@pytest.mark.parametrize(("own", "of_successor"), [("2021-06", "2021-05"), ("2021-06", "2021-06"), (None, None)])
+def test_a_correction_does_not_tell_that_what_it_corrects_ever_held(own: str | None, of_successor: str | None):
+    old, new = an_entry("a", subject_time=about(own)), an_entry("b", subject_time=about(of_successor))
+    assert superseded(old, by=new, reason="It was May.", at=START).valid_until is None
 
 
 @given(times, times)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from agentcore import AgentHostBuilder
-from agentcore.domain import MemoryEntry, RecallFilter, Scope
+from agentcore.domain import MemoryEntry, RecallFilter, Scope, SubjectTime, superseded
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting import EmbeddingOptions
 from agentcore.llm import EmbedderOptions, EmbeddingError, OpenAIEmbedder, TryFailure, embedder_from_environment
@@ -226,6 +227,19 @@ async def test_scopes_and_filters_hold_for_vectors_too():
         assert [await count(storage, ANA), await count(storage, BEN)] == [3, 1]
         await storage.write(ANA, lambda unit: unit.entries.delete([f"ana-{CAR}"]))
         assert await count(storage, BEN) == 1
+
+
+async def test_what_held_once_answers_by_its_words_beside_vectors():
+    async with opened(WordEmbedder()) as (storage, recall):
+        await add(storage, CAR, TEA, scope=ANA)
+        await fill(recall, ANA)
+        car, tea = await storage.read(ANA, lambda view: view.entries.get_many([f"ana-{CAR}", f"ana-{TEA}"]))
+        later = replace(tea, created_at=NOON + timedelta(days=1))
+        gone = superseded(car, by=later, reason="She sold it.", at=NOON)
+        await storage.write(ANA, lambda unit: unit.entries.replace([(car, gone)]))
+        where = RecallFilter(about=SubjectTime.parse("2025-06"))
+        assert CAR in await found(recall, "who drives an automobile", where=where)
+        assert CAR not in await found(recall, "who drives an automobile")
 
 
 async def test_a_text_the_model_refuses_is_set_aside_and_the_others_go_on():

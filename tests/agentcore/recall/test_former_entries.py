@@ -89,7 +89,8 @@ async def test_other_conditions_hold_of_former_entries_too():
 
 async def test_what_was_archived_or_superseded_without_an_end_is_not_found():
     async with opened() as (storage, recall):
-        await add(storage, *(home(name, name, "2020-05-01", "2021") for name in ("one", "two", "three", "four")))
+        await add(storage, *(home(name, name, "2020-05-01", "2021") for name in ("one", "two", "three")))
+        await add(storage, home("four", "four", "2021-08-01", "2021-08"))
         await change(storage, "one", status=Status.ARCHIVED, status_reason="a copy", status_at=NOON)
         await change(storage, "two", status=Status.SUPERSEDED, status_reason="moved", status_at=NOON)
         await moved(storage, "three", "four")

@@ -53,6 +53,11 @@ QUESTIONS: dict[str, tuple[Callable[[ReadView], object], str]] = {
         lambda view: view.entries.changes_since(FeedPosition(1, 1), limit=9),
         "INDEX ix_entries_revision (scope_id=? AND revision>?)",
     ),
+    "whether anything held once": (lambda view: view.entries.has_former(), "INDEX ix_entries_held (scope_id=?)"),
+    "since when entries hold": (
+        lambda view: view.entries.facets_since(FeedPosition(), limit=9, with_former=True),
+        "INDEX ix_entries_held (scope_id=? AND successor=?",
+    ),
     "importance": (
         lambda view: view.entries.importance_columns(last_seen_before=START),
         "COVERING INDEX ix_entries_importance (scope_id=? AND status=? AND last_seen_at<?)",
