@@ -409,14 +409,25 @@ class Exchange:
         if outcome is None:
             return None
         where = f"batch {batch.number}"
-        if isinstance(outcome, ChatPromptCutError):
-            return _TooLong(Refusal(Refused.PROMPT_TRUNCATED, f"{where}: {outcome}"))
-        if isinstance(outcome, ChatContextTooLongError):
-            return _TooLong(Refusal(Refused.PROMPT_TOO_LONG, f"{where}: {outcome}"))
+        if isinstance(outcome, ChatPromptCutError | ChatContextTooLongError):
+            cut = isinstance(outcome, ChatPromptCutError)
+            code = Refused.PROMPT_TRUNCATED if cut else Refused.PROMPT_TOO_LONG
+            problem = _TooLong(Refusal(code, f"{where}: {outcome}"))
+            return problem if asked.kind is not RoundKind.VERIFICATION else Round({}, asked.asked)
         if isinstance(outcome, ChatError):
             return Refusal(Refused.CALL_FAILED, f"{where}: {outcome}")
-        read = _read(outcome.completion, where)
-        return read if isinstance(read, (_TooLong, Refusal)) else Round(read, outcome.asked, outcome.completion.model)
+        return _round_of(outcome, where)
+
+
+def _round_of(stored: StoredAnswer, where: str) -> Round | _TooLong | Refusal:
+    """Return an answered round; of an answer that is none why, but for a second reading.
+
+    A reader that cannot be read decides as little as one that fails its checks, and its writer is not asked anew.
+    """
+    read = _read(stored.completion, where)
+    if not isinstance(read, (_TooLong, Refusal)):
+        return Round(read, stored.asked, stored.completion.model)
+    return read if stored.asked.kind is not RoundKind.VERIFICATION else Round({}, stored.asked, stored.completion.model)
 
 
 def _bounded(rounds: Sequence[Round]) -> int:
