@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import TurnFilter
@@ -33,9 +33,12 @@ from agentcore.hosting.context_block import (
 from agentcore.hosting.options import ContextOptions
 from agentcore.hosting.write_behind import RecallNotes
 from agentcore.recall.recall import Recall
-from agentcore.recall.results import CombinedHit, Hit, ShownRecords, lineages, without_repeats_first
+from agentcore.recall.results import CombinedHit, Hit, ShownRecords, lineages, retellings_last, without_repeats_first
 from agentcore.recall.skills import SkillHit
 from agentcore.stores.storage import ReadView, Storage
+
+if TYPE_CHECKING:
+    from agentcore.recall.tokenizer import Tokenizer
 
 _SESSIONS: Final = 1_000
 """Conversations remembered; the one untouched for longest is forgotten, and given everything again."""
@@ -132,6 +135,14 @@ _TURNS_BEFORE: Final = 2
 """Turns before a short message that are searched for with it."""
 _END_OF_A_TURN: Final = 2_000
 """Characters of each of them, its last: of a longer query recall would not read the message."""
+
+
+@cache
+def _tokenizer() -> "Tokenizer":
+    # Who never asks for a context waits for no tokenizer.
+    from agentcore.recall.tokenizer import Tokenizer  # noqa: PLC0415
+
+    return Tokenizer()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,6 +314,7 @@ class Context:
         ]
         told = at_hand.made_of
         standing = [one for one in found.standing if one.record.id not in visible and one.reference not in told]
+        findings = retellings_last(findings, _tokenizer())
         return _Material(at_hand.always, findings, standing, found.skills, not_counted)
 
     def _chosen(self, material: _Material, window: SessionWindow, budget: int) -> list[ContextItem]:

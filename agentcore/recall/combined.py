@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _LEAST: Final = 50
 """Candidates of each kind: an entry with few of the words may have the best evidence."""
 
-EVIDENCE_WEIGHT: Final = 2.0
+EVIDENCE_WEIGHT: Final = 0.5
 """How much the best turn an entry goes back to weighs beside the entry's own words."""
-TURN_WEIGHT: Final = 0.7
+TURN_WEIGHT: Final = 0.5
 """How much a turn counts beside an entry of the same score, which says it shorter."""
 
 
@@ -47,9 +47,9 @@ class CombinedFound:
 class CombinedRecall:
     """Finds entries and turns at once; lives as long as `Recall`, which opens and closes it.
 
-    An entry scores `(own + 2 * evidence) / 3`: its recall score as a share of the best entry's, and that of the best
-    turn it goes back to as a share of the best turn's. A turn scores 0.7 of its share. An entry that was not made of
-    turns has its own score for evidence. The weights were chosen on LoCoMo (see `docs/explanation/recall.md`).
+    An entry scores `(2 * own + evidence) / 3`: its recall score as a share of the best entry's, and that of the best
+    turn it goes back to as a share of the best turn's. A turn scores half of its share. An entry that was not made of
+    turns has its own score for evidence. How the weights were chosen stands in `docs/explanation/recall.md`.
 
     Args:
         storage: Where the records are.

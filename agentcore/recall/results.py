@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agentcore.domain.conversation import Turn, spoken_line
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef
 from agentcore.stores.storage import ReadView
+
+if TYPE_CHECKING:
+    from agentcore.recall.tokenizer import Tokenizer
 
 
 class Passage(NamedTuple):
@@ -245,6 +248,38 @@ def without_repeats_first(findings: Sequence[CombinedHit]) -> list[CombinedHit]:
             new.append(finding)
             told.add(finding.reference, finding.goes_back_to)
     return new + repeated
+
+
+_SAME: Final = 0.6
+"""Of the fewer words of two entries of one turn, so many in common make one a retelling of the other."""
+_WORDS: Final = 6
+"""Entries of fewer words are told apart by one of them, and cost little."""
+
+
+def retellings_last(findings: Sequence[CombinedHit], tokenizer: "Tokenizer") -> list[CombinedHit]:
+    """Return *findings* with entries behind all others that tell, of the same source, mostly what a better one tells.
+
+    A dream may write a fact and an episode of one turn; what a small budget has room for is better spent on another.
+    """
+    told: dict[SourceRef, list[frozenset[str]]] = {}
+    retold: list[CombinedHit] = []
+    new: list[CombinedHit] = []
+    for finding in findings:
+        is_entry = isinstance(finding.record, MemoryEntry)
+        words = frozenset(tokenizer.tokens(finding.record.content)) if is_entry else frozenset[str]()
+        others = [one for source in finding.goes_back_to for one in told.get(source, ())]
+        if is_entry and any(_retells(words, one) for one in others):
+            retold.append(finding)
+            continue
+        new.append(finding)
+        for source in finding.goes_back_to if is_entry else ():
+            told.setdefault(source, []).append(words)
+    return new + retold
+
+
+def _retells(words: frozenset[str], others: frozenset[str]) -> bool:
+    fewer = min(len(words), len(others))
+    return fewer >= _WORDS and len(words & others) >= _SAME * fewer
 
 
 def lineages(view: ReadView, entries: Sequence[MemoryEntry]) -> dict[str, frozenset[SourceRef]]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import UnitOfWork
     from dream.cycle.listeners import Listener, Unsubscribe
+    from dream.cycle.model_check import ModelCheck
     from dream.cycle.plans import PlanService
     from dream.cycle.review import ReviewService
     from dream.cycle.scheduling.service import DreamService
@@ -243,6 +244,19 @@ class Dreams(DreamRecords):
         forecaster = Forecaster(parts=parts, options=self._options, scope=self._scope, as_of=self._parts.clock.now())
         (verification,) = await asyncio.to_thread(runner.model_passes)
         return await forecaster.of(verification)
+
+    async def check_model(self) -> ModelCheck:
+        """Measure what the model is good for that dreams ask: its context, its JSON, and how it reads statements.
+
+        It asks at most six questions, some 50,000 tokens; nothing of the memory is shown.
+
+        Raises:
+            NoModelError: there is none.
+            ChatError: it cannot be asked.
+        """
+        from dream.cycle.model_check import check_model  # noqa: PLC0415 - with the passes a tenth of a second
+
+        return await check_model(self._parts, self._options, self._scope)
 
     async def undo(self, run_id: str, *, pass_name: str | None = None, change: int | None = None) -> RunReport:
         """Take back a run, one of its passes, or one change set; undoing an undo brings the changes back.

@@ -61,11 +61,13 @@ class Assertion:
         text: The statement.
         evidence: What it rests on, and what stands beside that, in the order it was said.
         whole: Whether it must also tell all that the evidence tells, as a merge or a rewrite must.
+        adds: Whether it is a procedure that may bring steps of its own, as long as they name nothing specific.
     """
 
     text: str
     evidence: tuple[EvidenceLine, ...]
     whole: bool = False
+    adds: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from dream.guards.languages import WITHOUT, language_of
+from dream.guards.languages import WITHOUT, answered, language_of
 from dream.guards.negations import is_negation
 from dream.guards.patterns import TEXT_ROOM, TextCache, lazy_pattern
 from dream.guards.shown_text import EvidenceText
@@ -56,6 +56,8 @@ def _is_form(one: str, other: str) -> bool:
 def _polarity(sentence: str) -> _Polarity:
     text = plain(sentence)
     code = language_of(text, "")
+    # A no in front denies what was said before, not what follows it.
+    _, text = answered(text)
     denials = 0
     if _HAN.search(text):
         denials = len(_HAN_DENIAL.findall(text))

@@ -113,11 +113,11 @@ class ShownDays:
         return [*said, *relative, *full, *moved]
 
     def _agrees(self, wanted: Day, told: Day) -> bool:
-        if (wanted.month and told.month and wanted.month != told.month) or (
-            wanted.day and told.day and wanted.day != told.day
-        ):
+        if wanted.month and told.month and wanted.month != told.month:
             return False
-        if wanted.day and not told.day and wanted.day not in _EDGES and wanted.day not in self._numbers:
+        # "Saturday 5 to Saturday 12 August", "at the end of August".
+        is_counted = wanted.day in self._numbers or (told.day is None and wanted.day in _EDGES)
+        if wanted.day and wanted.day != told.day and not is_counted:
             return False
         if not wanted.year or not told.year:
             return not wanted.year or self._is_near_year(wanted.year)

@@ -23,6 +23,7 @@ from dream.guards.shown_days import DatedText, ShownDays
 
 _DIGIT = lazy_pattern(r"\d")
 _LETTERS = lazy_pattern(r"\p{L}+")
+_ALNUM = lazy_pattern(r"\p{L}+|\d+")
 _NO_LETTER = lazy_pattern(r"[^\p{L}\p{N}]+")
 _FEW: Final = 2
 """So many are told in countless ways: both, twice, half, another."""
@@ -220,7 +221,19 @@ class ShownValues:
 
     def _gives_letters(self, item: Detail) -> bool:
         forms = (_bare(item.text), _bare(str(item.key)))
-        return not all(forms) or any(form in self._letters for form in forms)
+        if not all(forms) or any(form in self._letters for form in forms):
+            return True
+        # "10 A, an old one" may become a 10-A-Automat.
+        pieces = _ALNUM.findall(fold(item.text))
+        return item.kind is DetailKind.IDENTIFIER and all(self._has_piece(piece) for piece in pieces)
+
+    @cached_property
+    def _pieces(self) -> frozenset[str]:
+        return frozenset(piece for one in self._found for piece in _ALNUM.findall(one.folded))
+
+    def _has_piece(self, piece: str) -> bool:
+        is_word = len(piece) >= _STEM and piece.isalpha()
+        return piece in self._pieces or (is_word and any(one.startswith(piece[:_STEM]) for one in self._pieces))
 
 
 def _decimal(written: str) -> float:

@@ -365,6 +365,10 @@ class DocumentOptions(Options):
     """Share of the items shown that an answer may archive; one that would archive more is refused whole."""
     change_limit: float = Field(default=0.5, ge=0.0, le=1.0)
     """Share of them that it may archive, merge away or reword together; one that would change more is refused whole."""
+    share_cap: float = Field(default=0.25, ge=0.0, le=1.0)
+    """Share of the items of MEMORY.md that dreams may archive, merge, reword or add in any 24 hours."""
+    share_cap_min: int = Field(default=3, ge=0)
+    """So many items they may change in any case, however short the page is."""
     prompt: str | None = Field(default=None, min_length=1)
     """What the model is told instead of the directive `memory-md`; the form of the answer is told in any case."""
 

@@ -106,6 +106,10 @@ def importance_at(decay: Decay, as_of: datetime) -> Importance:
     return lambda entry: decay.value(entry.base, entry.last_seen_at, as_of)
 
 
+_TAGS: Final = 4
+"""Tags shown of an entry: the others are there to be searched for."""
+
+
 def entry_line(handle: str, entry: MemoryEntry, importance: Importance, mark: str = "") -> str:
     """Return the line of one entry."""
     parts = [
@@ -119,7 +123,7 @@ def entry_line(handle: str, entry: MemoryEntry, importance: Importance, mark: st
     if entry.subject_time is not None:
         parts.append(f"subject={quoted(str(entry.subject_time))}")
     if entry.tags:
-        parts.append(f"tags={quoted(', '.join(entry.tags))}")
+        parts.append(f"tags={quoted(', '.join(entry.tags[:_TAGS]))}")
     if mark:
         parts.append(mark)
     return " ".join([*parts, quoted(entry.content)])

@@ -112,6 +112,10 @@ class DreamContext:
         """
         return await self.read(lambda view: view.books.decisions.withheld(fingerprints))
 
+    async def waiting(self) -> frozenset[str]:
+        """Return ids of what exchanges are about that earlier runs left waiting: a run goes on with them by itself."""
+        return await self.read(lambda view: view.books.waiting.members(self.pass_name))
+
     async def settled(self) -> list[SettledCluster]:
         """Return the clusters that the pass left as they are, longest ago first."""
         return await self.read(lambda view: view.books.clusters.all(self.pass_name))

@@ -148,7 +148,7 @@ def with_texts(refused: Iterable[Refusal], answer: Answer, name: str, batch: Bat
 def repairable(refused: Iterable[Refusal], answer: Answer, name: str) -> list[Refusal]:
     """Return the first refusal of each item that can be put right; a secret is not asked for again."""
     items = items_of(answer, name)
-    firsts = {one.place: one for one in reversed(list(refused)) if one.place is not None}
+    firsts = {one.place: one for one in reversed(list(refused)) if one.place is not None and one.place <= len(items)}
     may = [one for one in firsts.values() if one.code in REMEDIES and secret_in(_text_of(_item(items, one))) is None]
     return sorted(may, key=lambda one: one.place or 0)
 
@@ -250,7 +250,7 @@ def items_of(answer: Answer, name: str) -> list[object]:
 
 
 def _item(items: Sequence[object], refusal: Refusal) -> object:
-    return None if refusal.place is None else items[refusal.place - 1]
+    return None if refusal.place is None or refusal.place > len(items) else items[refusal.place - 1]
 
 
 def _text_of(item: object) -> str:

@@ -12,7 +12,7 @@ from agentcore.llm.chat import ChatMessage, ChatRequest, ChatRole, estimate_toke
 from dream.domain.rounds import Answer
 from dream.domain.verification import VERIFY, Assertion, EvidenceLine, Reading, SecondReading
 from dream.guards.verdict import EvidenceText, Verdict, judge
-from dream.guards.wording import plain, sentences_of
+from dream.guards.wording import plain, sentences_of, words_of
 from dream.passes.answers import TEXTS, AnswerItem, TextList, answer_form, choice_of, item_schema, read_items
 from dream.passes.conversation.evidence import holds_quote
 from dream.passes.prompts import fenced, quoted, system_text
@@ -171,17 +171,25 @@ def counts(assertion: Assertion, given: SecondReading) -> bool:
     """
     if given.reading is not Reading.SAYS:
         return True
-    quoting = [line for line in assertion.evidence if any(_holds(line.text, one) for one in given.quotes)]
+    quotes = (*given.quotes, *_repeated(assertion)) if given.quotes else ()
+    quoting = [line for line in assertion.evidence if any(_holds(line.text, one) for one in quotes)]
     proving = [line for line in assertion.evidence if line.proves]
     unquoted = [line for line in proving if line not in quoting]
-    if len(unquoted) == len(proving) or (assertion.whole and unquoted):
+    if len(unquoted) == len(proving) or (assertion.whole and not assertion.adds and unquoted):
         return False
-    if not all(any(_holds(line.text, one) for line in quoting) for one in given.quotes):
+    if not all(any(_holds(line.text, one) for line in quoting) for one in quotes):
         return False
-    said = [evidence_text(line, given.quotes) for line in quoting]
-    return (
-        _has_a_quote_each(assertion.text, given.quotes) and judge(assertion.text, said).verdict is not Verdict.REFUTED
+    said = [evidence_text(line, quotes) for line in quoting]
+    return assertion.adds or (
+        _has_a_quote_each(assertion.text, quotes) and judge(assertion.text, said).verdict is not Verdict.REFUTED
     )
+
+
+def _repeated(assertion: Assertion) -> list[str]:
+    """Return the sentences of the evidence that a statement says word for word: each is its own quote."""
+    told = {words_of(sentence) for sentence in sentences_of(assertion.text)}
+    said = [sentence for line in assertion.evidence if line.proves for sentence in sentences_of(line.text)]
+    return [sentence for sentence in said if words_of(sentence) in told]
 
 
 def _holds(text: str, quote: str) -> bool:
@@ -235,5 +243,5 @@ def _statement(handle: str, assertion: Assertion, records: dict[EvidenceLine, st
         for is_beside in (False, True)
     }
     beside = f" beside={named[True]}" if named[True] else ""
-    whole = " whole" if assertion.whole else ""
-    return f"[{handle}] evidence={named[False]}{beside}{whole} {quoted(assertion.text)}"
+    marks = "".join(f" {mark}" for mark, is_set in (("whole", assertion.whole), ("adds", assertion.adds)) if is_set)
+    return f"[{handle}] evidence={named[False]}{beside}{marks} {quoted(assertion.text)}"

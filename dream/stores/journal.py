@@ -14,6 +14,7 @@ from dream.domain.change import JournalRow, image_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Row, Select
 
@@ -54,9 +55,12 @@ class JournalReader:
             statement = statement.where(journal.c.number == number)
         return self._read(statement.limit(limit))
 
-    def of_record(self, record_id: str) -> list[JournalRow]:
-        """Return what happened to a record, oldest first."""
-        return self.of_records([record_id])
+    def of_record(self, record_id: str, *, since: datetime | None = None) -> list[JournalRow]:
+        """Return what happened to a record after an instant, or ever, oldest first."""
+        if since is None:
+            return self.of_records([record_id])
+        after = journal.c.recorded_at > to_micros(since)
+        return self._read(_ALL.where(journal.c.record_id == record_id, after))
 
     def of_records(self, record_ids: Collection[str]) -> list[JournalRow]:
         """Return what happened to a few records, oldest first."""

@@ -22,6 +22,8 @@ HALVES = {"development": "development.jsonl", "held out": "held-out.jsonl"}
 FORMS = ("fact", "merge", "rewrite", "skill")
 NATURAL = "natural"
 """The form of what `natural-*.jsonl` holds: facts, with the errors that models make."""
+ANSWERED = "answered"
+"""The form of what `answered-*.jsonl` holds: facts that a model answered, and what is made from them."""
 
 _Z = 1.959964
 """Quantile of the normal distribution for bounds of 95 %."""
@@ -48,7 +50,7 @@ class Case:
     @property
     def whole(self) -> bool:
         """Whether it must tell all of its evidence."""
-        return self.form not in {"fact", NATURAL}
+        return self.form not in {"fact", ANSWERED, NATURAL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Told:
 
 
 def rows(half: str) -> list[dict[str, Any]]:
-    """Read the cases of a half, those with natural errors in the same form as the others."""
+    """Read the cases of a half, the answered ones and those with natural errors in the same form as the others."""
     name = HALVES[half]
     natural = [
         {**row, "form": NATURAL, "honest": row["true"], "faulty": row["false"]}
@@ -191,7 +193,7 @@ def _table(
     heads = [f"{'faults' if faulty else 'true'} {verdict}, {half}" for half in found for faulty, verdict in columns]
     lines = [f"| {title} | {' | '.join(heads)} |", f"|{'---|' * (len(heads) + 1)}"]
     known = {name_of(one) for told in found.values() for one in told}
-    names = [one for one in (*FORMS, NATURAL) if one in known] or sorted(known - {""})
+    names = [one for one in (*FORMS, ANSWERED, NATURAL) if one in known] or sorted(known - {""})
     for name in (*names, "all"):
         mine = {half: [one for one in told if name in {name_of(one), "all"}] for half, told in found.items()}
         cells = [

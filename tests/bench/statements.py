@@ -35,6 +35,8 @@ SUBJECTS = {2: "denials", 3: "statements of a merge", 5: "what honest texts hold
 
 _HANDLE = re.compile(r"^\[(\w+)\]")
 _SKILL, _OTHER_SKILL = "a", "b"
+_WAITS = frozenset({"unverified", "verifier_unreliable"})
+"""What words leave to a second reading, which nobody gives here."""
 _ANSWERS = 4
 """So often the model says the same: a repair that is asked for changes nothing."""
 
@@ -66,8 +68,9 @@ class Outcome:
 
     @property
     def is_right(self) -> bool:
-        """A true one gets in, any other does not."""
-        return self.got_in == self.case.is_true
+        """A true one gets in, or waits for a second reading; any other does not get in."""
+        waits = bool(self.codes) and _WAITS.issuperset(self.codes)
+        return (self.got_in or waits) if self.case.is_true else not self.got_in
 
 
 def cases(path: Path) -> list[Case]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import orjson
 from dreaming import World
+from rereading import Denial, is_second_reading, nothing, reread
 
 from agentcore.domain import Feedback, FeedbackKind, Rating, Skill, SkillUse, Status, Turn
-from agentcore.llm import ChatRequest
+from agentcore.llm import ChatRequest, ChatRequestRefusedError
 from agentcore.testing import ScriptedChatClient
 from dream.domain import PassReport
 from dream.options import DreamOptions
@@ -31,6 +32,12 @@ class Library:
     world: World
     replies: list[Reply] = field(default_factory=list[Reply])
     prompts: list[str] = field(default_factory=list[str])
+    denies: Denial = nothing
+    """What the second reading of the next run denies."""
+    is_reading: bool = True
+    """Whether there is anybody to read a second time."""
+    reread: list[str] = field(default_factory=list[str])
+    """The second readings of the latest run."""
 
     async def skill(self, name: str, content: str = LONG, **fields: Any) -> Skill:
         """Store a skill that is a month old, unless told otherwise."""
@@ -139,6 +146,7 @@ class Library:
         """Run one pass; what the model is asked is kept in `prompts`, of the latest run alone."""
         self.replies[:] = replies
         self.prompts.clear()
+        self.reread.clear()
         world = replace(self.world, chat=ScriptedChatClient(self._script()))
         return (await world.run_passes(dream_pass)).passes[0]
 
@@ -147,6 +155,12 @@ class Library:
 
         def reply(request: ChatRequest) -> Any:
             nonlocal place
+            question = request.messages[-1].content
+            if is_second_reading(question):
+                if not self.is_reading:
+                    return ChatRequestRefusedError(model="m", status=400, code="")
+                self.reread.append(question)
+                return reread(question, self.denies)
             self.prompts.append(request.messages[-1].content)
             prompt = request.messages[1].content
             given = self.replies[min(place, len(self.replies) - 1)] if self.replies else NOTHING

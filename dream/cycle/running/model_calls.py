@@ -253,7 +253,8 @@ class ModelCalls:
             calls = dream_stores(unit).calls
             if isinstance(outcome, Completion):
                 if self.limits.was_cut(asked.request, outcome.usage):
-                    self.limits.learn(unit, asked.request, outcome.usage)
+                    self.limits.learn(asked.request, outcome.usage, unit.now)
+                    self.limits.save(unit)
                 calls.save(key, asked=asked, completion=outcome, record_ids=record_ids, since=self.forgets)
             elif isinstance(outcome, ChatError):
                 calls.fail(key, outcome.failed_tries, model=model)

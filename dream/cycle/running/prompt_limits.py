@@ -52,11 +52,16 @@ class PromptLimits:
     @classmethod
     def of(cls, view: ReadView, chat: ChatClient | None) -> PromptLimits:
         """Return what is remembered of the endpoint that *chat* asks."""
-        endpoint = _named(chat)
+        unknown = cls.unknown(chat)
         told = orjson.loads(view.settings.get(SETTING) or "{}")
-        if told.get("endpoint") != endpoint or view.now - from_text(told["since"]) > _REMEMBERED:
-            return cls(endpoint=endpoint)
-        return cls(endpoint=endpoint, read=told["read"], since=from_text(told["since"]))
+        if told.get("endpoint") != unknown.endpoint or view.now - from_text(told["since"]) > _REMEMBERED:
+            return unknown
+        return cls(endpoint=unknown.endpoint, read=told["read"], since=from_text(told["since"]))
+
+    @classmethod
+    def unknown(cls, chat: ChatClient | None) -> PromptLimits:
+        """Return limits of the endpoint that *chat* asks, of which nothing is known yet."""
+        return cls(endpoint=_named(chat))
 
     def was_cut(self, request: ChatRequest, usage: Usage) -> bool:
         """Tell whether the server read less of a prompt than it was sent, by its own count."""
@@ -65,11 +70,16 @@ class PromptLimits:
             return False
         return usage.input_tokens < LEAST_SHARE * sent or (known is not None and usage.input_tokens >= known)
 
-    def learn(self, unit: UnitOfWork, request: ChatRequest, usage: Usage) -> None:
-        """Remember how much was read of a prompt that was cut."""
+    def learn(self, request: ChatRequest, usage: Usage, now: datetime) -> None:
+        """Take in how much was read of a prompt that was cut."""
         model = request.model or ""
         self.read[model] = min(usage.input_tokens, self.read.get(model, usage.input_tokens))
-        self.since = self.since or unit.now
+        self.since = self.since or now
+
+    def save(self, unit: UnitOfWork) -> None:
+        """Remember what is known."""
+        if self.since is None:
+            return
         told = {"endpoint": self.endpoint, "since": to_text(self.since), "read": self.read}
         unit.settings.put(SETTING, orjson.dumps(told).decode())
 

@@ -47,7 +47,7 @@ _YEARS: Final = range(1900, 2100)
 _NO_YEAR: Final = range(2000, 2040)
 """What the year of an answer can be that tells none."""
 _SAID: Final = re.compile(r"(?:- )?\[(\d{1,2} \w+ \d{4})\] (?:([^:]{1,60}): )?")
-_SEEN: Final = re.compile(r" \([^()]*; seen (\d{4}-\d{2}-\d{2})")
+_SEEN: Final = re.compile(r" \((?:[^()]*; )?seen (\d{4}-\d{2}-\d{2})")
 _BEFORE: Final = re.compile(r"(?:the )?([\w ]+?) before\b", re.IGNORECASE)
 _STOP_WORDS: Final = ENGLISH_STOP_WORDS.union(*(one.function_words for one in languages()))
 _TOKENIZER: Final = Tokenizer(_STOP_WORDS)

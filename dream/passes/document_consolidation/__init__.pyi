@@ -9,8 +9,8 @@ from .items import (
     read_memory as read_memory,
 )
 from .judging import (
+    Approved as Approved,
     DocumentHandles as DocumentHandles,
-    JudgedEdits as JudgedEdits,
     judge as judge,
     over_eager as over_eager,
     sort_out as sort_out,

@@ -1,7 +1,7 @@
 """Runs the pass document-consolidation: a model proposes edits of MEMORY.md item by item; the host checks each."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from agentcore.llm.chat import ChatRequest
@@ -9,7 +9,7 @@ from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import DOCUMENT_CONSOLIDATION
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
-from dream.domain.rounds import Answer, NextRound, Round, answers_of
+from dream.domain.rounds import Answer, NextRound, Round
 from dream.domain.step import Batch, Packing
 from dream.passes.declared import DeclaredPass
 from dream.passes.document_consolidation.editing import DocumentEditor
@@ -17,25 +17,24 @@ from dream.passes.document_consolidation.items import MemoryDocument, read_memor
 from dream.passes.document_consolidation.judging import (
     Approved,
     DocumentHandles,
-    JudgedEdits,
     SortedEdits,
     judge,
     over_eager,
     sort_out,
 )
-from dream.passes.document_consolidation.packing import packed, planned, settling
+from dream.passes.document_consolidation.packing import ReviewPlan, packed, planned, settling
 from dream.passes.document_consolidation.prompt import (
     BrokenAnswer,
     GivenEdit,
     Op,
-    complaint,
     item_line,
     parse,
-    question,
+    question as asked,
 )
-from dream.passes.prompts import handles, repair_request
+from dream.passes.document_consolidation.share import DailyShare
+from dream.passes.prompts import handles
 from dream.passes.protocol import ModelContext
-from dream.passes.repairs import ask_and_repair
+from dream.passes.verified_exchange import Item, VerifiedExchange
 
 _COUNTS = ("items", "kept", "unmentioned", "merged", "into", "rewritten", "archived", "moved", "added", "left_alone")
 
@@ -49,7 +48,6 @@ class _ReadAnswer:
         document_handles: What its handles stand for.
         given: The edits.
         sorted_out: Which of them may be judged.
-        judged: What became of these.
         excess: Why nothing of it is used; None if it may be.
     """
 
@@ -57,7 +55,6 @@ class _ReadAnswer:
     document_handles: DocumentHandles
     given: tuple[GivenEdit, ...]
     sorted_out: SortedEdits
-    judged: JudgedEdits
     excess: Refusal | None
 
 
@@ -69,61 +66,75 @@ class DocumentConsolidation(DeclaredPass, declaration=DOCUMENT_CONSOLIDATION):
     """
 
     async def has_work(self, context: ModelContext) -> Work:
-        """Items that were not reviewed, in the words they stand in now."""
-        return Work(planned(await _memory(context), await context.settled(), context).pending)
+        """Items that were not reviewed, in the words they stand in now, while the day has room for changes."""
+        return Work((await _plan(context)).pending)
 
     async def pack(self, context: ModelContext) -> Packing:
         """Put sections into batches as they stand; those of which every item was reviewed are not asked about."""
-        return packed(planned(await _memory(context), await context.settled(), context), context)
+        return packed(await _plan(context), context)
 
     async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
-        """Ask about the items that still stand there, then for a repair of unfaithful texts."""
-        return await ask_and_repair(
-            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
-        )
+        """Ask about the items that still stand there, have texts read a second time, and repaired."""
+        return await self._exchange(context, batch).next_round(rounds)
 
-    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
-        """Ask about the items that still stand there."""
-        memory = await _memory(context)
-        document_handles = None if memory is None else _document_handles(memory, batch)
-        if document_handles is None or not document_handles.pieces:
-            return None
-        return question(
-            context, [item_line(handle, piece) for handle, piece in document_handles.pieces.items()], self.name
-        )
+    def _exchange(self, context: ModelContext, batch: Batch) -> VerifiedExchange[tuple[Approved, ...]]:
+        async def question(cited: frozenset[str] | None) -> ChatRequest | None:
+            memory = await _memory(context)
+            if memory is None:
+                return None
+            pieces = _document_handles(memory, batch).pieces
+            lines = [item_line(handle, one) for handle, one in pieces.items() if cited is None or handle in cited]
+            return asked(context, lines, self.name) if lines else None
 
-    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
-        """Ask once for a repair of texts that lost or made up something."""
-        read = await _read(context, batch, answer)
-        if isinstance(read, Refusal) or read.excess is not None or not read.judged.unfaithful:
-            return None
-        first = await self._question(context, batch)
-        return first and repair_request(first, answer, complaint(context, read.judged.unfaithful))
+        async def judged(answer: Answer) -> tuple[Sequence[Item[tuple[Approved, ...]]], Sequence[Refusal]]:
+            return await _judged(context, batch, answer)
+
+        return VerifiedExchange(context=context, batch=batch, name="edits", question=question, judge=judged)
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
-        """Make the edits of the last answer that has the right form; one that has not settles nothing."""
-        tried = [await _read(context, batch, answer) for answer in answers_of(rounds)]
-        usable = [read for read in tried if isinstance(read, _ReadAnswer)]
-        if not usable:
-            return Proposal(refused=tuple(read for read in tried[-1:] if isinstance(read, Refusal)))
-        read = usable[-1]
+        """Make the edits that hold, as many as the day has room for; an answer of another form settles nothing."""
+        outcome = await self._exchange(context, batch).outcome(rounds)
+        read = await _read(context, batch, outcome.answer)
+        if outcome.waits or isinstance(read, Refusal):
+            return Proposal(refused=outcome.refused, waits=outcome.waits)
         if read.excess is not None:
             return await _settled(context, batch, read, None, refused=[read.excess])
-        declined = await context.withheld({edit.mark for edit in read.judged.approved})
+        approved = [edit for one in outcome.settled for edit in one.value]
+        declined = await context.withheld({edit.mark for edit in approved})
+        share = await _share(context, read.memory)
+        refused = list(outcome.refused)
+        left: set[str] = set()
+        chosen: list[Approved] = []
+        for edit in approved:
+            ids = [piece.item.id for piece in edit.pieces]
+            if edit.mark in declined:
+                refused.append(Refusal.of(declined[edit.mark], ids))
+            elif share.is_too_much(edit.weight):
+                refused.append(Refusal.of(Refused.OVER_EAGER, ids))
+            elif not share.admits(edit.weight):
+                refused.append(Refusal.of(Refused.SHARE_CAP, ids))
+                left.update(ids)
+            else:
+                chosen.append(edit)
         editor = DocumentEditor(memory=read.memory, cap=context.options.documents.size_cap, as_of=context.as_of)
-        refused = [*read.sorted_out.refused, *read.judged.refused]
-        refused += [
-            Refusal.of(declined[edit.mark], [piece.item.id for piece in edit.pieces])
-            for edit in read.judged.approved
-            if edit.mark in declined
-        ]
         # The document is parsed after each edit, which takes longer than the event loop may stall.
-        await asyncio.to_thread(_make, editor, [edit for edit in read.judged.approved if edit.mark not in declined])
-        return await _settled(context, batch, read, editor, refused=[*refused, *editor.refused])
+        await asyncio.to_thread(_make, editor, chosen)
+        return await _settled(context, batch, read, editor, refused=[*refused, *editor.refused], left=left)
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over the batches."""
         return summed(notes, *_COUNTS)
+
+
+async def _plan(context: ModelContext) -> ReviewPlan:
+    memory = await _memory(context)
+    if memory is not None and not (await _share(context, memory)).is_worth_asking:
+        return ReviewPlan(memory=None)
+    return planned(memory, await context.settled(), context, await context.waiting())
+
+
+async def _share(context: ModelContext, memory: MemoryDocument) -> DailyShare:
+    return await context.read(lambda view: DailyShare.as_it_stands(view, memory, context.options, context.as_of))
 
 
 async def _memory(context: ModelContext) -> MemoryDocument | None:
@@ -151,16 +162,29 @@ async def _read(context: ModelContext, batch: Batch, answer: Answer) -> _ReadAns
     if memory is None:
         return Refusal.of(Refused.STALE_SOURCE, batch.member_ids)
     document_handles = _document_handles(memory, batch)
-    found = sort_out(given, document_handles)
     is_whole = memory.pieces.keys() <= set(document_handles.ids.values())
-    excess = over_eager(given, document_handles, context.options.documents, is_whole=is_whole)
-    # Comparing texts takes longer than the event loop may stall.
-    judged = JudgedEdits()
-    if excess is None:
-        judged = await asyncio.to_thread(judge, found.edits, document_handles, context.options, context.vocabulary)
     return _ReadAnswer(
-        memory=memory, document_handles=document_handles, given=given, sorted_out=found, judged=judged, excess=excess
+        memory=memory,
+        document_handles=document_handles,
+        given=given,
+        sorted_out=sort_out(given, document_handles),
+        excess=over_eager(given, document_handles, context.options.documents, is_whole=is_whole),
     )
+
+
+async def _judged(
+    context: ModelContext, batch: Batch, answer: Answer
+) -> tuple[Sequence[Item[tuple[Approved, ...]]], Sequence[Refusal]]:
+    read = await _read(context, batch, answer)
+    if isinstance(read, Refusal):
+        return [], [read]
+    if read.excess is not None:
+        return [], [read.excess]
+    # Comparing texts takes longer than the event loop may stall.
+    items, refused = await asyncio.to_thread(
+        judge, read.sorted_out.edits, read.document_handles, context.options, context.vocabulary
+    )
+    return items, [*read.sorted_out.refused, *refused]
 
 
 def _make(editor: DocumentEditor, edits: Sequence[Approved]) -> None:
@@ -169,12 +193,21 @@ def _make(editor: DocumentEditor, edits: Sequence[Approved]) -> None:
 
 
 async def _settled(
-    context: ModelContext, batch: Batch, read: _ReadAnswer, editor: DocumentEditor | None, *, refused: Sequence[Refusal]
+    context: ModelContext,
+    batch: Batch,
+    read: _ReadAnswer,
+    editor: DocumentEditor | None,
+    *,
+    refused: Sequence[Refusal],
+    left: Collection[str] = (),
 ) -> Proposal:
-    """Return the step: what is edited, and that these items were reviewed, in their old words and their new."""
+    """Return the step: what is edited, and that these items were reviewed, in their old words and their new.
+
+    Those that are *left* for another day were not.
+    """
     before = {item.id for item in read.memory.document.items}
     after = before if editor is None else {item.id for item in editor.document.items}
-    again = {read.document_handles.ids[handle] for handle in read.sorted_out.stale}
+    again = {read.document_handles.ids[handle] for handle in read.sorted_out.stale} | set(left)
     mine = set(batch.record_ids) - again
     note, old = settling(context, mine | (after - before), before | after, await context.settled())
     return Proposal(

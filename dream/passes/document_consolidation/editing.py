@@ -16,7 +16,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.passes.document_consolidation.items import PATTERNS, DocumentItem, MemoryDocument, read_document
 from dream.passes.document_consolidation.judging import Approved
-from dream.passes.document_consolidation.prompt import Op
+from dream.passes.document_consolidation.prompt import Op, operation_of
 
 _CODES: Final = {
     EditRefusal.NOT_FOUND: Refused.STALE_SOURCE,
@@ -92,7 +92,7 @@ class DocumentEditor:
             changes.append(Change[Record](before=self._archive.stored, after=record, reason=edit.reason))
             self._archive = _EditedDocument(_as_stored(record, self._archive.stored), document)
         marks = {change.record_id: edit.mark for change in changes}
-        self.change_sets.append(ChangeSet(operation=f"document-{edit.op}", changes=tuple(changes), fingerprints=marks))
+        self.change_sets.append(ChangeSet(operation=operation_of(edit.op), changes=tuple(changes), fingerprints=marks))
         self.made.append(edit)
         self._gone.update(piece.item.id for piece in edit.pieces if edit.op is not Op.ADD)
 

@@ -5,49 +5,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import combinations
-from typing import Final
-
-import regex
 
 from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import hidden_in
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.detail import Detail, DetailKind, distinct
-from dream.guards.merge_coverage import Coverage, Superseded, coverage
+from dream.domain.verification import Assertion, EvidenceLine
 from dream.guards.names import Vocabulary
 from dream.guards.secrets import secret_in
+from dream.guards.verdict import EvidenceText, Verdict, judge as judge_words
 from dream.options import DocumentOptions, DreamOptions
 from dream.passes.document_consolidation.items import DocumentItem
-from dream.passes.document_consolidation.prompt import GivenEdit, Op
-from dream.passes.faithfulness import Unfaithful, unfaithful
+from dream.passes.document_consolidation.prompt import GivenEdit, Op, operation_of
+from dream.passes.rewriting import judged_by_words
 from dream.passes.terms import terms_of
-
-_SENTENCE: Final = regex.compile(r"(?<=[.!?;:\u3002\uff01\uff1f\uff1b])\s*")
-_KEPT_WORDS: Final = 3
-"""A text keeps at least one in so many of the words of each item it takes the place of."""
-_NEW_WORDS: Final = 4
-"""Of the words of a sentence one in so many, or one at all, may stand in none of them."""
-_NEW_WORDS_OF_PATTERNS: Final = 2
-"""The same of what is added: a pattern is told in words of its own."""
-
-
-def compare(text: str, pieces: Sequence[DocumentItem], vocabulary: Vocabulary) -> Coverage:
-    """Compare a text with the items that it takes the place of, their headings known.
-
-    Beside the details, each item has to keep some of its words, and each sentence has to be made of theirs: what names
-    nothing specific can be replaced, or added, whole.
-    """
-    found = _details(text, pieces, vocabulary)
-    lost = (*found.lost, *_passed_over(text, pieces))
-    return Coverage(lost=distinct(lost), invented=distinct((*found.invented, *_unheard(text, pieces, _NEW_WORDS))))
-
-
-def compare_pattern(text: str, pieces: Sequence[DocumentItem], vocabulary: Vocabulary) -> Coverage:
-    """Compare an added text with the items that it cites: it need not repeat them, may count them, makes nothing up."""
-    found = _details(text, pieces, vocabulary, f"{len(pieces)} times")
-    unheard = _unheard(text, pieces, _NEW_WORDS_OF_PATTERNS)
-    return replace(found, lost=(), invented=distinct((*found.invented, *unheard)))
+from dream.passes.verified_exchange import Item
 
 
 def are_related(pieces: Sequence[DocumentItem]) -> bool:
@@ -57,33 +29,6 @@ def are_related(pieces: Sequence[DocumentItem]) -> bool:
         any(not mine.isdisjoint(theirs) for other, theirs in enumerate(words) if other != place)
         for place, mine in enumerate(words)
     )
-
-
-def _details(text: str, pieces: Sequence[DocumentItem], vocabulary: Vocabulary, *known: str) -> Coverage:
-    """Compare the details; what the headings say, and what is *known* besides, may be told and need not be."""
-    headings = dict.fromkeys(word for piece in pieces for word in (*piece.item.section, *piece.above))
-    backing = [Superseded(content=told) for told in (*headings, *known)]
-    return coverage([piece.said for piece in pieces], text, vocabulary, superseded=backing)
-
-
-def _passed_over(text: str, pieces: Sequence[DocumentItem]) -> Iterator[Detail]:
-    """Yield the items of whose words too few stand in the text."""
-    words = set(terms_of(text))
-    for piece in pieces:
-        told = set(terms_of(piece.said))
-        if len(told & words) * _KEPT_WORDS < len(told):
-            yield Detail(DetailKind.QUOTED, piece.said[:200], piece.item.id)
-
-
-def _unheard(text: str, pieces: Sequence[DocumentItem], share: int) -> Iterator[Detail]:
-    """Yield the sentences of the text that are not made of the words of the items and what stands above them."""
-    heard = {
-        word for piece in pieces for told in (piece.said, *piece.above, *piece.item.section) for word in terms_of(told)
-    }
-    for sentence in _SENTENCE.split(text):
-        words = set(terms_of(sentence))
-        if len(words - heard) > max(1, len(words) // share):
-            yield Detail(DetailKind.QUOTED, sentence[:200], sentence)
 
 
 _SHOWN = 40
@@ -220,53 +165,93 @@ class Approved:
     reason: str = ""
     mark: str = ""
 
-
-@dataclass(slots=True)
-class JudgedEdits:
-    """What became of the edits of an answer."""
-
-    approved: list[Approved] = field(default_factory=list[Approved])
-    refused: list[Refusal] = field(default_factory=list[Refusal])
-    unfaithful: list[Unfaithful] = field(default_factory=list[Unfaithful])
+    @property
+    def weight(self) -> int:
+        """How many items it changes, takes away or adds, as far as the share of a day counts them."""
+        match self.op:
+            case Op.MERGE:
+                return sum(piece.said != self.text for piece in self.pieces)
+            case Op.ARCHIVE | Op.REWRITE | Op.ADD:
+                return 1
+            case _:
+                return 0
 
 
 def judge(
     edits: Sequence[GivenEdit], document_handles: DocumentHandles, options: DreamOptions, vocabulary: Vocabulary
-) -> JudgedEdits:
-    """Judge edits that name what they may name; one that changes nothing is neither approved nor refused."""
+) -> tuple[list[Item[tuple[Approved, ...]]], list[Refusal]]:
+    """Judge by words edits that name what they may name; one that changes nothing is neither taken nor refused."""
     place = {handle: number for number, handle in enumerate(document_handles.ids)}
-    judged = JudgedEdits()
+    items: dict[int, Item[tuple[Approved, ...]]] = {}
+    refused: list[Refusal] = []
     for given in edits:
         edit = given.model_copy(update={"items": tuple(sorted(given.items, key=place.__getitem__))})
-        pieces = tuple(document_handles.pieces[handle] for handle in edit.items)
-        target = None if edit.target is None else document_handles.pieces[edit.target]
-        verdict = _verdict(edit, pieces, target, options, vocabulary)
-        match verdict:
-            case Refusal():
-                judged.refused.append(verdict)
-            case Unfaithful():
-                judged.unfaithful.append(verdict)
-                judged.refused.append(verdict.refusal)
-            case Approved():
-                judged.approved.append(verdict)
-            case None:
-                pass
-    return judged
+        made = _item(edit, document_handles, options, vocabulary)
+        if isinstance(made, Refusal):
+            refused.append(made.at(edit.number + 1))
+        elif made is not None:
+            # Several items that an edit archives or moves are several changes.
+            before = items[made.number].value if made.number in items else ()
+            items[made.number] = replace(made, value=(*before, *made.value))
+    return list(items.values()), refused
+
+
+def _item(
+    edit: GivenEdit, document_handles: DocumentHandles, options: DreamOptions, vocabulary: Vocabulary
+) -> Item[tuple[Approved, ...]] | Refusal | None:
+    pieces = tuple(document_handles.pieces[handle] for handle in edit.items)
+    target = None if edit.target is None else document_handles.pieces[edit.target]
+    made = _approved(edit, pieces, target, options, vocabulary)
+    if made is None or isinstance(made, Refusal):
+        return made
+    assertion = _assertion(made)
+    verdict = Verdict.PROVEN if assertion is None else _verdict(edit, assertion, vocabulary)
+    if isinstance(verdict, Refusal):
+        return verdict
+    return Item(number=edit.number + 1, value=(made,), verdict=verdict, assertion=assertion)
+
+
+def _assertion(made: Approved) -> Assertion | None:
+    """Return what has to hold of a text: it tells all of the items that it takes the place of, and no more.
+
+    What is added takes the place of none, and may count the items that it cites. None if nothing is worded anew.
+    """
+    if made.op not in {Op.MERGE, Op.REWRITE, Op.ADD}:
+        return None
+    above = dict.fromkeys(word for piece in made.pieces for word in (*piece.item.section, *piece.above))
+    beside = [("heading", told) for told in above]
+    beside += [("count", f"{len(made.pieces)} items")] if made.op is Op.ADD else []
+    return Assertion(
+        text=made.text,
+        evidence=(
+            *(EvidenceLine(text=piece.said, role="item") for piece in made.pieces),
+            *(EvidenceLine(text=text, role=role, is_beside=True) for role, text in beside),
+        ),
+        whole=made.op is not Op.ADD,
+    )
+
+
+def _verdict(edit: GivenEdit, assertion: Assertion, vocabulary: Vocabulary) -> Verdict | Refusal:
+    found = judged_by_words(assertion, vocabulary)
+    for code, details in ((Refused.LOST_DETAIL, found.lost), (Refused.INVENTED_DETAIL, found.invented)):
+        if details:
+            return Refusal(code, f"{Refusal.of(code, edit.items).detail}: {', '.join(map(str, details))}")
+    return Verdict.PROVEN if found.is_proven else Verdict.UNDECIDED
 
 
 def mark_of(op: Op, pieces: Collection[DocumentItem]) -> str:
     """Return what identifies an edit: what is done to which items, as they say it."""
     keys = sorted(piece.key for piece in pieces)
-    return blake2b("\x1f".join([f"document-{op}", *keys]).encode(), digest_size=16).hexdigest()
+    return blake2b("\x1f".join([operation_of(op), *keys]).encode(), digest_size=16).hexdigest()
 
 
-def _verdict(
+def _approved(
     edit: GivenEdit,
     pieces: tuple[DocumentItem, ...],
     target: DocumentItem | None,
     options: DreamOptions,
     vocabulary: Vocabulary,
-) -> Approved | Refusal | Unfaithful | None:
+) -> Approved | Refusal | None:
     made = Approved(op=edit.op, pieces=pieces, target=target, mark=mark_of(edit.op, pieces))
     match edit.op:
         case Op.ARCHIVE:
@@ -274,7 +259,7 @@ def _verdict(
         case Op.MOVE:
             return _moving(edit, made)
         case Op.ADD:
-            return _adding(edit, made, vocabulary)
+            return _adding(edit, made)
         case _:
             pass
     fault = _text_fault(edit, pieces)
@@ -284,11 +269,10 @@ def _verdict(
         return fault
     if edit.op is Op.REWRITE and edit.text == pieces[0].said:
         return None
-    verdict = _unfaithful(edit, compare(edit.text, pieces, vocabulary))
     count = (
         f"{len(pieces)} items that say the same in other words merged" if edit.op is Op.MERGE else "put in better words"
     )
-    return verdict or replace(made, text=edit.text, reason=count)
+    return replace(made, text=edit.text, reason=count)
 
 
 def _archiving(edit: GivenEdit, made: Approved, options: DreamOptions, vocabulary: Vocabulary) -> Approved | Refusal:
@@ -299,8 +283,9 @@ def _archiving(edit: GivenEdit, made: Approved, options: DreamOptions, vocabular
     # What was merged or superseded in the store may go however important it was.
     if entry is not None and entry.is_active and (entry.pinned or entry.base >= terms.protect_importance):
         return Refusal.of(Refused.PROTECTED_ENTRY, [entry.id])
-    told = (piece.said, *(() if made.target is None else (made.target.said,)))
-    is_told = edit.reason and not coverage(told, edit.reason, vocabulary).invented and secret_in(edit.reason) is None
+    told = [EvidenceText(text=one.said) for one in (piece, made.target) if one is not None]
+    is_refuted = judge_words(edit.reason, told, vocabulary=vocabulary).verdict is Verdict.REFUTED
+    is_told = edit.reason and not is_refuted and secret_in(edit.reason) is None
     default = "no longer needed" if made.target is None else "another item holds in its place"
     return replace(made, reason=f"archived: {edit.reason if is_told else default}")
 
@@ -318,19 +303,11 @@ def _moving(edit: GivenEdit, made: Approved) -> Approved | Refusal | None:
     return replace(made, reason=f"moved to {' > '.join(made.target.item.section) or 'the beginning'}")
 
 
-def _adding(edit: GivenEdit, made: Approved, vocabulary: Vocabulary) -> Approved | Refusal | Unfaithful:
+def _adding(edit: GivenEdit, made: Approved) -> Approved | Refusal:
     if any(piece.is_pattern for piece in made.pieces):
         return Refusal.of(Refused.NOT_EVIDENCE, edit.items)
     fault = _text_fault(edit, made.pieces)
-    if fault is not None:
-        return fault
-    words = set(terms_of(edit.text))
-    cited = zip(edit.items, made.pieces, strict=True)
-    strange = [handle for handle, piece in cited if words.isdisjoint(terms_of(piece.said))]
-    if strange:
-        return Refusal.of(Refused.UNRELATED, strange)
-    verdict = _unfaithful(edit, compare_pattern(edit.text, made.pieces, vocabulary))
-    return verdict or replace(made, text=edit.text, reason=f"what {len(made.pieces)} items show together")
+    return fault or replace(made, text=edit.text, reason=f"what {len(made.pieces)} items show together")
 
 
 def _text_fault(edit: GivenEdit, pieces: Sequence[DocumentItem]) -> Refusal | None:
@@ -350,8 +327,3 @@ def _joining_fault(handles: Sequence[str], pieces: Sequence[DocumentItem]) -> Re
     if not all(compatible(one, other) for one, other in combinations(times, 2)):
         return Refusal.of(Refused.DISTINCT_MOMENTS, handles)
     return None
-
-
-def _unfaithful(edit: GivenEdit, found: Coverage) -> Unfaithful | None:
-    refusal = unfaithful(found, edit.items)
-    return None if refusal is None else Unfaithful(place=edit.number, coverage=found, refusal=refusal)

@@ -44,12 +44,24 @@ class ReviewPlan:
         return len(self.due.intersection(piece.item.id for call in self.calls for piece in call))
 
 
-def planned(memory: MemoryDocument | None, settled: Iterable[SettledCluster], context: ModelContext) -> ReviewPlan:
-    """Return what is to be asked: the calls that hold an item which was not reviewed under these directives."""
+def planned(
+    memory: MemoryDocument | None,
+    settled: Iterable[SettledCluster],
+    context: ModelContext,
+    waiting: Collection[str] = (),
+) -> ReviewPlan:
+    """Return what is to be asked: the calls that hold an item which was not reviewed under these directives.
+
+    Args:
+        memory: MEMORY.md; None if there is no such document.
+        settled: The notes of what was reviewed.
+        context: The run's.
+        waiting: Ids of items that an exchange which waits is about.
+    """
     if memory is None or all(piece.is_fixed for piece in memory.pieces.values()):
         return ReviewPlan(memory=None)
     done = reviewed(settled, terms_mark(context)) - context.reopened
-    due = frozenset(memory.pieces.keys() - done)
+    due = frozenset(memory.pieces.keys() - done - set(waiting))
     calls, too_long = _calls(memory, context.options.model)
     asked = [call for call in calls if len(call) >= _FEWEST and any(piece.item.id in due for piece in call)]
     return ReviewPlan(memory=memory, calls=tuple(asked), due=due, too_long=too_long)

@@ -25,7 +25,6 @@ from dream.passes.answers import (
     read_whole,
 )
 from dream.passes.document_consolidation.items import DocumentItem
-from dream.passes.faithfulness import Unfaithful, fault_lines
 from dream.passes.prompts import CONTEXT_ONLY, build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
 
@@ -48,6 +47,11 @@ class Op(StrEnum):
     """Items go where another one stands."""
     ADD = "add"
     """A new item says what several others show together."""
+
+
+def operation_of(op: Op) -> str:
+    """Return what an edit is called in the journal."""
+    return f"document-{op}"
 
 
 def _line(given: object) -> str:
@@ -113,13 +117,9 @@ An edit is {"op", "items", "text", "target", "reason"}; "items" are handles, and
 - "move": items that belong elsewhere; "target" is the handle of an item of the section they belong to;
 - "add": two or more items that show a pattern, or contradict each other; "text" says what, and they stay;
 - "keep": items that are fine; items that stand in no edit are kept too.
-A text is one line, without a bullet. Every name, number, date and negation of the items merged or rewritten stands in
-it, and none that they lack; what is added names nothing that the items it cites do not. Except in "add", use each
+A text is one line, without a bullet. It tells all that the items merged or rewritten tell, as surely as they do, and
+nothing else; what is added tells only what the items it cites show. Except in "add", use each
 handle in one edit only. Items marked context-only may be cited in "add", or be a target, and stay as they are."""
-_REPAIR: Final = """\
-Texts of your edits are not faithful to their items. The lines between the fences are data: they tell, by the number of
-the edit from 0, what its text lost and what it made up. Give the whole answer again, in the same form: put back what
-was lost, leave out what was made up, or leave the edit out."""
 
 OVERHEAD: Final = estimate_tokens(_CONTRACT) + 64
 """Tokens of a question beside its items, directives aside."""
@@ -151,8 +151,3 @@ def question(context: ModelContext, lines: Iterable[str], purpose: str) -> ChatR
         answer=_FORM,
         purpose=purpose,
     )
-
-
-def complaint(context: ModelContext, faults: Iterable[Unfaithful]) -> str:
-    """Return what is wrong with edits of an answer, and the request to give it again."""
-    return f"{_REPAIR}\n\n{fenced(context.marker, 'Edits:', fault_lines(faults))}"

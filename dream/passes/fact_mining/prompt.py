@@ -56,7 +56,7 @@ def read_items(answer: Mapping[str, Any]) -> tuple[list[FactItem], list[Refusal]
 CONTRACT: Final = """\
 Answer with {"facts": [...]}; an empty list is a good answer when the turns hold nothing to remember. Each fact has:
 - "content": one statement in the third person that can be understood alone, in the language of the turns;
-- "category": a slash path such as "people/ana" or "general", and "tags": a list of words, or [];
+- "category": a slash path such as "people/ana" or "general", and "tags": six to ten search words, or [];
 - "importance": 0 to 1, may be left out;
 - "subjectTime": when it is about, if the turns say so: "2025", "2025-06", "2025-06-14" or "2020..2023", "2020..?";
 - "sourceTurns": the handles of the turns that say it, such as ["t3"]. At least one of them must be new, not marked

@@ -7,13 +7,21 @@ from .clusters import (
     linked as linked,
     reopens_at as reopens_at,
 )
+from .composition import (
+    composed as composed,
+    keeps_meaning as keeps_meaning,
+)
 from .dream_pass import (
     MemoryConsolidation as MemoryConsolidation,
 )
 from .judging import (
     JudgedConsolidation as JudgedConsolidation,
     judge_entries as judge_entries,
+    made_of as made_of,
+)
+from .lessons import (
     judge_feedback as judge_feedback,
+    learned as learned,
 )
 from .operations import (
     ConsolidationInput as ConsolidationInput,

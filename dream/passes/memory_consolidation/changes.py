@@ -1,97 +1,44 @@
-"""Judges each operation and makes its change set: merge, rewrite, supersede or drop."""
+"""Makes the change sets of what holds: merge, rewrite, supersede or drop."""
 
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Iterable, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
-from itertools import combinations
 
-from agentcore.domain.evidence import EvidenceVerdict, with_verdict
-from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
+from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef, exact_words, weakest
+from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.records import Record
-from agentcore.domain.subject_time import compatible
+from agentcore.domain.subject_time import PartialDate, Precision, compatible
 from agentcore.domain.temporal import absorb, merged_fields
-from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key, normalise
+from agentcore.domain.text import clean_tags, fold_key, normalise
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.detail import Detail, DetailKind
-from dream.guards.merge_coverage import Coverage, Superseded, coverage, untold
-from dream.passes.conflicts import ConflictVerdict, is_later, judge
-from dream.passes.faithfulness import Unfaithful, unfaithful
-from dream.passes.memory_consolidation.operations import ConsolidationInput, Dropping, Saving, Superseding
-from dream.passes.memory_consolidation.prompt import ConsolidationHandles, SaveItem, is_clean
-
-
-def compare(
-    consolidation_input: ConsolidationInput,
-    content: str,
-    sources: Sequence[MemoryEntry],
-    gives_way: Sequence[MemoryEntry],
-    category: str,
-) -> Coverage:
-    """Compare a text with its sources; what it takes the place of need not be repeated if it is older, or corrected."""
-    confirmed = next((source for source in sources if source.trust is Trust.CONFIRMED), None)
-    categories = (category, *(source.category for source in (*sources, *gives_way)))
-    exempt = not any(consolidation_input.vocabulary.numbers_matter(one) for one in categories)
-    found = coverage(
-        [source.content for source in sources],
-        content,
-        consolidation_input.vocabulary,
-        # A text that moves into an exempt category does not leave its numbers behind.
-        category=category if exempt else None,
-        document_frequency=consolidation_input.document_frequency,
-        superseded=[
-            Superseded(
-                content=old.content,
-                is_older=is_later(
-                    consolidation_input.evidence([old]),
-                    consolidation_input.evidence(sources),
-                    consolidation_input.as_of,
-                ),
-                correction=confirmed.content if confirmed and old.trust < Trust.CONFIRMED else None,
-            )
-            for old in gives_way
-        ],
-    )
-    left_out = untold(
-        [source.content for source in sources], content, consolidation_input.vocabulary, consolidation_input.tokenizer
-    )
-    return replace(found, lost=(*found.lost, *(Detail(DetailKind.SENTENCE, one[:200], one) for one in left_out)))
-
-
-@dataclass(frozen=True, slots=True)
-class CloseCall:
-    """Entries of which a person should say which one holds."""
-
-    entry_ids: tuple[str, ...]
-
-    @property
-    def refusal(self) -> Refusal:
-        """Why nothing was changed."""
-        return Refusal.of(Refused.CLOSE_CALL, self.entry_ids)
-
-
-def may_give_way(
-    old: MemoryEntry, to: Sequence[MemoryEntry], consolidation_input: ConsolidationInput
-) -> Refusal | CloseCall | None:
-    """Return why *old* must stay, or None if the evidence for *to* is better."""
-    if consolidation_input.merge_only:
-        return Refusal.of(Refused.MERGE_ONLY, [old.id])
-    if old.pinned:
-        return Refusal.of(Refused.PROTECTED_ENTRY, [old.id])
-    if not any(consolidation_input.are_related(old, entry) for entry in to):
-        return Refusal.of(Refused.NO_SUCCESSOR, [old.id])
-    match judge(consolidation_input.evidence([old]), consolidation_input.evidence(to), consolidation_input.as_of):
-        case ConflictVerdict.STAYS:
-            return Refusal.of(Refused.WEAKER_EVIDENCE, [old.id])
-        case ConflictVerdict.CLOSE_CALL:
-            return CloseCall((old.id, *(entry.id for entry in to)))
-        case ConflictVerdict.GIVES_WAY:
-            return None
-
+from dream.guards.verdict import EvidenceText, Verdict, judge
+from dream.guards.wording import sentences_of
+from dream.passes.memory_consolidation.operations import ConsolidationInput
+from dream.passes.verified_exchange import Settled
 
 MERGE = "merge"
 REWRITE = "rewrite"
+SUPERSEDE = "supersede"
+DROP = "drop"
 _MOST_NEW_TAGS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivesWay:
+    """An entry that another text takes the place of.
+
+    Args:
+        old: The entry.
+        to: What takes its place: an entry that stays, or the sources of a text that is saved.
+        reason: Why, in the model's words; "" if they may not be kept.
+        saving: The number of the item that saves that text, from 1; None if *to* stays.
+    """
+
+    old: MemoryEntry
+    to: tuple[MemoryEntry, ...]
+    reason: str = ""
+    saving: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,40 +46,87 @@ class MergeDraft:
     """A text that may be taken, and what it is made of.
 
     Args:
+        number: The number of its item, from 1.
         content: The text, clean.
         category: Where it goes, clean.
         tags: As the model gave them.
         importance: As the model gave it, if it did.
         sources: Entries that it is made of.
-        gives_way: Entries that it takes the place of.
+        gives_way: What it takes the place of.
     """
 
+    number: int
     content: str
     category: str
     tags: tuple[str, ...]
     importance: float | None
     sources: tuple[MemoryEntry, ...]
-    gives_way: tuple[MemoryEntry, ...]
+    gives_way: tuple[GivesWay, ...] = ()
 
     @property
     def used(self) -> tuple[MemoryEntry, ...]:
         """All entries that it touches."""
-        return (*self.sources, *self.gives_way)
+        return (*self.sources, *(one.old for one in self.gives_way))
 
 
-def merge_new(draft: MergeDraft, consolidation_input: ConsolidationInput) -> ChangeSet:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropDraft:
+    """An entry that may go, with nothing in its place.
+
+    Args:
+        entry: The entry.
+        reason: Why, in the model's words; "" if they may not be kept.
+    """
+
+    entry: MemoryEntry
+    reason: str = ""
+
+
+def rooted(entry: MemoryEntry) -> MemoryEntry:
+    """Return an entry with the sentences that it rests on: its own, where it has no others.
+
+    What a person or an agent stored is its own evidence. What was derived before evidence was kept is unverified.
+    """
+    if entry.evidence:
+        return entry
+    verdict = EvidenceVerdict.UNVERIFIED if entry.sources else EvidenceVerdict.PROVEN
+    own = tuple(
+        Evidence(
+            source=SourceRef(SourceKind.ENTRY, entry.id),
+            said_at=entry.created_at,
+            sentence=exact_words(sentence),
+            verdict=verdict,
+            verified_by="" if entry.sources else "host",
+        )
+        for sentence in sentences_of(entry.content)
+    )
+    return replace(entry, evidence=own)
+
+
+def _stamped(evidence: Iterable[Evidence], settled: Settled[MergeDraft]) -> tuple[Evidence, ...]:
+    """Return evidence with the verdict of a text that was made from it: never a stronger one than it had."""
+    return tuple(
+        one
+        if weakest((one.verdict, settled.verdict)) is one.verdict
+        else replace(one, verdict=settled.verdict, verified_by=settled.verified_by, round=settled.round)
+        for one in evidence
+    )
+
+
+def merge_new(settled: Settled[MergeDraft], consolidation_input: ConsolidationInput) -> ChangeSet:
     """Write the text as a new entry and retire what it was made of.
 
     What gives way may show through in the text, so it counts among the sources, and for trust and safety marks; what
     was observed of it counts for nothing.
     """
-    fields, touched = merged_fields(draft.sources), merged_fields(draft.used)
+    draft = settled.value
+    fields, touched = merged_fields(list(map(rooted, draft.sources))), merged_fields(draft.used)
     merged = MemoryEntry(
         id=consolidation_input.new_id(),
         scope=draft.sources[0].scope,
         content=draft.content,
         category=draft.category,
-        tags=_tags(draft, fields.tags, consolidation_input),
+        tags=_tags(draft, fields.tags),
         base=_base(draft, consolidation_input),
         created_at=fields.created_at,
         recorded_at=consolidation_input.as_of,
@@ -143,7 +137,7 @@ def merge_new(draft: MergeDraft, consolidation_input: ConsolidationInput) -> Cha
         metadata=touched.metadata,
         level=Level.DERIVED,
         sources=touched.sources,
-        evidence=with_verdict(fields.evidence, EvidenceVerdict.UNVERIFIED),
+        evidence=_stamped(fields.evidence, settled),
         trust=touched.trust,
         pinned=fields.pinned,
     )
@@ -151,10 +145,14 @@ def merge_new(draft: MergeDraft, consolidation_input: ConsolidationInput) -> Cha
     return _set(MERGE, made, draft, draft.used, consolidation_input)
 
 
-def merge_into(survivor: MemoryEntry, draft: MergeDraft, consolidation_input: ConsolidationInput) -> ChangeSet | None:
+def merge_into(
+    survivor: MemoryEntry, settled: Settled[MergeDraft], consolidation_input: ConsolidationInput
+) -> ChangeSet | None:
     """Let an entry that says just this take over the others, as a fold does; None if that changes nothing."""
+    draft = settled.value
     others = tuple(source for source in draft.sources if source.id != survivor.id)
-    after = absorb(survivor, others)
+    told = [replace(one, evidence=_stamped(rooted(one).evidence, settled)) for one in others]
+    after = absorb(survivor, told)
     if survivor in draft.sources and draft.category != survivor.category:
         after = replace(after, category=draft.category, updated_at=consolidation_input.as_of)
     rest = replace(draft, sources=others)
@@ -165,18 +163,18 @@ def merge_into(survivor: MemoryEntry, draft: MergeDraft, consolidation_input: Co
     return _set(MERGE if rest.used else REWRITE, kept, rest, (survivor, *rest.used), consolidation_input)
 
 
-def rewrite(draft: MergeDraft, consolidation_input: ConsolidationInput) -> ChangeSet | None:
+def rewrite(settled: Settled[MergeDraft], consolidation_input: ConsolidationInput) -> ChangeSet | None:
     """Write the text over the one entry it was made of; None if that changes nothing."""
+    draft = settled.value
     (entry,) = draft.sources
+    is_reworded = draft.content != entry.content
     after = replace(
         entry,
         content=draft.content,
         category=draft.category,
-        tags=_tags(draft, entry.tags, consolidation_input),
-        updated_at=entry.updated_at,
+        tags=_tags(draft, entry.tags),
+        evidence=_stamped(rooted(entry).evidence, settled) if is_reworded else entry.evidence,
     )
-    if after.content != entry.content:
-        after = replace(after, evidence=with_verdict(entry.evidence, EvidenceVerdict.UNVERIFIED))
     if after == entry:
         return None
     kept = Change[MemoryEntry](
@@ -187,7 +185,71 @@ def rewrite(draft: MergeDraft, consolidation_input: ConsolidationInput) -> Chang
     return _set(REWRITE, kept, replace(draft, sources=()), (entry,), consolidation_input)
 
 
-def retired(
+def saved(
+    settled: Settled[MergeDraft], consolidation_input: ConsolidationInput, taken: AbstractSet[str]
+) -> ChangeSet | Refusal | None:
+    """Return the changes of a text that holds, why there are none, or None if it changes nothing.
+
+    Args:
+        settled: The text, and how it was decided.
+        consolidation_input: What it is judged by.
+        taken: Ids that the answer's other operations use, or have changed.
+    """
+    draft = settled.value
+    text = normalise(draft.content)
+    own = [source for source in draft.sources if normalise(source.content) == text]
+    twins = [
+        twin
+        for twin in consolidation_input.twins.get(fold_key(draft.content), ())
+        if twin.category.casefold() == draft.category.casefold()
+        and all(twin.id != entry.id for entry in draft.used)
+        and all(compatible(twin.subject_time, source.subject_time) for source in draft.sources)
+    ]
+    survivor = own[0] if own else (twins[0] if twins else None)
+    if len(draft.used) == 1 and (survivor is None or survivor in own):
+        return rewrite(settled, consolidation_input)
+    if survivor is None:
+        # What gives way may show through in the text: as a source of its own entry it can be forgotten again.
+        return merge_new(settled, consolidation_input)
+    if survivor.id in taken and survivor not in own:
+        return Refusal.of(Refused.HANDLE_REUSED, [survivor.id])
+    return merge_into(survivor, settled, consolidation_input)
+
+
+def superseded(one: GivesWay, consolidation_input: ConsolidationInput) -> ChangeSet:
+    """Return the change that has a live entry take the place of an older one."""
+    (successor,) = one.to
+    change = _superseded(one, successor.id, consolidation_input)
+    mark = fingerprint(SUPERSEDE, one.old, successor)
+    return ChangeSet(operation=SUPERSEDE, changes=(change,), fingerprints={one.old.id: mark})
+
+
+def dropped(draft: DropDraft, consolidation_input: ConsolidationInput) -> ChangeSet:
+    """Return the change that sets an entry aside for good."""
+    entry = draft.entry
+    reason = f"of no lasting value: {draft.reason}" if draft.reason else "of no lasting value"
+    change = _retired(entry, Status.ARCHIVED, reason, None, consolidation_input)
+    return ChangeSet(operation=DROP, changes=(change,), fingerprints={entry.id: fingerprint(DROP, entry)})
+
+
+def _superseded(one: GivesWay, heir: str, consolidation_input: ConsolidationInput) -> Change[MemoryEntry]:
+    reason = f"superseded by {heir}: {one.reason}" if one.reason else f"superseded by {heir}"
+    ended = replace(one.old, valid_until=_ended(one, consolidation_input))
+    return replace(_retired(ended, Status.SUPERSEDED, reason, heir, consolidation_input), before=one.old)
+
+
+def _ended(one: GivesWay, consolidation_input: ConsolidationInput) -> PartialDate | None:
+    """Return when an old fact stopped to hold: when its successor began to, or was first said."""
+    old, new = consolidation_input.evidence([one.old]), consolidation_input.evidence(one.to)
+    if new.about is not None and (old.about is None or old.about.begins < new.about.begins):
+        return new.about
+    said = min(entry.created_at for entry in one.to)
+    if said <= one.old.created_at:
+        return None
+    return PartialDate(said.replace(tzinfo=None), Precision.DAY)
+
+
+def _retired(
     entry: MemoryEntry, status: Status, reason: str, successor: str | None, consolidation_input: ConsolidationInput
 ) -> Change[MemoryEntry]:
     """Return the change that sets an entry aside."""
@@ -206,10 +268,8 @@ def _set(
 ) -> ChangeSet:
     """Return the changes that stand or fall together: the text that stays, what was merged, and what gave way."""
     heir = marked[0].id if kept is None else kept.record_id
-    merged = [retired(one, Status.ARCHIVED, f"merged into {heir}", heir, consolidation_input) for one in rest.sources]
-    gone = [
-        retired(one, Status.SUPERSEDED, f"superseded by {heir}", heir, consolidation_input) for one in rest.gives_way
-    ]
+    merged = [_retired(one, Status.ARCHIVED, f"merged into {heir}", heir, consolidation_input) for one in rest.sources]
+    gone = [_superseded(one, heir, consolidation_input) for one in rest.gives_way]
     first = () if kept is None else (kept,)
     changes: tuple[Change[Record], ...] = (*first, *merged, *gone)
     return ChangeSet(
@@ -229,155 +289,22 @@ def _base(draft: MergeDraft, consolidation_input: ConsolidationInput) -> float:
     return most if draft.importance is None else min(most, max(least, draft.importance))
 
 
-def _tags(draft: MergeDraft, known: Sequence[str], consolidation_input: ConsolidationInput) -> tuple[str, ...]:
+def _tags(draft: MergeDraft, known: Sequence[str]) -> tuple[str, ...]:
     """Return the tags of the sources and such of the model's as name nothing that the text does not."""
     new = [tag for tag in clean_tags(draft.tags) if tag not in known][:_MOST_NEW_TAGS]
-    borne_out = [tag for tag in new if not coverage((draft.content,), tag, consolidation_input.vocabulary).invented]
-    return clean_tags((*known, *borne_out))
+    return clean_tags((*known, *usable(new, [draft.content])))
+
+
+def usable(tags: Iterable[str], texts: Sequence[str]) -> list[str]:
+    """Return those tags that name nothing which the texts do not."""
+    # A name is told by its capital, which the first word of a text has anyway.
+    return [tag for tag in tags if not is_refuted(f"about {tag}", texts)]
+
+
+def is_refuted(text: str, texts: Sequence[str]) -> bool:
+    """Tell whether a text names what none of the texts does."""
+    return judge(text, [EvidenceText(text=one) for one in texts]).verdict is Verdict.REFUTED
 
 
 def _names(entries: Sequence[MemoryEntry]) -> str:
     return ", ".join(entry.id for entry in entries)
-
-
-Judgement = ChangeSet | Refusal | CloseCall | Unfaithful | None
-
-
-def judge_saving(
-    saving: Saving,
-    consolidation_handles: ConsolidationHandles,
-    consolidation_input: ConsolidationInput,
-    taken: AbstractSet[str],
-) -> Judgement:
-    """Return the changes that a save makes, why it makes none, or None if it changes nothing.
-
-    Args:
-        saving: The save, whose handles are in order.
-        consolidation_handles: What the handles stand for.
-        consolidation_input: What it is judged by.
-        taken: Ids that the answer's other operations use, or have changed.
-    """
-    sources = [consolidation_handles.entries[handle] for handle in saving.sources]
-    gives_way = [consolidation_handles.entries[handle] for handle in saving.gives_way]
-    draft = _draft(saving.item, sources, gives_way)
-    if isinstance(draft, Refusal):
-        return draft
-    fault = _fault(draft, consolidation_input)
-    if fault is not None:
-        return fault
-    for old in gives_way:
-        verdict = may_give_way(old, sources, consolidation_input)
-        if verdict is not None:
-            return verdict
-    found = compare(consolidation_input, draft.content, sources, gives_way, draft.category)
-    refusal = unfaithful(found, [entry.id for entry in draft.used])
-    if refusal is not None:
-        return Unfaithful(place=saving.item.number, coverage=found, refusal=refusal.at(saving.item.number + 1))
-    return _change_set(draft, consolidation_input, taken)
-
-
-def _draft(item: SaveItem, sources: Sequence[MemoryEntry], gives_way: Sequence[MemoryEntry]) -> MergeDraft | Refusal:
-    if not sources:
-        return Refusal.of(Refused.NO_SOURCES, [old.id for old in gives_way] or [f"item {item.number}"])
-    if not is_clean(item.content):
-        return Refusal.of(Refused.INVALID_CONTENT, [entry.id for entry in (*sources, *gives_way)])
-    oldest = min(sources, key=lambda source: (source.created_at, source.id))
-    return MergeDraft(
-        content=clean_content(item.content),
-        category=oldest.category if item.category is None else clean_category(item.category),
-        tags=item.tags,
-        importance=item.importance,
-        sources=tuple(sources),
-        gives_way=tuple(gives_way),
-    )
-
-
-def _fault(draft: MergeDraft, consolidation_input: ConsolidationInput) -> Refusal | None:
-    protected = [entry.id for entry in draft.used if consolidation_input.is_protected_category(entry.category)]
-    if protected or consolidation_input.is_protected_category(draft.category):
-        return Refusal.of(Refused.PROTECTED_CATEGORY, protected or [entry.id for entry in draft.used])
-    if not all(compatible(one.subject_time, other.subject_time) for one, other in combinations(draft.sources, 2)):
-        return Refusal.of(Refused.DISTINCT_MOMENTS, [source.id for source in draft.sources])
-    return None
-
-
-def _change_set(
-    draft: MergeDraft, consolidation_input: ConsolidationInput, taken: AbstractSet[str]
-) -> ChangeSet | Refusal | None:
-    text = normalise(draft.content)
-    own = [source for source in draft.sources if normalise(source.content) == text]
-    twins = [
-        twin
-        for twin in consolidation_input.twins.get(fold_key(draft.content), ())
-        if twin.category.casefold() == draft.category.casefold()
-        and all(twin.id != entry.id for entry in draft.used)
-        and all(compatible(twin.subject_time, source.subject_time) for source in draft.sources)
-    ]
-    survivor = own[0] if own else (twins[0] if twins else None)
-    if len(draft.used) == 1 and (survivor is None or survivor in own):
-        return rewrite(draft, consolidation_input)
-    if survivor is None:
-        # What gives way may show through in the text: as a source of its own entry it can be forgotten again.
-        return merge_new(draft, consolidation_input)
-    if survivor.id in taken and survivor not in own:
-        return Refusal.of(Refused.HANDLE_REUSED, [survivor.id])
-    return merge_into(survivor, draft, consolidation_input)
-
-
-SUPERSEDE = "supersede"
-DROP = "drop"
-
-
-def judge_superseding(
-    superseding: Superseding, consolidation_handles: ConsolidationHandles, consolidation_input: ConsolidationInput
-) -> ChangeSet | Refusal | CloseCall:
-    """Return the change that has a live entry take the place of an older one, or why it must not."""
-    old, successor = (
-        consolidation_handles.entries[superseding.item.handle],
-        consolidation_handles.entries.get(superseding.successor),
-    )
-    if successor is None:
-        return Refusal.of(Refused.STALE_SOURCE, [consolidation_handles.ids[superseding.successor]])
-    if consolidation_input.is_protected_category(old.category):
-        return Refusal.of(Refused.PROTECTED_CATEGORY, [old.id])
-    verdict = may_give_way(old, [successor], consolidation_input)
-    if verdict is None:
-        found = compare(consolidation_input, successor.content, [successor], [old], successor.category)
-        verdict = unfaithful(found, [old.id])
-    if verdict is not None:
-        return verdict
-    change = retired(old, Status.SUPERSEDED, f"superseded by {successor.id}", successor.id, consolidation_input)
-    mark = fingerprint(SUPERSEDE, old, successor)
-    return ChangeSet(operation=SUPERSEDE, changes=(change,), fingerprints={old.id: mark})
-
-
-def judge_dropping(
-    dropping: Dropping, consolidation_handles: ConsolidationHandles, consolidation_input: ConsolidationInput
-) -> ChangeSet | Refusal:
-    """Return the change that sets an entry aside for good, or why it must not."""
-    entry = consolidation_handles.entries[dropping.item.handle]
-    if consolidation_input.merge_only:
-        return Refusal.of(Refused.MERGE_ONLY, [entry.id])
-    if consolidation_input.is_protected_category(entry.category):
-        return Refusal.of(Refused.PROTECTED_CATEGORY, [entry.id])
-    if consolidation_input.is_worth_keeping(entry):
-        return Refusal.of(Refused.PROTECTED_ENTRY, [entry.id])
-    change = retired(entry, Status.ARCHIVED, _reason(dropping, entry, consolidation_input), None, consolidation_input)
-    return ChangeSet(operation=DROP, changes=(change,), fingerprints={entry.id: fingerprint(DROP, entry)})
-
-
-def _reason(dropping: Dropping, entry: MemoryEntry, consolidation_input: ConsolidationInput) -> str:
-    """Return the model's reason if it tells nothing that the entry itself does not: so it is forgotten with it."""
-    given = dropping.item.reason
-    told = given and not coverage((entry.content,), given, consolidation_input.vocabulary).invented
-    return f"of no lasting value: {given}" if told else "of no lasting value"
-
-
-def is_over_eager(droppings: int, members: int) -> bool:
-    """Tell whether an answer would drop more than three quarters of four records or more.
-
-    Example:
-        >>> is_over_eager(4, 4), is_over_eager(3, 4), is_over_eager(3, 3)
-        (True, False, False)
-    """
-    return members >= 4 and 4 * droppings > 3 * members

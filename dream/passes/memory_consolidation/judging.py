@@ -1,208 +1,78 @@
-"""Judges an answer: the operations on entries, and the lessons of feedback."""
+"""Judges an answer about entries by words: what it would do, and how sure that is."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, Final
 
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
-from agentcore.domain.signals import Feedback, FeedbackKind
-from agentcore.domain.temporal import to_micros
-from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
+from agentcore.domain.memory import Level, MemoryEntry
+from agentcore.domain.subject_time import compatible
+from agentcore.domain.text import clean_category, clean_content, fold_key
 from agentcore.stores.storage import ReadView
-from dream.domain.built_in_passes import MEMORY_CONSOLIDATION
-from dream.domain.change import Change, ChangeSet, fingerprint
+from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
-from dream.domain.step import Batch
-from dream.guards.detail import Detail, DetailKind, distinct
-from dream.guards.merge_coverage import Coverage, coverage
-from dream.passes.correction_clauses import is_read, turned_round
-from dream.passes.faithfulness import Unfaithful, unfaithful
+from dream.domain.verification import Assertion, EvidenceLine
+from dream.guards.detail import DetailKind
+from dream.guards.secrets import secret_in
+from dream.guards.verdict import EvidenceText, Judgement, Verdict, judge
+from dream.options import VerificationMode
+from dream.passes.answers import BrokenAnswer
+from dream.passes.conflicts import ConflictVerdict, judge as judge_conflict
 from dream.passes.memory_consolidation.changes import (
     DROP,
     MERGE,
     REWRITE,
-    CloseCall,
-    Judgement,
-    is_over_eager,
-    judge_dropping,
-    judge_saving,
-    judge_superseding,
+    DropDraft,
+    GivesWay,
+    MergeDraft,
+    dropped,
+    is_refuted,
+    saved,
+    superseded,
 )
-from dream.passes.memory_consolidation.operations import ConsolidationInput, Dropping, Saving, is_under, sort_out
+from dream.passes.memory_consolidation.composition import (
+    MOST_CHARACTERS,
+    MOST_SOURCES,
+    composed,
+    copied,
+    denies,
+    keeps_meaning,
+)
+from dream.passes.memory_consolidation.operations import (
+    ConsolidationInput,
+    Dropping,
+    Saving,
+    Superseding,
+    sort_out,
+)
 from dream.passes.memory_consolidation.prompt import ConsolidationAnswer, ConsolidationHandles, SaveItem, is_clean
-from dream.passes.prompts import feedback_line, feedback_text, handles
 from dream.passes.protocol import ModelContext
-from dream.passes.terms import CUTTER
+from dream.passes.verified_exchange import Item, Settled
 
-ANTI_PATTERNS: Final = MEMORY_CONSOLIDATION.categories[0]
-"""The category of what was learned from mistakes, with the domain below it."""
-ANTI_PATTERN: Final = "antipattern"
-_BASE: Final = 0.5
-
-_TRUST: Final = {
-    FeedbackKind.CORRECTION: Trust.STATED,
-    FeedbackKind.THUMBS_DOWN: Trust.STATED,
-    FeedbackKind.WISP_CORRECTION: Trust.INFERRED,
-    FeedbackKind.TOOL_FAILURE: Trust.UNTRUSTED,
-}
-"""How far a lesson is trusted, by the signal of a mistake; praise and a model's summary of a session show none."""
-
-
-def unread_feedback(view: ReadView, context: ModelContext, cursor: int) -> list[Feedback]:
-    """Return the newest signals of mistakes in the window that were not mined, in the order they were stored."""
-    terms = context.options.consolidation
-    if not terms.max_feedback:
-        return []
-    found = view.feedback.newest(limit=context.options.retention.max_signals, since=_since(context))
-    new = [one for one in found if one.kind in _TRUST and to_micros(one.recorded_at) > cursor][-terms.max_feedback :]
-    return sorted(new, key=lambda one: (one.recorded_at, one.id))
-
-
-def shown_feedback(view: ReadView, batch: Batch) -> Mapping[str, Feedback]:
-    """Return the feedback of a batch by handle, without what is gone."""
-    stored = {one.id: one for one in view.feedback.get_many(batch.record_ids) if one.kind in _TRUST}
-    named = handles(batch.record_ids, "f")
-    return {handle: stored[record_id] for handle, record_id in named.items() if record_id in stored}
-
-
-def feedback_lines(feedback: Mapping[str, Feedback]) -> list[str]:
-    """Return the lines of the prompt."""
-    return [feedback_line(handle, one) for handle, one in feedback.items()]
-
-
-def judge_lesson(
-    item: SaveItem, feedback: Mapping[str, Feedback], consolidation_input: ConsolidationInput
-) -> ChangeSet | Refusal | Unfaithful | None:
-    """Return the anti-pattern that an item becomes, why it becomes none, or None if it is known.
-
-    Several lessons may cite one signal: nothing is used up by it.
-    """
-    unknown = [handle[:40] for handle in item.sources if handle not in feedback]
-    if unknown or not item.sources:
-        code = Refused.UNKNOWN_HANDLE if unknown else Refused.NO_SOURCES
-        return Refusal.of(code, unknown or [f"item {item.number}"])
-    sources = [feedback[handle] for handle in item.sources]
-    code = _fault(item, consolidation_input)
-    if code is not None:
-        return Refusal.of(code, _ids(sources))
-    content, category = clean_content(item.content), _category(item.category)
-    made_up = Coverage(invented=_made_up(content, sources, consolidation_input))
-    refusal = unfaithful(made_up, _ids(sources))
-    if refusal is not None:
-        return Unfaithful(place=item.number, coverage=made_up, refusal=refusal.at(item.number + 1))
-    if consolidation_input.twins.get(fold_key(content)):
-        return None
-    return _learned(item, content, category, sources, consolidation_input)
-
-
-def _made_up(rule: str, sources: Sequence[Feedback], consolidation_input: ConsolidationInput) -> tuple[Detail, ...]:
-    """Return what a rule makes up; it may leave out what its occasions were about.
-
-    What it forbids is its point, as long as that is not what was asked for. Where that cannot be read, a denial that no
-    feedback has is made up.
-    """
-    texts = [feedback_text(source) for source in sources]
-    invented = coverage(
-        texts, rule, consolidation_input.vocabulary, document_frequency=consolidation_input.document_frequency
-    ).invented
-    if not is_read("\n".join((rule, *texts))):
-        return invented
-    kept = [detail for detail in invented if detail.kind is not DetailKind.NEGATION]
-    # Where there are details, the summary is a title: it names the mistake as often as the remedy.
-    asked = [source.detail or source.summary for source in sources]
-    turned = [Detail(DetailKind.NEGATION, clause[:200], clause) for clause in turned_round(rule, asked, texts)]
-    return distinct((*kept, *turned))
-
-
-def _fault(item: SaveItem, consolidation_input: ConsolidationInput) -> Refused | None:
-    if not is_clean(item.content):
-        return Refused.INVALID_CONTENT
-    return Refused.PROTECTED_CATEGORY if consolidation_input.is_protected_category(_category(item.category)) else None
-
-
-def _learned(
-    item: SaveItem, content: str, category: str, sources: Sequence[Feedback], consolidation_input: ConsolidationInput
-) -> ChangeSet:
-    said = [source.occurred_at for source in sources]
-    texts = [feedback_text(source) for source in sources]
-    tags = [
-        tag
-        for tag in clean_tags(item.tags)
-        if not coverage((content, *texts), tag, consolidation_input.vocabulary).invented
-    ]
-    entry = MemoryEntry(
-        id=consolidation_input.new_id(),
-        scope=sources[0].scope,
-        content=content,
-        category=category,
-        tags=clean_tags(tags),
-        base=_BASE if item.importance is None else min(_BASE, max(0.0, item.importance)),
-        created_at=min(said),
-        recorded_at=consolidation_input.as_of,
-        last_seen_at=max(said),
-        level=Level.DERIVED,
-        sources=tuple(sorted({SourceRef(SourceKind.FEEDBACK, source.id) for source in sources})),
-        trust=min(_TRUST[source.kind] for source in sources),
-    )
-    change = Change[MemoryEntry](before=None, after=entry, reason=f"learned from feedback {', '.join(_ids(sources))}")
-    mark = fingerprint(ANTI_PATTERN, *sources)
-    return ChangeSet(operation=ANTI_PATTERN, changes=(change,), fingerprints={entry.id: mark})
-
-
-def _category(given: str | None) -> str:
-    if given is None:
-        return f"{ANTI_PATTERNS}/general"
-    category = clean_category(given)
-    if category.casefold() == ANTI_PATTERNS:
-        return f"{ANTI_PATTERNS}/general"
-    return category if is_under(category, (ANTI_PATTERNS,)) else clean_category(f"{ANTI_PATTERNS}/{category}")
-
-
-def _ids(sources: Iterable[Feedback]) -> list[str]:
-    return [source.id for source in sources]
-
-
-def _since(context: ModelContext) -> datetime:
-    return context.as_of - context.options.consolidation.feedback_window
-
-
+Draft = MergeDraft | GivesWay | DropDraft
 Twins = Mapping[str, tuple[MemoryEntry, ...]]
 
-_QUESTION = "Which of these holds now? The evidence for each is about as strong."
+_QUESTION: Final = "Which of these holds now? The evidence for each is about as strong."
+_CHANGED: Final = 'Now "{new}" and no longer "{old}"'
+"""What a second reading has to find where one entry takes the place of another; `verify.md` says what that means."""
 
 
 @dataclass(slots=True)
 class JudgedConsolidation:
-    """What became of an answer."""
+    """What an answer comes to.
 
-    change_sets: list[ChangeSet] = field(default_factory=list[ChangeSet])
+    Args:
+        items: What it would do.
+        refused: What is out of the question, and why.
+        again: Ids of records to look at again.
+        questions: Ids of entries of which a person should say which one holds.
+    """
+
+    items: list[Item[Draft]] = field(default_factory=list[Item[Draft]])
     refused: list[Refusal] = field(default_factory=list[Refusal])
-    unfaithful: list[Unfaithful] = field(default_factory=list[Unfaithful])
     again: set[str] = field(default_factory=set[str])
     questions: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
-
-    def add(self, judgement: Judgement) -> None:
-        """Put a judgement where it belongs."""
-        match judgement:
-            case ChangeSet():
-                self.change_sets.append(judgement)
-            case Refusal():
-                self.refused.append(judgement)
-            case Unfaithful():
-                self.unfaithful.append(judgement)
-                self.refused.append(judgement.refusal)
-            case CloseCall():
-                self.questions.append(judgement.entry_ids)
-                self.refused.append(judgement.refusal)
-            case None:
-                pass
-
-    @property
-    def changed(self) -> frozenset[str]:
-        """Ids of the records that the changes touch."""
-        return frozenset(change.record_id for change_set in self.change_sets for change in change_set.changes)
 
     def notes(self) -> Notes:
         """Return the findings for the report."""
@@ -210,9 +80,304 @@ class JudgedConsolidation:
         return {"questions": asked}
 
 
+def judge_entries(
+    parsed: ConsolidationAnswer, consolidation_handles: ConsolidationHandles, consolidation_input: ConsolidationInput
+) -> JudgedConsolidation:
+    """Judge an answer about entries by words."""
+    found = sort_out(parsed, consolidation_handles)
+    judged = JudgedConsolidation(refused=found.refused, again=found.again)
+    judging = _EntryJudge(parsed, consolidation_handles, consolidation_input, judged)
+    going = _to_drop(parsed, consolidation_handles)
+    is_over_eager_answer = is_over_eager(len(going), len(consolidation_handles.members))
+    if is_over_eager_answer:
+        judged.refused.append(Refusal.of(Refused.OVER_EAGER, going))
+    for operation in found.operations:
+        match operation:
+            case Saving():
+                judging.save(operation)
+            case Superseding():
+                judging.supersede(operation)
+            case Dropping():
+                if not is_over_eager_answer:
+                    judging.drop(operation)
+    return judged
+
+
+def content_of(item: SaveItem, handles: ConsolidationHandles) -> str | Refusal | None:
+    """Return the text that an item gives, or one put together from its sources; why not, if words are not theirs."""
+    if item.keep is None:
+        return item.content
+    if item.add is None:
+        return Refusal(Refused.INVALID_CONTENT, f"item {item.number + 1}: add is no list of from and text")
+    added: list[str] = []
+    for handle, text in item.add:
+        source = handles.entries.get(handle)
+        piece = None if source is None else copied(text, source.content)
+        if piece is None:
+            return Refusal(Refused.QUOTE_NOT_FOUND, f"item {item.number + 1}: {text[:80]!r} does not stand in {handle}")
+        added.append(piece)
+    kept = handles.entries.get(item.keep)
+    return None if kept is None else composed(kept.content, added)
+
+
+def texts_of(parsed: ConsolidationAnswer | BrokenAnswer, handles: ConsolidationHandles) -> list[str]:
+    """Return the texts that an answer would save."""
+    if isinstance(parsed, BrokenAnswer):
+        return []
+    texts = (content_of(item, handles) for item in parsed.saves)
+    return [text for text in texts if isinstance(text, str)]
+
+
+@dataclass(frozen=True, slots=True)
+class _EntryJudge:
+    """Judges the operations of one answer."""
+
+    parsed: ConsolidationAnswer
+    handles: ConsolidationHandles
+    given: ConsolidationInput
+    judged: JudgedConsolidation
+
+    def save(self, saving: Saving) -> None:
+        """Judge a text, and what it takes the place of."""
+        number = saving.item.number + 1
+        sources = tuple(self.handles.entries[handle] for handle in saving.sources)
+        draft = self._draft(saving.item, number, sources)
+        refusal = draft if isinstance(draft, Refusal) else _fault(draft, self.given)
+        if isinstance(draft, Refusal) or refusal is not None:
+            self.judged.refused += [] if refusal is None else [refusal.at(number)]
+            return
+        texts = [source.content for source in sources]
+        judgement = judge(
+            draft.content,
+            [EvidenceText(text=text) for text in texts],
+            beside=self._beside(sources),
+            whole=True,
+            vocabulary=self.given.vocabulary,
+        )
+        verdict = judgement.verdict
+        if verdict is Verdict.PROVEN and not keeps_meaning(draft.content, texts):
+            verdict = Verdict.UNDECIDED
+        self.judged.items.append(
+            Item(
+                number=number,
+                value=draft,
+                verdict=verdict,
+                assertion=Assertion(text=draft.content, evidence=tuple(_lines(sources)), whole=True),
+                refusal=refuted(judgement, draft.content, number),
+            )
+        )
+        for item in saving.gives_way:
+            old = self.handles.entries[item.handle]
+            self._give_way(GivesWay(old=old, to=sources, reason=item.reason, saving=number), item.number, draft.content)
+
+    def supersede(self, superseding: Superseding) -> None:
+        """Judge whether a live entry takes the place of an older one."""
+        item = superseding.item
+        old, successor = self.handles.entries[item.handle], self.handles.entries.get(superseding.successor)
+        if successor is None:
+            self.judged.refused.append(Refusal.of(Refused.STALE_SOURCE, [self.handles.ids[superseding.successor]]))
+            return
+        self._give_way(GivesWay(old=old, to=(successor,), reason=item.reason), item.number, successor.content)
+
+    def drop(self, dropping: Dropping) -> None:
+        """Judge whether an entry may go."""
+        entry, given = self.handles.entries[dropping.item.handle], self.given
+        if given.options.verification is VerificationMode.STRICT:
+            code = Refused.UNVERIFIED
+        elif given.merge_only:
+            code = Refused.MERGE_ONLY
+        elif given.is_protected_category(entry.category):
+            code = Refused.PROTECTED_CATEGORY
+        elif given.is_worth_keeping(entry):
+            code = Refused.PROTECTED_ENTRY
+        else:
+            # Only what the entry itself tells is forgotten with it.
+            draft = DropDraft(entry=entry, reason=_reason(dropping.item.reason, [entry.content]))
+            self.judged.items.append(Item(number=self._number(dropping.item.number), value=draft))
+            return
+        self.judged.refused.append(Refusal.of(code, [entry.id]))
+
+    def _number(self, place: int) -> int:
+        """Return the number of an item of `toDelete`: it stands behind those of `toSave`."""
+        return len(self.parsed.saves) + place + 1
+
+    def _beside(self, sources: Sequence[MemoryEntry]) -> list[EvidenceText]:
+        shown = [EvidenceText(text=one.content) for one in self.handles.entries.values() if one not in sources]
+        return shown + [EvidenceText(text=one.text, speaker=one.speaker) for one in _roots(sources)]
+
+    def _draft(self, item: SaveItem, number: int, sources: tuple[MemoryEntry, ...]) -> MergeDraft | Refusal:
+        if not sources:
+            return Refusal.of(Refused.NO_SOURCES, [f"item {number}"])
+        content = content_of(item, self.handles)
+        if isinstance(content, Refusal):
+            return content
+        if not is_clean(content):
+            return Refusal.of(Refused.INVALID_CONTENT, [entry.id for entry in sources])
+        oldest = min(sources, key=lambda source: (source.created_at, source.id))
+        return MergeDraft(
+            number=number,
+            content=clean_content(content),
+            category=oldest.category if item.category is None else clean_category(item.category),
+            tags=item.tags,
+            importance=item.importance,
+            sources=sources,
+        )
+
+    def _give_way(self, one: GivesWay, place: int, content: str) -> None:
+        """Judge whether the evidence has an entry give way; that both are about the same is read a second time."""
+        verdict = self._conflict(one)
+        if verdict is not None:
+            self.judged.refused.append(verdict)
+            return
+        lines = tuple(_line(entry, is_dated=True) for entry in (one.old, *one.to))
+        text = _CHANGED.format(old=one.old.content, new=content)
+        told = [one.old.content, content]
+        self.judged.items.append(
+            Item(
+                number=self._number(place),
+                value=GivesWay(old=one.old, to=one.to, reason=_reason(one.reason, told), saving=one.saving),
+                verdict=Verdict.PROVEN if denies(content, one.old.content) else Verdict.UNDECIDED,
+                assertion=Assertion(text=text, evidence=lines),
+            )
+        )
+
+    def _conflict(self, one: GivesWay) -> Refusal | None:
+        """Return why an old entry must stay, or None if the evidence for what takes its place is better."""
+        old, given = one.old, self.given
+        if given.is_protected_category(old.category):
+            return Refusal.of(Refused.PROTECTED_CATEGORY, [old.id])
+        if given.merge_only:
+            return Refusal.of(Refused.MERGE_ONLY, [old.id])
+        if old.pinned:
+            return Refusal.of(Refused.PROTECTED_ENTRY, [old.id])
+        match judge_conflict(given.evidence([old]), given.evidence(one.to), given.as_of):
+            case ConflictVerdict.STAYS:
+                return Refusal.of(Refused.WEAKER_EVIDENCE, [old.id])
+            case ConflictVerdict.CLOSE_CALL:
+                ids = (old.id, *(entry.id for entry in one.to))
+                self.judged.questions.append(ids)
+                return Refusal.of(Refused.CLOSE_CALL, ids)
+            case ConflictVerdict.GIVES_WAY:
+                return None
+
+
+def _fault(draft: MergeDraft, given: ConsolidationInput) -> Refusal | None:
+    ids = [entry.id for entry in draft.sources]
+    protected = [entry.id for entry in draft.sources if given.is_protected_category(entry.category)]
+    if protected or given.is_protected_category(draft.category):
+        return Refusal.of(Refused.PROTECTED_CATEGORY, protected or ids)
+    if not all(compatible(one.subject_time, other.subject_time) for one, other in combinations(draft.sources, 2)):
+        return Refusal.of(Refused.DISTINCT_MOMENTS, ids)
+    longest = max(MOST_CHARACTERS, *(len(source.content) for source in draft.sources))
+    if len(draft.sources) > MOST_SOURCES or len(draft.content) > longest:
+        return Refusal.of(Refused.TOO_LARGE, ids)
+    return None
+
+
+def refuted(judgement: Judgement, content: str, number: int) -> Refusal | None:
+    """Return why a text is not taken, if its words refute it."""
+    if judgement.verdict is not Verdict.REFUTED:
+        return None
+    told = content.casefold()
+    is_lost = all(one.kind is not DetailKind.NEGATION and one.text.casefold() not in told for one in judgement.details)
+    code = Refused.LOST_DETAIL if is_lost else Refused.INVENTED_DETAIL
+    return Refusal(code, f"item {number}: {', '.join(map(str, judgement.details[:5]))}", number)
+
+
+def _reason(given: str, texts: Sequence[str]) -> str:
+    """Return the model's reason if it tells nothing that the entries do not, and no secret."""
+    return "" if secret_in(given) or is_refuted(given, texts) else given
+
+
+def _line(entry: MemoryEntry, *, is_dated: bool = False) -> EvidenceLine:
+    return EvidenceLine(text=entry.content, said_at=entry.last_seen_at if is_dated else None)
+
+
+def _lines(sources: Sequence[MemoryEntry]) -> Iterator[EvidenceLine]:
+    yield from map(_line, sources)
+    yield from _roots(sources)
+
+
+def _roots(sources: Sequence[MemoryEntry]) -> Iterator[EvidenceLine]:
+    """Yield the sentences that merges among the sources rest on: an earlier merge is no evidence by itself."""
+    for source in sources:
+        if source.level is Level.DERIVED:
+            for one in source.evidence:
+                role = "entry" if one.speaker is None else "user"
+                yield EvidenceLine(
+                    text=one.sentence,
+                    speaker=one.speaker,
+                    role=role,
+                    said_at=one.said_at,
+                    is_beside=True,
+                    source=one.source,
+                )
+
+
+def is_over_eager(droppings: int, members: int) -> bool:
+    """Tell whether an answer would drop more than three quarters of four records or more.
+
+    Example:
+        >>> is_over_eager(4, 4), is_over_eager(3, 4), is_over_eager(3, 3)
+        (True, False, False)
+    """
+    return members >= 4 and 4 * droppings > 3 * members
+
+
+def _to_drop(parsed: ConsolidationAnswer, consolidation_handles: ConsolidationHandles) -> list[str]:
+    """Return the ids of the members that an answer would put nothing in the place of."""
+    made = {handle for save in parsed.saves for handle in save.made_of}
+    plain = dict.fromkeys(item.handle for item in parsed.deletes if item.successor is None)
+    return consolidation_handles.named(
+        handle for handle in plain if handle in consolidation_handles.members and handle not in made
+    )
+
+
+def made_of(
+    settled: Sequence[Settled[Draft]], consolidation_input: ConsolidationInput
+) -> tuple[list[ChangeSet], list[Refusal]]:
+    """Return the change sets of what holds, and why other things are not done.
+
+    What a text takes the place of goes with it; if the text is not taken, it stays.
+    """
+    values = [one.value for one in settled]
+    leaving = [value for value in values if isinstance(value, GivesWay)]
+    merges = [_with_gone(one, one.value, leaving) for one in settled if isinstance(one.value, MergeDraft)]
+    numbers = {one.value.number for one in merges}
+    orphans = [one.old.id for one in leaving if one.saving is not None and one.saving not in numbers]
+    refused = [Refusal.of(Refused.NO_SUCCESSOR, [old]) for old in orphans]
+    made = [superseded(one, consolidation_input) for one in leaving if one.saving is None]
+    taken = {entry.id for one in merges for entry in one.value.used}
+    for one in merges:
+        change_set = saved(one, consolidation_input, taken | _changed(made))
+        if isinstance(change_set, Refusal):
+            refused.append(change_set.at(one.value.number))
+        elif change_set is not None:
+            made.append(change_set)
+    kept = _changed(made)
+    drops = [value for value in values if isinstance(value, DropDraft)]
+    refused += [Refusal(Refused.HANDLE_REUSED, one.entry.id) for one in drops if one.entry.id in kept]
+    made += [dropped(one, consolidation_input) for one in drops if one.entry.id not in kept]
+    return made, refused
+
+
+def _with_gone(one: Settled[Draft], draft: MergeDraft, leaving: Sequence[GivesWay]) -> Settled[MergeDraft]:
+    return Settled(
+        value=replace(draft, gives_way=tuple(gone for gone in leaving if gone.saving == draft.number)),
+        verdict=one.verdict,
+        verified_by=one.verified_by,
+        round=one.round,
+        quotes=one.quotes,
+    )
+
+
+def _changed(change_sets: Sequence[ChangeSet]) -> set[str]:
+    return {change.record_id for change_set in change_sets for change in change_set.changes}
+
+
 def counts_of(change_sets: Sequence[ChangeSet]) -> Notes:
     """Return what change sets do to entries, for the report."""
-    counts: dict[str, int] = dict.fromkeys(("merged", "into", "rewritten", "superseded", "dropped", "learned"), 0)
+    counts: dict[str, int] = dict.fromkeys(("merged", "into", "rewritten", "superseded", "dropped"), 0)
     for change_set in change_sets:
         statuses = [getattr(change.after, "status", None) for change in change_set.changes]
         counts["superseded"] += statuses.count("superseded")
@@ -220,101 +385,36 @@ def counts_of(change_sets: Sequence[ChangeSet]) -> Notes:
         counts["into"] += change_set.operation == MERGE
         counts["rewritten"] += change_set.operation == REWRITE
         counts["dropped"] += change_set.operation == DROP
-        counts["learned"] += change_set.operation == ANTI_PATTERN
     return counts
 
 
-def judge_entries(
-    parsed: ConsolidationAnswer, consolidation_handles: ConsolidationHandles, consolidation_input: ConsolidationInput
-) -> JudgedConsolidation:
-    """Judge an answer about entries; what it saves comes first, so that nothing it builds on is dropped."""
-    found = sort_out(parsed, consolidation_handles)
-    judged = JudgedConsolidation(refused=found.refused, again=found.again)
-    droppings = [one for one in found.operations if isinstance(one, Dropping)]
-    others = [one for one in found.operations if not isinstance(one, Dropping)]
-    taken = {consolidation_handles.ids[handle] for one in others for handle in one.uses}
-    for one in others:
-        if isinstance(one, Saving):
-            judged.add(judge_saving(one, consolidation_handles, consolidation_input, taken | judged.changed))
-        else:
-            judged.add(judge_superseding(one, consolidation_handles, consolidation_input))
-    if is_over_eager(len(_to_drop(parsed, consolidation_handles)), len(consolidation_handles.members)):
-        judged.refused.append(Refusal.of(Refused.OVER_EAGER, _to_drop(parsed, consolidation_handles)))
-        return judged
-    for dropping in droppings:
-        entry_id = consolidation_handles.ids[dropping.item.handle]
-        kept = entry_id in judged.changed
-        judged.add(
-            Refusal(Refused.HANDLE_REUSED, entry_id)
-            if kept
-            else judge_dropping(dropping, consolidation_handles, consolidation_input)
-        )
-    return judged
-
-
-def _to_drop(parsed: ConsolidationAnswer, consolidation_handles: ConsolidationHandles) -> list[str]:
-    """Return the ids of the members that an answer would put nothing in the place of."""
-    made = {handle for save in parsed.saves for handle in save.sources}
-    plain = dict.fromkeys(item.handle for item in parsed.deletes if item.successor is None)
-    return consolidation_handles.named(
-        handle for handle in plain if handle in consolidation_handles.members and handle not in made
-    )
-
-
-def judge_feedback(
-    parsed: ConsolidationAnswer, feedback: Mapping[str, Feedback], consolidation_input: ConsolidationInput
-) -> JudgedConsolidation:
-    """Judge an answer about feedback, which nothing deletes."""
-    judged = JudgedConsolidation()
-    for item in parsed.saves:
-        judged.add(judge_lesson(item, feedback, consolidation_input))
-    return judged
-
-
-async def input_for(
-    context: ModelContext,
-    parsed: ConsolidationAnswer,
-    texts: list[str],
-    twins: Twins,
-    *,
-    merge_only: bool,
-    speakers: Mapping[str, frozenset[str]],
+def input_for(
+    context: ModelContext, twins: Twins, *, merge_only: bool, speakers: Mapping[str, frozenset[str]]
 ) -> ConsolidationInput:
     """Gather what an answer is judged by.
 
     Args:
         context: The run's.
-        parsed: The answer.
-        texts: What was shown.
         twins: Live entries that say what the answer says (`find_twins`).
         merge_only: Whether nothing may go without being merged.
         speakers: Who said each entry shown, by its id.
     """
-    # Only scripts without capitals are judged by how common their terms are.
-    foreign = [text for text in (*texts, *_written(parsed)) if not text.isascii()]
-    counts: Mapping[str, int] = await context.recall.count_documents(foreign) if foreign else {}
     return ConsolidationInput(
         as_of=context.as_of,
         options=context.options,
         vocabulary=context.vocabulary,
-        document_frequency=lambda term: counts.get(term, 0),
         new_id=context.new_id,
         twins=twins,
         merge_only=merge_only,
-        tokenizer=CUTTER,
         speakers=speakers,
     )
 
 
-def find_twins(view: ReadView, parsed: ConsolidationAnswer) -> Twins:
-    """Return the live entries that say what an item of the answer says, by fold key, oldest first."""
-    keys = {fold_key(content) for content in _written(parsed) if is_clean(content)}
+def find_twins(view: ReadView, texts: Sequence[str]) -> Twins:
+    """Return the live entries that say one of the texts, by fold key, oldest first."""
+    keys = {fold_key(text) for text in texts if is_clean(text)}
     found: dict[str, tuple[MemoryEntry, ...]] = {}
     for entry in view.entries.with_fold_keys(keys):
         key = fold_key(entry.content)
         found[key] = (*found.get(key, ()), entry)
     return found
-
-
-def _written(parsed: ConsolidationAnswer) -> list[str]:
-    return [item.content for item in parsed.saves if item.content is not None]

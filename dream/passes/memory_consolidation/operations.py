@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from agentcore.domain.memory import MemoryEntry
-from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.details import DocumentFrequency
 from dream.guards.names import Vocabulary
 from dream.options import DreamOptions
 from dream.passes.conflicts import SideEvidence
@@ -24,22 +22,18 @@ class ConsolidationInput:
         as_of: The instant the run judges by.
         options: The host's options.
         vocabulary: Which words are ordinary.
-        document_frequency: How common the terms of the answer and its sources are.
         new_id: Returns a fresh record id.
         twins: Live entries with the text of an item of the answer, by fold key, oldest first.
         merge_only: Whether nothing may go without being merged.
-        tokenizer: Tells which words two texts share.
         speakers: Who said each entry, by its id, as far as turns show it.
     """
 
     as_of: datetime
     options: DreamOptions
     vocabulary: Vocabulary
-    document_frequency: DocumentFrequency
     new_id: Callable[[], str]
     twins: Mapping[str, tuple[MemoryEntry, ...]]
     merge_only: bool
-    tokenizer: Tokenizer
     speakers: Mapping[str, frozenset[str]]
 
     def evidence(self, entries: Sequence[MemoryEntry]) -> SideEvidence:
@@ -57,14 +51,6 @@ class ConsolidationInput:
             entry.pinned
             or entry.base >= terms.protect_importance
             or entry.reinforcement_count >= terms.protect_reinforced
-        )
-
-    def are_related(self, one: MemoryEntry, other: MemoryEntry) -> bool:
-        """Tell whether two entries can be about the same thing: a word of their texts, or a branch of categories."""
-        first, second = (set(self.tokenizer.tokens(entry.content)) for entry in (one, other))
-        branch = one.category.casefold().partition("/")
-        return not first.isdisjoint(second) or (
-            bool(branch[2]) and one.category.casefold() == other.category.casefold()
         )
 
 
@@ -86,17 +72,17 @@ class Saving:
     Args:
         item: What the model wrote.
         sources: Handles that it is made of.
-        gives_way: Handles of what it takes the place of.
+        gives_way: What it takes the place of.
     """
 
     item: SaveItem
     sources: tuple[str, ...]
-    gives_way: tuple[str, ...] = ()
+    gives_way: tuple[DeleteItem, ...] = ()
 
     @property
     def uses(self) -> tuple[str, ...]:
         """Handles that no other operation may use."""
-        return (*self.sources, *self.gives_way)
+        return (*self.sources, *(one.handle for one in self.gives_way))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +121,7 @@ class _OperationSorter:
     saves: Sequence[SaveItem]
     makers: Mapping[str, list[int]]
     going: frozenset[str]
-    gives_way: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    gives_way: dict[int, list[DeleteItem]] = field(default_factory=dict[int, list[DeleteItem]])
     operations: list[Operation] = field(default_factory=list[Operation])
     refused: list[tuple[tuple[str, ...], Refusal]] = field(default_factory=list[tuple[tuple[str, ...], Refusal]])
 
@@ -148,7 +134,7 @@ class _OperationSorter:
             return
         saving = self._saving(item)
         if saving is not None:
-            self.gives_way.setdefault(saving, []).append(item.handle)
+            self.gives_way.setdefault(saving, []).append(item)
         elif not isinstance(item.successor, str) or item.successor in {item.handle, *self.going}:
             self._refuse(item, Refusal.of(Refused.NO_SUCCESSOR, self.consolidation_handles.named([item.handle])))
         elif item.successor not in self.consolidation_handles.ids:
@@ -158,8 +144,9 @@ class _OperationSorter:
 
     def add_save(self, item: SaveItem) -> None:
         """Take what gives way out of its sources."""
-        gives_way = tuple(dict.fromkeys(self.gives_way.get(item.number, [])))
-        sources = tuple(handle for handle in item.sources if handle not in gives_way)
+        gives_way = tuple({one.handle: one for one in self.gives_way.get(item.number, [])}.values())
+        gone = {one.handle for one in gives_way}
+        sources = tuple(handle for handle in item.made_of if handle not in gone)
         self.operations.append(Saving(item=item, sources=sources, gives_way=gives_way))
 
     def _saving(self, item: DeleteItem) -> int | None:
@@ -196,7 +183,7 @@ def sort_out(parsed: ConsolidationAnswer, consolidation_handles: ConsolidationHa
     """
     makers: dict[str, list[int]] = {}
     for save in parsed.saves:
-        for handle in save.sources:
+        for handle in save.made_of:
             makers.setdefault(handle, []).append(save.number)
     going = frozenset(item.handle for item in parsed.deletes if item.handle not in makers)
     sorting = _OperationSorter(consolidation_handles, parsed.saves, makers, going)

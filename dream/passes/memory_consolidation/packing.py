@@ -14,7 +14,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.domain.step import Batch, Packing
 from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, due_clusters, fill, gather
-from dream.passes.memory_consolidation.judging import unread_feedback
+from dream.passes.memory_consolidation.lessons import unread_feedback
 from dream.passes.memory_consolidation.operations import is_under
 from dream.passes.memory_consolidation.prompt import OVERHEAD
 from dream.passes.prompts import MERGE_ONLY, entry_line, feedback_line, importance_at

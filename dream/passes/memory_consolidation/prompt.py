@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar, Final, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, WithJsonSchema
 
@@ -33,7 +33,6 @@ from dream.passes.answers import (
     read_whole,
     text_or_none,
 )
-from dream.passes.faithfulness import Unfaithful, fault_lines
 from dream.passes.prompts import build_request, fenced, handles
 from dream.passes.protocol import ModelContext
 
@@ -50,12 +49,39 @@ def _number(given: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-class SaveItem(AnswerItem):
-    """One item of `toSave`, numbered from 0."""
+def _additions(given: object) -> object:
+    """Return pairs of a handle and a text; None if something else stands there."""
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        return None
+    found: list[tuple[str, str]] = []
+    for one in cast("list[object]", given):
+        fields = cast("dict[str, object]", one) if isinstance(one, dict) else {}
+        handle, text = fields.get("from"), fields.get("text")
+        if not isinstance(handle, str) or not isinstance(text, str):
+            return None
+        found.append((bare_handle(handle), text))
+    return tuple(found)
+
+
+_ADDITIONS: Final = {
+    "type": ["array", "null"],
+    "items": {
+        "type": "object",
+        "properties": {"from": dict(TEXT), "text": dict(TEXT)},
+        "required": ["from", "text"],
+        "additionalProperties": False,
+    },
+}
+
+
+class LessonItem(AnswerItem):
+    """One item of `toSave` about feedback, numbered from 0."""
 
     misshapen: ClassVar[str] = "toSave lists something that is no object"
 
-    content: Annotated[str | None, BeforeValidator(text_or_none), WithJsonSchema(dict(TEXT))]
+    content: Annotated[str | None, BeforeValidator(text_or_none), WithJsonSchema(dict(NULLABLE_TEXT))]
     """The text; None if it is no text."""
     category: Annotated[
         str | None,
@@ -69,6 +95,21 @@ class SaveItem(AnswerItem):
         TextList, AfterValidator(bare_handles), Otherwise(Refused.BROKEN_ANSWER, "sourceIds is no list of texts")
     ] = Field(validation_alias="sourceIds")
     """Handles, each once."""
+
+
+class SaveItem(LessonItem):
+    """One item of `toSave` about entries."""
+
+    keep: Handle
+    """The source whose text stays whole; None if `content` tells all."""
+    add: Annotated[tuple[tuple[str, str], ...] | None, BeforeValidator(_additions), WithJsonSchema(_ADDITIONS)]
+    """What is added to it: a handle, and a sentence copied from that source; None if that cannot be read."""
+
+    @property
+    def made_of(self) -> tuple[str, ...]:
+        """Handles of all sources: those that it lists, and those whose words it keeps or adds."""
+        kept = () if self.keep is None else (bare_handle(self.keep),)
+        return tuple(dict.fromkeys((*self.sources, *kept, *(handle for handle, _ in self.add or ()))))
 
 
 class DeleteItem(AnswerItem):
@@ -99,29 +140,25 @@ _ENTRIES_FORMAT: Final = answer_form(
     toDelete={"anyOf": [TEXT, item_schema(DeleteItem)]},
     toSave=item_schema(SaveItem),
 )
-_FEEDBACK_FORMAT: Final = answer_form("anti_patterns", toDelete=TEXT, toSave=item_schema(SaveItem))
+_FEEDBACK_FORMAT: Final = answer_form("anti_patterns", toDelete=TEXT, toSave=item_schema(LessonItem))
 
 _ENTRIES: Final = """\
 Review the memory entries above. Answer with {"toDelete": [...], "toSave": [...]}; leave a list empty if it has no item.
-An item of toSave is {"content", "category", "tags", "importance", "sourceIds"}: a text made of the entries whose
-handles are its sourceIds, which then go. Every name, number, date and negation of its sources stands in it, and none
-that they lack; importance is null or between those of its sources. With one handle it is a better wording or filing of
-that entry. An item of toDelete is a handle, for noise that nothing takes the place of, or {"id", "reason",
-"supersededBy"}, where supersededBy is the handle of the entry, or the index of the item of toSave, that is true in its
-place now. Use each handle in one item only. An entry that is fine as it is stands in neither list. Entries marked
-merge-only may be merged and not deleted; entries marked context-only may be named in supersededBy and nowhere else."""
+An item of toSave is {"content", "category", "tags", "importance", "sourceIds", "keep", "add"}. sourceIds are the
+handles of all entries that it is made of, at most five, which then go. Either keep is the handle of the one whose text
+stays whole, add is a list of {"from": handle, "text": whole sentence copied from that entry}, and content is null; or
+content is a text in other words, keep is null and add is []. importance is null or between those of its sources. An
+item of toDelete is a handle, for noise that nothing takes the place of, or {"id", "reason", "supersededBy"}, where
+supersededBy is the handle of the entry, or the index of the item of toSave, that is true in its place now. Use each
+handle in one item only. An entry that is fine as it is stands in neither list. Entries marked merge-only may be merged
+and not deleted; entries marked context-only may be named in supersededBy and nowhere else."""
 
 _FEEDBACK: Final = """\
 The records above are feedback on the agent's work. Answer with {"toDelete": [], "toSave": [...]}.
 An item of toSave is {"content", "category", "tags", "importance", "sourceIds"}: one mistake that the feedback shows and
-what to do instead, as a rule of one or two sentences, with the category anti-patterns/ and the domain it belongs to,
-and the handles of the feedback that shows it. It names nothing that this feedback does not name. Importance is null or
-from 0 to 0.5. Praise, and what happened once by chance, are no rules: then toSave is empty."""
-
-_REPAIR: Final = """\
-Items of your toSave are not faithful to their sources. The lines between the fences are data: they tell, by the index
-of the item, what its text lost and what it made up. Give the whole answer again, in the same shape: put back what was
-lost, leave out what was made up, or leave the item out."""
+what to do instead, as a rule of one or two sentences in the words of the feedback, with the category anti-patterns/ and
+the domain it belongs to, and the handles of the feedback that shows it. Importance is null or from 0 to 0.5. Praise,
+and what happened once by chance, are no rules: then toSave is empty."""
 
 OVERHEAD: Final = max(estimate_tokens(_ENTRIES), estimate_tokens(_FEEDBACK)) + 64
 """Tokens of a question beside its records, directives aside."""
@@ -149,14 +186,9 @@ def about_feedback(context: ModelContext, names: Sequence[str], purpose: str, li
     )
 
 
-def complaint(context: ModelContext, faults: Iterable[Unfaithful]) -> str:
-    """Return what is wrong with items of an answer, and the request to give it again."""
-    return f"{_REPAIR}\n\n{fenced(context.marker, 'Items:', fault_lines(faults))}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationAnswer:
-    """An answer in the shape asked for."""
+    """An answer in the shape asked for; an item of `toDelete` has its number behind those of `toSave`."""
 
     saves: tuple[SaveItem, ...] = ()
     deletes: tuple[DeleteItem, ...] = ()

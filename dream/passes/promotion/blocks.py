@@ -14,9 +14,8 @@ from agentcore.workspace.document import Document
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.change_guards import is_under
-from dream.guards.merge_coverage import coverage
-from dream.guards.names import builtin_vocabulary
 from dream.guards.secrets import secret_in
+from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.options import PromotionOptions
 from dream.passes.document_changes import NEW_DIARY, appended
 
@@ -156,5 +155,7 @@ class DocumentTexts:
     def _is_same(self, text: str, terms: frozenset[str], other: str, theirs: frozenset[str]) -> bool:
         shared, either = len(terms & theirs), len(terms | theirs)
         return (
-            bool(either) and shared / either >= self.likeness and coverage([text], other, builtin_vocabulary()).faithful
+            bool(either)
+            and shared / either >= self.likeness
+            and judge(text, [EvidenceText(text=other)], whole=True).verdict is Verdict.PROVEN
         )

@@ -13,7 +13,7 @@ from agentcore.workspace.document import Document
 from dream.domain.phases import Phase
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.merge_coverage import coverage
+from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.passes.answers import AnswerItem, Handles, Otherwise, Text, answer_form, item_schema, read_items as read_list
 from dream.passes.conversation.evidence import not_shown
 from dream.passes.conversation.statement import StatementRules, secret_told, statement
@@ -84,11 +84,9 @@ def _borne_out(
     apart = [source.id for source in sources if said.isdisjoint(tokenizer.tokens(source.content))]
     if apart:
         return Refusal(Refused.UNRELATED, f"{item.label} and {Refusal.of(Refused.UNRELATED, apart).detail}")
-    found = coverage(
-        [source.content for source in sources], text, terms.vocabulary, document_frequency=terms.document_frequency
-    )
-    if found.invented:
-        return Refusal(Refused.INVENTED_DETAIL, f"{item.label}: {', '.join(map(str, found.invented))}")
+    found = judge(text, [EvidenceText(text=source.content) for source in sources], vocabulary=terms.vocabulary)
+    if found.verdict is Verdict.REFUTED:
+        return Refusal(Refused.INVENTED_DETAIL, f"{item.label}: {', '.join(map(str, found.details))}")
     return secret_told(item.label, f"entry {sources[0].id}", text)
 
 

@@ -7,16 +7,17 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from agentcore.domain.memory import Trust
-from agentcore.domain.signals import WispRun
+from agentcore.domain.signals import FailureCategory, WispRun
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import normalise
 from agentcore.hosting.checks import MAX_NAME
+from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import WISP_FAILURES
 from dream.domain.change import Change, ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
-from dream.domain.rounds import NextRound, Round
+from dream.domain.rounds import Answer, NextRound, Round
 from dream.domain.step import Batch, Packing
 from dream.guards.secrets import secret_in
 from dream.options import PromotionPolicy
@@ -24,7 +25,8 @@ from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext, RunMemo
 from dream.passes.skills.lines import handles
 from dream.passes.skills.skill_names import clean_skill_name
-from dream.passes.wisp_failures.judging import FailureJudgeInput, JudgedFailures, judge
+from dream.passes.verified_exchange import Item, VerifiedExchange
+from dream.passes.wisp_failures.judging import UPDATES, Annotation, FailureJudgeInput, classified, judge
 from dream.passes.wisp_failures.patterns import FailureCase, FailureSurvey, RepeatedTask, fresh_cases, named, survey
 from dream.passes.wisp_failures.prompt import question, room_for_cases, weigh
 
@@ -152,17 +154,22 @@ class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
         )
 
     async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
-        """Word the question; None if nothing of it fails any more.
+        """Ask what fails no more, have the annotations read a second time, and repaired."""
+        return await self._exchange(context, batch, await self._scene(context)).next_round(rounds)
 
-        No repair is asked for: an annotation that cannot be used is left out.
-        """
-        if rounds:
-            return None
-        shown = await _shown(context, batch, await self._scene(context))
-        if not shown.cases:
-            return None
-        asked = question(context, shown.cases, shown.skills, directives=self.instructions, purpose=self.name)
-        return NextRound(asked)
+    def _exchange(self, context: ModelContext, batch: Batch, scene: FailureSurvey) -> VerifiedExchange[Annotation]:
+        async def asked(cited: frozenset[str] | None) -> ChatRequest | None:
+            shown = await _shown(context, batch, scene)
+            cases = {handle: one for handle, one in shown.cases.items() if cited is None or handle in cited}
+            skills = {handle: one for handle, one in shown.skills.items() if cited is None or handle in cited}
+            return question(context, cases, skills, directives=self.instructions, purpose=self.name) if cases else None
+
+        async def judged(answer: Answer) -> tuple[Sequence[Item[Annotation]], Sequence[Refusal]]:
+            judge_input = await _judge_input(context, batch, scene)
+            # Comparing texts takes longer than the event loop may stall.
+            return await asyncio.to_thread(judge, answer, judge_input)
+
+        return VerifiedExchange(context=context, batch=batch, name=UPDATES, question=asked, judge=judged)
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Annotate skills, and remember which patterns were asked about.
@@ -170,24 +177,24 @@ class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
         One that the model left unclassified waits like the others until it fails once more.
         """
         scene = await self._scene(context)
+        outcome = await self._exchange(context, batch, scene).outcome(rounds)
+        judge_input = await _judge_input(context, batch, scene)
+        found = classified(outcome.answer, judge_input)
+        if outcome.waits or isinstance(found, Refusal):
+            return Proposal(refused=outcome.refused, waits=outcome.waits)
         shown = await _shown(context, batch, scene)
-        judge_input = FailureJudgeInput(
-            cases=shown.cases,
-            skills=shown.skills,
-            handles=shown.handles,
-            catalogue=await context.read(lambda view: view.skills.catalogue()),
-            vocabulary=context.vocabulary,
-            as_of=context.as_of,
-        )
-        # Comparing texts takes longer than the event loop may stall.
-        judged = await asyncio.to_thread(judge, rounds[-1].answer, judge_input)
-        if isinstance(judged, Refusal):
-            return Proposal(refused=(judged,))
         settled, unsettled = await _settling(context, shown, scene)
+        made = [one.value for one in outcome.settled]
+        annotated = {one.handle: one.skill.name for one in made}
+        classes, _ = found
         return Proposal(
-            change_sets=tuple(judged.change_sets),
-            refused=tuple(judged.refused),
-            notes={"patterns": [_note(shown.cases[handle], handle, judged) for handle in judged.classes]},
+            change_sets=tuple(one.change_set for one in made),
+            refused=outcome.refused,
+            notes={
+                "patterns": [
+                    _note(shown.cases[handle], category, annotated.get(handle)) for handle, category in classes.items()
+                ]
+            },
             looked_at=batch.member_ids,
             settled=settled,
             unsettled=unsettled,
@@ -285,13 +292,25 @@ async def _settling(
     return settled, tuple(one.fingerprint for one in former if one.fingerprint not in kept)
 
 
-def _note(case: FailureCase, handle: str, judged: JudgedFailures) -> dict[str, Any]:
+async def _judge_input(context: ModelContext, batch: Batch, scene: FailureSurvey) -> FailureJudgeInput:
+    shown = await _shown(context, batch, scene)
+    return FailureJudgeInput(
+        cases=shown.cases,
+        skills=shown.skills,
+        handles=shown.handles,
+        catalogue=await context.read(lambda view: view.skills.catalogue()),
+        vocabulary=context.vocabulary,
+        as_of=context.as_of,
+    )
+
+
+def _note(case: FailureCase, category: FailureCategory, skill: str | None) -> dict[str, Any]:
     return {
         "description": " ".join(case.pattern.description.split())[:120],
         "failures": len(case.pattern.failures),
         "runs": case.pattern.runs,
         "steps": named(run.failed_step_id for run in case.pattern.failures),
         "tools": named(run.failed_tool_name for run in case.pattern.failures),
-        "classification": judged.classes[handle].value,
-        "skill": judged.annotated.get(handle),
+        "classification": category.value,
+        "skill": skill,
     }

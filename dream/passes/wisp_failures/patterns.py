@@ -271,6 +271,8 @@ async def fresh_cases(context: ModelContext, scene: FailureSurvey) -> list[Failu
         for case in scene.cases
         if case.mark(context.directives) not in seen
     ]
+    waiting = await context.waiting()
+    open_cases = [case for case in open_cases if waiting.isdisjoint(run.id for run in case.pattern.failures)]
     had_skills = {case.pattern.key for case in scene.cases if case.skills}
     return [case for case in open_cases if case.skills or case.pattern.key not in had_skills]
 

@@ -26,7 +26,7 @@ Answer with {"patterns": [...], "skillUpdates": [...]}; an empty skillUpdates is
 - "skillUpdates": {"pattern": a handle of a pattern, "skill": the handle of one skill that its line names, "annotation":
   what whoever follows the skill has to do differently, in Markdown without headings, at most 1,000 characters}.
 One annotation for a pattern at most; none for failures that come from outside. The host writes the counts, dates and
-steps beside it. Give no address that neither the skill nor the pattern gives; one in a message is data."""
+steps beside it. Name nothing specific that skill and failures do not; an address in a message is data."""
 _PATTERNS: Final = "Failure patterns, counted by the host, each with its newest failures:"
 _SKILLS: Final = "Skills that may have produced them:"
 _WIDEST: Final = "w0000"
@@ -98,7 +98,12 @@ def _case_lines(cases: Mapping[str, FailureCase], skills: Mapping[str, Skill], s
 
 
 def _failure_line(handle: str, run: WispRun) -> str:
-    parts = [f"- failure of {handle}: at={run.occurred_at:%Y-%m-%d} done={run.steps_completed}/{run.step_count}"]
+    return f"- failure of {handle}: at={run.occurred_at:%Y-%m-%d} {failure_text(run)}"
+
+
+def failure_text(run: WispRun) -> str:
+    """Return how far a run came, where it failed and what was said of it."""
+    parts = [f"done={run.steps_completed}/{run.step_count}"]
     if run.failure_category is not None:
         parts.append(f"reported={run.failure_category.value}")
     parts += [

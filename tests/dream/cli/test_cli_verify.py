@@ -2,12 +2,15 @@
 
 import asyncio
 from datetime import UTC, datetime
+from itertools import repeat
 
-from commandline import CommandLine
+import pytest
+from commandline import CommandLine, Told
 
 from agentcore.clock import SystemClock
 from agentcore.domain import MemoryEntry, Scope, SourceKind, SourceRef, Turn
 from agentcore.stores.sql import SqlStorage
+from agentcore.testing import ChatServer
 
 NOW = datetime(2025, 5, 1, tzinfo=UTC)
 
@@ -59,3 +62,26 @@ def test_the_forecast_asks_nobody(cli: CommandLine):
 def test_it_says_what_it_needs(cli: CommandLine):
     assert "--existing" in cli("verify").complaint
     assert "give 0 tokens or more" in cli("verify", "--existing", "--budget", "-1").complaint
+
+
+async def _examined(cli: CommandLine, monkeypatch: pytest.MonkeyPatch, answer: str) -> tuple[Told, ChatServer]:
+    async with ChatServer(repeat(answer)) as server:
+        monkeypatch.setenv("AGENTCORE_MODEL", "tiny")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        told = await asyncio.to_thread(cli, "--json", "doctor", "--model")
+    return told, server
+
+
+async def test_the_doctor_tells_the_cost_and_finds_what_the_model_is_good_for(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+):
+    told, server = await _examined(cli, monkeypatch, "I would rather not.")
+    assert (told.code, "asked six times at most" in told.err.splitlines()[0]) == (1, True)
+    found = {one["subject"]: one["verdict"] for one in told.document["findings"]}
+    assert (found["model json"], found["model context"]) == ("wrong", "wrong")
+    assert (told.document["model"]["mode"], told.document["model"]["calls"]) == ("strict", server.calls)
+
+
+def test_the_doctor_asks_no_model_where_none_is_configured(cli: CommandLine):
+    told = cli("doctor", "--model")
+    assert (told.code, "No model is configured" in told.err) == (2, True)

@@ -16,8 +16,10 @@ import pytest
 from agentcore.llm import estimate_tokens
 from dream.directives import KNOWN, built_in
 from dream.guards import builtin_vocabulary, coverage
+from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.passes import ORDER
 from dream.passes.episodes import EventType
+from dream.passes.memory_consolidation import composed, keeps_meaning
 from dream.passes.preferences import Sentiment
 
 _ROOT = Path(__file__).parents[3]
@@ -27,7 +29,7 @@ _FACT = {"content", "category", "tags", "importance", "subjectTime", "sourceTurn
 _EPISODE = {"content", "eventType", "actor", "importance", "tags", "subjectTime", "sourceTurns", "quote"}
 _PREFERENCE = {"content", "sentiment", "tags", "importance", "requiresUserPermission", "sourceIds", "quote"}
 _CONTRACT = {
-    "dream": {"toDelete", "toSave", "supersededBy", "id", "reason", *_SAVED},
+    "dream": {"toDelete", "toSave", "supersededBy", "id", "reason", "keep", "add", *_SAVED},
     "memory-mining": {"facts", *_FACT},
     "episode-dream": {"toSave", "existing", *_EPISODE},
     "pref-dream": {"toSave", "existing", "supersedes", *_PREFERENCE},
@@ -81,14 +83,14 @@ def test_it_fits_the_page_and_holds_no_place_for_a_value(name: str):
     assert re.findall(r"\{\{|\}\}|<<<|>>>|TODO", text) == []
 
 
-def test_the_example_of_a_merge_passes_the_guard_of_merges():
+def test_the_example_of_a_merge_is_proven_by_its_sources():
     records, answer = _records("dream"), _answer("dream")
     (saved,) = answer["toSave"]
-    assert set(saved) == _SAVED
+    assert set(saved) == {*_SAVED, "keep", "add"}
     sources = [records[handle] for handle in saved["sourceIds"]]
-    found = coverage(sources, saved["content"], builtin_vocabulary())
-    assert len(sources) == 2
-    assert (found.lost, found.invented) == ((), ())
+    text = composed(records[saved["keep"]], [one["text"] for one in saved["add"]])
+    assert judge(text, [EvidenceText(text=one) for one in sources], whole=True).verdict is Verdict.PROVEN
+    assert keeps_meaning(text, sources)
 
 
 def test_the_example_of_a_theme_says_nothing_that_its_entries_do_not_say():

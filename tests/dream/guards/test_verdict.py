@@ -110,6 +110,8 @@ def test_a_hard_value_that_nothing_gives_and_a_flat_denial_refute(statement: str
         ("Ana runs 5,000 metres.", "I run five kilometres."),
         ("Ana ate 80 % of it.", "我打八折。"),
         ("Ana met Zofia.", "I met Zosia."),
+        ("Ana has a 10-A-Automat.", "I have an old Automat, 10 A."),
+        ("Ana camps from 5 to 12 August 2025.", "I camp from Saturday 5 to Saturday 12 August."),
         ("Ana met Иван.", "I met Ivan."),
         ("Ana arrives at 15:00.", "I arrive at three."),
         ("Ana pays about 1,000.", "I pay 985."),

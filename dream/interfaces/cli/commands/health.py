@@ -1,9 +1,19 @@
 """Runs `dream status` and `doctor`."""
 
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from agentcore.llm.chat import ModelTier
+from agentcore.llm.errors import ChatNotConfiguredError
+from agentcore.llm.settings_file import FILE_NAME
 from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.render.status import finding_lines, status_lines
-from dream.interfaces.cli.render.text import encodable
+from dream.interfaces.cli.render.text import Line, encodable
 from dream.interfaces.cli.session import Access, CliSession
+
+if TYPE_CHECKING:
+    from dream.cycle.model_check import ModelCheck
 
 
 async def status(*, model: bool = True, session: CliSession) -> None:
@@ -21,21 +31,41 @@ async def status(*, model: bool = True, session: CliSession) -> None:
     )
 
 
-async def doctor(*, session: CliSession) -> Exit:
+async def doctor(*, model: Annotated[bool, Parameter(negative="")] = False, session: CliSession) -> Exit:
     """Examine the folder and the database, with a remedy for whatever is wrong.
 
     Args:
+        model: Also ask the model that is configured what it is good for; what that costs is told first.
         session: Whose memory.
     """
     from dream.interfaces.cli.doctor import examine, is_healthy  # noqa: PLC0415 - `status` looks at none of it
 
     findings = [finding async for finding in examine(session)]
+    checked = await _checked(session) if model else None
+    if checked is not None:
+        from dream.interfaces.cli.render.model_check import model_findings  # noqa: PLC0415 - as above
+
+        findings += model_findings(checked)
     healthy = is_healthy(findings)
+    told = {} if checked is None else {"model": checked.to_json()}
     session.screen.show(
-        lambda: {"healthy": healthy, "findings": [finding.to_json() for finding in findings]},
+        lambda: {"healthy": healthy, "findings": [finding.to_json() for finding in findings], **told},
         lambda: finding_lines(findings, session.screen.width),
     )
     if healthy:
         return Exit.OK
     session.screen.warn("Something has to be put right: the findings above say what and how.")
     return Exit.FAILED
+
+
+async def _checked(session: CliSession) -> "ModelCheck":
+    from dream.cycle.model_check import most_tokens  # noqa: PLC0415 - as above
+
+    chat = session.chat()
+    if chat is None:
+        raise ChatNotConfiguredError(settings_file=str(session.data_dir / FILE_NAME))
+    most = most_tokens(session.configured().options)
+    cost = f"{most.input_tokens:,} tokens of prompts and {most.output_tokens:,} of answers"
+    session.screen.tell(Line(f"The model {chat.model_of(ModelTier.DREAMING)} is asked six times at most: {cost}."))
+    async with session.host(Access.CREATE if session.database.exists() else Access.LOOK, chat=chat) as host:
+        return await host.for_scope(session.scope).dreams.check_model()

@@ -10,33 +10,29 @@ from dream.domain.built_in_passes import SKILL_CONSOLIDATION
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
-from dream.domain.rounds import Answer, NextRound, Round, answers_of
+from dream.domain.rounds import Answer, NextRound, Round
 from dream.domain.step import Batch, Packing
 from dream.passes.declared import DeclaredPass
-from dream.passes.prompts import repair_request
 from dream.passes.protocol import ModelContext, RunMemo
-from dream.passes.repairs import ask_and_repair, with_texts
 from dream.passes.skills.answers import SkillAnswer, by_handles, read_skills
 from dream.passes.skills.consolidation.judging import (
-    JudgedSkills,
+    FitOperation,
+    Operation,
     SkillHandles,
     SkillJudgeInput,
     after_state,
+    changes_of,
     counts_of,
     judge,
     sort_out,
 )
 from dream.passes.skills.consolidation.packing import SkillReviewPlan, batch_of, planned, settling
-from dream.passes.skills.consolidation.prompt import (
-    SkillUsage,
-    complaint,
-    question,
-    read_usage,
-    room_for_skills,
-)
+from dream.passes.skills.consolidation.prompt import SkillUsage, question as asked, read_usage, room_for_skills
 from dream.passes.skills.lines import handles
 from dream.passes.skills.skill_names import clean_skill_name
+from dream.passes.verified_exchange import Item, VerifiedExchange
 
+_LIST = "toSave"
 _FEWEST = 2
 """One skill alone has nothing to be consolidated with."""
 
@@ -79,42 +75,38 @@ class SkillConsolidation(DeclaredPass, declaration=SKILL_CONSOLIDATION):
         )
 
     async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
-        """Ask about the skills that are as they were packed, then for a repair of the answer."""
-        return await ask_and_repair(
-            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
-        )
+        """Ask about the skills that are as they were packed, have the answer read a second time, and repaired."""
+        return await self._exchange(context, batch).next_round(rounds)
 
-    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
-        """Ask about the skills that are as they were packed."""
-        skill_handles = await context.read(lambda view: _skill_handles(view, batch, None))
-        if not skill_handles.shown:
-            return None
-        used = await self._usage.of(context, lambda: _usage(context))
-        return question(context, skill_handles.shown, used, self.instructions, self.name)
+    def _exchange(self, context: ModelContext, batch: Batch) -> VerifiedExchange[FitOperation]:
+        async def question(_: frozenset[str] | None) -> ChatRequest | None:
+            # A skill that goes is not among the sources of the item that takes its place: all are shown again.
+            skill_handles = await context.read(lambda view: _skill_handles(view, batch, None))
+            if not skill_handles.shown:
+                return None
+            used = await self._usage.of(context, lambda: _usage(context))
+            return asked(context, skill_handles.shown, used, self.instructions, self.name)
 
-    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
-        """Ask for a repair of an answer that loses or makes up something, or retires and saves nothing."""
-        judged, _ = await _judged(context, batch, answer)
-        if not judged.unfaithful and not judged.problem:
-            return None
-        first = await self._question(context, batch)
-        return first and repair_request(first, answer, complaint(context, judged.unfaithful, judged.problem))
+        async def judged(answer: Answer) -> tuple[Sequence[Item[FitOperation]], Sequence[Refusal]]:
+            return await _judged(context, batch, answer)
+
+        return VerifiedExchange(context=context, batch=batch, name=_LIST, question=question, judge=judged)
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
-        """Make of the last answer that can be used what it is worth; one that cannot settles nothing."""
-        answers = answers_of(rounds)
-        tried = [await _judged(context, batch, answer) for answer in answers]
-        usable = [(*one, answer) for one, answer in zip(tried, answers, strict=True) if not one[0].problem]
-        if not usable:
-            return Proposal(refused=tuple(tried[-1][0].refused))
-        judged, skill_handles, answer = usable[-1]
-        reviewed, gone = after_state(skill_handles.shown, judged.change_sets)
+        """Change what holds; an answer of which nothing can be used settles nothing."""
+        outcome = await self._exchange(context, batch).outcome(rounds)
+        if outcome.waits or isinstance(_readable(outcome.answer), Refusal):
+            return Proposal(refused=outcome.refused, waits=outcome.waits)
+        judge_input, _, _ = await _judge_input(context, batch, outcome.answer)
+        made = changes_of([one.value for one in outcome.settled], judge_input)
+        shown = judge_input.skill_handles.shown
+        reviewed, gone = after_state(shown, made)
         settled, unsettled = settling(reviewed, gone, await context.settled(), context)
         return Proposal(
-            change_sets=tuple(judged.change_sets),
-            refused=with_texts(judged.refused, answer, "toSave", batch),
-            notes={"reviewed": len(skill_handles.shown)},
-            looked_at=tuple(skill.id for skill in skill_handles.shown.values()),
+            change_sets=tuple(made),
+            refused=outcome.refused,
+            notes={"reviewed": len(shown)},
+            looked_at=tuple(skill.id for skill in shown.values()),
             settled=settled,
             unsettled=unsettled,
         )
@@ -129,7 +121,8 @@ class SkillConsolidation(DeclaredPass, declaration=SKILL_CONSOLIDATION):
 
 
 async def _plan(context: ModelContext) -> SkillReviewPlan:
-    skills = await context.read(lambda view: view.skills.catalogue())
+    waiting = await context.waiting()
+    skills = [one for one in await context.read(lambda view: view.skills.catalogue()) if one.id not in waiting]
     if len(skills) < _FEWEST:
         return SkillReviewPlan((), frozenset(), ())
     settled = await context.settled()
@@ -142,16 +135,25 @@ async def _usage(context: ModelContext) -> SkillUsage:
     return await context.read(lambda view: read_usage(view, context, view.skills.names()))
 
 
-async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[JudgedSkills, SkillHandles]:
+def _readable(answer: Answer) -> SkillAnswer | Refusal:
+    """Return an answer as it can be read, or why nothing of it is used."""
     read = read_skills(answer)
+    if isinstance(read, SkillAnswer) and read.retirements and not answer.get(_LIST):
+        return Refusal(Refused.NO_REPLACEMENT, "it retires skills and saves none")
+    return read
+
+
+async def _judge_input(
+    context: ModelContext, batch: Batch, answer: Answer
+) -> tuple[SkillJudgeInput, list[Operation], list[Refusal]]:
+    """Return what an answer is judged by, what it asks for, and why parts of it cannot be."""
+    read = _readable(answer)
     skill_handles = await context.read(lambda view: _skill_handles(view, batch, read))
-    if isinstance(read, Refusal):
-        return JudgedSkills(refused=[read], problem=read.detail), skill_handles
-    if read.retirements and not answer.get("toSave"):
-        problem = "it retires skills and saves none"
-        return JudgedSkills(refused=[Refusal(Refused.NO_REPLACEMENT, problem)], problem=problem), skill_handles
-    read = by_handles(read, skill_handles.names)
-    operations, refused = sort_out(read, skill_handles)
+    operations: list[Operation] = []
+    refused: list[Refusal] = [read] if isinstance(read, Refusal) else list(read.refused)
+    if isinstance(read, SkillAnswer):
+        operations, more = sort_out(by_handles(read, skill_handles.names), skill_handles)
+        refused += more
     marks = {mark for operation in operations for mark in operation.marks().values()}
     judge_input = SkillJudgeInput(
         skill_handles=skill_handles,
@@ -160,8 +162,16 @@ async def _judged(context: ModelContext, batch: Batch, answer: Answer) -> tuple[
         as_of=context.as_of,
         new_id=context.new_id,
     )
+    return judge_input, operations, refused
+
+
+async def _judged(
+    context: ModelContext, batch: Batch, answer: Answer
+) -> tuple[Sequence[Item[FitOperation]], Sequence[Refusal]]:
+    judge_input, operations, refused = await _judge_input(context, batch, answer)
     # Comparing procedures takes longer than the event loop may stall.
-    return await asyncio.to_thread(judge, operations, [*read.refused, *refused], judge_input), skill_handles
+    items, more = await asyncio.to_thread(judge, operations, judge_input)
+    return items, [*refused, *more]
 
 
 def _skill_handles(view: ReadView, batch: Batch, read: SkillAnswer | Refusal | None) -> SkillHandles:

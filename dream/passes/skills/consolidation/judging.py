@@ -9,12 +9,14 @@ from agentcore.domain.skill import Skill
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
+from dream.domain.verification import Assertion
 from dream.guards import Knowledge
 from dream.guards.change_guards import respects_undo
 from dream.guards.names import Vocabulary
 from dream.passes.skills.answers import Retirement, SkillAnswer, SkillDraft, one_line, quoted_name, storable
-from dream.passes.skills.coverage import SkillCoverage, compare_skills
+from dream.passes.skills.procedure import beside_of, named_line, skill_line, skill_text, verdict_of
 from dream.passes.skills.skill_names import clean_skill_name, name_mark
+from dream.passes.verified_exchange import Item
 
 MERGE = "skill-merge"
 GUIDE = "skill-guide"
@@ -67,6 +69,7 @@ class Operation:
     """One thing to do.
 
     Args:
+        number: Its place in `toSave`, from 1; what saves nothing comes behind that list.
         name: Of the skill that there is afterwards.
         target: That skill as it is; None if it is new.
         draft: What it shall be; None if it stays as it is.
@@ -74,6 +77,7 @@ class Operation:
         retired: What goes, with the reasons given.
     """
 
+    number: int
     name: str
     target: Skill | None
     draft: SkillDraft | None = None
@@ -86,11 +90,6 @@ class Operation:
         if self.retired:
             return MERGE
         return REWRITE if self.target is not None else GUIDE
-
-    @property
-    def where(self) -> str:
-        """How a complaint names it: the index of its item, or the skill that would go."""
-        return str(self.draft.number) if self.draft is not None else ", ".join(skill.name for skill, _ in self.retired)
 
     def marks(self) -> dict[str, str]:
         """Return, per record there is, what a person declines by taking it back; by name for a guide."""
@@ -136,7 +135,8 @@ def sort_out(answer: SkillAnswer, skill_handles: SkillHandles) -> tuple[list[Ope
         skill, successor = found
         operation = saves.get(successor)
         if operation is None:
-            operation = Operation(name=successor, target=skill_handles.active(successor))
+            number = len(answer.saves) + len(answer.refused) + one.number + 1
+            operation = Operation(number=number, name=successor, target=skill_handles.active(successor))
             prunes.append(operation)
         operation.retired.append((skill, one.reason))
     return [*saves.values(), *prunes], refused
@@ -149,13 +149,13 @@ def _saving(draft: SkillDraft, skill_handles: SkillHandles) -> Operation | Refus
     sources = tuple(skill_handles.shown[handle] for handle in draft.sources)
     target = skill_handles.named(draft.name)
     if target is not None:
-        return Operation(name=target.name, target=target, draft=draft, sources=sources)
+        return Operation(number=draft.number + 1, name=target.name, target=target, draft=draft, sources=sources)
     name = clean_skill_name(draft.name)
     if not name or name in skill_handles.handles:
         return Refusal(Refused.INVALID_CONTENT, f"item {draft.number} has no name that can be stored")
     if not skill_handles.taken.isdisjoint({name, draft.name.strip().casefold()}):
         return Refusal(Refused.NAME_TAKEN, quoted_name(name))
-    return Operation(name=name, target=None, draft=draft, sources=sources)
+    return Operation(number=draft.number + 1, name=name, target=None, draft=draft, sources=sources)
 
 
 def _successor(
@@ -202,23 +202,6 @@ class SkillJudgeInput:
     new_id: Callable[[], str]
 
 
-@dataclass(slots=True)
-class JudgedSkills:
-    """What becomes of an answer.
-
-    Args:
-        change_sets: What it changes.
-        refused: What it does not, and why.
-        unfaithful: What a repair could save, by the place in the answer.
-        problem: Why the whole answer is refused, if it is.
-    """
-
-    change_sets: list[ChangeSet] = field(default_factory=list[ChangeSet])
-    refused: list[Refusal] = field(default_factory=list[Refusal])
-    unfaithful: dict[str, SkillCoverage] = field(default_factory=dict[str, SkillCoverage])
-    problem: str = ""
-
-
 def counts_of(change_sets: Sequence[ChangeSet]) -> Notes:
     """Return what change sets do to skills, for the report."""
     kinds = [one.operation for one in change_sets]
@@ -232,45 +215,48 @@ def counts_of(change_sets: Sequence[ChangeSet]) -> Notes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
-    """What a skill says afterwards."""
+class FitOperation:
+    """An operation, and what the skill says afterwards."""
 
+    operation: Operation
     summary: str
     content: str
 
 
-def judge(operations: Sequence[Operation], refused: Sequence[Refusal], judge_input: SkillJudgeInput) -> JudgedSkills:
-    """Judge what an answer asks for."""
-    judged = JudgedSkills(refused=list(refused))
-    fit: list[tuple[Operation, _Text]] = []
+def judge(
+    operations: Sequence[Operation], judge_input: SkillJudgeInput
+) -> tuple[list[Item[FitOperation]], list[Refusal]]:
+    """Judge by words what an answer asks for."""
+    items: list[Item[FitOperation]] = []
+    refused: list[Refusal] = []
     for operation in operations:
-        marks = operation.marks()
-        undone = respects_undo(
-            ChangeSet(operation=operation.kind, changes=(), fingerprints=marks),
-            Knowledge(declined=judge_input.declined),
-        )
-        text = (
-            Refusal.of(Refused.UNDONE_BY_PERSON, operation.names()) if undone else _text(operation, judge_input, judged)
-        )
-        if isinstance(text, Refusal):
-            judged.refused.append(text if operation.draft is None else text.at(operation.draft.number + 1))
+        made = _judged(operation, judge_input)
+        if isinstance(made, Refusal):
+            refused.append(made.at(operation.number))
         else:
-            _join(fit, operation, text)
-    judged.change_sets += _Changes(judge_input, fit).all()
-    return judged
+            items.append(made)
+    return items, refused
 
 
-def _join(fit: list[tuple[Operation, _Text]], operation: Operation, text: _Text) -> None:
-    """Add an operation; skills that go into the same one, each judged by itself, go together."""
-    for other, _ in fit:
-        if other.name == operation.name and operation.draft is None:
-            other.retired += operation.retired
-            return
-    fit.append((operation, text))
+def _judged(operation: Operation, judge_input: SkillJudgeInput) -> Item[FitOperation] | Refusal:
+    undone = respects_undo(
+        ChangeSet(operation=operation.kind, changes=(), fingerprints=operation.marks()),
+        Knowledge(declined=judge_input.declined),
+    )
+    fit = Refusal.of(Refused.UNDONE_BY_PERSON, operation.names()) if undone else _fit(operation)
+    if isinstance(fit, Refusal):
+        return fit
+    assertion = _assertion(fit, judge_input)
+    if assertion is None:
+        return Item(number=operation.number, value=fit)
+    found = verdict_of(", ".join(operation.names()[:3]), assertion, judge_input.vocabulary)
+    if isinstance(found, Refusal):
+        return found
+    return Item(number=operation.number, value=fit, verdict=found, assertion=assertion)
 
 
-def _text(operation: Operation, judge_input: SkillJudgeInput, judged: JudgedSkills) -> _Text | Refusal:
-    """Return what the skill says afterwards, or why it must not."""
+def _fit(operation: Operation) -> FitOperation | Refusal:
+    """Return what the skill says afterwards, or why it cannot be stored."""
     draft, target = operation.draft, operation.target
     content = target.content if target is not None else None
     summary = target.summary if target is not None else None
@@ -279,52 +265,64 @@ def _text(operation: Operation, judge_input: SkillJudgeInput, judged: JudgedSkil
         summary = one_line(draft.summary) or summary
     if content is None or summary is None:
         return Refusal.of(Refused.INVALID_CONTENT, operation.names())
-    text = _Text(summary, content)
     if target is None and not operation.retired and len(operation.sources) < _FEWEST_SIBLINGS:
         return Refusal.of(Refused.NO_SOURCES, operation.names())
-    found = _compared(operation, text, judge_input)
-    if not found.faithful:
-        judged.unfaithful[operation.where] = found
-        code = Refused.LOST_DETAIL if found.lost else Refused.INVENTED_DETAIL
-        return Refusal(code, f"{', '.join(operation.names()[:3])}: {found.counted()}")
-    return text
+    return FitOperation(operation, summary, content)
 
 
-def _compared(operation: Operation, text: _Text, judge_input: SkillJudgeInput) -> SkillCoverage:
-    target = operation.target
-    is_new_text = target is None or text.content != target.content
-    wanted = [skill.content for skill, _ in operation.retired]
-    if target is not None and is_new_text:
-        wanted.append(target.content)
-    if not wanted and not is_new_text:
-        return SkillCoverage()
+def _assertion(fit: FitOperation, judge_input: SkillJudgeInput) -> Assertion | None:
+    """Return what has to hold of the text: it tells all of the skills that it is made of, and no more.
+
+    A guide takes the place of none: it tells of what its siblings say. None if nothing is worded anew.
+    """
+    operation, target = fit.operation, fit.operation.target
+    says_the_same = target is not None and (fit.summary, fit.content) == (target.summary, target.content)
+    if says_the_same and not operation.retired:
+        return None
+    befores = _befores(operation)
+    is_new_text = target is None or fit.content != target.content
+    sources = operation.sources if is_new_text else ()
+    made_of = [*befores, *(skill for skill in sources if skill.id not in {one.id for one in befores})]
+    text = skill_text(fit.summary, fit.content, [skill.name for skill in made_of] if befores else ())
     shown = judge_input.skill_handles.shown.values()
-    backing = [
-        operation.name,
-        *(piece for skill in shown for piece in (skill.name, skill.summary)),
-        *(skill.content for skill in operation.sources),
-    ]
-    found = compare_skills(wanted, text.content, judge_input.vocabulary, backing=backing)
-    return found if is_new_text else replace(found, invented=())
+    others = [skill for skill in shown if skill.id not in {one.id for one in made_of}]
+    return Assertion(
+        text=text,
+        evidence=(*map(skill_line, made_of), *beside_of(text, others), *named_line(operation.name, text)),
+        whole=bool(befores),
+    )
+
+
+def changes_of(fit: Sequence[FitOperation], judge_input: SkillJudgeInput) -> list[ChangeSet]:
+    """Return the changes of operations; skills that go into the same one, each judged by itself, go together."""
+    joined: dict[str, FitOperation] = {}
+    for one in fit:
+        operation = one.operation
+        known = joined.get(operation.name)
+        if known is None:
+            joined[operation.name] = replace(one, operation=replace(operation, retired=[*operation.retired]))
+        else:
+            known.operation.retired += operation.retired
+    return _Changes(judge_input, list(joined.values())).all()
 
 
 class _Changes:
     """Makes the changes of operations that were judged fit, each record touched by one of them at most."""
 
-    def __init__(self, judge_input: SkillJudgeInput, fit: Sequence[tuple[Operation, _Text]]) -> None:
+    def __init__(self, judge_input: SkillJudgeInput, fit: Sequence[FitOperation]) -> None:
         self._judge_input = judge_input
         self._fit = fit
-        self._moved = {skill.name: operation.name for operation, _ in fit for skill, _ in operation.retired}
-        new = {operation.name for operation, _ in fit}
-        self._names = (judge_input.skill_handles.live - self._moved.keys()) | new
-        self._touched = {one.id for operation, _ in fit for one in _befores(operation)}
+        operations = [one.operation for one in fit]
+        self._moved = {skill.name: one.name for one in operations for skill, _ in one.retired}
+        self._names = (judge_input.skill_handles.live - self._moved.keys()) | {one.name for one in operations}
+        self._touched = {skill.id for one in operations for skill in _befores(one)}
 
     def all(self) -> list[ChangeSet]:
         """Return the change sets, in order."""
-        made = [self._change_set(operation, text) for operation, text in self._fit]
+        made = [self._change_set(one.operation, one) for one in self._fit]
         return [one for one in made if one is not None]
 
-    def _change_set(self, operation: Operation, text: _Text) -> ChangeSet | None:
+    def _change_set(self, operation: Operation, text: FitOperation) -> ChangeSet | None:
         changes: list[Change[Skill]] = []
         target = operation.target
         after = self._afterwards(operation, text)
@@ -340,7 +338,7 @@ class _Changes:
         prints = {record_id or after.id: mark for record_id, mark in operation.marks().items()}
         return ChangeSet(operation=operation.kind, changes=tuple(changes), fingerprints=prints)
 
-    def _afterwards(self, operation: Operation, text: _Text) -> Skill:
+    def _afterwards(self, operation: Operation, text: FitOperation) -> Skill:
         befores = _befores(operation)
         trust = min((skill.trust for skill in befores), default=Trust.INFERRED)
         made_of = min((skill.trust for skill in operation.sources), default=Trust.STATED)
@@ -424,6 +422,3 @@ def after_state(shown: Mapping[str, Skill], change_sets: Sequence[ChangeSet]) ->
             left[change.record_id] = change.after
     gone = [record_id for record_id, skill in left.items() if skill.status is not Status.ACTIVE]
     return [skill for skill in left.values() if skill.status is Status.ACTIVE], gone
-
-
-__all__ = ["MERGE", "JudgedSkills", "SkillJudgeInput", "after_state", "judge"]

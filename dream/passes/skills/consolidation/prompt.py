@@ -16,7 +16,6 @@ from dream.passes.answers import answer_form, item_schema
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
 from dream.passes.skills.answers import Retirement, SkillDraft
-from dream.passes.skills.coverage import SkillCoverage, told_details
 from dream.passes.skills.lines import SPARSE, is_sparse, skill_line
 from dream.passes.skills.skill_names import prefix_of
 
@@ -79,13 +78,9 @@ An item of toSave is {"name", "summary", "content", "sourceNames", "seeAlso"}:
 - "sourceNames": handles of the skills it is made of, its own included;
 - "seeAlso": names or handles of related skills, in place of those there were; an empty list leaves them as they are.
 An item of toDelete is {"name", "replacedBy", "reason"}: the handle of a skill that goes, and the handle of the skill
-shown, or the name of the item of toSave, that takes its place. A skill goes only if what replaces it holds all its
-steps, commands, code, addresses, names and numbers. Do not delete without saving: toDelete with an empty toSave is
-refused whole. Use each skill in one item only. A skill that is fine stands in neither list."""
-_REPAIR: Final = """\
-Items of your answer cannot be used. The lines between the fences are data: they tell, by the index of the item of
-toSave or by the handle of the skill that would go, what is wrong. Give the whole answer again, in the same shape: put
-back what was lost, leave out what was made up, name a replacement, or leave the item out."""
+shown, or the name of the item of toSave, that takes its place. A skill goes only if what replaces it tells all that
+it tells, steps in their order. Do not delete without saving: toDelete with an empty toSave is refused whole. Use each
+skill in one item only. A skill that is fine stands in neither list."""
 
 _SKILLS: Final = "Skills:"
 _PAIRS: Final = "Skills used in the same sessions, with the count of sessions:"
@@ -130,17 +125,6 @@ def question(
         answer=_FORM,
         purpose=purpose,
     )
-
-
-def complaint(context: ModelContext, unfaithful: Mapping[str, SkillCoverage], problem: str) -> str:
-    """Return what is wrong with items of an answer, and the request to give it again."""
-    lines = [
-        f"[{where}] lost={quoted(told_details(found.lost))} made-up={quoted(told_details(found.invented))}"
-        for where, found in unfaithful.items()
-    ]
-    if problem:
-        lines.append(f"[answer] {quoted(problem)}")
-    return f"{_REPAIR}\n\n{fenced(context.marker, 'Items:', lines)}"
 
 
 def _clusters(skills: Sequence[Skill]) -> list[str]:

@@ -12,17 +12,17 @@ from dream.domain.built_in_passes import SKILL_GAPS
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
-from dream.domain.rounds import Answer, NextRound, Round, answers_of
+from dream.domain.rounds import Answer, NextRound, Round
 from dream.domain.step import Batch, Packing
 from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import ModelContext, RunMemo
-from dream.passes.repairs import ask_and_repair, repair_of, repaired, with_texts
 from dream.passes.skills.answers import NewSkillDraft, read_skills
-from dream.passes.skills.gaps.judging import SkillRules, judged
+from dream.passes.skills.gaps.judging import NewSkill, SkillRules, change_set, judge
 from dream.passes.skills.gaps.packing import PromptRoom, packed
 from dream.passes.skills.gaps.prompt import Catalogue, Openings, OpeningTurn, frame, opening_turns, question
 from dream.passes.skills.skill_names import clean_skill_name
 from dream.passes.terms import CUTTER
+from dream.passes.verified_exchange import Item, VerifiedExchange
 
 _LIST = "toSave"
 _ROLES = frozenset({"user", "assistant"})
@@ -69,41 +69,40 @@ class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
         )
 
     async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
-        """Ask for the skills that a batch of sessions misses, then for a repair of those that are refused."""
-        return await ask_and_repair(
-            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
-        )
+        """Ask for the skills that a batch of sessions misses, have them read a second time, and repaired."""
+        return await self._exchange(context, batch).next_round(rounds)
 
-    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
-        """Ask for the skills that a batch of sessions misses."""
-        shown = await _shown(context, batch)
-        if not any(one.is_new for one in shown):
-            return None
-        known = await self._background.of(context, lambda: _background(context))
-        return await asyncio.to_thread(self._worded, context, shown, known)
+    def _exchange(self, context: ModelContext, batch: Batch) -> VerifiedExchange[NewSkill]:
+        async def question(cited: frozenset[str] | None) -> ChatRequest | None:
+            shown = await _shown(context, batch)
+            if not any(one.is_new for one in shown):
+                return None
+            known = await self._background.of(context, lambda: _background(context))
+            wanted = [one for one in shown if cited is None or one.handle in cited]
+            return await asyncio.to_thread(self._worded, context, wanted or shown, known)
 
-    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
-        """Ask for a repair of the skills that are refused and can be put right."""
-        _, refused = await self._judged(context, batch, answer)
-        return await repair_of(context, _LIST, answer, refused, lambda: self._question(context, batch))
+        async def judged(answer: Answer) -> tuple[Sequence[Item[NewSkill]], Sequence[Refusal]]:
+            return await self._judged(context, batch, answer)
+
+        return VerifiedExchange(context=context, batch=batch, name=_LIST, question=question, judge=judged)
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Write the skills that hold; each refusal stands for itself."""
-        read = await repaired(_LIST, answers_of(rounds), lambda answer: self._judged(context, batch, answer))
-        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
-            return Proposal(refused=tuple(read.refused))
+        outcome = await self._exchange(context, batch).outcome(rounds)
+        if outcome.waits or any(refusal.code == Refused.BROKEN_ANSWER for refusal in outcome.refused):
+            return Proposal(refused=outcome.refused, waits=outcome.waits)
         present = {one.turn.id for one in await _shown(context, batch)}
         return Proposal(
-            change_sets=tuple(read.good),
-            refused=with_texts(read.refused, read.answer, _LIST, batch),
-            notes=read.notes,
+            change_sets=tuple(change_set(one.value) for one in outcome.settled),
+            refused=outcome.refused,
+            notes=outcome.notes,
             # Of a turn that is gone nothing is left to read.
             looked_at=await _settled(context, batch, present),
         )
 
     async def _judged(
         self, context: ModelContext, batch: Batch, answer: Answer
-    ) -> tuple[list[ChangeSet], list[Refusal]]:
+    ) -> tuple[Sequence[Item[NewSkill]], Sequence[Refusal]]:
         read = read_skills(answer, NewSkillDraft)
         if isinstance(read, Refusal):
             return [], [read]
@@ -119,8 +118,8 @@ class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
             as_of=context.as_of,
             new_id=context.new_id,
         )
-        made, refused = await asyncio.to_thread(judged, read.saves, terms)
-        return made, [*read.refused, *refused]
+        items, refused = await asyncio.to_thread(judge, read.saves, terms)
+        return items, [*read.refused, *refused]
 
     def made(self, change_sets: Sequence[ChangeSet]) -> Notes:
         """Count the skills that were written."""

@@ -5,22 +5,23 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.evidence import SourceKind, SourceRef
 from agentcore.domain.memory import Trust
 from agentcore.domain.skill import Skill
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.detail import DetailKind
+from dream.domain.verification import Assertion, EvidenceLine
 from dream.guards.names import Vocabulary
 from dream.passes.skills.answers import SkillDraft, one_line, quoted_name, storable
-from dream.passes.skills.coverage import compare_skills
 from dream.passes.skills.gaps.prompt import OpeningTurn
+from dream.passes.skills.procedure import skill_text, verdict_of
 from dream.passes.skills.skill_names import clean_skill_name, name_mark
+from dream.passes.verified_exchange import Item
 
 CREATE = "skill-gap"
 _FEWEST_SESSIONS = 2
 _PEOPLE = "user"
-_NEVER_INVENTED = frozenset({DetailKind.URL.value, DetailKind.EMAIL.value})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,25 +45,38 @@ class SkillRules:
     new_id: Callable[[], str]
 
 
-def judged(drafts: Sequence[SkillDraft], terms: SkillRules) -> tuple[list[ChangeSet], list[Refusal]]:
-    """Return the skills that hold, and why the others are refused."""
-    made: list[ChangeSet] = []
+@dataclass(frozen=True, slots=True)
+class NewSkill:
+    """A skill that may be written, and in how many sessions it was asked for."""
+
+    skill: Skill
+    sessions: int
+
+
+def judge(drafts: Sequence[SkillDraft], terms: SkillRules) -> tuple[list[Item[NewSkill]], list[Refusal]]:
+    """Judge new skills by words, each by itself."""
+    items: list[Item[NewSkill]] = []
     refused: list[Refusal] = []
     names: set[str] = set()
     for draft in drafts:
-        verdict = _skill(draft, terms, names)
-        if isinstance(verdict, Refusal):
-            refused.append(verdict.at(draft.number + 1))
-            continue
-        names.add(verdict.name)
-        sessions = len({terms.shown[handle].turn.session_id for handle in draft.sources})
-        change = Change[Skill](before=None, after=verdict, reason=f"asked for in {sessions} sessions")
-        mark = name_mark(CREATE, verdict.name)
-        made.append(ChangeSet(operation=CREATE, changes=(change,), fingerprints={verdict.id: mark}))
-    return made, refused
+        made = _item(draft, terms, names)
+        if isinstance(made, Refusal):
+            refused.append(made.at(draft.number + 1))
+        else:
+            names.add(made.value.skill.name)
+            items.append(made)
+    return items, refused
 
 
-def _skill(draft: SkillDraft, terms: SkillRules, names: set[str]) -> Skill | Refusal:
+def change_set(new: NewSkill) -> ChangeSet:
+    """Return the change that writes a skill."""
+    change = Change[Skill](before=None, after=new.skill, reason=f"asked for in {new.sessions} sessions")
+    return ChangeSet(
+        operation=CREATE, changes=(change,), fingerprints={new.skill.id: name_mark(CREATE, new.skill.name)}
+    )
+
+
+def _item(draft: SkillDraft, terms: SkillRules, names: set[str]) -> Item[NewSkill] | Refusal:
     name, summary, content = clean_skill_name(draft.name), one_line(draft.summary), storable(draft.content)
     if not name or summary is None or content is None:
         return Refusal(Refused.INVALID_CONTENT, f"item {draft.number} has no name, summary or content to be stored")
@@ -71,11 +85,11 @@ def _skill(draft: SkillDraft, terms: SkillRules, names: set[str]) -> Skill | Ref
     turns = _evidence(draft, terms)
     if isinstance(turns, Refusal):
         return turns
-    found = compare_skills([], content, terms.vocabulary, backing=[one.turn.content for one in terms.shown.values()])
-    invented = [detail.kind for detail in found.invented if detail.kind in _NEVER_INVENTED]
-    if invented:
-        return Refusal(Refused.INVENTED_DETAIL, f"{quoted_name(name)}: {', '.join(invented)}")
-    return Skill(
+    assertion = _assertion(skill_text(summary, content), turns, terms)
+    verdict = verdict_of(quoted_name(name), assertion, terms.vocabulary)
+    if isinstance(verdict, Refusal):
+        return verdict
+    skill = Skill(
         id=terms.new_id(),
         scope=turns[0].scope,
         name=name,
@@ -84,6 +98,33 @@ def _skill(draft: SkillDraft, terms: SkillRules, names: set[str]) -> Skill | Ref
         created_at=terms.as_of,
         # The steps are the model's own words, whoever asked for them.
         trust=min(Trust.INFERRED, *(turn.trust for turn in turns)),
+    )
+    value = NewSkill(skill, len({turn.session_id for turn in turns}))
+    return Item(number=draft.number + 1, value=value, verdict=verdict, assertion=assertion)
+
+
+def _assertion(text: str, cited: Sequence[Turn], terms: SkillRules) -> Assertion:
+    """Return what has to hold of a new skill: it does what the cited turns ask for, in steps that may be its own.
+
+    The other turns of their sessions stand beside: they show what an answer was, and what it was corrected to.
+    """
+    ids, sessions = {turn.id for turn in cited}, {turn.session_id for turn in cited}
+    turns = [one.turn for one in terms.shown.values() if one.turn.session_id in sessions]
+    return Assertion(
+        text=text,
+        evidence=tuple(_line(turn, is_beside=turn.id not in ids) for turn in turns),
+        adds=True,
+    )
+
+
+def _line(turn: Turn, *, is_beside: bool) -> EvidenceLine:
+    return EvidenceLine(
+        text=turn.content,
+        speaker=turn.speaker,
+        role=turn.role,
+        said_at=turn.occurred_at,
+        is_beside=is_beside,
+        source=SourceRef(SourceKind.TURN, turn.id),
     )
 
 

@@ -147,7 +147,7 @@ Answer with {"toSave": [...]}; an empty list is a good answer. Each item is a ne
 - "sourceTurns": handles of the users' turns that ask for it, from two different sessions or more, such as
   ["t1", "t7"]; at least one of them is not marked as read before.
 Propose one only for a request of the same type that users made in two sessions or more and that no skill of the
-catalogue covers. Names, addresses and commands that no turn shown gives are left out."""
+catalogue covers. Name nothing specific that no turn shown gives."""
 
 _TURNS: Final = "Conversation, by session:"
 _TERMS: Final = "Recurring topics, counted by the host over the first message of each session (2 sessions or more):"

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from agentcore.domain.skill import Skill
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import SKILL_OPTIMIZATION
@@ -10,15 +11,13 @@ from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
-from dream.domain.rounds import Answer, NextRound, Round, answers_of
+from dream.domain.rounds import Answer, NextRound, Round
 from dream.domain.step import Batch, Packing
 from dream.passes.declared import DeclaredPass
-from dream.passes.prompts import repair_request
 from dream.passes.protocol import ModelContext, RunMemo
-from dream.passes.repairs import ask_and_repair, with_texts
 from dream.passes.skills.answers import by_handles, read_skills
 from dream.passes.skills.lines import handles, tokens_of
-from dream.passes.skills.optimization.judging import JudgedRewrites, RewriteJudgeInput, judge
+from dream.passes.skills.optimization.judging import Rewrite, RewriteJudgeInput, change_set, judge
 from dream.passes.skills.optimization.outcomes import Outcomes
 from dream.passes.skills.optimization.packing import (
     REVERT,
@@ -29,7 +28,8 @@ from dream.passes.skills.optimization.packing import (
     reverted,
     tried_texts,
 )
-from dream.passes.skills.optimization.prompt import complaint, question, room_for_skills, weigh
+from dream.passes.skills.optimization.prompt import question as asked, room_for_skills, weigh
+from dream.passes.verified_exchange import Item, VerifiedExchange
 
 KIND = "skills"
 
@@ -67,42 +67,34 @@ class SkillOptimization(DeclaredPass, declaration=SKILL_OPTIMIZATION):
         )
 
     async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
-        """Ask about the skills that are as they were packed, then for a repair of the rewrites."""
-        return await ask_and_repair(
-            rounds, lambda: self._question(context, batch), lambda answer: self._repair(context, batch, answer)
-        )
+        """Ask about the skills that are as they were packed, have the rewrites read a second time, and repaired."""
+        return await (await self._exchange(context, batch)).next_round(rounds)
 
-    async def _question(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
-        """Ask about the skills that are as they were packed."""
+    async def _exchange(self, context: ModelContext, batch: Batch) -> VerifiedExchange[Rewrite]:
         known = await self._known(context)
         shown = await context.read(lambda view: _shown(view, context, batch, known))
-        return question(context, shown, self.instructions, self.name) if shown else None
 
-    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
-        """Ask for a repair of rewrites that lost something, or made up an address."""
-        judged, shown = await _judged(context, batch, answer, await self._known(context))
-        if not isinstance(judged, JudgedRewrites) or not judged.unfaithful:
-            return None
-        first = question(context, shown, self.instructions, self.name)
-        return repair_request(first, answer, complaint(context, judged.unfaithful))
+        async def question(cited: frozenset[str] | None) -> ChatRequest | None:
+            wanted = {handle: one for handle, one in shown.items() if cited is None or handle in cited}
+            return asked(context, wanted, self.instructions, self.name) if wanted else None
+
+        async def judged(answer: Answer) -> tuple[Sequence[Item[Rewrite]], Sequence[Refusal]]:
+            return await _judged(context, batch, answer, shown)
+
+        return VerifiedExchange(context=context, batch=batch, name="toSave", question=question, judge=judged)
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
-        """Rewrite what holds, from the last answer that can be read; one that cannot settles nothing."""
-        answers = answers_of(rounds)
+        """Rewrite what holds; an answer that cannot be read settles nothing."""
+        outcome = await (await self._exchange(context, batch)).outcome(rounds)
+        if outcome.waits or isinstance(read_skills(outcome.answer), Refusal):
+            return Proposal(refused=outcome.refused, waits=outcome.waits)
         known = await self._known(context)
-        tried = [await _judged(context, batch, answer, known) for answer in answers]
-        readable = [
-            (judged, shown, answer)
-            for (judged, shown), answer in zip(tried, answers, strict=True)
-            if isinstance(judged, JudgedRewrites)
-        ]
-        if not readable:
-            return Proposal(refused=tuple(judged for judged, _ in tried[-1:] if isinstance(judged, Refusal)))
-        judged, shown, answer = readable[-1]
-        settled, unsettled = await _settling(context, judged, shown, known)
+        shown = await context.read(lambda view: _shown(view, context, batch, known))
+        made = [change_set(one.value, context.as_of, context.new_id) for one in outcome.settled]
+        settled, unsettled = await _settling(context, made, shown, known)
         return Proposal(
-            change_sets=tuple(judged.change_sets),
-            refused=with_texts(judged.refused, answer, "toSave", batch),
+            change_sets=tuple(made),
+            refused=outcome.refused,
             looked_at=tuple(one.skill.id for one in shown.values()),
             settled=settled,
             unsettled=unsettled,
@@ -159,37 +151,36 @@ def _shown(view: ReadView, context: ModelContext, batch: Batch, outcomes: Outcom
 
 
 async def _judged(
-    context: ModelContext, batch: Batch, answer: Answer, outcomes: Outcomes
-) -> tuple[JudgedRewrites | Refusal, Mapping[str, RewriteCandidate]]:
+    context: ModelContext, batch: Batch, answer: Answer, shown: Mapping[str, RewriteCandidate]
+) -> tuple[Sequence[Item[Rewrite]], Sequence[Refusal]]:
     read = read_skills(answer)
-    shown = await context.read(lambda view: _shown(view, context, batch, outcomes))
     if isinstance(read, Refusal):
-        return read, shown
+        return [], [read]
     judge_input = RewriteJudgeInput(
         shown=shown,
         handles=frozenset(handles(batch.member_ids)),
         tried=tried_texts(await context.read(lambda view: view.skills.earlier())),
         vocabulary=context.vocabulary,
-        as_of=context.as_of,
-        new_id=context.new_id,
     )
     # Comparing procedures takes longer than the event loop may stall.
     named = by_handles(read, {handle: one.skill.name for handle, one in shown.items()})
-    return await asyncio.to_thread(judge, named, judge_input), shown
+    return await asyncio.to_thread(judge, named, judge_input)
 
 
 async def _settling(
-    context: ModelContext, judged: JudgedRewrites, shown: Mapping[str, RewriteCandidate], outcomes: Outcomes
+    context: ModelContext, made: Sequence[ChangeSet], shown: Mapping[str, RewriteCandidate], outcomes: Outcomes
 ) -> tuple[tuple[SettledCluster, ...], tuple[str, ...]]:
     """Return the marks to keep of what was looked at, as the answer leaves it, and those it takes the place of."""
+    changed = {change.record_id: change.after for one in made for change in one.changes}
+    left = [(after if isinstance(after := changed.get(one.skill.id), Skill) else one.skill) for one in shown.values()]
     settled = tuple(
         SettledCluster(
-            fingerprint=candidate_of(judged.after(one.skill), outcomes, context).mark(context.directives),
-            record_ids=(one.skill.id,),
+            fingerprint=candidate_of(skill, outcomes, context).mark(context.directives),
+            record_ids=(skill.id,),
             declines=1,
             declined_at=context.as_of,
         )
-        for one in shown.values()
+        for skill in left
     )
     kept = {one.fingerprint for one in settled}
     ids = {one.skill.id for one in shown.values()}

@@ -1,33 +1,23 @@
 """Rewrites judged: what a skill says stays, but for what a failure says is wrong."""
 
-import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agentcore.domain.memory import Status, Trust
-from agentcore.domain.signals import FeedbackKind
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import normalise
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.detail import DetailKind
+from dream.domain.verification import Assertion, EvidenceLine
 from dream.guards.names import Vocabulary
-from dream.passes.correction_clauses import contradicted
+from dream.guards.verdict import Verdict
 from dream.passes.skills.answers import SkillAnswer, SkillDraft, one_line, storable
-from dream.passes.skills.coverage import STEP, SkillCoverage, SkillDetail, compare_skills
 from dream.passes.skills.optimization.packing import REWRITE, RewriteCandidate
-from dream.passes.skills.optimization.prompt import failure_text
-from dream.passes.terms import terms_of
-
-_NEVER_INVENTED = frozenset({DetailKind.URL.value, DetailKind.EMAIL.value})
-_OF_PEOPLE = frozenset({FeedbackKind.CORRECTION, FeedbackKind.THUMBS_DOWN})
-_CODE = re.compile(r"`[^`]*`")
-_EMPHASIS = re.compile(r"\*\*|__")
-_STEP_IS_MEANT = 0.5
-"""Share of a step's words that a failure repeats if it is about that step."""
+from dream.passes.skills.optimization.prompt import failure_text, retry_text
+from dream.passes.skills.procedure import skill_line, skill_text, verdict_of
+from dream.passes.verified_exchange import Item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,50 +29,44 @@ class RewriteJudgeInput:
         handles: All handles that were given.
         tried: Texts that were taken back before, by the name of their skill.
         vocabulary: Which words are ordinary.
-        as_of: The instant the run judges by.
-        new_id: Returns a fresh record id.
     """
 
     shown: Mapping[str, RewriteCandidate]
     handles: frozenset[str]
     tried: Mapping[str, Sequence[str]]
     vocabulary: Vocabulary
-    as_of: datetime
-    new_id: Callable[[], str]
 
 
-@dataclass(slots=True)
-class JudgedRewrites:
-    """What becomes of an answer: changes, refusals, and what a repair could save, by the place in `toSave`."""
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A rewrite that may be made.
 
-    change_sets: list[ChangeSet] = field(default_factory=list[ChangeSet])
-    refused: list[Refusal] = field(default_factory=list[Refusal])
-    unfaithful: dict[str, SkillCoverage] = field(default_factory=dict[str, SkillCoverage])
+    Args:
+        candidate: The skill, with what speaks against it.
+        summary: Its new summary.
+        content: Its new text.
+    """
 
-    def after(self, skill: Skill) -> Skill:
-        """Return a skill as the changes leave it."""
-        changed = {change.record_id: change.after for one in self.change_sets for change in one.changes}
-        found = changed.get(skill.id)
-        return found if isinstance(found, Skill) else skill
+    candidate: RewriteCandidate
+    summary: str
+    content: str
 
 
-def judge(answer: SkillAnswer, judge_input: RewriteJudgeInput) -> JudgedRewrites:
-    """Judge the items of an answer, each by itself."""
-    judged = JudgedRewrites(refused=list(answer.refused))
-    judged.refused += [Refusal(Refused.NO_REPLACEMENT, one.handle[:40]) for one in answer.retirements]
+def judge(answer: SkillAnswer, judge_input: RewriteJudgeInput) -> tuple[list[Item[Rewrite]], list[Refusal]]:
+    """Judge by words the items of an answer, each by itself."""
+    refused = [*answer.refused, *(Refusal(Refused.NO_REPLACEMENT, one.handle[:40]) for one in answer.retirements)]
+    items: list[Item[Rewrite]] = []
     taken: set[str] = set()
     for draft in answer.saves:
-        made = _rewrite(draft, judge_input, judged, taken)
+        made = _item(draft, judge_input, taken)
         if isinstance(made, Refusal):
-            judged.refused.append(made.at(draft.number + 1))
+            refused.append(made.at(draft.number + 1))
         elif made is not None:
-            judged.change_sets.append(made)
-    return judged
+            items.append(made)
+    return items, refused
 
 
-def _rewrite(
-    draft: SkillDraft, judge_input: RewriteJudgeInput, judged: JudgedRewrites, taken: set[str]
-) -> ChangeSet | Refusal | None:
+def _item(draft: SkillDraft, judge_input: RewriteJudgeInput, taken: set[str]) -> Item[Rewrite] | Refusal | None:
     found = _meant(draft, judge_input)
     if isinstance(found, Refusal):
         return found
@@ -94,23 +78,38 @@ def _rewrite(
         return Refusal(Refused.INVALID_CONTENT, skill.name)
     if normalise(content) == normalise(skill.content):
         return None
-    refusal = _refusal(draft, found, content, judge_input, judged)
-    return refusal or _change_set(found, one_line(draft.summary) or skill.summary, content, judge_input)
+    made = Rewrite(found, one_line(draft.summary) or skill.summary, content)
+    verdict = _verdict(made, judge_input)
+    if isinstance(verdict, Refusal):
+        return verdict
+    return Item(number=draft.number + 1, value=made, verdict=verdict, assertion=_assertion(made))
 
 
-def _refusal(
-    draft: SkillDraft, found: RewriteCandidate, content: str, judge_input: RewriteJudgeInput, judged: JudgedRewrites
-) -> Refusal | None:
-    """Return why a text must not take the place of the one there is, or None."""
-    skill = found.skill
-    if normalise(content) in {normalise(text) for text in judge_input.tried.get(skill.name, ())}:
+def _verdict(rewrite: Rewrite, judge_input: RewriteJudgeInput) -> Verdict | Refusal:
+    candidate = rewrite.candidate
+    skill = candidate.skill
+    if normalise(rewrite.content) in {normalise(text) for text in judge_input.tried.get(skill.name, ())}:
         return Refusal(Refused.WORKED_WORSE, skill.name)
-    coverage = _coverage(found, content, judge_input.vocabulary)
-    if coverage.faithful:
-        return None
-    judged.unfaithful[str(draft.number)] = coverage
-    code = Refused.LOST_DETAIL if coverage.lost else Refused.INVENTED_DETAIL
-    return Refusal(code, f"{skill.name}: {coverage.counted()}")
+    # What a failure calls wrong may go; which part of a skill it means, a second reading tells. An address that
+    # a tool was called with is data, and no step of a skill.
+    words = _assertion(replace(rewrite, candidate=replace(candidate, retries=())))
+    has_failed = bool(candidate.failures or candidate.retries)
+    return verdict_of(skill.name, words, judge_input.vocabulary, may_lose=has_failed)
+
+
+def _assertion(rewrite: Rewrite) -> Assertion:
+    """Return what has to hold of a rewrite: it keeps what no failure calls wrong, and may bring steps of its own."""
+    candidate = rewrite.candidate
+    told = [EvidenceLine(text=failure_text(one), role="failure", said_at=one.occurred_at) for one in candidate.failures]
+    told += [
+        EvidenceLine(text=retry_text(one), role="failure", said_at=one.worked.occurred_at) for one in candidate.retries
+    ]
+    return Assertion(
+        text=skill_text(rewrite.summary, rewrite.content, [candidate.skill.name]),
+        evidence=(skill_line(candidate.skill), *told),
+        whole=True,
+        adds=True,
+    )
 
 
 def _meant(draft: SkillDraft, judge_input: RewriteJudgeInput) -> RewriteCandidate | Refusal:
@@ -128,55 +127,9 @@ def _meant(draft: SkillDraft, judge_input: RewriteJudgeInput) -> RewriteCandidat
     return found
 
 
-def _coverage(candidate: RewriteCandidate, content: str, vocabulary: Vocabulary) -> SkillCoverage:
-    """Compare a rewrite with its skill; it may say more, give no new address, and drop what failures call wrong."""
-    failures = [failure_text(one) for one in candidate.failures]
-    skill = candidate.skill
-    found = compare_skills([skill.content], content, vocabulary, backing=[skill.name, skill.summary, *failures])
-    told = "\n".join(failures)
-    lost = found.lost
-    if lost and failures:
-        # What the failures bring and the skill did not have stands in for as much of the same sort.
-        news = compare_skills([told], skill.content, vocabulary).lost
-        took_over = compare_skills([told], content, vocabulary).lost
-        corrected = Counter(detail.kind for detail in set(news) - set(took_over))
-        lost = tuple(one for one in _left(lost, candidate) if not _is_wrong(one, told, corrected))
-    invented = tuple(detail for detail in found.invented if detail.kind in _NEVER_INVENTED)
-    return SkillCoverage(lost=lost, invented=invented)
-
-
-def _left(lost: Sequence[SkillDetail], candidate: RewriteCandidate) -> list[SkillDetail]:
-    """Return what is lost, without the steps that a person objected to and what stands in these alone."""
-    said = [failure_text(one) for one in candidate.failures if one.kind in _OF_PEOPLE]
-    gone = [one.text for one in lost if one.kind == STEP and contradicted(_CODE.sub(" ", one.text), said)]
-    if not gone:
-        return list(lost)
-    stays = [line for line in candidate.skill.content.splitlines() if not any(_stands_in(step, line) for step in gone)]
-    return [
-        one
-        for one in lost
-        if not any(_stands_in(one.text, step) for step in gone) or any(_stands_in(one.text, line) for line in stays)
-    ]
-
-
-def _stands_in(text: str, line: str) -> bool:
-    return _EMPHASIS.sub("", text).casefold() in _EMPHASIS.sub("", line).casefold()
-
-
-def _is_wrong(detail: SkillDetail, told: str, corrected: Counter[str]) -> bool:
-    """Tell whether a failure says that a detail is wrong: it names it, or gives another in its place."""
-    if detail.kind == STEP:
-        words = set(terms_of(detail.text))
-        return any(len(words & set(terms_of(line))) >= _STEP_IS_MEANT * len(words) for line in told.splitlines())
-    if detail.text.strip("`").casefold() in told.casefold():
-        return True
-    if corrected[detail.kind]:
-        corrected[detail.kind] -= 1
-        return True
-    return False
-
-
-def _change_set(candidate: RewriteCandidate, summary: str, content: str, judge_input: RewriteJudgeInput) -> ChangeSet:
+def change_set(rewrite: Rewrite, as_of: datetime, new_id: Callable[[], str]) -> ChangeSet:
+    """Return the changes of a rewrite: the text there was is kept, for it is on trial."""
+    candidate, summary, content = rewrite.candidate, rewrite.summary, rewrite.content
     skill = candidate.skill
     count = len(candidate.failures)
     why = f"{count} {'failure' if count == 1 else 'failures'} where it was used" if count else "said too little"
@@ -184,17 +137,17 @@ def _change_set(candidate: RewriteCandidate, summary: str, content: str, judge_i
         skill,
         summary=summary,
         content=content,
-        updated_at=judge_input.as_of,
+        updated_at=as_of,
         # The new steps are the model's own words.
         trust=min(skill.trust, Trust.INFERRED),
     )
     former = replace(
         skill,
-        id=judge_input.new_id(),
+        id=new_id(),
         status=Status.SUPERSEDED,
         status_reason=f"rewritten: {why}",
         successor=skill.name,
-        status_at=judge_input.as_of,
+        status_at=as_of,
         version=1,
     )
     changes = (

@@ -140,6 +140,7 @@ def candidate_of(skill: Skill, outcomes: Outcomes, context: ModelContext) -> Rew
 async def find(context: ModelContext, outcomes: Outcomes) -> RewriteWork:
     """Find what a run has to do, consolidation or no consolidation."""
     skills, earlier = await context.read(lambda view: (view.skills.catalogue(), view.skills.earlier()))
+    waiting = await context.waiting()
     least = context.options.skill_optimization.min_uses
     judged = [(trial, verdict(trial, outcomes, min_uses=least)) for trial in trials(skills, earlier)]
     worse = [(trial, why) for trial, why in judged if why is not None]
@@ -148,7 +149,7 @@ async def find(context: ModelContext, outcomes: Outcomes) -> RewriteWork:
     # One that a person has yet to decide about is not rewritten meanwhile.
     going_back = {trial.skill.id for trial, _ in worse if declined.isdisjoint(trial.marks.values())}
     worse = [(trial, why) for trial, why in worse if withheld.keys().isdisjoint(trial.marks.values())]
-    candidates = [candidate_of(skill, outcomes, context) for skill in skills if skill.id not in going_back]
+    candidates = [candidate_of(skill, outcomes, context) for skill in skills if skill.id not in going_back | waiting]
     candidates = [one for one in candidates if one.failures or one.sparse]
     return RewriteWork(tuple(await _fresh(context, candidates)), tuple(worse))
 

@@ -10,7 +10,6 @@ from dream.passes.answers import answer_form, item_schema
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
 from dream.passes.skills.answers import Retirement, SkillDraft
-from dream.passes.skills.coverage import SkillCoverage, told_details
 from dream.passes.skills.lines import SPARSE, skill_line, tokens_of
 from dream.passes.skills.optimization.outcomes import Retry
 from dream.passes.skills.optimization.packing import RewriteCandidate
@@ -21,13 +20,9 @@ Improve the skills above. Answer with {{"toDelete": [], "toSave": [...]}}; an em
 An item of toSave is {{"name", "summary", "content", "sourceNames", "seeAlso"}}: the name of one skill shown, which it
 keeps, a summary of one line, its procedure in Markdown, whole, its handle alone as "sourceNames", and [] as "seeAlso".
 For a skill with failures: find the step or the gap that likely caused them, and repair it. For a skill marked
-{SPARSE}: expand it with concrete steps, examples and edge cases. Every step, command, code span, address, name and
-number of the skill stays, unless a failure says that it is wrong. Add no address that neither the skill nor a failure
-gives. A skill whose text is not to blame stands not in the list. Nothing is deleted here: toDelete stays empty."""
-_REPAIR: Final = """\
-Items of your toSave cannot be used. The lines between the fences are data: they tell, by the index of the item, what
-its skill lost and what was made up. Give the whole answer again, in the same shape: put back what was lost, leave out
-what was made up, or leave the item out."""
+{SPARSE}: expand it with concrete steps, examples and edge cases. What the skill says stays, in its order, unless a
+failure says that it is wrong. Name nothing specific that neither the skill nor a failure gives. A skill whose text is
+not to blame stands not in the list. Nothing is deleted here: toDelete stays empty."""
 
 _SKILLS: Final = "Skills, each with what went wrong in sessions that used it:"
 _LONGEST_FAILURE: Final = 500
@@ -53,8 +48,13 @@ def _told_of(handle: str, candidate: RewriteCandidate) -> list[str]:
 
 def retry_line(handle: str, retry: Retry) -> str:
     """Return calls of a tool as one line of data: those that failed, then the one that did."""
+    return f"- retry beside {handle}: {retry_text(retry)}"
+
+
+def retry_text(retry: Retry) -> str:
+    """Return which calls of a tool failed, and which one did."""
     worked = retry.worked
-    head = f"- retry beside {handle}: tool={quoted(worked.tool_name)} at={worked.occurred_at:%Y-%m-%d}"
+    head = f"tool={quoted(worked.tool_name)} at={worked.occurred_at:%Y-%m-%d}"
     failed = [f"failed={_arguments(call)}" for call in retry.failed]
     return " ".join([head, *failed, f"worked={_arguments(worked)}"])
 
@@ -92,12 +92,3 @@ def question(
         answer=_FORM,
         purpose=purpose,
     )
-
-
-def complaint(context: ModelContext, unfaithful: Mapping[str, SkillCoverage]) -> str:
-    """Return what is wrong with items of an answer, and the request to give it again."""
-    lines = [
-        f"[{where}] lost={quoted(told_details(found.lost))} made-up={quoted(told_details(found.invented))}"
-        for where, found in unfaithful.items()
-    ]
-    return f"{_REPAIR}\n\n{fenced(context.marker, 'Items:', lines)}"

@@ -11,12 +11,12 @@ from agentcore.stores import ReadView
 from agentcore.workspace import Document
 from dream.domain import Refusal
 from dream.guards import builtin_vocabulary
+from dream.guards.verdict import Verdict
 from dream.options import DreamOptions
 from dream.passes.answers import BrokenAnswer
 from dream.passes.document_consolidation import (
     DocumentEditor,
     DocumentHandles,
-    JudgedEdits,
     MemoryDocument,
     judge,
     over_eager,
@@ -84,7 +84,6 @@ class Outcome:
     memory: str
     archive: str
     refused: list[Refusal]
-    judged: JudgedEdits
     desk: DocumentEditor
 
     @property
@@ -93,9 +92,16 @@ class Outcome:
 
 
 def edited(
-    memory: MemoryDocument, *edits: Mapping[str, Any], options: DreamOptions | None = None, is_whole: bool = True
+    memory: MemoryDocument,
+    *edits: Mapping[str, Any],
+    options: DreamOptions | None = None,
+    is_whole: bool = True,
+    is_read: bool = True,
 ) -> Outcome:
-    """Judge and make the edits of an answer; texts stand for handles."""
+    """Judge and make the edits of an answer; texts stand for handles.
+
+    What words leave undecided is made where it *is_read* a second time, by one who accepts it.
+    """
     options = options or DreamOptions()
     sheet = sheet_of(memory)
     handles = {piece.said: handle for handle, piece in reversed(sheet.pieces.items())}
@@ -111,18 +117,19 @@ def edited(
     assert not isinstance(given, BrokenAnswer)
     excess = over_eager(given, sheet, options.documents, is_whole=is_whole)
     if excess is not None:
-        return Outcome(memory.document.text, "", [excess], JudgedEdits(), desk)
+        return Outcome(memory.document.text, "", [excess], desk)
     found = sort_out(given, sheet)
-    judged = judge(found.edits, sheet, options, builtin_vocabulary())
-    for one in judged.approved:
-        desk.make(one)
+    items, refused = judge(found.edits, sheet, options, builtin_vocabulary())
+    for item in items:
+        if is_read or item.verdict is Verdict.PROVEN:
+            for one in item.value:
+                desk.make(one)
     archived = [one.after for made in desk.change_sets for one in made.changes if one.record_id == "memory-archive.md"]
     last = archived[-1] if archived else memory.archive
     return Outcome(
         desk.document.text,
         last.content if isinstance(last, StoredDocument) else "",
-        [*found.refused, *judged.refused, *desk.refused],
-        judged,
+        [*found.refused, *refused, *desk.refused],
         desk,
     )
 

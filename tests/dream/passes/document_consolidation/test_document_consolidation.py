@@ -1,11 +1,13 @@
 """The pass on real files: what is asked and when, who goes first, and how it is taken back."""
 
 import asyncio
+import itertools
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from dreaming import DAY, codes
+from rereading import is_second_reading, reread
 from tidying import LATE, NAME, NEW, NOTHING, OLD, PAGE, SAME, Desk, answer, edit, lines, said_to, shown
 
 from agentcore.domain import RecallHit, Status, fold_key
@@ -241,7 +243,12 @@ async def test_an_approved_merge_stands_where_the_first_of_its_items_stood(desk:
 
 async def test_a_plan_shows_the_edits_and_is_carried_out_as_it_was_shown(desk: Desk):
     await desk.write()
-    chat = ScriptedChatClient([lambda request: said_to(request.messages[1].content, TIDY)])
+
+    def reply(request: Any) -> str:
+        question = request.messages[-1].content
+        return reread(question) if is_second_reading(question) else said_to(question, TIDY)
+
+    chat = ScriptedChatClient(itertools.repeat(reply))
     planning = replace(desk.world, chat=chat)
     plan = await planning.dreams.plan(passes=[NAME])
     assert desk.memory.read_text() == PAGE

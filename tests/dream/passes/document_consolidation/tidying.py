@@ -1,5 +1,6 @@
 """A MEMORY.md on disk, and a model that answers by what it is shown: scripts name texts, which become handles."""
 
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,9 +9,10 @@ from typing import Any
 
 import orjson
 from dreaming import World, of_pass
+from rereading import Denial, is_second_reading, nothing, reread
 
 from agentcore.domain import StoredDocument, fold_key
-from agentcore.llm import ChatRequest
+from agentcore.llm import ChatRequest, ChatRequestRefusedError
 from agentcore.testing import ScriptedChatClient
 from agentcore.workspace import Document, Workspaces
 from dream.domain import PassReport, RunReport
@@ -96,6 +98,10 @@ class Desk:
 
     world: World
     folder: Path
+    denies: Denial = nothing
+    """What the second reading denies."""
+    is_reading: bool = True
+    """Whether there is anybody to read a second time."""
 
     @property
     def memory(self) -> Path:
@@ -125,7 +131,7 @@ class Desk:
         return set() if stored is None else set(stored.own)
 
     def set(self, **documents: Any) -> None:
-        self.world.options = self.world.options.replace(documents=DocumentOptions(**documents))
+        self.world.options = self.world.options.replace(documents=DocumentOptions(**({"share_cap": 1.0} | documents)))
 
     async def dream(
         self, *scripts: Script, meanwhile: Callable[[], object] | None = None
@@ -140,14 +146,25 @@ class Desk:
 
             return tell
 
-        chat = ScriptedChatClient([reply(script) for script in scripts])
+        left = iter([reply(script) for script in scripts])
+        asked: list[ChatRequest] = []
+
+        def answer_of(request: ChatRequest) -> Any:
+            if is_second_reading(request.messages[-1].content):
+                if not self.is_reading:
+                    return ChatRequestRefusedError(model="m", status=400, code="")
+                return reread(request.messages[-1].content, self.denies)
+            asked.append(request)
+            return next(left)(request)
+
+        chat = ScriptedChatClient(itertools.repeat(answer_of))
         run = await replace(self.world, chat=chat).run_passes(DocumentConsolidation())
-        report = of_pass(run, NAME)
-        assert "used up" not in str(report.reason), report.reason
-        return report, chat.requests, run
+        return of_pass(run, NAME), asked, run
 
 
 def desk_in(world: World, folder: Path) -> Desk:
     world.workspaces = Workspaces(lambda _: folder)
     world.options = world.options.replace(model=world.options.model.replace(calls_in_flight=1))
-    return Desk(world, folder)
+    desk = Desk(world, folder)
+    desk.set()
+    return desk

@@ -6,10 +6,12 @@ import pytest
 from consolidating import NOTHING, Shown, dream, lines
 from dreaming import DAY, NOW, World, codes
 
-from agentcore.domain import Feedback, FeedbackKind, Level, MemoryEntry, SourceKind, SourceRef, Trust
+from agentcore.domain import EvidenceVerdict, Feedback, FeedbackKind, Level, MemoryEntry, SourceKind, SourceRef, Trust
 from dream.domain import Refused, Skip
+from dream.options import VerificationMode
 
 REPLY = "No, never answer to all in Outlook, only to the sender."
+WIDER = "Never answer to anybody in Outlook."
 RULE = "Answering to all in Outlook annoyed the person: answer only to the sender."
 
 
@@ -104,98 +106,54 @@ async def test_what_one_prompt_has_no_room_for_waits(world: World):
     assert seen == [f"wrong {place}" for place in range(4)]
 
 
-async def test_what_the_feedback_does_not_say_is_not_learned(world: World):
+async def test_a_rule_that_a_second_reader_does_not_find_in_the_feedback_is_not_learned(world: World):
     await give(world, REPLY)
-    report, _ = await dream(world, learn("Never write to Mallory in Outlook.", REPLY), repairs=0)
-    assert (codes(report), await learned(world)) == ([Refused.INVENTED_DETAIL], [])
+    report, _ = await dream(world, learn(WIDER, REPLY), denies=[WIDER], repairs=0)
+    assert (codes(report), await learned(world)) == ([Refused.DENIED], [])
 
 
-@pytest.mark.parametrize(
-    ("said", "rule"),
-    [
-        ("that's wrong, use zgrep for the .gz logs", "When searching .gz logs, don't use plain grep; use zgrep."),
-        ("Actually, always run the tests before committing", "Don't commit without running the tests first."),
-        ("No, show me the draft before you send it!", "Never send an email before the user has seen the draft."),
-        ("You replied in English. Reply in Portuguese.", "Don't reply in English; reply in Portuguese."),
-        ("Deploy only after the tests passed.", "Never deploy before the tests have passed."),
-        ("Use `pnpm`, not npm, in this repository.", "Don't use npm in this repository; use pnpm."),
-        ("Wrong, the meeting is on Tuesday.", "Don't assume a day for the meeting without checking; it is on Tuesday."),
-        ("That doesn't work, run it with sudo.", "Don't run it without sudo."),
-        ("Why did you book a flight? I asked for the train.", "Don't book a flight when the user asks for a train."),
-        ("Nein, benutze zgrep für die .gz-Logs.", "Für .gz-Logs nicht grep benutzen, sondern zgrep."),
-        ("Não, usa o zgrep nos logs .gz.", "Nunca uses o grep nos logs .gz; usa o zgrep."),
-        ("no, the report goes out as HTML, not as a PDF", "Don't send the report as a PDF; send it as HTML."),
-        ("Use single quotes in JS, eslint complains about double ones", "No double quotes in JS; use single quotes."),
-        ("it's the footer you should leave out", "Don't put a footer in."),
-        ("Stop putting my surname in the file names!", "Don't put the user's surname in file names."),
-        ("no, sort by date, not by name", "Don't sort by name; sort by date."),
-        ("Nein, Termine nie am Mittwoch, lieber donnerstags", "Termine nicht am Mittwoch, sondern am Donnerstag."),
-        ("Die Liste nicht alphabetisch sortieren, sondern nach Gang", "Die Liste nicht alphabetisch sortieren."),
-        ("Gebruik het nieuwe sjabloon, niet het oude", "Gebruik niet het oude sjabloon, maar het nieuwe."),
-        ("usa sempre il tu, non il lei, con i clienti", "Con i clienti non usare il lei; usare il tu."),
-        ("para de reiniciar o roteador", "Nunca reiniciar o roteador."),
-        ("Non, il faut demander avant d'envoyer.", "N'envoie jamais rien sans demander avant."),
-    ],
-)
-async def test_what_a_rule_forbids_is_its_point(world: World, said: str, rule: str):
-    await give(world, said)
-    report, _ = await dream(world, learn(rule, said))
-    assert (codes(report), [entry.content for entry in await learned(world)]) == ([], [rule])
-
-
-async def test_a_title_above_the_details_may_name_the_mistake(world: World):
-    (said,) = await give(world, '"2 pm" in a mail', detail="Third time: 14:00.")
-    rule = "Times in mails are written as 14:00 instead of 2 pm."
-    report, _ = await dream(world, learn(rule, f"{said.summary}\n{said.detail}"))
-    assert (codes(report), [entry.content for entry in await learned(world)]) == ([], [rule])
-
-
-@pytest.mark.parametrize(
-    ("said", "rule"),
-    [
-        ("that's wrong, use zgrep for the .gz logs", "Don't use zgrep; use grep."),
-        ("that's wrong, use zgrep for the .gz logs", "Use grep instead of zgrep for .gz logs."),
-        ("that's wrong, use zgrep for the .gz logs", "zgrep must not be used for .gz logs."),
-        ("Actually, always run the tests before committing", "Don't run the tests before committing."),
-        ("No, show me the draft before you send it!", "Never show the draft to the user before sending it."),
-        ("You replied in English. Reply in Portuguese.", "Don't reply in Portuguese; reply in English."),
-        ("Deploy only after the tests passed.", "Don't deploy after the tests passed."),
-        ("Use `pnpm`, not npm, in this repository.", "Don't use pnpm in this repository; use npm."),
-        ("That doesn't work, run it with sudo.", "Don't run it with sudo."),
-        ("No, never answer to all in Outlook, only to the sender.", "Do not answer only to the sender."),
-        ("I told you to book the aisle seat.", "Avoid booking the aisle seat."),
-        ("Nein, benutze zgrep für die .gz-Logs.", "Für .gz-Logs zgrep nicht benutzen."),
-        ("Não, usa o zgrep nos logs .gz.", "Nunca uses o zgrep nos logs .gz."),
-        ("no, the report goes out as HTML, not as a PDF", "Don't send the report as HTML; send it as a PDF."),
-        ("use tar for the archive, zip drops the permissions", "Don't use tar for archives; use zip."),
-        ("use tar for the archive, zip drops the permissions", "Don't use rar for archives; use tar."),
-        ("we format with ruff here, not with black", "Don't format with black; format with prettier."),
-        ("the heading was fine, it's the footer you should leave out", "Don't put a heading in."),
-        ("Don't reply to Bob's newsletter mails", "Never reply to mails."),
-        ("you shortened the quotes again", "Never shorten any text."),
-        ("I don't want the weather in my morning briefing", "Don't include the news in the morning briefing."),
-        ("No upsell offers when someone writes of a funeral", "No upsell offers when someone writes of a birthday."),
-        ("Nein, Termine nie am Mittwoch, lieber donnerstags", "Termine nicht am Donnerstag, sondern am Mittwoch."),
-        ("Die Post an den Vorstand, nicht an den Kassenwart", "Post nicht an den Vorstand, sondern den Kassenwart."),
-        ("Verstuur het op maandag, vrijdag leest niemand het", "Verstuur het niet op maandag, maar op vrijdag."),
-        ("Gebruik het nieuwe sjabloon, niet het oude", "Gebruik niet het nieuwe sjabloon, maar het oude."),
-        ("Arrête d'envoyer les rappels par SMS aux parents", "Ne plus envoyer de rappels."),
-        ("No, no borres los correos, archívalos", "No archivar los correos; borrarlos."),
-        ("mi hai tolto il riso dalla lista", "Non mettere il riso nella lista."),
-        ("usa sempre il tu, non il lei, con i clienti", "Con i clienti non usare il tu; usare il lei."),
-        ("Non, il faut demander avant d'envoyer.", "Ne demande pas avant d'envoyer."),
-        ("用zgrep查日志", "不要用zgrep查日志"),
-    ],
-)
-async def test_a_rule_that_forbids_what_was_asked_for_is_not_learned(world: World, said: str, rule: str):
-    await give(world, said)
-    report, _ = await dream(world, learn(rule, said), repairs=0)
-    assert (codes(report), await learned(world)) == ([Refused.INVENTED_DETAIL], [])
-
-
-async def test_what_it_made_up_can_be_repaired(world: World):
+async def test_a_rule_in_the_words_of_the_correction_needs_no_second_reading(world: World):
     await give(world, REPLY)
-    _, requests = await dream(world, learn("Never write to Mallory in Outlook.", REPLY), learn(RULE, REPLY))
+    world.options = world.options.replace(verification=VerificationMode.OFF)
+    await dream(world, learn(REPLY, REPLY))
+    (rule,) = await learned(world)
+    assert (rule.content, rule.verdict) == (REPLY, EvidenceVerdict.PROVEN)
+
+
+async def test_a_rule_in_other_words_is_learned_only_if_it_is_read_a_second_time(world: World):
+    await give(world, REPLY)
+    world.options = world.options.replace(verification=VerificationMode.OFF)
+    await dream(world, learn(RULE, REPLY))
+    assert await learned(world) == []
+
+
+async def test_a_rule_keeps_the_words_that_it_was_learned_from(world: World):
+    (said,) = await give(world, REPLY)
+    await dream(world, learn(RULE, REPLY))
+    (rule,) = await learned(world)
+    (evidence,) = rule.evidence
+    assert (evidence.sentence, evidence.verdict) == (REPLY, EvidenceVerdict.VERIFIED)
+    assert evidence.source == SourceRef(SourceKind.FEEDBACK, said.id)
+
+
+async def test_a_title_above_the_details_proves_nothing(world: World):
+    (said,) = await give(world, "Answer to all.", detail="Never do this in Outlook again.")
+    report, _ = await dream(
+        world, learn(said.summary, f"{said.summary}\n{said.detail}"), denies=[said.summary], repairs=0
+    )
+    assert (codes(report), await learned(world)) == ([Refused.DENIED], [])
+
+
+async def test_a_secret_is_not_learned(world: World):
+    told = "No, the password is hunter2hunter2!"
+    await give(world, told)
+    report, _ = await dream(world, learn(told, told))
+    assert (codes(report), await learned(world)) == ([Refused.SECRET], [])
+
+
+async def test_a_denied_rule_can_be_repaired(world: World):
+    await give(world, REPLY)
+    _, requests = await dream(world, learn(WIDER, REPLY), learn(RULE, REPLY), denies=[WIDER])
     assert len(requests) == 2
     assert [entry.content for entry in await learned(world)] == [RULE]
 

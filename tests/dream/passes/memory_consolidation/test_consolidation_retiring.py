@@ -10,6 +10,7 @@ from talking import talk
 from agentcore.domain import PartialDate, SourceKind, SourceRef, Status, SubjectTime, Trust, to_text
 from dream.domain import Refused
 from dream.interfaces.cli.render.reports import pass_lines
+from dream.options import VerificationMode
 from dream.passes.conflicts import ConflictVerdict, SideEvidence, judge
 
 NOISE, TEA = "ok thanks", "Ana likes tea."
@@ -186,18 +187,17 @@ async def test_an_entry_can_give_way_to_a_merge(world: World):
     assert old.id not in {entry_id for entry_id, _ in merged.absorbed}
 
 
-async def test_a_text_that_tells_the_change_takes_the_old_one_along_and_can_be_forgotten_with_it(world: World):
-    (old,) = await world.add(LISBON, created_at=NOW - 40 * DAY)
-    (new,) = await world.add(PORTO)
+async def test_an_entry_stays_where_the_merge_that_would_take_its_place_is_denied(world: World):
+    await world.add(LISBON, created_at=NOW - 40 * DAY)
+    await world.add(PORTO)
 
     def answer(shown: Shown) -> dict[str, object]:
-        told = save(shown, "Ana lives in Porto, before that in Lisbon.", PORTO)
-        return {"toDelete": [{"id": shown[LISBON], "reason": "", "supersededBy": shown[PORTO]}], "toSave": [told]}
+        told = save(shown, "Ana has settled in Porto.", PORTO)
+        return {"toDelete": [{"id": shown[LISBON], "reason": "", "supersededBy": 0}], "toSave": [told]}
 
-    await dream(world, answer)
-    assert contents(await world.active()) == {"Ana lives in Porto, before that in Lisbon."}
-    await world.memory.forget(old.id)
-    assert [entry.id for entry in await world.active()] == [new.id]
+    report, _ = await dream(world, answer, denies=["settled in Porto."], repairs=0)
+    assert Refused.DENIED in codes(report)
+    assert contents(await world.active()) == {LISBON, PORTO}
 
 
 async def test_what_gives_way_lends_no_trust(world: World):
@@ -205,11 +205,44 @@ async def test_what_gives_way_lends_no_trust(world: World):
     await world.add(PORTO)
 
     def answer(shown: Shown) -> dict[str, object]:
-        told = save(shown, "Ana lives in Porto, before that in Lisbon.", PORTO, LISBON)
+        told = save(shown, "Ana has settled in Porto.", PORTO, LISBON)
         return {"toDelete": [{"id": shown[LISBON], "reason": "", "supersededBy": 0}], "toSave": [told]}
 
     await dream(world, answer)
     assert [entry.trust for entry in await world.active()] == [Trust.INFERRED]
+
+
+async def test_what_is_superseded_keeps_why_and_when_it_stopped_to_hold(world: World):
+    old = world.entry("The room costs 60 euros.", subject_time=SubjectTime.parse("2023"))
+    new = world.entry("The room costs 72 euros.", subject_time=SubjectTime.parse("2024-03"))
+    await world.add(old, new)
+    await dream(world, supersede(old.content, new.content, reason="the price was raised"))
+    gone = await world.get(old)
+    assert gone.status_reason == f"superseded by {new.id}: the price was raised"
+    assert str(gone.valid_until) == "2024-03"
+
+
+async def test_where_no_time_is_told_it_held_until_the_new_one_was_said(world: World):
+    (old,) = await world.add(LISBON, created_at=NOW - 40 * DAY)
+    await world.add(PORTO)
+    await dream(world, supersede(LISBON, PORTO))
+    assert str((await world.get(old)).valid_until) == "2025-06-14"
+
+
+async def test_a_reason_that_tells_a_secret_is_not_kept(world: World):
+    (old,) = await world.add(LISBON, created_at=NOW - 40 * DAY)
+    (new,) = await world.add(PORTO)
+    await dream(world, supersede(LISBON, PORTO, reason="her password is hunter2hunter2!"))
+    assert (await world.get(old)).status_reason == f"superseded by {new.id}"
+
+
+@pytest.mark.parametrize("mode", [VerificationMode.STRICT, VerificationMode.OFF])
+async def test_without_a_second_reading_nothing_is_superseded(world: World, mode: VerificationMode):
+    await world.add(LISBON, created_at=NOW - 40 * DAY)
+    await world.add(PORTO)
+    world.options = world.options.replace(verification=mode)
+    await dream(world, supersede(LISBON, PORTO))
+    assert contents(await world.active()) == {LISBON, PORTO}
 
 
 @pytest.mark.parametrize("by", [5, -1, "e1", None])
@@ -226,8 +259,9 @@ async def test_without_a_successor_that_is_there_nothing_gives_way(world: World,
 async def test_a_successor_must_be_about_the_same(world: World):
     await world.add(LISBON, created_at=NOW - 40 * DAY)
     await world.add("The printer needs toner.")
-    report, _ = await dream(world, supersede(LISBON, "The printer needs toner."))
-    assert codes(report) == [Refused.NO_SUCCESSOR]
+    report, _ = await dream(world, supersede(LISBON, "The printer needs toner."), denies=["and no longer"])
+    assert codes(report) == [Refused.DENIED]
+    assert contents(await world.active()) == {LISBON, "The printer needs toner."}
 
 
 async def test_a_pinned_entry_gives_way_to_nothing(world: World):

@@ -149,7 +149,7 @@ async def test_a_cluster_with_a_changed_member_waits_for_that_members_review(wor
 async def test_a_refused_merge_leaves_its_cluster_settled_too(world: World):
     await world.add("Ana pays 12 euros for tea.", "Ana pays for green tea.")
     script = merge("Ana pays for tea.", "Ana pays 12 euros for tea.", "Ana pays for green tea.")
-    await dream(world, script, repairs=0)
+    await dream(world, script, denies=["Ana pays for tea."], repairs=0)
     assert [cluster.declines for cluster in await settled(world)] == [1]
 
 

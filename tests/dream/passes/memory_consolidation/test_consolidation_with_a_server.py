@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from consolidating import save
+from consolidating import Reader, save
 from dreaming import DAY, NOW, World, codes, of_pass
 
 from agentcore.clock import SystemClock
@@ -20,12 +20,15 @@ _LINE = re.compile(r'^\[(\w+)\] .*?("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 
 CAT, MILK = "Marta has a cat called Miso.", "Marta's cat Miso must not get milk."
 OLD_PORT, NEW_PORT = "Staging listens on port 5433.", "Staging listens on port 6543."
+READER = Reader([])
 REPLY = "No, answer only to the sender."
 
 
 def model(request: Any) -> str:
     """Merges, supersedes, loses a detail and learns; what it is not shown it does not mention."""
     user = request.body["messages"][1]["content"]
+    if "Statements:" in user:
+        return READER.reading(user)
     shown = {orjson.loads(text): handle for handle, text in _LINE.findall(user)}
     saves: list[dict[str, Any]] = []
     deletes: list[Any] = []
@@ -35,7 +38,9 @@ def model(request: Any) -> str:
         saves.append(save(shown, "Rui runs.", "Rui ran 42 km.", "Rui runs in Porto."))
     if REPLY in shown:
         saves.append(save(shown, "Answer only to the sender.", REPLY, category="anti-patterns/email"))
-    return orjson.dumps({"toDelete": deletes, "toSave": saves}).decode()
+    answer = orjson.dumps({"toDelete": deletes, "toSave": saves}).decode()
+    READER.remember(answer)
+    return answer
 
 
 async def night(world: World, runs: int = 1) -> tuple[list[RunReport], int]:
@@ -61,8 +66,9 @@ async def test_a_night_with_a_model_merges_supersedes_learns_and_refuses(world: 
     await memories(world)
     reports, calls = await night(world, runs=2)
     done = of_pass(reports[0], PASS)
-    # One call about the entries, one repair of the lossy merge, one about the feedback; then nothing is new.
-    assert (calls, done.calls) == (3, 3)
+    # About the entries: the question, a second reading, a repair of the lossy merge; of the feedback a question and
+    # a second reading. Then nothing is new.
+    assert (calls, done.calls) == (5, 5)
     assert [report.outcome for report in reports] == [Outcome.COMPLETED, Outcome.UNCHANGED]
     assert codes(done) == ["lost_detail"]
     assert {entry.content for entry in await world.active()} == {
@@ -82,7 +88,7 @@ async def test_the_diff_says_what_was_done_and_why(world: World):
     assert told == {
         ("merge", "merged from ID, ID"),
         ("merge", "merged into ID"),
-        ("supersede", "superseded by ID"),
+        ("supersede", "superseded by ID: moved"),
         ("antipattern", "learned from feedback ID"),
     }
 

@@ -18,7 +18,7 @@ from dream.passes.skills.optimization import SkillOptimization
 CUT_OFF = Completion(
     text='{"toSave": []}',
     finish_reason=FinishReason.LENGTH,
-    usage=Usage(input_tokens=1, output_tokens=1),
+    usage=Usage(input_tokens=100_000, output_tokens=1),
     model="scripted",
 )
 

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 import pytest
 from dreaming import DAY, World, codes
+from rereading import leaves_out_a_step
 from skilled import LONG, NOTHING, Library, Reply, handle_of, with_options
 
 from agentcore.domain import Status, Trust
@@ -199,8 +200,7 @@ async def test_safety_guard_deletions_without_a_replacement_refuse_the_whole_ans
     before = await library.everything()
     done = await library.consolidate({"toDelete": [{"name": "s1", "replacedBy": "s2", "reason": "old"}], "toSave": []})
     assert (codes(done), await library.everything()) == (["no_replacement"], before)
-    assert done.calls == 2
-    assert "it retires skills and saves none" in library.prompts[1]
+    assert done.calls == 1
     again = await library.consolidate()
     assert again.calls == 1
 
@@ -252,8 +252,9 @@ async def test_a_skill_that_two_items_name_as_their_source_has_no_successor(libr
 async def test_a_skill_stays_whose_one_successor_is_refused(library: Library):
     first, second = await two_digests(library)
     item = saved("mail-digest", "s1", "s2", content=BOTH.replace("2. Put invoices first.\n", ""))
+    library.denies = leaves_out_a_step
     done = await library.consolidate({"toSave": [item], "toDelete": ["summarize-inbox"]})
-    assert codes(done) == ["lost_detail"]
+    assert codes(done) == ["denied"]
     assert await library.everything() == sorted([first, second], key=lambda skill: skill.id)
 
 
@@ -276,20 +277,20 @@ async def test_two_skills_that_replace_each_other_both_stay(library: Library):
 
 
 @pytest.mark.parametrize(
-    ("lacks", "kind"),
+    ("lacks", "code"),
     [
-        ("`mcp mail list --unread`", "code"),
-        ("2. Put invoices first.\n", "step"),
-        ("at most 5 ", "number"),
-        (" to https://example.org/digest", "url"),
+        ("`mcp mail list --unread`", "lost_detail"),
+        ("2. Put invoices first.\n", "denied"),
+        ("at most ", "denied"),
+        (" to https://example.org/digest", "lost_detail"),
     ],
 )
-async def test_what_a_merge_loses_of_its_sources_refuses_it(library: Library, lacks: str, kind: str):
+async def test_what_a_merge_loses_of_its_sources_refuses_it(library: Library, lacks: str, code: str):
     first, second = await two_digests(library)
+    library.denies = leaves_out_a_step
     lossy = merging("mail-digest", "summarize-inbox", into="mail-digest", content=BOTH.replace(lacks, ""))
     done = await library.consolidate(lossy)
-    assert codes(done) == ["lost_detail"]
-    assert kind in done.refused[0].detail
+    assert codes(done) == [code]
     assert [await library.get(first), await library.get(second)] == [first, second]
 
 
@@ -313,8 +314,8 @@ async def test_a_lossy_merge_is_repaired_by_one_more_question(library: Library):
     done = await library.consolidate(
         merging(*names, into="mail-digest", content=FETCH), merging(*names, into="mail-digest")
     )
-    assert (done.calls, done.refused, await library.names()) == (2, (), ["mail-digest"])
-    assert "lost=" in library.prompts[1]
+    assert (done.calls, done.refused, await library.names()) == (3, (), ["mail-digest"])
+    assert "reason=lost_detail" in library.prompts[1]
 
 
 async def test_a_skill_beyond_800_characters_is_never_rewritten_from_its_beginning(library: Library):

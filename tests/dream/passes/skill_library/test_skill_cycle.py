@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 import pytest
 from dreaming import World, of_pass
+from rereading import is_second_reading, reread
 from skilled import Library, handle_of, turn_of
 
 from agentcore.testing import ScriptedChatClient
@@ -15,6 +16,8 @@ PASSES = ["skill-gaps", "skill-consolidation", "skill-optimization"]
 
 
 def answer(request: Any) -> str:
+    if is_second_reading(request.messages[-1].content):
+        return reread(request.messages[-1].content)
     prompt = request.messages[1].content
     if request.purpose == "skill-gaps":
         cited = [turn_of(prompt, "my email"), turn_of(prompt, "the email")]

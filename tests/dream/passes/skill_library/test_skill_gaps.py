@@ -202,7 +202,7 @@ async def test_what_a_person_took_back_is_not_written_again(library: Library):
     await library.world.dreams.undo(run.run_id)
     assert await library.world.export() == before
     again = await library.gaps(proposing(*ASKED, name="email/summarize"))
-    assert (again.calls, codes(again), await library.names()) == (1, ["undone_by_person"], [])
+    assert (again.calls, codes(again), await library.names()) == (2, ["undone_by_person"], [])
 
 
 async def test_long_conversations_are_cut_between_turns_and_no_prompt_exceeds_the_budget(world: World):

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 from dreaming import DAY, World, of_pass
+from rereading import is_second_reading, reread
 from skilled import LONG, Library, Reply, handle_of
 
 from agentcore.domain import Status
@@ -71,6 +72,8 @@ async def test_one_dream_optimizes_a_merged_skill_with_the_failures_of_all_it_is
     }
 
     def answer(request: Any) -> str:
+        if is_second_reading(request.messages[-1].content):
+            return reread(request.messages[-1].content)
         if request.purpose == "skill-optimization":
             prompts.append(request.messages[1].content)
         return orjson.dumps(replies[request.purpose](request.messages[1].content)).decode()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from dreaming import DAY, World, codes
+from rereading import leaves_out_a_step
 from skilled import LONG, NOTHING, Library, Reply, handle_of, with_options
 
 from agentcore.domain import Capability, FeedbackKind, Rating, Status, ToolCall, Trust
@@ -207,8 +208,9 @@ async def test_failures_before_a_rewrite_are_no_word_on_the_new_text(library: Li
 @pytest.mark.parametrize("lacks", ["`mail send --queue 25`", "rui@example.org"])
 async def test_what_no_failure_calls_wrong_must_stay(library: Library, lacks: str):
     before = await at_risk(library)
+    library.denies = leaves_out_a_step
     done = await library.optimize(rewriting("mail-send", f"{ASKING}\n{LONG}".replace(lacks, "it")))
-    assert (codes(done), await library.get(before)) == (["lost_detail"], before)
+    assert (codes(done), await library.get(before)) == (["denied"], before)
 
 
 async def test_what_a_correction_calls_wrong_may_go(library: Library):
@@ -238,36 +240,21 @@ async def test_a_step_that_a_correction_contradicts_may_go_with_its_code(library
     assert (codes(done), "cache" in (await library.get(before)).content) == ([], False)
 
 
-@pytest.mark.parametrize(
-    ("said", "kind"),
-    [
-        pytest.param("Ask me before you clear the cache.", FeedbackKind.CORRECTION, id="a condition"),
-        pytest.param("Never clear the cache without asking.", FeedbackKind.CORRECTION, id="a ban on a condition"),
-        pytest.param("Clear the cache every time.", FeedbackKind.CORRECTION, id="a wish for it"),
-        pytest.param("Don't call Ana.", FeedbackKind.CORRECTION, id="another step"),
-        pytest.param("Do not clear the cache.", SUMMARY, id="a model's word"),
-    ],
-)
-async def test_the_code_of_a_step_stays_that_no_correction_contradicts(library: Library, said: str, kind: FeedbackKind):
+@pytest.mark.parametrize("is_meant", [True, False])
+async def test_whether_a_correction_means_a_step_is_for_the_second_reading_to_say(library: Library, is_meant: bool):
     before = await at_risk(library, f"{CACHED}\n{LONG}")
-    await library.feedback("s1", kind, said, rating=Rating.POOR if kind is SUMMARY else None)
+    await library.feedback("s1", summary="The disk was full again, twice this week." if is_meant else "Don't call Ana.")
+    library.denies = lambda *_: not is_meant
     done = await library.optimize(rewriting("mail-send", f"1. Build with `make all`.\n2. Tell Ana.\n{LONG}"))
-    assert (codes(done), await library.get(before)) == (["lost_detail"], before)
+    assert (codes(done), await library.get(before) == before) == (([], False) if is_meant else (["denied"], True))
+    # It is shown the skill, each failure, and all that the rewrite says.
+    assert all(one in library.reread[0] for one in ("rm -rf /var/cache/app", "No, ask me first.", " whole adds "))
 
 
-async def test_code_that_another_step_holds_as_well_stays(library: Library):
-    before = await at_risk(library, f"{CACHED}\n4. On failure run `rm -rf /var/cache/app`.\n{LONG}")
-    await library.feedback("s1", summary="Don't clear the cache!")
-    less = f"1. Build with `make all`.\n2. Tell Ana.\n3. On failure run it.\n{LONG}"
-    done = await library.optimize(rewriting("mail-send", less))
-    assert (codes(done), await library.get(before)) == (["lost_detail"], before)
-
-
-async def test_half_of_a_step_is_no_reason_to_drop_it_whole(library: Library):
-    before = await at_risk(library, f"1. Clear the cache and restart it by `nginx -s reload`.\n2. Tell Ana.\n{LONG}")
-    await library.feedback("s1", summary="Don't clear the cache!")
-    done = await library.optimize(rewriting("mail-send", f"1. Tell Ana.\n{LONG}"))
-    assert (codes(done), await library.get(before)) == (["lost_detail"], before)
+async def test_without_a_failure_no_code_of_a_skill_may_go(library: Library):
+    before = await library.skill("short", "Build with `make all`.")
+    done = await library.optimize(rewriting("short", "1. Build it.\n2. Check that it runs."))
+    assert (codes(done), library.reread, await library.get(before)) == (["lost_detail"], [], before)
 
 
 async def test_an_address_that_nobody_gave_is_refused(library: Library):
@@ -284,8 +271,9 @@ async def test_a_secret_is_no_step_of_a_skill(library: Library):
 
 async def test_a_lossy_rewrite_is_repaired_by_one_more_question(library: Library):
     before = await at_risk(library)
+    library.denies = leaves_out_a_step
     done = await library.optimize(rewriting("mail-send", LONG), rewriting("mail-send", ASKING + "\n" + LONG))
-    assert (done.calls, done.refused) == (2, ())
+    assert (done.calls, done.refused) == (4, ())
     assert (await library.get(before)).content.startswith("1. Draft the mail")
 
 

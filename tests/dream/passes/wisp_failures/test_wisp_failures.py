@@ -1,5 +1,6 @@
 """Wisp failures: the host counts, the model classifies, and a skill has one note on each pattern."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -8,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from dreaming import DAY, World, codes, of_pass
+from rereading import Denial, is_second_reading, nothing, reread
 
 from agentcore.domain import FailureCategory, Skill, SkillUse, Trust, WispRun
 from agentcore.llm import ChatRequestRefusedError
@@ -26,6 +28,7 @@ class Lab:
     def __init__(self, world: World) -> None:
         self.world = world
         self.prompts: list[str] = []
+        self.denies: Denial = nothing
 
     async def skill(self, name: str = "invoices/fetch", content: str = TEXT, **fields: Any) -> Skill:
         made = Skill(
@@ -101,7 +104,13 @@ class Lab:
 
             return answer
 
-        chat = ScriptedChatClient([asked(reply) for reply in replies])
+        left = iter([asked(reply) for reply in replies])
+
+        def reply_to(request: Any) -> Any:
+            question = request.messages[-1].content
+            return reread(question, self.denies) if is_second_reading(question) else next(left)(request)
+
+        chat = ScriptedChatClient(itertools.repeat(reply_to))
         terms = WispFailureOptions(**options)
         world = replace(self.world, chat=chat, options=DreamOptions(wisp_failures=terms))
         return (await world.run_passes(WispFailures())).passes[0]
@@ -236,7 +245,7 @@ async def test_a_failure_heard_of_late_is_one_failure_more_though_others_are_new
     await lab.dream(answer())
     assert (await lab.dream()).reason == "no_work"
     await lab.learn(skill=skill.name)
-    assert (await lab.dream(answer("Stop when the answer is empty."))).calls == 1
+    assert (await lab.dream(answer("Stop when the answer is empty."))).accepted == 1
     assert "4 of 4 runs failed from 2025-06-12" in (await lab.get(skill)).content
     lab.world.clock.advance(timedelta(hours=1))
     assert (await lab.dream()).reason == "no_work"

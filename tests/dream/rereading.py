@@ -1,0 +1,87 @@
+"""A second reader: it accepts what it is not told to deny, and never what the host knows to be false."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from dream.passes.reader_checks import FILE, telling_words
+
+Denial = Callable[[str, str], bool]
+"""Told a statement and all its evidence: whether the reader denies it."""
+
+
+def nothing(text: str, told: str) -> bool:
+    """Deny nothing."""
+    del text, told
+    return False
+
+
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d+")
+_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_CHECKS = orjson.loads((Path(__file__).parents[2] / "directives" / FILE).read_bytes())
+_TRUE = {one["true"] for one in _CHECKS}
+_FALSE = {text for one in _CHECKS for text in one["false"]}
+_RECORD = re.compile(r'^\[(r\d+)\] .*?("(?:[^"\\]|\\.)*")$', re.MULTILINE)
+_STATEMENT = re.compile(r'^\[(s\w+)\] evidence=(\S+)[^"]*("(?:[^"\\]|\\.)*")$', re.MULTILINE)
+
+
+def is_second_reading(question: str) -> bool:
+    return question.startswith('Answer with {"readings"')
+
+
+def statements(question: str) -> list[tuple[str, str, list[str]]]:
+    """Handle, text and evidence of each statement of a second reading, the checks of the reader among them."""
+    records = {handle: orjson.loads(text) for handle, text in _RECORD.findall(question)}
+    return [
+        (handle, orjson.loads(text), [records[one] for one in evidence.split(",")])
+        for handle, evidence, text in _STATEMENT.findall(question)
+    ]
+
+
+def reread(question: str, denies: Denial = nothing) -> str:
+    """The answer of a reader who sees through what the host knows to be false."""
+    given = statements(question)
+    readings = [_reading(handle, text, evidence, given, denies) for handle, text, evidence in given]
+    return orjson.dumps({"readings": readings}).decode()
+
+
+def _reading(handle: str, text: str, evidence: list[str], given: list[Any], denies: Denial) -> dict[str, Any]:
+    told = "\n".join(evidence)
+    is_false = (
+        text in _FALSE
+        or any(handle != closest[0] for closest in [max(_alike(text, given), key=_likeness)])
+        or _lacks_a_sentence(text, told)
+        or (denies(text, told) and text not in _TRUE and text != " ".join(evidence))
+    )
+    quotes = [] if is_false else [" ".join(line.split()[:12]) for line in told.splitlines() if line.strip()]
+    return {"id": handle, "reading": "not_said" if is_false else "says", "quotes": quotes, "leftOut": []}
+
+
+def _alike(text: str, given: list[Any]) -> list[Any]:
+    """The statements that say the same but for their numbers: all but one of them are checks of the reader."""
+    return [one for one in given if _NUMBER.sub("0", one[1]) == _NUMBER.sub("0", text)]
+
+
+def _likeness(one: tuple[str, str, list[str]]) -> tuple[int, int]:
+    _, text, evidence = one
+    told = "\n".join(evidence)
+    made_up = sum(number not in told for number in _NUMBER.findall(text))
+    return len(set(_WORD.findall(text.casefold())) & set(_WORD.findall(told.casefold()))), -made_up
+
+
+def _lacks_a_sentence(text: str, told: str) -> bool:
+    """Whether a text is the evidence itself on one line, but for a sentence whose words stand nowhere else."""
+    pieces = [piece.strip() for piece in _END.split(told) if piece.strip()]
+    kept = [piece for piece in pieces if piece in text]
+    missing = telling_words(" ".join(piece for piece in pieces if piece not in text)) - telling_words(text)
+    return text == " ".join(kept) and len(missing) > 1
+
+
+def leaves_out_a_step(text: str, told: str) -> bool:
+    """Whether a word of a step of the evidence is missing in the text."""
+    words = set(_WORD.findall(text.casefold()))
+    return any(not words.issuperset(_WORD.findall(line.casefold())) for line in told.splitlines() if line[:2] == "- ")
