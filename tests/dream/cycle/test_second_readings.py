@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, ClassVar
 
 import orjson
@@ -32,11 +33,13 @@ from dream.guards.verdict import judge
 from dream.options import WaitingOptions
 from dream.passes import ModelContext
 from dream.passes.prompts import build_request
+from dream.passes.reader_checks import FILE as CHECKS
 from dream.passes.second_reading import evidence_text
 from dream.passes.verified_exchange import Item, VerifiedExchange
 
 BEES, FERRY, VAN = "Ana keeps forty bees", "The ferry leaves at noon", "Rui would like a van"
 NOTES = {BEES: "Ana has bees at home", FERRY: "At noon the boat goes", VAN: "Rui wishes for a van"}
+EXAMPLES = {row["true"] for row in orjson.loads((Path(__file__).parents[3] / "directives" / CHECKS).read_bytes())}
 HOUR = timedelta(hours=1)
 DOWN = ChatRequestRefusedError(model="m", status=400, code="bad")
 
@@ -153,7 +156,7 @@ class Model:
             content = orjson.loads(line[line.index('"') :])
             cited = line.split("evidence=")[1].split(" ")[0].split(",")
             shown = [known[one] for one in cited]
-            is_true = any(NOTES.get(one) == content for one in shown) or "train to work now" in content
+            is_true = any(NOTES.get(one) == content for one in shown) or content in EXAMPLES
             if self.reads == "first only" and content in NOTES.values() and content != NOTES[BEES]:
                 continue
             says = is_true or self.reads == "agrees"
