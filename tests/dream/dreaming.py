@@ -222,7 +222,7 @@ class VerifyingChatClient(ScriptedChatClient):
         """Answer a second reading, given by the text of its last message."""
         records = {handle: texts[-1] for handle, _, texts in _data(prompt, "r")}
         asked = [
-            _Asked(handle, _plain(texts[-1]), [records[one] for one in re.findall(r"r\d+", named)])
+            _Asked(handle, _plain(texts[-1]), [records[one] for one in re.findall(r"r\d+", named)], " whole " in named)
             for handle, named, texts in _data(prompt, "s")
         ]
         found = [
@@ -241,8 +241,8 @@ class VerifyingChatClient(ScriptedChatClient):
             return False
         if one.text not in self._written:
             pieces = re.split(r"(?<=[.!?])\s+", one.text)
-            said = re.fullmatch(r'.*?said: "(.*)"', one.text)
-            return one.holds(said[1]) if said else all(one.holds(piece) or piece in self._written for piece in pieces)
+            is_held = all(one.holds(piece) or piece in self._written for piece in pieces)
+            return one.text in _EXAMPLES or (is_held and (not one.is_whole or one.is_all))
         quote = self._quotes[one.text]
         same = [other for other in asked if other.text == one.text]
         best = sorted(same, key=lambda other: (not other.holds(quote), -other.shared(), other.handle))
@@ -256,6 +256,11 @@ class _Asked:
     handle: str
     text: str
     evidence: list[str]
+    is_whole: bool
+
+    @property
+    def is_all(self) -> bool:
+        return all(_plain(text).rstrip(".!?") in self.text for text in self.evidence)
 
     def holds(self, piece: str) -> bool:
         return any(piece.rstrip(".!?") in _plain(text) for text in self.evidence)
@@ -267,6 +272,13 @@ class _Asked:
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
+
+
+_EXAMPLES = frozenset(
+    _plain(row["true"])
+    for row in orjson.loads((Path(__file__).parents[2] / "directives" / "verify-checks.json").read_bytes())
+)
+"""The true ones of the examples that the host checks a reader by."""
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
