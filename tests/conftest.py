@@ -24,7 +24,6 @@ LONGEST_FIRST = (
     "tests/dream/injection/",
     "tests/dream/cycle/test_resume.py",
     "tests/dream/laws/",
-    "tests/dream/guards/test_statements.py",
 )
 
 
@@ -65,7 +64,6 @@ SLOW = (
     "tests/dream/exchange/test_export.py::test_an_export_read_into",
     "tests/dream/guards/test_merge_pairs.py",
     "tests/dream/guards/test_readings.py",
-    "tests/dream/guards/test_statements.py",
     "tests/dream/injection/",
     "tests/dream/laws/",
     "tests/dream/passes/fact_mining/test_mining_hostile_turns.py",

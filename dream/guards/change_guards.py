@@ -309,6 +309,7 @@ def is_purgeable(entry: MemoryEntry, terms: RetentionOptions, as_of: datetime) -
     return (
         not entry.is_active
         and not entry.pinned
+        and entry.valid_until is None
         and entry.base < terms.protect_importance
         and entry.reinforcement_count < terms.protect_reinforced
         and entry.status_at is not None

@@ -43,6 +43,16 @@ def denied_by(sentence: str, shown: Sequence[EvidenceText]) -> str | None:
     return None
 
 
+def has_denial(sentence: str) -> bool:
+    """Tell whether a word of a sentence denies.
+
+    Example:
+        >>> has_denial("I do not."), has_denial("Maybe.")
+        (True, False)
+    """
+    return _POLARITIES[sentence].denials > 0
+
+
 def _are_alike(words: Words, said: _Polarity, voices: Voices) -> bool:
     if len(words) == len(said.words) and all(map(_is_form, words, said.words)):
         return True

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agentcore.lexicon.language import languages
-from dream.guards.denials import denied_by
+from dream.guards.denials import denied_by, has_denial
 from dream.guards.languages import CORRECTION, TAKES_BACK, answered
 from dream.guards.patterns import TEXT_ROOM, TextCache, lazy_pattern
 from dream.guards.shown_text import EvidenceText
 from dream.guards.speakers import Voices, are_same
-from dream.guards.wording import is_item, is_question, plain, sentences_of
+from dream.guards.wording import is_item, is_question, plain, sentences_of, words_of
 
 if TYPE_CHECKING:
     import regex
@@ -33,6 +33,7 @@ def _not_meant() -> str:
 
 _NOT_MEANT: Final = lazy_pattern(_not_meant())
 _CLOSED = lazy_pattern(r"\"[^\"]*\"|„[^“”„]*[“”]|“[^“”]*”|«[^«»]*»|「[^「」]*」|『[^『』]*』|\([^()]*\)|\[[^\[\]]*\]")
+_QUOTE_OPENS, _QUOTE_CLOSES = lazy_pattern(r"(?<!\w)['‘](?=\w)"), lazy_pattern(r"(?<=[\w.,!?])['’](?!\w)")
 _OPEN = lazy_pattern(r"[\"„“”«»「」『』(\[]")
 
 
@@ -59,6 +60,7 @@ class _Text:
             self.shown.is_person
             and not is_question(self.sentences[place])
             and not _is_quoted(self.sentences, place)
+            and not _is_framed(self.sentences, place)
             and not _is_turned(self.sentences[place + 1 :])
             and not _is_doubted(self.shown, self.sentences, self.everything)
         )
@@ -76,7 +78,7 @@ def is_said(
         whole: Whether it must be all sentences of all of the evidence, those of one text side by side and in order.
 
     Example:
-        >>> said = [EvidenceText(text="I moved to Porto. I love it.", speaker="Ana")]
+        >>> said = [EvidenceText(text="I moved to Porto. I love the old town.", speaker="Ana")]
         >>> is_said("Ana moved to Porto.", said), is_said("I moved.", said)
         (True, False)
     """
@@ -120,10 +122,27 @@ def _takes_back(text: str) -> bool:
 
 def _is_taking_back(text: str) -> bool:
     sentences = sentences_of(text)
-    return _has(_NOT_MEANT, text) or any(_has(TAKES_BACK, one) or _has(CORRECTION, one) for one in sentences)
+    return _has(_NOT_MEANT, text) or any(
+        _has(TAKES_BACK, one) or _has(CORRECTION, one) or (_is_fragment(one) and has_denial(one)) for one in sentences
+    )
 
 
 _BACK: Final = TextCache(_is_taking_back, room=TEXT_ROOM)
+
+
+def _is_framed(sentences: Sequence[str], place: int) -> bool:
+    """Tell whether a sentence stands beside a few words that may change it, as `Maybe.`, or behind a colon."""
+    before, after = sentences[:place][-1:], sentences[place + 1 :][:1]
+    return any(_COLON.search(one) for one in sentences[:place]) or any(map(_is_fragment, (*before, *after)))
+
+
+def _is_fragment(sentence: str) -> bool:
+    words = words_of(sentence)
+    return len(words) < _LEAST_WORDS and len("".join(words)) < _LEAST_LETTERS
+
+
+_COLON = lazy_pattern(r"[:：](?=\s|$)")
+_LEAST_WORDS, _LEAST_LETTERS = 4, 16
 
 
 def _is_turned(following: Sequence[str]) -> bool:
@@ -135,7 +154,8 @@ def _is_turned(following: Sequence[str]) -> bool:
 
 
 _TURNING: Final = lazy_pattern(
-    r"(?i)^\W*(?:but|or|not|unless|except|if|well|only|though|although|aber|oder|nicht|außer|wenn|nur|mais|ou|pas|sauf|si"
+    r"(?i)^\W*(?:but|or|not|unless|except|if|well|only|though|although|provided|assuming|as\s+long|maybe|perhaps|probably|hopefully|at\s+least|aber|vielleicht|peut-être|quizás?|tal\s+vez|talvez|forse"
+    r"|misschien|może|belki|ربما|может|возможно|oder|nicht|außer|wenn|nur|mais|ou|pas|sauf|si"
     r"|pero|o|no|salvo|mas|não|se|ma|non|tranne|maar|of|niet|als|но|или|не|если|ale|lub|albo|nie|jeśli|ama|fakat|değil"
     r"|لكن|أو|إلا)(?!\p{L})|^\W*(?:但|不|除非|可是|でも|しかし|ただし|하지만)"
 )
@@ -151,7 +171,8 @@ def _is_quoted(sentences: Sequence[str], place: int) -> bool:
 
 
 def _is_open(text: str) -> bool:
-    return _OPEN.search(_CLOSED.sub("", text)) is not None
+    quotes = len(_QUOTE_OPENS.findall(text)) - len(_QUOTE_CLOSES.findall(text))
+    return quotes > 0 or _OPEN.search(_CLOSED.sub("", text)) is not None
 
 
 def _is_made_of(told: Sequence[str], texts: Sequence[_Text]) -> bool:

@@ -123,7 +123,12 @@ def is_resolved(told: Words, said: Words, voices: Voices, code: str) -> bool:
         voices: Who says I and who is you.
         code: Language of what was said; blank if nobody knows.
     """
-    grammar, places = _Grammar.of(code), {_Place()}
+    # Short sentences are often taken for another language: "I am 30" for a German one.
+    return any(_reads(told, said, voices, _Grammar.of(one)) for one in {code, "en"})
+
+
+def _reads(told: Words, said: Words, voices: Voices, grammar: _Grammar) -> bool:
+    places = {_Place()}
     for word in said:
         places = {after for place in places for after in _after(place, word, told, voices, grammar)}
     return any(place.at == len(told) for place in places)

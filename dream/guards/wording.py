@@ -21,6 +21,7 @@ _WORD = lazy_pattern(
     r"|-?\d+(?:[.,:/\-'_]\d+)*|[\p{L}\p{M}_]+(?:'[\p{L}\p{M}]+)*'?"
     r"|[\p{Sc}\p{Sm}\p{So}\p{No}\p{Nl}%‰°@&/\\]|(?<=\S)#|#(?=\S)"
 )
+_MINUS = lazy_pattern(r"(?<![\p{L}\p{N}])[\u2010-\u2015\u2212](?=\d)")
 _SHAPES: Final = {place: place - 0xFEE0 for place in range(0xFF01, 0xFF5F)}
 """Full-width letters and signs, and the characters that they are."""
 
@@ -97,7 +98,7 @@ def words_of(sentence: str) -> Words:
 
 
 def _words(sentence: str) -> Words:
-    body = _ITEM.sub("", plain(sentence))
+    body = _MINUS.sub("-", _ITEM.sub("", plain(sentence)))
     return tuple(word if word[0] == "`" or "://" in word else word.casefold() for word in _WORD.findall(body))
 
 

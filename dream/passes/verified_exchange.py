@@ -1,7 +1,7 @@
 """Runs an exchange whose texts are verified: question, second readings, one repair at most, second readings of that."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
@@ -12,6 +12,7 @@ from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, RoundKind
 from dream.domain.step import Batch, WaitingExchange
 from dream.domain.verification import Assertion, Reading, SecondReading
+from dream.guards.secrets import secret_in
 from dream.guards.verdict import Verdict
 from dream.options import VerificationMode
 from dream.passes.protocol import ModelContext
@@ -75,6 +76,7 @@ class Outcome(Generic[R]):
         undecided: What waits for a second reading that could not be had.
         waits: Why it waits; None if nothing does.
         refused: Why items are not taken.
+        unread: The same of items that nobody reads in this mode, such as strict.
         notes: Counts: repairs, items that hold by them, items read a second time, items denied.
     """
 
@@ -85,6 +87,7 @@ class Outcome(Generic[R]):
     undecided: tuple[R, ...] = ()
     waits: Refused | None = None
     refused: tuple[Refusal, ...] = ()
+    unread: tuple[Refusal, ...] = ()
     notes: Notes = field(default_factory=dict[str, int])
 
 
@@ -184,10 +187,14 @@ def _says(reading: SecondReading) -> bool:
     return reading.reading is Reading.SAYS
 
 
+def _unread(numbers: Iterable[int]) -> Iterator[Refusal]:
+    return (Refusal(Refused.UNVERIFIED, f"item {number}", number) for number in numbers)
+
+
 def _denial(number: int, reading: SecondReading) -> Refusal:
     told = [f"item {number}: {reading.reading}"]
-    told += [f"the records say {quote!r}" for quote in reading.quotes[:3]]
-    told += [f"left out: {one!r}" for one in reading.left_out[:5]]
+    told += [f"the records say {quote!r}" for quote in reading.quotes[:3] if secret_in(quote) is None]
+    told += [f"left out: {one!r}" for one in reading.left_out[:5] if secret_in(one) is None]
     return Refusal(Refused.DENIED, "; ".join(told), number)
 
 
@@ -268,6 +275,7 @@ class VerifiedExchange(Generic[R]):
             denied=tuple(stand.items[number].value for number in sorted(denied)),
             for_review=tuple(stand.items[number].value for number in unread) if self._strict else (),
             refused=with_texts((*stand.refused, *denials), stand.answer, self.name, self.batch),
+            unread=() if self._is_over else with_texts(_unread(unread), stand.answer, self.name, self.batch),
             notes={
                 "repairs": stand.repairs,
                 "repaired": held,

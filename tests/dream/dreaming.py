@@ -25,6 +25,7 @@ from dream.domain.verification import VERIFY
 from dream.interfaces.exchange import export_scope
 from dream.options import DreamOptions
 from dream.passes import DreamPass, PassSlot
+from dream.passes.reader_checks import FILE
 from dream.stores import dream_stores
 
 NOW = datetime(2025, 6, 14, 9, tzinfo=UTC)
@@ -222,14 +223,20 @@ class VerifyingChatClient(ScriptedChatClient):
         """Answer a second reading, given by the text of its last message."""
         records = {handle: texts[-1] for handle, _, texts in _data(prompt, "r")}
         asked = [
-            _Asked(handle, _plain(texts[-1]), [records[one] for one in re.findall(r"r\d+", named)], " whole " in named)
+            _Asked(
+                handle,
+                _plain(texts[-1]),
+                *([records[one] for one in re.findall(r"r\d+", part)] for part in parts),
+                is_whole=" whole " in named,
+            )
             for handle, named, texts in _data(prompt, "s")
+            for parts in [(named.partition("beside=")[0], named.partition("beside=")[2])]
         ]
         found = [
             {
                 "id": one.handle,
                 "reading": "says" if self._says(one, asked) else "not_said",
-                "quotes": one.evidence,
+                "quotes": [*one.evidence, *one.beside],
                 "leftOut": [],
             }
             for one in asked
@@ -239,10 +246,12 @@ class VerifyingChatClient(ScriptedChatClient):
     def _says(self, one: "_Asked", asked: Sequence["_Asked"]) -> bool:
         if any(_plain(part) in one.text for part in self._denies):
             return False
+        if one.text in _TRUE:
+            return True
         if one.text not in self._written:
             pieces = re.split(r"(?<=[.!?])\s+", one.text)
             is_held = all(one.holds(piece) or piece in self._written for piece in pieces)
-            return one.text in _EXAMPLES or (is_held and (not one.is_whole or one.is_all))
+            return is_held and (not one.is_whole or one.is_all)
         quote = self._quotes[one.text]
         same = [other for other in asked if other.text == one.text]
         best = sorted(same, key=lambda other: (not other.holds(quote), -other.shared(), other.handle))
@@ -256,6 +265,7 @@ class _Asked:
     handle: str
     text: str
     evidence: list[str]
+    beside: list[str]
     is_whole: bool
 
     @property
@@ -274,11 +284,9 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-_EXAMPLES = frozenset(
-    _plain(row["true"])
-    for row in orjson.loads((Path(__file__).parents[2] / "directives" / "verify-checks.json").read_bytes())
-)
-"""The true ones of the examples that the host checks a reader by."""
+_EXAMPLES = Path(__file__).parents[2] / "directives" / FILE
+_TRUE = {_plain(row["true"]) for row in orjson.loads(_EXAMPLES.read_bytes())}
+"""What the host's own examples truly say."""
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:

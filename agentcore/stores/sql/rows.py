@@ -309,7 +309,7 @@ def within(branch: str) -> ColumnElement[bool]:
 
 
 def unprotected(floor: float, reinforced: int) -> ColumnElement[bool]:
-    """Retired, below both protection thresholds, not pinned, and no source of a live merge."""
+    """Retired, below both protection thresholds, not pinned, no source of a live merge, and nothing that once held."""
     merged = entries.alias("merged")
     live_merge = exists().where(
         entry_sources.c.scope_id == entries.c.scope_id,
@@ -323,5 +323,6 @@ def unprotected(floor: float, reinforced: int) -> ColumnElement[bool]:
         entries.c.base < floor,
         entries.c.reinforcement_count < reinforced,
         entries.c.pinned == false(),
+        entries.c.valid_until.is_(None),
         ~live_merge,
     )

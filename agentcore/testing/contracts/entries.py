@@ -6,6 +6,7 @@ from typing import Any
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status
+from agentcore.domain.subject_time import PartialDate
 from agentcore.domain.temporal import to_micros
 from agentcore.errors import InvalidContentError, StaleVersionError, UnknownRecordError
 from agentcore.stores.storage import Origin, Storage, UnitOfWork
@@ -288,12 +289,13 @@ class LifetimeContract:
         expect_equal(await _purgeable(storage, START + timedelta(microseconds=1)), ["c", "a", "b", "d"])
 
     async def test_protections_keep_what_was_retired(self, storage: Storage) -> None:
-        """High base, many observations (absorbed ones too), a pin."""
+        """High base, many observations (absorbed ones too), a pin, the end of a validity."""
         entries = [
             _retired("high", base=_FLOOR),
             _retired("often", own_count=_REINFORCED),
             _retired("absorbed", own_count=1, absorbed=(("x", 2), ("y", 2))),
             _retired("pinned", pinned=True),
+            _retired("held", status=Status.SUPERSEDED, valid_until=PartialDate.parse("2024-03")),
             _retired("low", base=_FLOOR - 0.01, own_count=_REINFORCED - 1),
         ]
         await storage.write(SCOPE, lambda unit: unit.entries.add(entries))

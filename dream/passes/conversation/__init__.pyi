@@ -2,6 +2,7 @@ from .evidence import (
     TurnEvidence as TurnEvidence,
     evidence_of as evidence_of,
     holds_quote as holds_quote,
+    line_of as line_of,
 )
 from .reconcile import (
     KnownEntries as KnownEntries,
@@ -9,6 +10,7 @@ from .reconcile import (
 )
 from .statement import (
     StatementRules as StatementRules,
+    judged_by_words as judged_by_words,
 )
 from .turn_pass import (
     SessionExcerpt as SessionExcerpt,

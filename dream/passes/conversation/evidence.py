@@ -1,24 +1,21 @@
 """Reads the evidence of a statement: the turns it may rest on, the quote that shows it, and the times they name."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol, cast
 from unicodedata import normalize
 
-import regex
-
 from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import SourceKind, SourceRef, Trust
+from agentcore.domain.evidence import Evidence, SourceKind, SourceRef
+from agentcore.domain.memory import Trust
 from agentcore.domain.subject_time import PartialDate, Precision, Span, SubjectTime
 from agentcore.errors import InvalidSubjectTimeError
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.clauses import question_of
-from dream.guards.contradictions import EvidenceText, contradiction, denies, taken_up, unanswered
+from dream.domain.verification import EvidenceLine
 from dream.guards.detail import DetailKind
 from dream.guards.details import Details, measures_of
 from dream.guards.relative_dates import DateMention, DateReading, day_of, nearest_years, relative_dates
-from dream.passes.conversation.neighbours import Near, near_turns
 from dream.passes.prompts import PromptTurn
 
 if TYPE_CHECKING:
@@ -43,13 +40,8 @@ _SPELLINGS: Final = str.maketrans(
 )
 _EDGES: Final = " \t\n\"'.,;:!?()[]-"
 _IN_NUMBERS: Final = frozenset(".,:")
-_ADDRESS = regex.compile(
-    r"(?<!\p{L})(?:y(?:ou|ours?|'all)|u|we|us|ours?|let'?s|together|du|dich|dir|dein\p{L}*|ihr|euch|wir|uns(?:er\p{L}*)?"
-    r"|tu|te|toi|ton|ta|tes|vous|vos|votre|nous|nos|notre|tú|ti|contigo|tus?|usted(?:es)?|nosotr[oa]s|nuestr[oa]s?"
-    r"|você|vocês|seus?|suas?|nós|noss[oa]s?)(?!\p{L})",
-    regex.IGNORECASE,
-)
-"""Words by which a speaker means whoever they talk with."""
+_BESIDE: Final = 600
+"""Characters shown of a turn beside a cited one: its end if it stands before, else its beginning."""
 
 
 class Claim(Protocol):
@@ -58,11 +50,6 @@ class Claim(Protocol):
     @property
     def label(self) -> str:
         """What refusals call it, such as `fact 3`."""
-        ...
-
-    @property
-    def content(self) -> str:
-        """The statement; blank where it says again what is known."""
         ...
 
     @property
@@ -82,19 +69,17 @@ class TurnEvidence:
 
     Args:
         turns: Its sources, in the order they were said.
-        quoted: The one that holds the quote.
+        quoted: The one that holds the quote; that of a person if several do.
         quote: The quote on one line, as the model wrote it.
-        partners: Names of those whom its turns address or include, as in "you" and "we".
-        near: The turns beside them, whose numbers, dates and acronyms a statement may name.
-        before: What somebody else said right before a turn, by the turn's id.
+        beside: What was said right before and after them, as far as it was shown.
+        sentences: The sentences that are kept with the entry once the statement is known to hold.
     """
 
     turns: tuple[Turn, ...]
     quoted: Turn
     quote: str
-    partners: tuple[str, ...] = ()
-    near: tuple[Near, ...] = ()
-    before: Mapping[str, str] = field(default_factory=dict[str, str])
+    beside: tuple[EvidenceLine, ...] = ()
+    sentences: tuple[Evidence, ...] = ()
 
     @property
     def sources(self) -> tuple[SourceRef, ...]:
@@ -111,26 +96,21 @@ class TurnEvidence:
         """What people said of it: each such turn can count once as an observation."""
         return tuple(turn for turn in self.turns if turn.role == "user")
 
-    @property
-    def said(self) -> tuple[EvidenceText, ...]:
-        """What people said of it, each with what was said before."""
-        return tuple(EvidenceText(turn.content, turn.speaker, self.before.get(turn.id, "")) for turn in self.heard)
+    def lines(self) -> tuple[EvidenceLine, ...]:
+        """Return what a verifier reads of it, in the order it was said."""
+        return tuple(sorted((*map(line_of, self.turns), *self.beside), key=_said_at))
 
-    @property
-    def taken_up(self) -> tuple[str, ...]:
-        """What others said right before, as far as a person answered it or said it again."""
-        return tuple(filter(None, (taken_up(one.text, one.asked) for one in self.said)))
 
-    def denied(self, statement: str) -> tuple[str, ...]:
-        """Return what others asked right before, where both the reply and a statement deny."""
-        replies = [one for one in self.said if one.asked and denies(one.text)]
-        return tuple(question_of(one.asked) for one in replies) if replies and denies(statement) else ()
+def line_of(turn: Turn) -> EvidenceLine:
+    """Return a turn as evidence."""
+    source = SourceRef(SourceKind.TURN, turn.id)
+    return EvidenceLine(
+        text=turn.content, speaker=turn.speaker, role=turn.role, said_at=turn.occurred_at, source=source
+    )
 
-    def unanswered(self, statement: str) -> tuple[str, ...]:
-        """Return what others asked right before, where the reply says nothing of it to a statement."""
-        denied = self.denied(statement)
-        found = (unanswered(one.text, one.asked) for one in self.said)
-        return tuple(question for question in found if question and question not in denied)
+
+def _said_at(line: EvidenceLine) -> float:
+    return 0.0 if line.said_at is None else line.said_at.timestamp()
 
 
 def not_shown(label: str, handle: str) -> Refusal:
@@ -146,8 +126,8 @@ def is_evidence(turn: Turn) -> bool:
 def evidence_of(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[str]) -> TurnEvidence | Refusal:
     """Return what a claim rests on, or why it must not.
 
-    What a person said is evidence. What an assistant said is evidence only beside the next turn of a user in the same
-    session, if that answers it with yes or no or says its words again, and if the claim cites it too.
+    A person said it: what an assistant said counts only beside what a person said later in that session, if the claim
+    cites that too. Whether the person takes it up is for the second reading to tell.
 
     Args:
         claim: The item of the answer.
@@ -155,11 +135,21 @@ def evidence_of(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[
         known: All handles of turns in the prompt.
     """
     valid = cited_turns(claim, shown, known)
-    return valid if isinstance(valid, Refusal) else _quoted(claim, valid, shown)
+    if isinstance(valid, Refusal):
+        return valid
+    holders = [one.turn for one in valid if holds_quote(one.turn.content, claim.quote)]
+    if not holders:
+        return _refused(Refused.QUOTE_NOT_FOUND, claim, "has a quote that stands in none of its turns")
+    return TurnEvidence(
+        tuple(one.turn for one in valid),
+        next((turn for turn in holders if turn.role == "user"), holders[0]),
+        on_one_line(claim.quote),
+        beside_of(valid, shown),
+    )
 
 
 def cited_turns(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[str]) -> list[PromptTurn] | Refusal:
-    """Return those of the cited turns that count as evidence, one of them new, or why there are none."""
+    """Return those of the cited turns that count as evidence, or why they do not: one must be a new one of a person."""
     unknown = [handle for handle in claim.handles if handle not in known]
     if unknown:
         return _refused(Refused.UNKNOWN_HANDLE, claim, f"cites {unknown[0][:20]!r}, which it was not shown")
@@ -168,10 +158,49 @@ def cited_turns(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[
     cited = sorted((shown[handle] for handle in claim.handles), key=lambda one: one.place)
     if not any(one.is_new for one in cited):
         return _refused(Refused.NO_SOURCES, claim, "cites only turns that were read before")
-    valid = [one for one in cited if is_evidence(one.turn) and (one.turn.role == "user" or _reply(one, shown) in cited)]
-    if not any(one.is_new for one in valid):
-        return _refused(Refused.NOT_EVIDENCE, claim, "rests on words of the assistant that no user confirmed")
+    said = [one for one in cited if is_evidence(one.turn)]
+    valid = [one for one in said if one.turn.role == "user" or any(_is_later(other, one) for other in said)]
+    if not any(one.is_new and one.turn.role == "user" for one in valid):
+        return _refused(Refused.NOT_EVIDENCE, claim, "cites no new turn in which a person says it or takes it up")
     return valid
+
+
+def _is_later(one: PromptTurn, other: PromptTurn) -> bool:
+    """Tell whether a person said *one* after *other* in its session."""
+    return one.turn.role == "user" and one.turn.session_id == other.turn.session_id and one.place > other.place
+
+
+def beside_of(cited: Sequence[PromptTurn], shown: Mapping[str, PromptTurn]) -> tuple[EvidenceLine, ...]:
+    """Return what was said right before and after each of the cited turns, as it is shown to a verifier."""
+    places = {one.place for one in cited}
+    found: dict[int, EvidenceLine] = {}
+    for before, after in adjacent(shown.values()):
+        if after.place in places and before.place not in places:
+            found[before.place] = _beside(before.turn, before.turn.content[-_BESIDE:])
+        if before.place in places and after.place not in places:
+            found.setdefault(after.place, _beside(after.turn, after.turn.content[:_BESIDE]))
+    return tuple(found[place] for place in sorted(found))
+
+
+def adjacent(shown: Iterable[PromptTurn]) -> Iterator[tuple[PromptTurn, PromptTurn]]:
+    """Yield the turns that follow each other in a session, as far as they are shown and were said."""
+    last: dict[str, PromptTurn] = {}
+    for one in sorted(shown, key=lambda one: one.place):
+        if not is_evidence(one.turn):
+            continue
+        before = last.get(one.turn.session_id)
+        last[one.turn.session_id] = one
+        if before is not None:
+            yield before, one
+
+
+def _beside(turn: Turn, text: str) -> EvidenceLine:
+    return replace(line_of(turn), text=text, is_beside=True)
+
+
+def on_one_line(quote: str) -> str:
+    """Return a quote without line breaks and its own quotation marks."""
+    return " ".join(quote.split()).strip(" \"'")
 
 
 def holds_quote(text: str, quote: str) -> bool:
@@ -191,60 +220,6 @@ def holds_quote(text: str, quote: str) -> bool:
             return True
         start = written.find(wanted, start + 1)
     return False
-
-
-def partners_of(valid: Sequence[PromptTurn], shown: Iterable[PromptTurn]) -> tuple[str, ...]:
-    """Return the other speakers of a session in which one of the turns says "you", "we" or "our"."""
-    sessions = {one.turn.session_id for one in valid if _ADDRESS.search(one.turn.content)}
-    names = {one.turn.speaker for one in shown if one.turn.session_id in sessions}
-    return tuple(sorted(name for name in names if name is not None))
-
-
-def said_before(valid: Sequence[PromptTurn], shown: Iterable[PromptTurn]) -> dict[str, str]:
-    """Return what somebody else said right before each of some turns, by the turn's id."""
-    found: dict[str, str] = {}
-    last: dict[str, Turn] = {}
-    for one in sorted(shown, key=lambda one: one.place):
-        turn = one.turn
-        if not is_evidence(turn):
-            continue
-        earlier = last.get(turn.session_id)
-        last[turn.session_id] = turn
-        if earlier is not None and (earlier.role, earlier.speaker) != (turn.role, turn.speaker):
-            found[turn.id] = earlier.content
-    cited = {one.turn.id for one in valid}
-    return {turn_id: text for turn_id, text in found.items() if turn_id in cited}
-
-
-def _quoted(claim: Claim, valid: Sequence[PromptTurn], shown: Mapping[str, PromptTurn]) -> TurnEvidence | Refusal:
-    holders = [one for one in valid if holds_quote(one.turn.content, claim.quote)]
-    if not holders:
-        return _refused(Refused.QUOTE_NOT_FOUND, claim, "has a quote that stands in none of its turns")
-    said = [one for one in holders if one.turn.role == "user"]
-    quote = " ".join(claim.quote.split()).strip(" \"'")
-    evidence = TurnEvidence(
-        tuple(one.turn for one in valid),
-        (said or holders)[0].turn,
-        quote,
-        partners_of(valid, shown.values()),
-        near=near_turns(valid, shown.values()),
-        before=said_before(valid, shown.values()),
-    )
-    if not said and not any(holds_quote(text, quote) for text in evidence.taken_up):
-        return _refused(Refused.NOT_EVIDENCE, claim, "rests on words of the assistant that no user confirmed")
-    if not said and contradiction(claim.content or quote, evidence.said) is not None:
-        return _refused(Refused.NOT_EVIDENCE, claim, "rests on words of the assistant that the user denied")
-    return evidence
-
-
-def _reply(assistant: PromptTurn, shown: Mapping[str, PromptTurn]) -> PromptTurn | None:
-    """Return the next turn of a user in the same session, if it takes up what the assistant said."""
-    of_session = (one for one in shown.values() if one.turn.session_id == assistant.turn.session_id)
-    later = [one for one in of_session if one.place > assistant.place and is_evidence(one.turn)]
-    reply = min(later, key=lambda one: one.place, default=None)
-    if reply is None or reply.turn.role != "user" or not taken_up(reply.turn.content, assistant.turn.content):
-        return None
-    return reply
 
 
 def _plain(text: str) -> str:
@@ -302,12 +277,6 @@ class EvidenceTimes:
             times = (item for item in (*found, *found.also) if item.kind is DetailKind.TIME)
             minutes.update(cast("int", item.key) // _SECONDS_OF_MINUTE for item in times)
         return cls(frozenset(dates), frozenset(minutes), _of_quote(evidence))
-
-    def sentences(self) -> str:
-        """Return the dates as a text that backs up what a fact says: with weekday, and years alone."""
-        days = (f"{date} {date.begins:%A}" if date.precision is Precision.DAY else str(date) for date in self.dates)
-        # Without stops, each of which would begin a clause for the guard to compare.
-        return " ".join(sorted(days))
 
     def follows(self, subject: SubjectTime) -> bool:
         """Tell whether every bound of a subject time agrees with a date that was told, and is no more exact."""

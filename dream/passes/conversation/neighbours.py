@@ -1,26 +1,16 @@
-"""Finds what stands near the turns of a batch: the turns beside a cited one, and the most similar records."""
+"""Finds the records that are most like what a batch says, and those that it shows beside its turns."""
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Final, Generic, TypeVar
-
-import regex
+from typing import Generic, TypeVar
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.step import Batch
-from dream.guards.detail import Detail, DetailKind
-from dream.guards.details import ComparedTexts, TextIndex, details_of, measures_of
-from dream.guards.folding import one_form
-from dream.guards.languages import language_of
-from dream.guards.names import Vocabulary
-from dream.guards.negations import negations_of
-from dream.passes.prompts import PromptTurn
 from dream.passes.terms import terms_of
 
 T = TypeVar("T")
@@ -104,81 +94,3 @@ def stored_beside(view: ReadView, batch: Batch) -> tuple[dict[str, Turn], dict[s
 def are_related(one: Iterable[str], other: str) -> bool:
     """Tell whether some texts share a word with another one that is not too common to tell anything."""
     return not {term for text in one for term in terms_of(text)}.isdisjoint(terms_of(other))
-
-
-_BORROWED: Final = frozenset(
-    {DetailKind.NUMBER, DetailKind.DATE, DetailKind.TIME, DetailKind.WEEKDAY, DetailKind.ACRONYM}
-)
-_AFAR: Final = 2
-"""How far away a turn of the same speaker may stand: one of somebody else may lie between."""
-_YES = regex.compile(
-    r"\W*(?:yes|yeah|yep|yup|sure|right|exactly|correct|of course|indeed|ja|jawohl|genau|stimmt|oui|ouais|exact|sí|si"
-    r"|claro|exacto|sim|isso|certo|sì|esatto|klopt|inderdaad)\b",
-    regex.IGNORECASE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """A turn beside the cited ones.
-
-    Args:
-        text: What it says.
-        tells: Whether its numbers, dates and times belong to what is said; else only its acronyms do.
-    """
-
-    text: str
-    tells: bool
-
-
-def near_turns(cited: Sequence[PromptTurn], shown: Iterable[PromptTurn]) -> tuple[Near, ...]:
-    """Return the turns beside the cited ones: of the same speaker, the question that one answers, the one before.
-
-    Args:
-        cited: Turns that count as evidence.
-        shown: All turns of the prompt that are still as they were.
-    """
-    taken = {one.place for one in cited}
-    near: list[Near] = []
-    for other in shown:
-        if other.place in taken or other.turn.generated:
-            continue
-        told = [_tells(other, one) for one in cited if other.turn.session_id == one.turn.session_id]
-        known = [one for one in told if one is not None]
-        if known:
-            near.append(Near(other.turn.content, any(known)))
-    return tuple(near)
-
-
-def _tells(other: PromptTurn, one: PromptTurn) -> bool | None:
-    """Tell whether the measures of a turn belong to what another says; None if none of its words do."""
-    apart = abs(other.place - one.place)
-    if other.turn.role == "user" and other.turn.speaker == one.turn.speaker:
-        return True if apart <= _AFAR else None
-    if other.place == one.place - 1 and one.turn.role == "user" and _answers(one.turn.content, other.turn.content):
-        return True
-    return False if apart == 1 and other.turn.role == "user" else None
-
-
-def _answers(reply: str, question: str) -> bool:
-    if "?" not in question and "\uff1f" not in question:
-        return False
-    if _YES.match(reply):
-        return True
-    denies = negations_of(one_form(reply), language_of(reply))
-    return not denies and not measures_of(reply).of(DetailKind.NUMBER)
-
-
-def not_near(invented: Iterable[Detail], near: Sequence[Near], vocabulary: Vocabulary) -> Iterator[Detail]:
-    """Return those details that no turn beside holds; only numbers, dates, times and acronyms are looked for there."""
-    around = _standing([one.text for one in near], vocabulary)
-    telling = _standing([one.text for one in near if one.tells], vocabulary)
-    for detail in invented:
-        told = around if detail.kind is DetailKind.ACRONYM else telling
-        if detail.kind not in _BORROWED or not told.holds(detail):
-            yield detail
-
-
-def _standing(texts: Sequence[str], vocabulary: Vocabulary) -> TextIndex:
-    beside = ComparedTexts.of(texts)
-    return TextIndex(texts, [details_of(text, vocabulary, beside=beside) for text in texts], vocabulary)

@@ -6,70 +6,30 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Final, Generic, Self
 
 import orjson
 
 from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Trust
+from agentcore.domain.evidence import SourceKind, SourceRef, united_evidence
+from agentcore.domain.memory import MemoryEntry, Trust
+from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import fold_key, normalise
-from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.storage import ReadView
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.merge_coverage import coverage
 from dream.guards.names import Vocabulary
+from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.passes.conversation.evidence import TurnEvidence
 from dream.passes.conversation.neighbours import are_related
-from dream.passes.conversation.statement import is_under
+from dream.passes.conversation.statement import S, TurnStatement, is_under
 from dream.passes.protocol import ModelContext
 from dream.passes.terms import terms_of
+from dream.passes.verified_exchange import Settled
 
 REINFORCE: Final = "reinforce"
 """Operation of a change set that sees an entry again."""
-
-
-class Statement(Protocol):
-    """A checked item of an answer."""
-
-    @property
-    def number(self) -> int:
-        """Its place in the answer."""
-        ...
-
-    @property
-    def label(self) -> str:
-        """What refusals call it."""
-        ...
-
-    @property
-    def content(self) -> str:
-        """What it says."""
-        ...
-
-    @property
-    def evidence(self) -> TurnEvidence:
-        """The turns that bear it out."""
-        ...
-
-    @property
-    def sources(self) -> tuple[SourceRef, ...]:
-        """All that it rests on."""
-        ...
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Counts of the report that it adds to."""
-        ...
-
-    def reason(self) -> str:
-        """Return why it is remembered, in words for people."""
-        ...
-
-    def entry(self, entry_id: str, as_of: datetime) -> MemoryEntry:
-        """Return the entry that it makes if nothing known says the same."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +55,13 @@ class Reinforcement:
     why: str
     notes: ClassVar[tuple[str, ...]] = ()
 
+    def settled(self, _: Settled[Any]) -> Self:
+        """Return it as it is: what is met again is told by no new words."""
+        return self
+
     def reason(self) -> str:
         """Return why the entry is reinforced, in words for people."""
         return self.why
-
-
-S = TypeVar("S", bound=Statement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +79,10 @@ class KnownEntries:
     speakers: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     @classmethod
-    def of(cls, view: ReadView, statements: Sequence[Statement | Reinforcement], within: str | None) -> Self:
+    def of(cls, view: ReadView, statements: Sequence[TurnStatement | Reinforcement], within: str | None) -> Self:
         """Look up what is known of *statements*, in a category or in all."""
-        keys = {fold_key(one.content) for one in statements if not isinstance(one, Reinforcement)}
+        made = [one for one in statements if not isinstance(one, Reinforcement)]
+        keys = {fold_key(text) for one in made for text in one.texts}
         turn_ids = sorted({turn.id for one in statements for turn in one.evidence.turns})
         found = {entry.id: entry for entry in view.entries.with_fold_keys(keys)}
         found |= {entry.id: entry for entry in view.entries.derived_from(SourceKind.TURN.value, *turn_ids)}
@@ -257,8 +219,10 @@ class Reconciler(Generic[S]):
         return {**self.counts, "new": new, "reinforced": len(self.changed) - new}
 
     def is_same(self, statement: S, entry: MemoryEntry, *, is_equal: bool) -> bool:
-        """Tell whether an entry of equal text, or with a source in common, says the same."""
-        raise NotImplementedError
+        """Tell whether an entry of equal text, or with a source in common, says the same at a compatible time."""
+        return compatible(entry.subject_time, statement.subject_time) and (
+            is_equal or says_the_same(entry.content, statement.content, self.vocabulary)
+        )
 
     def rank(self, statement: S, entry: MemoryEntry) -> bool:
         """Return what is false for the entry that is reinforced first, of those that say the same."""
@@ -275,7 +239,7 @@ class Reconciler(Generic[S]):
             content = draft.after.content
         else:
             content = statement.content
-            if is_forgotten(content, statement.evidence.quoted, self.known.forgotten):
+            if any(is_forgotten(text, statement.evidence.quoted, self.known.forgotten) for text in statement.texts):
                 return Refusal(Refused.FORGOTTEN, label)
         is_declined = self.mark(content, [statement]) in self.declined
         return Refusal(Refused.UNDONE_BY_PERSON, label) if is_declined else None
@@ -299,6 +263,7 @@ class Reconciler(Generic[S]):
             created_at=min(entry.created_at, *said),
             last_seen_at=max(entry.last_seen_at, min(max(said), self.as_of)),
             sources=tuple(sorted({*entry.sources, *statement.sources})),
+            evidence=united_evidence([entry.evidence, statement.evidence.sentences]),
         )
         return self.with_observation(seen, fresh)
 
@@ -352,33 +317,22 @@ class Reconciler(Generic[S]):
             self._by_source[source].append(place)
 
 
-def says_the_same(one: str, other: str, vocabulary: Vocabulary, tokenizer: Tokenizer) -> bool:
+def says_the_same(one: str, other: str, vocabulary: Vocabulary) -> bool:
     """Tell whether two statements of the same turns differ in nothing but little words.
 
     Example:
         >>> from dream.guards.names import builtin_vocabulary
-        >>> says_the_same("Ana moved to Lisbon.", "Ana has moved to Lisbon", builtin_vocabulary(), Tokenizer())
+        >>> says_the_same("Ana moved to Lisbon.", "Ana has moved to Lisbon", builtin_vocabulary())
         True
-        >>> says_the_same("Ana moved to Lisbon.", "Ana has not moved to Lisbon", builtin_vocabulary(), Tokenizer())
+        >>> says_the_same("Ana moved to Lisbon.", "Ana moved to Porto.", builtin_vocabulary())
         False
     """
     if normalise(one) == normalise(other):
         return True
-    return tokenizer.tokens(one) == tokenizer.tokens(other) and coverage([one], other, vocabulary).faithful
-
-
-def retells(new: str, old: str, vocabulary: Vocabulary) -> bool:
-    """Tell whether *new* says nothing that *old* does not say, of the same turns: nothing is lost without it.
-
-    Example:
-        >>> from dream.guards.names import builtin_vocabulary
-        >>> retells("The printer at Norte was broken.", "Ana found the printer at Norte broken.", builtin_vocabulary())
-        True
-        >>> retells("Ana wants polite answers.", "Ana wants short answers.", builtin_vocabulary())
-        False
-    """
-    says_no_more = set(terms_of(new)) <= set(terms_of(old))
-    return says_no_more and not coverage([old], new, vocabulary).invented
+    return terms_of(one) == terms_of(other) and not any(
+        judge(new, [EvidenceText(text=old)], whole=True, vocabulary=vocabulary).verdict is Verdict.REFUTED
+        for new, old in ((one, other), (other, one))
+    )
 
 
 def is_forgotten(content: str, quoted: Turn, since: Mapping[str, datetime]) -> bool:

@@ -1,32 +1,35 @@
 """What a model writes of turns: cleaned, and held against what was said."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final, Self, TypeVar, cast
 
 from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Level, MemoryEntry, SourceRef
+from agentcore.domain.evidence import SourceRef
+from agentcore.domain.memory import Level, MemoryEntry
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_content, clean_tags
 from agentcore.errors import InvalidContentError
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
-from dream.guards.clauses import are_alike, content_words, names_in
-from dream.guards.contradictions import EvidenceText, contradiction
-from dream.guards.detail import DetailKind
-from dream.guards.details import DocumentFrequency
-from dream.guards.languages import language_of_all
-from dream.guards.merge_coverage import coverage
-from dream.guards.names import Vocabulary, exchanged_nouns
+from dream.domain.verification import Assertion
+from dream.guards.names import Vocabulary
 from dream.guards.secrets import secret_in
-from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence
-from dream.passes.conversation.neighbours import not_near
+from dream.guards.verdict import EvidenceText, Verdict, judge
+from dream.guards.wording import sentences_of
+from dream.passes.conversation.evidence import TurnEvidence
+from dream.passes.conversation.sentences import kept_sentences
+from dream.passes.second_reading import evidence_text
+from dream.passes.verified_exchange import Item, Settled
 
 _LONGEST: Final = 2_000
 """A statement longer than this is no statement but a transcript."""
+MOST_WORDS: Final = 25
+"""Words of a statement at most: a longer one makes more than one claim."""
+_MOST_CHARACTERS: Final = 300
 _MOST_TAGS: Final = 12
-_DEFAULT_BASE: Final = 0.5
+DEFAULT_BASE: Final = 0.5
 _STEP: Final = 0.01
 
 
@@ -36,15 +39,15 @@ class StatementRules:
 
     Args:
         vocabulary: Which words are ordinary.
-        document_frequency: How many entries hold a term.
         protected: Categories that no pass changes.
         protect_importance: Importance from which an entry is protected; a statement stays below.
+        shown: All texts that the model was shown: what stands there is not made up.
     """
 
     vocabulary: Vocabulary
-    document_frequency: DocumentFrequency
     protected: Sequence[str]
     protect_importance: float
+    shown: Sequence[EvidenceText] = ()
 
 
 def speaker_of(turn: Turn) -> str:
@@ -61,7 +64,7 @@ def reason_of(evidence: TurnEvidence) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStatement:
-    """A checked item of an answer that its turns bear out.
+    """A checked item of an answer that its turns may bear out.
 
     Args:
         number: Its place in the answer.
@@ -72,6 +75,7 @@ class TurnStatement:
         base: Its importance, below what protects.
         subject_time: The time it is about, if that follows from its turns.
         evidence: What it rests on.
+        metadata: String pairs that its entry carries.
         notes: What the host repaired: names of counts in the report.
     """
 
@@ -84,14 +88,31 @@ class TurnStatement:
     category: str
     tags: tuple[str, ...]
     base: float
-    subject_time: SubjectTime | None
+    subject_time: SubjectTime | None = None
     evidence: TurnEvidence
-    notes: tuple[str, ...]
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    notes: tuple[str, ...] = ()
 
     @property
     def sources(self) -> tuple[SourceRef, ...]:
-        """References to its turns, sorted."""
+        """References to what it rests on, sorted."""
         return self.evidence.sources
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What it says, in all words by which a person may have asked to forget it."""
+        return (self.content,)
+
+    def settled(self, how: Settled[Self]) -> Self:
+        """Return it with the sentences that show it."""
+        kept = kept_sentences(
+            self.evidence.lines(),
+            (self.evidence.quote, *how.quotes),
+            how.verdict,
+            verified_by=how.verified_by,
+            number=how.round,
+        )
+        return replace(self, evidence=replace(self.evidence, sentences=kept))
 
     def reason(self) -> str:
         """Return why it is remembered, in words for people."""
@@ -111,10 +132,15 @@ class TurnStatement:
             recorded_at=as_of,
             last_seen_at=min(max(said), as_of),
             subject_time=self.subject_time,
+            metadata=self.metadata,
             level=self.level,
             sources=self.sources,
+            evidence=self.evidence.sentences,
             trust=self.evidence.trust,
         )
+
+
+S = TypeVar("S", bound=TurnStatement)
 
 
 def statement(text: str, label: str) -> str | Refusal:
@@ -148,70 +174,33 @@ def protected(label: str, category: str, terms: StatementRules) -> Refusal | Non
     )
 
 
-def made_up(
-    label: str,
-    content: str,
-    category: str,
-    *,
-    evidence: TurnEvidence,
-    told: EvidenceTimes,
-    terms: StatementRules,
-    also: Sequence[str] = (),
-) -> Refusal | None:
-    """Return a refusal that names what no source holds or a source denies; what the statement leaves out is no matter.
+def judged_by_words(value: S, rules: StatementRules) -> Item[S]:
+    """Return a statement with the verdict of the words it rests on; two claims in one, or a long one, are refused.
 
     Args:
-        label: What the refusal calls the item.
-        content: The statement.
-        category: Where it goes.
-        evidence: Its turns; numbers, dates and acronyms may come from the turns beside them.
-        told: The times they tell.
-        terms: What it is judged by.
-        also: What else people said of it.
+        value: It.
+        rules: What it is judged by.
     """
-    said = [f"{turn.speaker or turn.role.title()}: {turn.content}" for turn in evidence.turns]
-    found = coverage(
-        [*said, *evidence.taken_up, *evidence.denied(content), *also, " ".join((told.sentences(), *evidence.partners))],
-        content,
-        terms.vocabulary,
-        category=category,
-        document_frequency=terms.document_frequency,
-    )
-    # What is denied is judged below: there a clause may deny one thing and affirm another.
-    details = [detail for detail in found.invented if detail.kind is not DetailKind.NEGATION]
-    invented = [str(detail) for detail in not_near(details, evidence.near, terms.vocabulary)]
-    against = contradiction(content, [*evidence.said, *map(EvidenceText, also)])
-    if language_of_all([content, *said]) == "de":
-        invented += [
-            f"{DetailKind.NAME.value} {noun!r}" for noun in exchanged_nouns(content, [*said, *evidence.taken_up, *also])
-        ]
-    if against is not None:
-        invented.append(f"{DetailKind.NEGATION.value}: {against}")
-    if invented:
-        return Refusal(Refused.INVENTED_DETAIL, f"{label}: {', '.join(invented)}")
-    if rests_on_others(content, evidence, also):
-        return Refusal(Refused.NOT_EVIDENCE, f"{label} rests on words of the assistant that no user confirmed")
-    return None
+    lines = value.evidence.lines()
+    said = [evidence_text(line) for line in lines if not line.is_beside]
+    found = judge(value.content, said, beside=rules.shown, vocabulary=rules.vocabulary)
+    refusal = split_up(value.label, value.content)
+    if refusal is None and found.verdict is Verdict.REFUTED:
+        refusal = Refusal(Refused.INVENTED_DETAIL, f"{value.label}: {', '.join(map(str, found.details))}")
+    if refusal is not None:
+        return Item(number=value.number, value=value, verdict=Verdict.REFUTED, refusal=refusal.at(value.number))
+    assertion = Assertion(text=value.content, evidence=lines) if found.verdict is Verdict.UNDECIDED else None
+    return Item(number=value.number, value=value, verdict=found.verdict, assertion=assertion)
 
 
-def rests_on_others(content: str, evidence: TurnEvidence, also: Sequence[str]) -> bool:
-    """Tell whether more of a statement stands in what nobody confirmed than in what people said.
-
-    Nobody confirmed the other words of an assistant, nor a question that was answered by neither yes nor no.
-    """
-    people = "\n".join(
-        (*(turn.content for turn in evidence.heard), *evidence.taken_up, *evidence.denied(content), *also)
-    )
-    unanswered = evidence.unanswered(content)
-    for question in unanswered:
-        people = people.replace(question, "")
-    told = content_words(people)
-    others = content_words("\n".join((*(turn.content for turn in evidence.turns), *unanswered)))
-    words = content_words(content) - names_in(content)
-    heard = {word for word in words if any(are_alike(word, other) for other in told)}
-    # Who answers in other words, as in "we spent all day there", need not say each word of the question again.
-    least = len(heard) + (bool(heard) and all(turn.role == "user" for turn in evidence.turns))
-    return sum(any(are_alike(word, other) for other in others) for word in words - heard) > least
+def split_up(label: str, content: str) -> Refusal | None:
+    """Return a refusal of a statement that makes more than one claim, as far as its length and its stops tell."""
+    pieces = sentences_of(content)
+    # A stop behind a number may belong to it, as in "14. April".
+    words, sentences = len(content.split()), 1 + sum(not one[-2:-1].isdigit() for one in pieces[:-1])
+    if words <= MOST_WORDS and len(content) <= _MOST_CHARACTERS and sentences == 1:
+        return None
+    return Refusal(Refused.SPLIT_IT, f"{label} has {words} words in {sentences} sentences")
 
 
 def usable_tags(given: object) -> tuple[str, ...]:
@@ -231,7 +220,7 @@ def base_below(given: object, protect_importance: float, *, least: float = 0.0, 
         most: The upper end.
     """
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    wanted = float(cast("float", given)) if is_number else _DEFAULT_BASE
+    wanted = float(cast("float", given)) if is_number else DEFAULT_BASE
     return max(0.0, min(max(least, min(wanted, most)), protect_importance - _STEP))
 
 

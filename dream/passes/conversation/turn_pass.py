@@ -1,7 +1,7 @@
 """Reads new turns, packs them by session and asks about them: what fact mining, episodes and preferences share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -10,19 +10,21 @@ from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
-from dream.domain.rounds import Answer, NextRound, Round, Version, answers_of
+from dream.domain.rounds import Answer, NextRound, Round, Version
 from dream.domain.step import Batch, Packing
+from dream.guards.verdict import EvidenceText
 from dream.passes.answers import AnswerItem
-from dream.passes.conversation.evidence import is_evidence
-from dream.passes.conversation.reconcile import Reconciler
-from dream.passes.conversation.statement import StatementRules
+from dream.passes.conversation.evidence import adjacent, is_evidence, line_of
+from dream.passes.conversation.reconcile import Reconciler, Reinforcement
+from dream.passes.conversation.statement import StatementRules, TurnStatement, judged_by_words
 from dream.passes.declared import DeclaredPass
 from dream.passes.prompts import PromptTurn, longest_line, shown_turns
 from dream.passes.protocol import ModelContext
-from dream.passes.repairs import ask_and_repair, repair_of, repaired, with_texts
+from dream.passes.repairs import with_texts
+from dream.passes.second_reading import evidence_text
+from dream.passes.verified_exchange import Item, Outcome, VerifiedExchange
 
 Given = TypeVar("Given", bound=AnswerItem)
-Held = TypeVar("Held")
 
 KIND = "turns"
 _SHARE_BESIDE = 4
@@ -184,26 +186,41 @@ async def settled_of(context: ModelContext, batch: Batch) -> tuple[str, ...]:
     return tuple(turn_id for turn_id, version in batch.members if versions.get(turn_id, version) == version)
 
 
-async def terms_for(context: ModelContext, texts: Iterable[str]) -> StatementRules:
-    """Return what statements made of *texts* are judged by."""
-    # Only scripts without capitals are judged by how rare their terms are.
-    counted = [text for text in texts if not text.isascii()]
-    frequencies: Mapping[str, int] = await context.recall.count_documents(counted) if counted else dict[str, int]()
+def around(shown: Sequence[PromptTurn], handles: Collection[str] | None) -> list[PromptTurn]:
+    """Return the turns with these handles, and those that were said right before and after them; all if it is None."""
+    if handles is None:
+        return list(shown)
+    near = {one.place for pair in adjacent(shown) if any(one.handle in handles for one in pair) for one in pair}
+    return [one for one in shown if one.place in near or one.handle in handles]
+
+
+def rules_of(
+    context: ModelContext, shown: Iterable[PromptTurn], *, beside: Iterable[EvidenceText] = ()
+) -> StatementRules:
+    """Return what statements are judged by that the model made of these turns, and of other texts beside them."""
     return StatementRules(
         vocabulary=context.vocabulary,
-        document_frequency=lambda term: frequencies.get(term, 0),
         protected=context.options.protected_categories,
         protect_importance=context.options.consolidation.protect_importance,
+        shown=(*(evidence_text(line_of(one.turn)) for one in shown), *beside),
     )
 
 
-def judged_each(items: Sequence[Given], judge: Callable[[Given], Held | Refusal]) -> tuple[list[Held], list[Refusal]]:
-    """Judge items one by one; return what holds of them, and why the others are refused."""
-    judged = [(item, judge(item)) for item in items]
-    return (
-        [one for _, one in judged if not isinstance(one, Refusal)],
-        [one.at(item.number) for item, one in judged if isinstance(one, Refusal)],
-    )
+def judged_each(
+    items: Sequence[Given], read: Callable[[Given], TurnStatement | Reinforcement | Refusal], rules: StatementRules
+) -> tuple[list[Item[Any]], list[Refusal]]:
+    """Judge items one by one by their words; return those that are about something, and why the others are refused."""
+    judged: list[Item[Any]] = []
+    refused: list[Refusal] = []
+    for item in items:
+        found = read(item)
+        if isinstance(found, Refusal):
+            refused.append(found.at(item.number))
+        elif isinstance(found, Reinforcement):
+            judged.append(Item(number=item.number, value=found))
+        else:
+            judged.append(judged_by_words(found, rules))
+    return judged, refused
 
 
 def _read_new(view: ReadView, context: ModelContext, limit: int, overlap: int) -> NewTurns:
@@ -240,7 +257,7 @@ def _sessions(view: ReadView, new: Sequence[Turn], overlap: int) -> list[Session
 
 
 class TurnPass(DeclaredPass, ABC):
-    """Reads the turns since it last looked; what its answers say is judged, repaired once, and reconciled."""
+    """Reads the turns since it last looked; what its answers say is judged, verified, repaired once, and reconciled."""
 
     answered: ClassVar[str]
     """The list of an answer that holds its items."""
@@ -250,41 +267,56 @@ class TurnPass(DeclaredPass, ABC):
     """Names of the counts that its report sums."""
 
     @abstractmethod
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
-        """Ask about a batch; None if nothing new is left of it."""
+    async def request(
+        self, context: ModelContext, batch: Batch, handles: Collection[str] | None = None
+    ) -> ChatRequest | None:
+        """Ask about a batch, or about the records of it with these handles; None if nothing new is left of it."""
 
     @abstractmethod
-    async def judged(self, context: ModelContext, batch: Batch, answer: Answer) -> tuple[list[Any], list[Refusal]]:
-        """Return the statements that the turns bear out, and why the other items are refused."""
+    async def judged(
+        self, context: ModelContext, batch: Batch, answer: Answer
+    ) -> tuple[list[Item[Any]], list[Refusal]]:
+        """Return the statements of an answer as their words tell, and why the other items are refused."""
 
     async def has_work(self, context: ModelContext) -> Work:
         """Every turn that nobody has consumed and that it has not read is work."""
         return Work(await pending(context))
 
     async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
-        """Ask about a batch, then for a repair of the items that are refused and can be put right."""
-        return await ask_and_repair(
-            rounds, lambda: self.request(context, batch), lambda answer: self._repair(context, batch, answer)
-        )
-
-    async def _repair(self, context: ModelContext, batch: Batch, answer: Answer) -> ChatRequest | None:
-        _, refused = await self.judged(context, batch, answer)
-        return await repair_of(context, self.answered, answer, refused, lambda: self.request(context, batch))
+        """Ask about a batch, then for second readings, and once for a repair of what is refused or denied."""
+        return await self._exchange(context, batch).next_round(rounds)
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Keep the statements that hold; each refusal stands for itself.
 
         An answer of another shape settles nothing: its turns are read again by the next run.
         """
-        read = await repaired(self.answered, answers_of(rounds), lambda answer: self.judged(context, batch, answer))
-        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in read.refused):
-            return Proposal(refused=tuple(read.refused))
-        met = await self.reconciler.over(context, read.good)
+        found = await self._exchange(context, batch).outcome(rounds)
+        if any(refusal.code == Refused.BROKEN_ANSWER for refusal in found.refused):
+            return Proposal(refused=found.refused)
+        held = [one.value.settled(one) for one in found.settled]
+        # What waits may be put right: only then is it known what is left.
+        instead = await self.instead(context, batch, found) if found.waits is None else ()
+        met = await self.reconciler.over(context, [*held, *instead])
         return Proposal(
             change_sets=met.change_sets,
-            refused=with_texts((*read.refused, *met.refused), read.answer, self.answered, batch),
-            notes={**met.notes(), **read.notes},
+            refused=(*found.refused, *with_texts(met.refused, found.answer, self.answered, batch)),
+            notes={**met.notes(), **found.notes},
             looked_at=await settled_of(context, batch),
+            waits=found.waits,
+        )
+
+    async def instead(self, context: ModelContext, batch: Batch, found: Outcome[Any]) -> Sequence[Any]:  # noqa: ARG002
+        """Return what is kept in the place of what is refuted or denied: nothing, unless a pass knows better."""
+        return ()
+
+    def _exchange(self, context: ModelContext, batch: Batch) -> VerifiedExchange[Any]:
+        return VerifiedExchange(
+            context=context,
+            batch=batch,
+            name=self.answered,
+            question=lambda handles: self.request(context, batch, handles),
+            judge=lambda answer: self.judged(context, batch, answer),
         )
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:

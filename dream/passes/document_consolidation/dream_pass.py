@@ -102,7 +102,7 @@ class DocumentConsolidation(DeclaredPass, declaration=DOCUMENT_CONSOLIDATION):
         approved = [edit for one in outcome.settled for edit in one.value]
         declined = await context.withheld({edit.mark for edit in approved})
         share = await _share(context, read.memory)
-        refused = list(outcome.refused)
+        refused = [*outcome.refused, *outcome.unread]
         left: set[str] = set()
         chosen: list[Approved] = []
         for edit in approved:

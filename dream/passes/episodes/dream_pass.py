@@ -1,7 +1,7 @@
 """Runs the pass episodes: reads what was said, and keeps what happened."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
@@ -14,11 +14,12 @@ from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.proposal import Refusal
 from dream.domain.rounds import Answer
 from dream.domain.step import Batch, Packing
+from dream.guards.verdict import EvidenceText
 from dream.passes.conversation.evidence import evidence_of, not_shown
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement
 from dream.passes.conversation.statement import StatementRules, reason_of
-from dream.passes.conversation.turn_pass import TurnPass, judged_each, packed, read_new, terms_for
+from dream.passes.conversation.turn_pass import TurnPass, around, judged_each, packed, read_new, rules_of
 from dream.passes.episodes.judging import (
     EPISODES,
     TAG,
@@ -30,6 +31,7 @@ from dream.passes.episodes.judging import (
 from dream.passes.episodes.prompt import EpisodeItem, frame, question, read_items
 from dream.passes.prompts import PromptTurn, entry_line, importance_at, line, shown_turns
 from dream.passes.protocol import ModelContext
+from dream.passes.verified_exchange import Item
 
 _SHARE_BESIDE: Final = 4
 """A quarter of a prompt at most goes to episodes that are known."""
@@ -59,6 +61,8 @@ class EpisodeExtraction(TurnPass, declaration=EPISODE_EXTRACTION):
         "subject_times_dropped",
         "repairs",
         "repaired",
+        "read_again",
+        "denied",
     )
 
     async def pack(self, context: ModelContext) -> Packing:
@@ -72,26 +76,32 @@ class EpisodeExtraction(TurnPass, declaration=EPISODE_EXTRACTION):
         with_known = await context.read(lambda view: _with_known(view, context, batches, said, beside))
         return reading.packing(tuple(with_known), refused)
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def request(
+        self, context: ModelContext, batch: Batch, handles: Collection[str] | None = None
+    ) -> ChatRequest | None:
         """Ask for the episodes of a batch."""
-        episode_handles = await context.read(lambda view: EpisodeHandles.of(view, batch))
-        if not any(one.is_new for one in episode_handles.turns):
+        found = await context.read(lambda view: EpisodeHandles.of(view, batch))
+        if not any(one.is_new for one in found.turns):
             return None
         importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
-        known = [entry_line(handle, entry, importance) for handle, entry in episode_handles.as_packed(batch).items()]
-        turns = [line(one.handle, one.turn, is_new=one.is_new) for one in episode_handles.turns]
+        known = [
+            entry_line(handle, entry, importance)
+            for handle, entry in found.as_packed(batch).items()
+            if handles is None or handle in handles
+        ]
+        turns = [line(one.handle, one.turn, is_new=one.is_new) for one in around(found.turns, handles)]
         return question(context, known, turns, directives=self.instructions, purpose=self.name)
 
     async def judged(
         self, context: ModelContext, batch: Batch, answer: Answer
-    ) -> tuple[list[JudgedEpisode], list[Refusal]]:
-        """Return the episodes that the turns bear out, and why the others are refused."""
+    ) -> tuple[list[Item[JudgedEpisode]], list[Refusal]]:
+        """Return the episodes as their words tell, and why others are refused."""
         items, unreadable = read_items(answer)
-        episode_handles = await context.read(lambda view: EpisodeHandles.of(view, batch))
-        texts = [*(item.content for item in items), *(one.turn.content for one in episode_handles.turns)]
-        terms = await terms_for(context, texts)
+        found = await context.read(lambda view: EpisodeHandles.of(view, batch))
+        known = [EvidenceText(text=entry.content) for entry in found.entries.values()]
+        rules = rules_of(context, found.turns, beside=known)
         # Hundreds of comparisons take longer than the event loop may stall.
-        told, refused = await asyncio.to_thread(judge, items, episode_handles, terms)
+        told, refused = await asyncio.to_thread(judge, items, found, rules)
         return told, [*unreadable, *refused]
 
 
@@ -158,15 +168,15 @@ def _with_known(
 
 
 def judge(
-    items: Sequence[EpisodeItem], episode_handles: EpisodeHandles, terms: StatementRules
-) -> tuple[list[JudgedEpisode], list[Refusal]]:
-    """Return what the turns bear out, and why the rest is refused."""
+    items: Sequence[EpisodeItem], episode_handles: EpisodeHandles, rules: StatementRules
+) -> tuple[list[Item[JudgedEpisode]], list[Refusal]]:
+    """Return the episodes as their words tell, and why others are refused."""
     by_handle = {one.handle: one for one in episode_handles.turns}
-    return judged_each(items, lambda item: _judged_item(item, by_handle, episode_handles, terms))
+    return judged_each(items, lambda item: _read(item, by_handle, episode_handles, rules), rules)
 
 
-def _judged_item(
-    item: EpisodeItem, by_handle: Mapping[str, PromptTurn], episode_handles: EpisodeHandles, terms: StatementRules
+def _read(
+    item: EpisodeItem, by_handle: Mapping[str, PromptTurn], episode_handles: EpisodeHandles, rules: StatementRules
 ) -> JudgedEpisode | Refusal:
     if item.existing and item.existing not in episode_handles.entry_ids:
         return not_shown(item.label, item.existing)
@@ -183,7 +193,7 @@ def _judged_item(
             said=[turn.content for turn in found.turns],
             why=reason_of(found),
         )
-    return episode_of(item, found, terms)
+    return episode_of(item, found, rules)
 
 
 __all__ = ["EpisodeExtraction"]

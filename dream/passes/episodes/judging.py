@@ -7,18 +7,16 @@ from typing import ClassVar, Final
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Level, MemoryEntry
-from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import clean_tags
 from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.proposal import Refusal
 from dream.guards.secrets import secret_in
 from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence, holds_quote, subject_time_of
-from dream.passes.conversation.reconcile import Reconciler, Reinforcement, retells
+from dream.passes.conversation.reconcile import Reconciler, Reinforcement
 from dream.passes.conversation.statement import (
     StatementRules,
     TurnStatement,
     base_below,
-    made_up,
     protected,
     secret_told,
     speaker_of,
@@ -61,21 +59,18 @@ class Episode(TurnStatement):
 
 
 def episode_of(item: EpisodeItem, evidence: TurnEvidence, terms: StatementRules) -> Episode | Refusal:
-    """Check what an episode says against its turns; return it, or why it must not be remembered."""
+    """Return an episode as far as it may be remembered whatever its turns say of it, or why it must not be."""
     content = statement(item.content, item.label)
     if isinstance(content, Refusal):
         return content
     event_type = next((kind for kind in EventType if kind == item.event_type), None)
     category = category_of(event_type or EventType.CONVERSATION)
-    told = EvidenceTimes.of(evidence)
-    refusal = (
-        secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote)
-        or protected(item.label, category, terms)
-        or made_up(item.label, content, category, evidence=evidence, told=told, terms=terms)
+    refusal = secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote) or protected(
+        item.label, category, terms
     )
     if refusal is not None:
         return refusal
-    subject_time, dropped = subject_time_of(item.subject_time, told)
+    subject_time, dropped = subject_time_of(item.subject_time, EvidenceTimes.of(evidence))
     actor = _actor(item.actor, evidence)
     return Episode(
         number=item.number,
@@ -152,14 +147,9 @@ class EpisodeReconciler(Reconciler[Episode]):
     within: ClassVar[str | None] = EPISODES
 
     def is_same(self, statement: Episode, entry: MemoryEntry, *, is_equal: bool) -> bool:
-        """Tell whether an episode of a compatible time, and of the same type, tells the same."""
-        return compatible(entry.subject_time, statement.subject_time) and (
-            is_equal
-            or (
-                entry.metadata.get("event_type") == statement.event_type
-                and retells(statement.content, entry.content, self.vocabulary)
-            )
-        )
+        """Tell whether an episode of the same type, or of equal text, tells the same."""
+        is_alike = is_equal or entry.metadata.get("event_type") == statement.event_type
+        return is_alike and Reconciler[Episode].is_same(self, statement, entry, is_equal=is_equal)
 
     def with_observation(self, entry: MemoryEntry, fresh: Sequence[Turn]) -> MemoryEntry:
         """Return an episode that counts once more for each session that is not counted yet."""

@@ -78,15 +78,16 @@ def read_items(answer: Mapping[str, Any]) -> tuple[list[EpisodeItem], list[Refus
 CONTRACT: Final = """\
 Answer with {"toSave": [...]}; an empty list is a good answer when nothing happened that is worth it. Each item has:
 - "existing": the handle of an episode below, such as "e7", if the turns come back to it; leave it out for a new one;
-- "content": what happened, in the third person and the past tense, in the language of the turns (a new one);
+- "content": one event: one sentence of at most 25 words in the third person and the past tense, in the turns' own words
+  and language (a new one);
 - "eventType": "conversation", "task", "decision", "discovery" or "problem" (a new one);
 - "actor": the name of whoever it happened through, or "user" or "assistant" (a new one);
 - "tags": a list of words, and "importance": 0.2 to 0.95; both may be left out;
 - "subjectTime": when it happened, if the turns say so: "2025-06-14", "2025-06", "2020..2023";
 - "sourceTurns": the handles of the turns that tell it, such as ["t3"]. At least one of them must be new, not marked as
-  read before. What an assistant said counts only together with the next turn of the user, who confirmed it;
+  read before. What an assistant said counts only together with the later turn of the user who took it up;
 - "quote": words copied from one of these turns, unchanged, that show it.
-Names, numbers and dates of "content" must stand in the turns cited."""
+Another reader checks "content" against the turns cited."""
 """What the host reads of an answer, said here so that a directive of somebody's own cannot change it."""
 
 _KNOWN: Final = "Episodes that are known already and may be met again:"

@@ -5,7 +5,7 @@ not say.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 from agentcore.llm.chat import ChatRequest, estimate_tokens
@@ -16,11 +16,14 @@ from dream.domain.step import Batch, Packing
 from dream.passes.conversation.evidence import TurnEvidence, evidence_of
 from dream.passes.conversation.reconcile import Reconciler
 from dream.passes.conversation.statement import StatementRules
-from dream.passes.conversation.turn_pass import TurnPass, judged_each, packed, read_new, shown_of, terms_for
+from dream.passes.conversation.turn_pass import TurnPass, around, judged_each, packed, read_new, rules_of, shown_of
 from dream.passes.fact_mining.judging import Fact, FactReconciler, fact_of
 from dream.passes.fact_mining.prompt import FactItem, frame, question, read_items
+from dream.passes.fact_mining.verbatim import verbatim_of
 from dream.passes.prompts import PromptTurn
 from dream.passes.protocol import ModelContext
+from dream.passes.subjects import topics_in_use
+from dream.passes.verified_exchange import Item, Outcome
 
 
 class FactMining(TurnPass, declaration=FACT_MINING):
@@ -37,46 +40,60 @@ class FactMining(TurnPass, declaration=FACT_MINING):
         "known",
         "categories_repaired",
         "subject_times_dropped",
+        "verbatim",
         "repairs",
         "repaired",
+        "read_again",
+        "denied",
     )
 
     async def pack(self, context: ModelContext) -> Packing:
         """Take the oldest new turns, by session."""
         mining = context.options.mining
         reading = await read_new(context, limit=mining.max_turns, overlap=mining.overlap_turns)
-        room = context.options.model.prompt_tokens - estimate_tokens(frame(context.marker))
+        topics = await context.read(topics_in_use)
+        room = context.options.model.prompt_tokens - estimate_tokens(frame(context.marker, topics))
         return reading.packing(*packed(reading.sessions, room=room, overlap=mining.overlap_turns))
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def request(
+        self, context: ModelContext, batch: Batch, handles: Collection[str] | None = None
+    ) -> ChatRequest | None:
         """Ask for the facts of a batch."""
         shown = await shown_of(context, batch)
         if not any(one.is_new for one in shown):
             return None
-        return question(context, shown, directives=self.instructions, purpose=self.name)
+        topics = await context.read(topics_in_use)
+        return question(context, around(shown, handles), topics, directives=self.instructions, purpose=self.name)
 
-    async def judged(self, context: ModelContext, batch: Batch, answer: Answer) -> tuple[list[Fact], list[Refusal]]:
-        """Return the facts that the turns bear out, and why the others are refused."""
+    async def judged(
+        self, context: ModelContext, batch: Batch, answer: Answer
+    ) -> tuple[list[Item[Fact]], list[Refusal]]:
+        """Return the facts as their words tell, and why others are refused."""
         items, unreadable = read_items(answer)
         shown = await shown_of(context, batch)
-        texts = [*(item.content for item in items), *(one.turn.content for one in shown)]
-        terms = await terms_for(context, texts)
+        rules = rules_of(context, shown)
         # Hundreds of comparisons take longer than the event loop may stall.
-        facts, refused = await asyncio.to_thread(_held_against, batch, items, shown, terms, context.reserved)
+        facts, refused = await asyncio.to_thread(_held_against, batch, items, shown, rules, context.reserved)
         return facts, [*unreadable, *refused]
+
+    async def instead(self, context: ModelContext, batch: Batch, found: Outcome[Fact]) -> Sequence[Fact]:
+        """Return what was said, word for word, in the place of what is refuted or denied."""
+        shown = await shown_of(context, batch)
+        kept = [verbatim_of(fact, shown) for fact in found.denied]
+        return [one for one in kept if one is not None]
 
 
 def _held_against(
-    batch: Batch, items: Sequence[FactItem], shown: Sequence[PromptTurn], terms: StatementRules, reserved: Sequence[str]
-) -> tuple[list[Fact], list[Refusal]]:
+    batch: Batch, items: Sequence[FactItem], shown: Sequence[PromptTurn], rules: StatementRules, reserved: Sequence[str]
+) -> tuple[list[Item[Fact]], list[Refusal]]:
     by_handle = {one.handle: one for one in shown}
     known = frozenset(f"t{place}" for place in range(1, len(batch.record_ids) + 1))
 
-    def judge(item: FactItem) -> Fact | Refusal:
+    def read(item: FactItem) -> Fact | Refusal:
         found = evidence_of(item, by_handle, known)
-        return fact_of(item, found, terms, reserved) if isinstance(found, TurnEvidence) else found
+        return fact_of(item, found, shown, rules, reserved) if isinstance(found, TurnEvidence) else found
 
-    return judged_each(items, judge)
+    return judged_each(items, read, rules)
 
 
 __all__ = ["FactMining"]

@@ -1,23 +1,22 @@
 """Judges the facts of an answer: what their turns bear out, and which entries they make or reinforce."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import regex
 
 from agentcore.domain.memory import Level, MemoryEntry
-from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import DEFAULT_CATEGORY, clean_category
 from dream.domain.proposal import Refusal
-from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence, subject_time_of
-from dream.passes.conversation.reconcile import EntryDraft, Reconciler, Reinforcement, says_the_same
+from dream.guards.secrets import secret_in
+from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence, holds_quote, subject_time_of
+from dream.passes.conversation.reconcile import EntryDraft, Reconciler, Reinforcement
 from dream.passes.conversation.statement import (
     StatementRules,
     TurnStatement,
     base_below,
     is_under,
-    made_up,
     protected,
     secret_told,
     speaker_of,
@@ -25,9 +24,11 @@ from dream.passes.conversation.statement import (
     usable_tags,
 )
 from dream.passes.fact_mining.prompt import FactItem
-from dream.passes.terms import CUTTER
+from dream.passes.prompts import PromptTurn
+from dream.passes.subjects import SUBJECT, TOPIC, clean_topic
 
 _CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_-]+(?:/[\p{L}\p{M}\p{N}_-]+)*")
+_LONGEST_SUBJECT: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +39,18 @@ class Fact(TurnStatement):
 
 
 def fact_of(
-    item: FactItem, evidence: TurnEvidence, terms: StatementRules, reserved: Sequence[str] = ()
+    item: FactItem,
+    evidence: TurnEvidence,
+    shown: Iterable[PromptTurn],
+    terms: StatementRules,
+    reserved: Sequence[str] = (),
 ) -> Fact | Refusal:
-    """Check what a fact says against its turns; return it, or why it must not be remembered.
+    """Return a fact as far as it may be remembered whatever its turns say of it, or why it must not be.
 
     Args:
         item: The fact as the model gave it.
         evidence: Its turns.
+        shown: All turns of the prompt.
         terms: What statements are judged by.
         reserved: Categories that other passes alone write.
     """
@@ -52,22 +58,12 @@ def fact_of(
     if isinstance(content, Refusal):
         return content
     category, repaired = _category(item.category, reserved)
-    told = EvidenceTimes.of(evidence)
-    refusal = (
-        secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote)
-        or protected(item.label, category, terms)
-        or made_up(
-            item.label,
-            content,
-            category,
-            evidence=evidence,
-            told=told,
-            terms=terms,
-        )
+    refusal = secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote) or protected(
+        item.label, category, terms
     )
     if refusal is not None:
         return refusal
-    subject_time, dropped = subject_time_of(item.subject_time, told)
+    subject_time, dropped = subject_time_of(item.subject_time, EvidenceTimes.of(evidence))
     return Fact(
         number=item.number,
         label=item.label,
@@ -77,6 +73,7 @@ def fact_of(
         base=base_below(item.importance, terms.protect_importance),
         subject_time=subject_time,
         evidence=evidence,
+        metadata=_about(item, shown),
         notes=(*(["categories_repaired"] if repaired else []), *(["subject_times_dropped"] if dropped else [])),
     )
 
@@ -90,6 +87,23 @@ def _category(given: object, reserved: Sequence[str]) -> tuple[str, bool]:
     return (cleaned, cleaned != given) if usable else (DEFAULT_CATEGORY, True)
 
 
+def _about(item: FactItem, shown: Iterable[PromptTurn]) -> Mapping[str, str]:
+    """Return whom and what the fact is about, as far as that can be kept."""
+    told = {SUBJECT: _subject(item.subject, shown), TOPIC: clean_topic(item.topic)}
+    return {name: text for name, text in told.items() if text}
+
+
+def _subject(given: object, shown: Iterable[PromptTurn]) -> str:
+    """Return a subject that is a speaker's name, or stands in what was said; else nothing."""
+    name = " ".join(given.split()) if isinstance(given, str) and given.isprintable() else ""
+    if not name or len(name) > _LONGEST_SUBJECT or secret_in(name) is not None:
+        return ""
+    is_known = any(
+        name.casefold() == (one.turn.speaker or "").casefold() or holds_quote(one.turn.content, name) for one in shown
+    )
+    return name if is_known else ""
+
+
 MINE: Final = "mine"
 """Operation of a change set that adds a fact."""
 
@@ -99,12 +113,6 @@ class FactReconciler(Reconciler[Fact]):
 
     adds: ClassVar[str] = MINE
     found: ClassVar[str] = "facts_found"
-
-    def is_same(self, statement: Fact, entry: MemoryEntry, *, is_equal: bool) -> bool:
-        """Tell whether an entry of a compatible time says the same."""
-        return compatible(entry.subject_time, statement.subject_time) and (
-            is_equal or says_the_same(entry.content, statement.content, self.vocabulary, CUTTER)
-        )
 
     def rank(self, statement: Fact, entry: MemoryEntry) -> bool:
         """Reinforce an entry of the fact's own category first."""

@@ -20,7 +20,7 @@ from dream.passes.answers import (
     item_schema,
     read_items as read_list,
 )
-from dream.passes.prompts import PromptTurn, build_request, fenced, line
+from dream.passes.prompts import PromptTurn, build_request, fenced, line, quoted
 from dream.passes.protocol import ModelContext
 
 _MOST_FACTS: Final = 250
@@ -36,6 +36,8 @@ class FactItem(AnswerItem):
     category: Annotated[object, WithJsonSchema(dict(TEXT))]
     tags: Annotated[object, WithJsonSchema(dict(TEXTS))]
     importance: Annotated[object, WithJsonSchema(dict(IMPORTANCE))] = None
+    subject: Annotated[object, WithJsonSchema(dict(TEXT))] = None
+    topic: Annotated[object, WithJsonSchema(dict(TEXT))] = None
     subject_time: Annotated[object, WithJsonSchema(dict(TEXT))] = Field(default=None, validation_alias="subjectTime")
     handles: Annotated[
         Handles, Otherwise(Refused.NO_SOURCES, "{} cites no turn", if_no_handle="{} cites something that is no handle")
@@ -55,34 +57,48 @@ def read_items(answer: Mapping[str, Any]) -> tuple[list[FactItem], list[Refusal]
 
 CONTRACT: Final = """\
 Answer with {"facts": [...]}; an empty list is a good answer when the turns hold nothing to remember. Each fact has:
-- "content": one statement in the third person that can be understood alone, in the language of the turns;
+- "content": one claim about one subject that can be understood alone: one sentence of at most 25 words in the third
+  person, in the turns' own words and language; what makes two claims is two facts;
 - "category": a slash path such as "people/ana" or "general", and "tags": six to ten search words, or [];
 - "importance": 0 to 1, may be left out;
+- "subject": whom or what it is about, by the name that was said; "topic": what of that, in at most three words, one of
+  the topics in use where one fits; both may be left out;
 - "subjectTime": when it is about, if the turns say so: "2025", "2025-06", "2025-06-14" or "2020..2023", "2020..?";
 - "sourceTurns": the handles of the turns that say it, such as ["t3"]. At least one of them must be new, not marked
-  as read before. What an assistant said counts only together with the next turn of the user, who confirmed it;
+  as read before. What an assistant said counts only together with the later turn of the user who took it up;
 - "quote": words copied from one of these turns, unchanged, that show it.
-Names, numbers and dates must stand in the turns cited. A relative date such as "last Tuesday" may be written out: count
-from the `at` of its turn."""
+Another reader checks each fact against the turns it cites. A relative date such as "last Tuesday" may be written out:
+count from the `at` of its turn."""
 """What the host reads of an answer, said here so that a directive of somebody's own cannot change it."""
 
 _TITLE: Final = "Turns, by session, in the order they were said:"
+_TOPICS: Final = "Topics in use:"
 
 
-def frame(marker: str) -> str:
+def frame(marker: str, topics: Sequence[str]) -> str:
     """Return the question without a turn."""
-    return "\n\n".join((CONTRACT, fenced(marker, _TITLE, ())))
+    return "\n\n".join((*_introduced(marker, topics), fenced(marker, _TITLE, ())))
 
 
 def question(
-    context: ModelContext, shown: Sequence[PromptTurn], *, directives: Sequence[str], purpose: str
+    context: ModelContext,
+    shown: Sequence[PromptTurn],
+    topics: Sequence[str],
+    *,
+    directives: Sequence[str],
+    purpose: str,
 ) -> ChatRequest:
-    """Return the request about these turns."""
+    """Return the request about these turns, with the topics that entries have."""
     lines = [line(one.handle, one.turn, is_new=one.is_new) for one in shown]
     return build_request(
         context,
         directives=directives,
-        blocks=[CONTRACT, fenced(context.marker, _TITLE, lines)],
+        blocks=[*_introduced(context.marker, topics), fenced(context.marker, _TITLE, lines)],
         answer=_FORM,
         purpose=purpose,
     )
+
+
+def _introduced(marker: str, topics: Sequence[str]) -> list[str]:
+    in_use = [fenced(marker, _TOPICS, [", ".join(map(quoted, topics))])] if topics else []
+    return [CONTRACT, *in_use]

@@ -1,7 +1,7 @@
 """Runs the pass preferences: reads what was said, and infers what the user wants."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -11,17 +11,34 @@ from dream.domain.built_in_passes import PREFERENCE_INFERENCE
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.rounds import Answer
 from dream.domain.step import Batch, Packing
+from dream.guards.verdict import EvidenceText
 from dream.options import PreferenceOptions
 from dream.passes.conversation.evidence import not_shown
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement
 from dream.passes.conversation.statement import StatementRules
-from dream.passes.conversation.turn_pass import SessionExcerpt, TurnPass, judged_each, packed, read_new, terms_for
+from dream.passes.conversation.turn_pass import (
+    SessionExcerpt,
+    TurnPass,
+    around,
+    judged_each,
+    packed,
+    read_new,
+    rules_of,
+)
 from dream.passes.preferences.judging import occasions_of, preference_of
-from dream.passes.preferences.packing import SHARE_BESIDE, PreferenceContext, PreferenceHandles, told_by
+from dream.passes.preferences.packing import SHARE_BESIDE, PreferenceContext, PreferenceHandles
 from dream.passes.preferences.prompt import PreferenceItem, frame, question, read_items
 from dream.passes.preferences.reconcile import JudgedPreference, PreferenceReconciler, texts_of
-from dream.passes.prompts import PromptTurn as ShownTurn, entry_line, feedback_line, importance_at, line
+from dream.passes.prompts import (
+    PromptTurn as ShownTurn,
+    entry_line,
+    feedback_line,
+    feedback_text,
+    importance_at,
+    line,
+)
 from dream.passes.protocol import ModelContext
+from dream.passes.verified_exchange import Item
 
 
 class PreferenceInference(TurnPass, declaration=PREFERENCE_INFERENCE):
@@ -44,6 +61,8 @@ class PreferenceInference(TurnPass, declaration=PREFERENCE_INFERENCE):
         "need_permission",
         "repairs",
         "repaired",
+        "read_again",
+        "denied",
     )
 
     async def pack(self, context: ModelContext) -> Packing:
@@ -58,31 +77,41 @@ class PreferenceInference(TurnPass, declaration=PREFERENCE_INFERENCE):
         )
         return reading.packing(surrounded, refused)
 
-    async def request(self, context: ModelContext, batch: Batch) -> ChatRequest | None:
+    async def request(
+        self, context: ModelContext, batch: Batch, handles: Collection[str] | None = None
+    ) -> ChatRequest | None:
         """Ask for the preferences that a batch shows."""
-        preference_handles, importance = await context.read(
+        found, importance = await context.read(
             lambda view: (PreferenceHandles.of(view, batch), importance_at(view.decay, context.as_of))
         )
-        if not any(one.is_new for one in preference_handles.turns):
+        if not any(one.is_new for one in found.turns):
             return None
+
+        def is_shown(handle: str) -> bool:
+            return handles is None or handle in handles
+
         return question(
             context,
-            known=[entry_line(handle, entry, importance) for handle, entry in preference_handles.as_packed().items()],
-            feedback=[feedback_line(handle, one) for handle, one in preference_handles.feedback.items()],
-            turns=[line(one.handle, one.turn, is_new=one.is_new) for one in preference_handles.turns],
+            known=[entry_line(one, entry, importance) for one, entry in found.as_packed().items() if is_shown(one)],
+            feedback=[feedback_line(one, signal) for one, signal in found.feedback.items() if is_shown(one)],
+            turns=[line(one.handle, one.turn, is_new=one.is_new) for one in around(found.turns, handles)],
             directives=self.instructions,
             purpose=self.name,
         )
 
     async def judged(
         self, context: ModelContext, batch: Batch, answer: Answer
-    ) -> tuple[list[JudgedPreference], list[Refusal]]:
-        """Return the preferences that the turns bear out, and why the others are refused."""
+    ) -> tuple[list[Item[JudgedPreference]], list[Refusal]]:
+        """Return the preferences as their words tell, and why others are refused."""
         items, unreadable = read_items(answer)
-        preference_handles = await context.read(lambda view: PreferenceHandles.of(view, batch))
-        terms = await terms_for(context, [*(item.content for item in items), *told_by(preference_handles)])
+        found = await context.read(lambda view: PreferenceHandles.of(view, batch))
+        texts = [
+            *(entry.content for entry in found.entries.values()),
+            *(feedback_text(one) for one in found.feedback.values()),
+        ]
+        rules = rules_of(context, found.turns, beside=[EvidenceText(text=text) for text in texts])
         # Hundreds of comparisons take longer than the event loop may stall.
-        shown, refused = await asyncio.to_thread(judge, items, preference_handles, terms, context.options.preferences)
+        shown, refused = await asyncio.to_thread(judge, items, found, rules, context.options.preferences)
         return shown, [*unreadable, *refused]
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
@@ -101,19 +130,19 @@ def _around(
 def judge(
     items: Sequence[PreferenceItem],
     preference_handles: PreferenceHandles,
-    terms: StatementRules,
+    rules: StatementRules,
     options: PreferenceOptions,
-) -> tuple[list[JudgedPreference], list[Refusal]]:
-    """Return what the sources bear out, and why the rest is refused."""
+) -> tuple[list[Item[JudgedPreference]], list[Refusal]]:
+    """Return the preferences as their words tell, and why others are refused."""
     by_handle = {one.handle: one for one in preference_handles.turns}
-    return judged_each(items, lambda item: _judged_item(item, by_handle, preference_handles, terms, options))
+    return judged_each(items, lambda item: _read(item, by_handle, preference_handles, rules, options), rules)
 
 
-def _judged_item(
+def _read(
     item: PreferenceItem,
     by_handle: Mapping[str, ShownTurn],
     preference_handles: PreferenceHandles,
-    terms: StatementRules,
+    rules: StatementRules,
     options: PreferenceOptions,
 ) -> JudgedPreference | Refusal:
     named = item.existing or item.supersedes
@@ -133,12 +162,12 @@ def _judged_item(
             number=item.number,
             label=item.label,
             entry_id=preference_handles.entry_ids[item.existing],
-            evidence=occasions.evidence,
+            evidence=occasions,
             sources=occasions.sources,
             said=texts_of(occasions),
             why=occasions.reason(),
         )
-    preference = preference_of(item, occasions, terms, options)
+    preference = preference_of(item, occasions, rules, options)
     if isinstance(preference, Refusal) or not item.supersedes:
         return preference
     old = preference_handles.as_packed().get(item.supersedes)

@@ -1,36 +1,36 @@
 """Judges the preferences of an answer: which occasions show each one, and whether they are enough."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import ClassVar, Final
 
 import regex
 
 from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Trust
+from agentcore.domain.evidence import SourceKind, SourceRef
+from agentcore.domain.memory import Level, MemoryEntry, Trust
 from agentcore.domain.signals import Feedback, FeedbackKind
 from agentcore.domain.temporal import marks_of
 from agentcore.domain.text import clean_tags, normalise
 from dream.domain.built_in_passes import PREFERENCE_INFERENCE
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.verification import EvidenceLine
 from dream.guards.patterns import lazy_pattern
 from dream.options import PreferenceOptions
 from dream.passes.conversation.evidence import (
     Claim,
-    EvidenceTimes,
     TurnEvidence,
+    beside_of,
     cited_turns,
     holds_quote,
-    partners_of,
-    said_before,
+    on_one_line,
 )
-from dream.passes.conversation.neighbours import near_turns
 from dream.passes.conversation.statement import (
     StatementRules,
+    TurnStatement,
     base_below,
-    made_up,
     protected,
     secret_told,
     shortened,
@@ -44,22 +44,15 @@ _OF_PEOPLE: Final = frozenset({FeedbackKind.CORRECTION, FeedbackKind.THUMBS_UP, 
 """Feedback that people gave; summaries, failures and retries are a machine's word."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Occasions:
-    """What a preference rests on.
+@dataclass(frozen=True, slots=True)
+class Occasions(TurnEvidence):
+    """What a preference rests on; `quoted` is the newest turn of a user where the quote stands in feedback.
 
     Args:
-        evidence: Its turns; `quoted` is the newest one of a user where the quote stands in feedback.
         feedback: What people signalled, in the order in which it is cited.
     """
 
-    evidence: TurnEvidence
     feedback: tuple[Feedback, ...] = ()
-
-    @property
-    def heard(self) -> tuple[Turn, ...]:
-        """Turns of people among its sources."""
-        return self.evidence.heard
 
     @property
     def count(self) -> int:
@@ -69,23 +62,29 @@ class Occasions:
     @property
     def sources(self) -> tuple[SourceRef, ...]:
         """References to its turns and feedback, sorted."""
-        signals = {SourceRef(SourceKind.FEEDBACK, one.id) for one in self.feedback}
-        return tuple(sorted({*self.evidence.sources, *signals}))
+        return tuple(sorted((*TurnEvidence.sources.__get__(self), *map(_source, self.feedback))))
 
     @property
     def trust(self) -> Trust:
         """The least trust of its turns, and never more than an inference deserves."""
-        return min(Trust.INFERRED, self.evidence.trust)
+        return min([Trust.INFERRED, *(turn.trust for turn in self.turns)])
 
-    @property
-    def said(self) -> list[datetime]:
-        """When its turns were said."""
-        return [turn.occurred_at for turn in self.evidence.turns]
+    def lines(self) -> tuple[EvidenceLine, ...]:
+        """Return what a verifier reads of it: what was said, then what was signalled."""
+        signalled = (
+            EvidenceLine(text=feedback_text(one), role=one.kind, said_at=one.occurred_at, source=_source(one))
+            for one in self.feedback
+        )
+        return (*TurnEvidence.lines(self), *signalled)
 
     def reason(self) -> str:
         """Return why the preference is inferred, in words for people."""
         times = "once" if self.count == 1 else f"{self.count} times"
-        return f'inferred from what was shown {times}, such as "{shortened(self.evidence.quote)}"'
+        return f'inferred from what was shown {times}, such as "{shortened(self.quote)}"'
+
+
+def _source(signal: Feedback) -> SourceRef:
+    return SourceRef(SourceKind.FEEDBACK, signal.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,6 @@ class _OfTurns:
     """The part of a claim that is about turns."""
 
     label: str
-    content: str
     handles: tuple[str, ...]
     quote: str
 
@@ -116,9 +114,7 @@ def occasions_of(
         feedback_handles: All handles of feedback in the prompt.
     """
     of_feedback = [handle for handle in item.handles if handle in feedback_handles]
-    claim = _OfTurns(
-        item.label, item.content, tuple(one for one in item.handles if one not in feedback_handles), item.quote
-    )
+    claim = _OfTurns(item.label, tuple(one for one in item.handles if one not in feedback_handles), item.quote)
     valid = cited_turns(claim, shown, turn_handles)
     if isinstance(valid, Refusal):
         return valid
@@ -128,18 +124,8 @@ def occasions_of(
     quoted = _quoted(claim, valid, signals)
     if quoted is None:
         return Refusal(Refused.QUOTE_NOT_FOUND, f"{item.label} has a quote that none of the people it cites said")
-    quote = " ".join(item.quote.split()).strip(" \"'")
     turns = tuple(one.turn for one in valid)
-    said = [*shown.values()]
-    evidence = TurnEvidence(
-        turns,
-        quoted,
-        quote,
-        partners_of(valid, said),
-        near=near_turns(valid, said),
-        before=said_before(valid, said),
-    )
-    return Occasions(evidence=evidence, feedback=signals)
+    return Occasions(turns, quoted, on_one_line(item.quote), beside_of(valid, shown), feedback=signals)
 
 
 def too_few(item: PreferenceItem, occasions: Occasions, terms: PreferenceOptions) -> Refusal | None:
@@ -220,58 +206,26 @@ PERMISSION: Final = "requires_user_permission"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preference:
+class Preference(TurnStatement):
     """A checked preference.
 
     Args:
-        item: As the model gave it.
-        content: What the user wants.
-        tags: Its tags.
-        base: Its importance, below what protects.
-        occasions: What it rests on.
         asks_permission: Whether the assistant must ask before it acts on it.
         old_id: The preference that it contradicts, if it contradicts one.
         old: That one as it was shown, whose mark stays, and whose importance and trust are not exceeded; None if it
             moved or is gone.
     """
 
-    item: PreferenceItem
-    content: str
-    tags: tuple[str, ...]
-    base: float
-    occasions: Occasions
+    level: ClassVar[Level] = Level.DERIVED
+
+    evidence: Occasions
     asks_permission: bool
     old_id: str | None = None
     old: MemoryEntry | None = None
 
-    @property
-    def number(self) -> int:
-        """Its place in the answer."""
-        return self.item.number
-
-    @property
-    def label(self) -> str:
-        """What refusals call it."""
-        return self.item.label
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Nothing is repaired."""
-        return ()
-
-    @property
-    def evidence(self) -> TurnEvidence:
-        """The turns that it rests on."""
-        return self.occasions.evidence
-
-    @property
-    def sources(self) -> tuple[SourceRef, ...]:
-        """The turns and the feedback that it rests on."""
-        return self.occasions.sources
-
     def reason(self) -> str:
         """Return why it is inferred, in words for people."""
-        return self.occasions.reason()
+        return self.evidence.reason()
 
     def entry(self, entry_id: str, as_of: datetime) -> MemoryEntry:
         """Return the entry it makes: one observation, however many occasions show it.
@@ -281,55 +235,39 @@ class Preference:
             as_of: The instant the run judges by.
         """
         old = self.old
-        said = self.occasions.said
+        made = TurnStatement.entry(self, entry_id, as_of)
         is_marked = self.asks_permission or (old is not None and PERMISSION in marks_of(old))
-        return MemoryEntry(
-            id=entry_id,
-            scope=self.occasions.evidence.quoted.scope,
-            content=self.content,
-            category=INFERRED,
-            tags=self.tags,
-            base=self.base if old is None else min(self.base, old.base),
-            created_at=min(said),
-            recorded_at=as_of,
-            last_seen_at=min(max(said), as_of),
+        return replace(
+            made,
+            base=made.base if old is None else min(made.base, old.base),
+            importance=-1.0,
             metadata={"source": TAG, **({PERMISSION: "true"} if is_marked else {})},
-            level=Level.DERIVED,
-            sources=self.occasions.sources,
-            trust=self.occasions.trust if old is None else min(self.occasions.trust, old.trust),
+            trust=made.trust if old is None else min(made.trust, old.trust),
         )
 
 
 def preference_of(
     item: PreferenceItem, occasions: Occasions, terms: StatementRules, options: PreferenceOptions
 ) -> Preference | Refusal:
-    """Check what a preference says against what it cites; return it, or why it must not be remembered."""
+    """Return a preference as far as it may be kept whatever its sources say of it, or why it must not be."""
     content = statement(item.content, item.label)
     if isinstance(content, Refusal):
         return content
-    evidence = occasions.evidence
     refusal = (
-        secret_told(item.label, f"turn {evidence.quoted.id}", content, evidence.quote)
+        secret_told(item.label, f"turn {occasions.quoted.id}", content, occasions.quote)
         or protected(item.label, INFERRED, terms)
-        or made_up(
-            item.label,
-            content,
-            INFERRED,
-            evidence=evidence,
-            told=EvidenceTimes.of(evidence),
-            also=[feedback_text(one) for one in occasions.feedback],
-            terms=terms,
-        )
         or too_few(item, occasions, options)
     )
     if refusal is not None:
         return refusal
     tags = usable_tags(item.tags)
     return Preference(
-        item=item,
+        number=item.number,
+        label=item.label,
         content=content,
+        category=INFERRED,
         tags=clean_tags((*tags, TAG)),
         base=base_below(item.importance, terms.protect_importance),
-        occasions=occasions,
-        asks_permission=item.asks_permission or needs_permission(content, evidence.quote, *tags),
+        evidence=occasions,
+        asks_permission=item.asks_permission or needs_permission(content, occasions.quote, *tags),
     )

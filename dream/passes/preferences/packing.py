@@ -19,7 +19,6 @@ from dream.passes.prompts import (
     PromptTurn,
     entry_line,
     feedback_line,
-    feedback_text,
     importance_at,
     longest_line,
     shown_turns,
@@ -182,14 +181,6 @@ class PreferenceContext:
         found = [one for one in self.feedback if one.occurred_at >= since]
         theirs_first = sorted(found, key=lambda one: one.session_id not in sessions)
         return theirs_first[: context.options.preferences.max_feedback]
-
-
-def told_by(preference_handles: PreferenceHandles) -> list[str]:
-    """Return all that was said or signalled."""
-    return [
-        *(one.turn.content for one in preference_handles.turns),
-        *(feedback_text(one) for one in preference_handles.feedback.values()),
-    ]
 
 
 def _as_many(turns: Sequence[Turn], shown: Collection[str], room: int) -> list[Turn]:

@@ -99,7 +99,7 @@ CONTRACT: Final = """\
 Answer with {"toSave": [...]}; an empty list is a good answer when nobody showed a lasting preference. Each item has:
 - "existing": the handle of a known preference, such as "e9", if it is shown again; leave it out for a new one;
 - "supersedes": the handle of a known preference that the new one contradicts, if there is one;
-- "content": the preference as one sentence in the third person, in the language of the turns (a new one);
+- "content": one wish: one sentence of at most 25 words in the third person, in the language of the turns (a new one);
 - "sentiment": "irritated", "frustrated" or "casual" (a new one);
 - "tags": a list of words, and "importance": 0 to 1; both may be left out;
 - "requiresUserPermission": true if it is about security, credentials or money;
@@ -107,7 +107,7 @@ Answer with {"toSave": [...]}; an empty list is a good answer when nobody showed
   new turn, not marked as read before. Each turn of the user, and each correction or thumb, counts as one occasion; what
   the assistant said counts as none;
 - "quote": words copied from one of them, unchanged, that show it.
-Names, numbers and dates of "content" must stand in what is cited."""
+Another reader checks "content" against what is cited."""
 """What the host reads of an answer, said here so that a directive of somebody's own cannot change it."""
 
 _KNOWN: Final = "Preferences that are known already:"

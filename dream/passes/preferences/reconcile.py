@@ -13,7 +13,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.passes.conflicts import ConflictVerdict, SideEvidence, judge, speakers_by_entry, speakers_of
 from dream.passes.conversation.neighbours import are_related
-from dream.passes.conversation.reconcile import EntryDraft, KnownEntries, Reconciler, Reinforcement, retells
+from dream.passes.conversation.reconcile import EntryDraft, KnownEntries, Reconciler, Reinforcement
 from dream.passes.preferences.judging import PERMISSION, PREFERENCES, Occasions, Preference
 
 PREFER: Final = "prefer"
@@ -51,9 +51,8 @@ class PreferenceReconciler(Reconciler[Preference]):
 
     def is_same(self, statement: Preference, entry: MemoryEntry, *, is_equal: bool) -> bool:
         """Tell whether a preference other than the contradicted one says the same."""
-        if entry.id == statement.old_id:
-            return False
-        return is_equal or retells(statement.content, entry.content, self.vocabulary)
+        is_other = entry.id != statement.old_id
+        return is_other and Reconciler[Preference].is_same(self, statement, entry, is_equal=is_equal)
 
     def refusal(self, statement: JudgedPreference, draft: EntryDraft[Preference] | None) -> Refusal | None:
         """Return why a preference must not be remembered, or must not supersede another one."""
@@ -108,12 +107,12 @@ class PreferenceReconciler(Reconciler[Preference]):
             return Refusal(Refused.HANDLE_REUSED, old.id)
         if old.pinned:
             return Refusal(Refused.PROTECTED_ENTRY, old.id)
-        if not are_related([statement.content, *texts_of(statement.occasions)], old.content):
+        if not are_related([statement.content, *texts_of(statement.evidence)], old.content):
             return Refusal(Refused.UNRELATED, f"{label} and {old.id}")
         proposed = replace(statement, old=None).entry(old.id + "'", self.as_of)
         verdict = judge(
             SideEvidence.of([old], self.known.speakers.get(old.id, ())),
-            SideEvidence.of([proposed], speakers_of(statement.occasions.heard)),
+            SideEvidence.of([proposed], speakers_of(statement.evidence.heard)),
             self.as_of,
         )
         if verdict is ConflictVerdict.CLOSE_CALL:

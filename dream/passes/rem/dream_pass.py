@@ -25,7 +25,6 @@ from dream.domain.recalls import RecallColumns
 from dream.domain.rounds import NextRound, Round, Version
 from dream.domain.step import Batch, Packing
 from dream.options import Narrator
-from dream.passes.conversation.turn_pass import terms_for
 from dream.passes.declared import DeclaredPass
 from dream.passes.document_changes import moment, rewritten
 from dream.passes.promotion.blocks import one_line, unfit
@@ -215,10 +214,11 @@ class Rem(DeclaredPass, declaration=REM):
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in refused):
             return Proposal(refused=tuple(refused))
         shown = await _as_packed(context, batch)
-        terms = await terms_for(context, [*(item.text for item in items), *(one.content for one in shown.values())])
         before = await context.read(lambda view: view.books.phases.met(Phase.REM))
         # Comparing fifty texts with their sources takes longer than the event loop may stall.
-        found = await asyncio.to_thread(lambda: [judged(item, shown, before, terms, _CUTTER) for item in items])
+        found = await asyncio.to_thread(
+            lambda: [judged(item, shown, before, context.vocabulary, _CUTTER) for item in items]
+        )
         held = [one for one in found if isinstance(one, DiaryItem)]
         told = held[: context.options.rem.limit]
         refused += [one for one in found if isinstance(one, Refusal)]

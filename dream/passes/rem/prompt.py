@@ -13,10 +13,11 @@ from agentcore.workspace.document import Document
 from dream.domain.phases import Phase
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.guards.names import Vocabulary
 from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.passes.answers import AnswerItem, Handles, Otherwise, Text, answer_form, item_schema, read_items as read_list
 from dream.passes.conversation.evidence import not_shown
-from dream.passes.conversation.statement import StatementRules, secret_told, statement
+from dream.passes.conversation.statement import secret_told, statement
 from dream.passes.prompts import build_request, entry_line, fenced, importance_at
 from dream.passes.protocol import ModelContext
 from dream.passes.rem.diary import DiaryItem
@@ -48,7 +49,7 @@ def judged(
     item: ReflectionItem,
     shown: Mapping[str, MemoryEntry],
     told: Collection[str],
-    terms: StatementRules,
+    vocabulary: Vocabulary,
     tokenizer: Tokenizer,
 ) -> DiaryItem | Refusal:
     """Return a theme that the entries it cites bear out, or why it is not told.
@@ -57,7 +58,7 @@ def judged(
         item: It.
         shown: The entries by handle.
         told: Ids of those that earlier summaries rest on.
-        terms: What it is judged by.
+        vocabulary: Which words are ordinary.
         tokenizer: Tells which words two texts share.
     """
     unknown = [handle for handle in item.handles if handle not in shown]
@@ -73,18 +74,19 @@ def judged(
         return text
     if len(text) > LONGEST or "<!--" in text or [one.text for one in Document(f"- {text}\n").items] != [text]:
         return Refusal(Refused.INVALID_CONTENT, f"{item.label} is not one line of {LONGEST} characters at most")
-    return _borne_out(item, text, sources, terms, tokenizer) or DiaryItem(text, tuple(source.id for source in sources))
+    refusal = _borne_out(item, text, sources, vocabulary, tokenizer)
+    return refusal or DiaryItem(text, tuple(source.id for source in sources))
 
 
 def _borne_out(
-    item: ReflectionItem, text: str, sources: list[MemoryEntry], terms: StatementRules, tokenizer: Tokenizer
+    item: ReflectionItem, text: str, sources: list[MemoryEntry], vocabulary: Vocabulary, tokenizer: Tokenizer
 ) -> Refusal | None:
     """Return why the sources do not say so: each must share a word with the text, and all its details be theirs."""
     said = set(tokenizer.tokens(text))
     apart = [source.id for source in sources if said.isdisjoint(tokenizer.tokens(source.content))]
     if apart:
         return Refusal(Refused.UNRELATED, f"{item.label} and {Refusal.of(Refused.UNRELATED, apart).detail}")
-    found = judge(text, [EvidenceText(text=source.content) for source in sources], vocabulary=terms.vocabulary)
+    found = judge(text, [EvidenceText(text=source.content) for source in sources], vocabulary=vocabulary)
     if found.verdict is Verdict.REFUTED:
         return Refusal(Refused.INVENTED_DETAIL, f"{item.label}: {', '.join(map(str, found.details))}")
     return secret_told(item.label, f"entry {sources[0].id}", text)

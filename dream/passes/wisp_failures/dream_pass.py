@@ -189,7 +189,7 @@ class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
         classes, _ = found
         return Proposal(
             change_sets=tuple(one.change_set for one in made),
-            refused=outcome.refused,
+            refused=(*outcome.refused, *outcome.unread),
             notes={
                 "patterns": [
                     _note(shown.cases[handle], category, annotated.get(handle)) for handle, category in classes.items()

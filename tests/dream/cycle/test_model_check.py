@@ -16,7 +16,10 @@ from dream.domain.verification import VERIFY
 from dream.errors import NoModelError
 from dream.options import VerificationMode
 
-CHECKS = orjson.loads((Path(__file__).parents[3] / "directives" / "model-check.json").read_bytes())
+DIRECTIVES = Path(__file__).parents[3] / "directives"
+CHECKS = [
+    row for name in ("model-check.json", "verify-checks.json") for row in orjson.loads((DIRECTIVES / name).read_bytes())
+]
 RECORD = re.compile(r'^\[(r\d+)\].* ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 STATEMENT = re.compile(r'^\[(s\w+)\] evidence=(\S+).*? ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 

@@ -25,7 +25,7 @@ from dream.passes.preferences import Sentiment
 _ROOT = Path(__file__).parents[3]
 _FOLDER = _ROOT / "directives"
 _SAVED = {"content", "category", "tags", "importance", "sourceIds"}
-_FACT = {"content", "category", "tags", "importance", "subjectTime", "sourceTurns", "quote"}
+_FACT = {"content", "subject", "topic", "category", "tags", "importance", "subjectTime", "sourceTurns", "quote"}
 _EPISODE = {"content", "eventType", "actor", "importance", "tags", "subjectTime", "sourceTurns", "quote"}
 _PREFERENCE = {"content", "sentiment", "tags", "importance", "requiresUserPermission", "sourceIds", "quote"}
 _CONTRACT = {

@@ -8,8 +8,9 @@ from pathlib import Path
 from agentcore.domain import Scope, Trust, Turn
 from dream.guards import builtin_vocabulary, coverage
 from dream.passes import PromptTurn
-from dream.passes.conversation import StatementRules, TurnEvidence, evidence_of
+from dream.passes.conversation import StatementRules, TurnEvidence, evidence_of, judged_by_words, line_of
 from dream.passes.fact_mining import Fact, FactItem, fact_of
+from dream.passes.second_reading import evidence_text
 
 FILE = Path(__file__).parent / "data" / "readings.txt"
 
@@ -39,9 +40,11 @@ class Reading:
         )
         by_handle = {one.handle: one for one in shown}
         found = evidence_of(item, by_handle, frozenset(by_handle))
-        terms = StatementRules(builtin_vocabulary(), lambda _: 9, (), 0.8)
-        judged = fact_of(item, found, terms) if isinstance(found, TurnEvidence) else found
-        return "" if isinstance(judged, Fact) else str(judged.detail)
+        said_by = tuple(evidence_text(line_of(one.turn)) for one in shown)
+        rules = StatementRules(builtin_vocabulary(), (), 0.8, said_by)
+        fact = fact_of(item, found, shown, rules) if isinstance(found, TurnEvidence) else found
+        refusal = judged_by_words(fact, rules).refusal if isinstance(fact, Fact) else fact
+        return "" if refusal is None else refusal.detail
 
 
 def _shown(said: list[str], at: datetime) -> Iterator[PromptTurn]:

@@ -32,7 +32,8 @@ def verdict(statement: str, evidence: list[EvidenceText], *, whole: bool = False
         ("Ana's sister never tries fish.", "My sister never tries fish."),
         ("Ana wollte nach Rom.", "Ich wollte nach Rom."),
         ("Ana住在北京。", "我住在北京。"),
-        ("Ana moved to Rome. Ana loves it.", "I moved to Rome. I love it."),
+        ("Ana is 30.", "I am 30."),
+        ("Ana moved to Rome. Ana loves her new flat.", "I moved to Rome. I love my new flat."),
     ],
 )
 def test_a_sentence_of_the_evidence_is_proven_up_to_case_punctuation_digits_and_who_speaks(statement: str, text: str):
@@ -54,6 +55,11 @@ def test_you_is_the_other_one_where_exactly_two_speak():
         ("I hate fish.", '"Listen. I hate fish. Really." That is what she said.'),
         ("I love Mondays.", "I love Mondays. Yeah right."),
         ("I love Mondays.", "I love Mondays 🙃 so much. I love Mondays."),
+        ("Ana moves to Rome.", "I move to Rome. Maybe."),
+        ("Ana moves to Rome.", "Worst case. I move to Rome."),
+        ("I drink.", "My favourite song: I smoke. I drink. I live."),
+        ("I drink.", "He said, 'I smoke. I drink. I live.'"),
+        ("It is 5 degrees.", "It is \u22125 degrees."),
         ("I smoke.", "Do I smoke?"),
         ("I smoke.", "I smoke. Well, not any more."),
         ("I live in Rome.", "I live in Rome. Just kidding."),
@@ -67,7 +73,9 @@ def test_what_is_lifted_out_of_a_condition_an_attribution_irony_or_a_question_is
     assert verdict(statement, said(text)) is Verdict.UNDECIDED
 
 
-@pytest.mark.parametrize("later", ["Actually, it is Lisbon.", "No wait, that was last year.", "Nein, doch nicht."])
+@pytest.mark.parametrize(
+    "later", ["Actually, it is Lisbon.", "Not any more.", "No, that was last year.", "Nein, doch nicht."]
+)
 def test_what_a_later_turn_may_take_back_is_not_proven(later: str):
     assert verdict("I live in Porto.", said("I live in Porto.")) is Verdict.PROVEN
     assert verdict("I live in Porto.", said("I live in Porto.", later)) is Verdict.UNDECIDED

@@ -10,6 +10,7 @@ from hypothesis import event, given, settings, strategies as st
 from agentcore.domain import Feedback, FeedbackKind, Level, MemoryEntry, Scope, Trust, Turn
 from dream.domain import ChangeSet
 from dream.guards import Knowledge, builtin_vocabulary, first_refusal
+from dream.guards.verdict import Verdict
 from dream.options import PreferenceOptions
 from dream.passes import PromptTurn, episodes, preferences
 from dream.passes.conversation import KnownEntries, StatementRules
@@ -22,7 +23,7 @@ SAID = (
     ("user", "s3", "I never want emoji."),
 )
 OLD = "Ana wants longer answers about the roof."
-TERMS = StatementRules(builtin_vocabulary(), lambda _: 0, ("active-plans",), 0.8)
+TERMS = StatementRules(builtin_vocabulary(), ("active-plans",), 0.8)
 
 
 def turn(place: int, role: str, session: str, text: str) -> Turn:
@@ -113,7 +114,8 @@ def test_no_answer_breaks_or_doubles_episodes(answer: dict[str, Any]):
     old = known("episodes/task")
     items, _ = episodes.read_items(answer)
     sheet = episodes.EpisodeHandles(SHOWN, HANDLES, {"e7": "old", "e9": "gone"}, {"e7": old})
-    told, _ = episodes.judge(items, sheet, TERMS)
+    judged, _ = episodes.judge(items, sheet, TERMS)
+    told = [item.value for item in judged if item.verdict is not Verdict.REFUTED]
 
     def met(*entries: MemoryEntry) -> tuple[ChangeSet, ...]:
         reconciler = episodes.EpisodeReconciler(
@@ -136,7 +138,8 @@ def test_no_answer_breaks_or_doubles_preferences(answer: dict[str, Any]):
         turns=SHOWN, entries={"e7": old}, feedback={"f6": SIGNAL}, turn_handles=HANDLES,
         feedback_handles=frozenset({"f6"}), entry_ids={"e7": "old", "e9": "gone"}, packed={"old": 1},
     )  # fmt: skip
-    shown, _ = preferences.judge(items, sheet, TERMS, PreferenceOptions())
+    judged, _ = preferences.judge(items, sheet, TERMS, PreferenceOptions())
+    shown = [item.value for item in judged if item.verdict is not Verdict.REFUTED]
 
     def met(*entries: MemoryEntry) -> tuple[ChangeSet, ...]:
         reconciler = preferences.PreferenceReconciler(

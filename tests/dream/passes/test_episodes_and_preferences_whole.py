@@ -7,13 +7,14 @@ from typing import Any
 
 import orjson
 import pytest
-from dreaming import DAY, World, of_pass
+from dreaming import DAY, VerifyingChatClient, World, of_pass
 from interrupting import Killed, bury, count_writes, dying
 from talking import talk
 
 from agentcore.clock import SystemClock
 from agentcore.llm import ChatOptions, ChatRequest, OpenAIChatClient
-from agentcore.testing import ChatServer, ScriptedChatClient
+from agentcore.testing import ChatServer
+from agentcore.testing.chat_server import ServedRequest
 
 PASSES = ["episodes", "preferences"]
 EPISODE, PREFERENCE = "Ana decided to tile the roof.", "Ana prefers shorter answers."
@@ -55,7 +56,7 @@ def scripted(world: World) -> World:
     def answer(request: ChatRequest) -> str:
         return reply(request.messages[-1].content)
 
-    return replace(world, chat=ScriptedChatClient(itertools.repeat(answer)))
+    return replace(world, chat=VerifyingChatClient(itertools.repeat(answer)))
 
 
 async def contents(world: World) -> list[tuple[str, int]]:
@@ -64,7 +65,16 @@ async def contents(world: World) -> list[tuple[str, int]]:
 
 async def test_with_a_real_client_both_find_what_is_theirs_and_meet_it_again(world: World):
     await evening(world)
-    async with ChatServer(itertools.repeat(lambda request: reply(request.body["messages"][-1]["content"]))) as server:
+    reader = VerifyingChatClient([])
+
+    def served(request: ServedRequest) -> str:
+        prompt = request.body["messages"][-1]["content"]
+        if "readings" in prompt:
+            return reader.reading(prompt)
+        reader.remember(answer := reply(prompt))
+        return answer
+
+    async with ChatServer(itertools.repeat(served)) as server:
         client = OpenAIChatClient(ChatOptions(base_url=server.base_url, model="scripted"), clock=SystemClock())
         await client.start()
         dreaming = replace(world, chat=client)

@@ -32,7 +32,7 @@ CAT = {
     "sourceTurns": ["t2"],
     "quote": "My cat is called Miso",
 }
-WRONG = {**RENT, "content": "Ana pays 700 euros for her flat in Porto."}
+WRONG = {**RENT, "content": "Ana pays 720 euros for her flat in Porto."}
 
 
 def facts(*items: Any) -> str:
@@ -61,21 +61,22 @@ async def test_what_is_put_right_is_taken_together_with_what_was_good_at_first(w
     await talk(world, *SAID)
     report, _ = await mined(world, facts(CAT, WRONG), facts(put_right(2, RENT)))
     assert await contents(world) == [CAT["content"], RENT["content"]]
-    assert (report.refused, report.calls, report.notes["repairs"], report.notes["repaired"]) == ((), 2, 1, 1)
+    assert (report.refused, report.calls, report.notes["repairs"], report.notes["repaired"]) == ((), 3, 1, 1)
 
 
-async def test_the_repair_tells_the_reason_of_each_refused_item_with_the_turns_again(world: World):
-    await talk(world, *SAID)
+async def test_the_repair_shows_each_refused_item_with_its_reason_and_the_turns_it_cites_alone(world: World):
+    await talk(world, *SAID, "assistant: A fine name.", "assistant: Anything else?", "Good night.")
     unproven = {**CAT, "quote": "My dog is called Miso"}
     _, requests = await mined(world, facts(WRONG, CAT, unproven), facts())
-    question, said, told = requests[1].messages[1:]
-    assert all(text in question.content for text in SAID)
-    assert orjson.loads(said.content) == {"facts": [WRONG, CAT, unproven]}
-    lines = [line for line in told.content.splitlines() if line.startswith("[")]
+    (told,) = requests[1].messages[1:]
+    assert all(text in told.content for text in (*SAID, "A fine name."))
+    assert "Anything else?" not in told.content
+    lines = [line for line in told.content.splitlines() if line.startswith(("[1]", "[2]", "[3]"))]
     assert [line[:3] for line in lines] == ["[1]", "[3]"]
     assert "invented_detail" in lines[0]
-    assert "700" in lines[0]
+    assert "720" in lines[0]
     assert "quote_not_found" in lines[1]
+    assert "My dog is called Miso" in lines[1]
     assert REMEDIES[Refused.QUOTE_NOT_FOUND] in told.content
 
 
@@ -88,12 +89,12 @@ async def test_the_repair_asks_for_the_number_of_each_item(world: World):
 
 
 @pytest.mark.parametrize("second", [facts(put_right(1, WRONG)), facts(), "sorry", "{}", '{"facts": "none"}'])
-async def test_an_item_that_is_given_again_unchanged_or_not_at_all_is_refused_for_good(world: World, second: str):
+async def test_in_the_place_of_an_item_that_is_refused_for_good_stands_what_was_said(world: World, second: str):
     await talk(world, *SAID)
     report, requests = await mined(world, facts(WRONG, CAT), second)
     assert len(requests) == 2
     assert codes(report)[0] == "invented_detail"
-    assert await contents(world) == [CAT["content"]]
+    assert await contents(world) == [CAT["content"], f'Ana, 2025-06-14: "{SAID[0]}"']
     again, requests = await mined(world)
     assert (again.outcome, requests) == (PassOutcome.UNCHANGED, [])
 
@@ -190,22 +191,25 @@ def spending(text: str, tokens: int) -> Completion:
 @pytest.mark.parametrize("bound", ["tokens_per_run", "tokens_per_day"])
 async def test_a_repair_is_left_out_where_the_budget_has_no_room_and_the_run_is_whole(world: World, bound: str):
     await talk(world, *SAID)
-    report, requests = await mined(world, spending(facts(CAT, WRONG), 9_000), model=ModelOptions(**{bound: 10_000}))
-    assert (len(requests), codes(report), await contents(world)) == (1, ["invented_detail"], [CAT["content"]])
+    proven = {**CAT, "content": SAID[1]}
+    report, requests = await mined(world, spending(facts(proven, WRONG), 9_000), model=ModelOptions(**{bound: 10_000}))
+    assert (len(requests), codes(report)) == (1, ["invented_detail"])
+    assert SAID[1] in await contents(world)
     assert (report.outcome, report.backlog, report.notes["repairs"]) == (PassOutcome.APPLIED, 0, 0)
 
 
 async def test_a_repair_counts_toward_the_budget_and_the_tokens_of_the_report(world: World):
     await talk(world, *SAID)
-    report, _ = await mined(world, spending(facts(WRONG), 300), spending(facts(put_right(1, RENT)), 500))
-    assert (report.calls, report.input_tokens) == (2, 800)
+    proven = {**RENT, "content": SAID[0]}
+    report, _ = await mined(world, spending(facts(WRONG), 3_000), spending(facts(put_right(1, proven)), 5_000))
+    assert (report.calls, report.input_tokens) == (2, 8_000)
 
 
 async def test_a_server_that_fails_at_the_repair_leaves_the_first_answer_standing(world: World):
     await talk(world, *SAID)
     heard = answering(world, facts(CAT, WRONG), ConnectionError("gone"))
     report = await heard.run_passes(FactMining())
-    assert await contents(world) == [CAT["content"]]
+    assert await contents(world) == [CAT["content"], f'Ana, 2025-06-14: "{SAID[0]}"']
     assert (report.outcome, codes(report.passes[0])) == (Outcome.FAILED, ["invented_detail"])
 
 

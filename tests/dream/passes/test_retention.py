@@ -17,6 +17,7 @@ from agentcore.domain import (
     Turn,
     WispRun,
 )
+from agentcore.domain.subject_time import PartialDate
 from dream.domain import Outcome, PassOutcome, PassReport
 from dream.options import DreamOptions, RetentionOptions
 
@@ -68,9 +69,10 @@ async def test_on_the_ninetieth_day_itself_nothing_is_purged(world: World):
         ({"own_count": 4}, False),
         ({"own_count": 2, "absorbed": (("other", 3),)}, True),
         ({"pinned": True}, True),
+        ({"status": Status.SUPERSEDED, "valid_until": PartialDate.parse("2024-03")}, True),
     ],
 )
-async def test_importance_reinforcement_and_a_pin_protect(world: World, fields: dict[str, Any], kept: bool):
+async def test_importance_reinforcement_a_pin_and_having_held_protect(world: World, fields: dict[str, Any], kept: bool):
     await world.add(retired(world, "old", **fields))
     await purge(world)
     assert (await left(world) == {"old"}) is kept

@@ -1,16 +1,19 @@
 """Entries that are stored and unverified, judged by what their sources still say."""
 
+import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
-from dreaming import VerifyingChatClient, World, codes
+from dreaming import World, codes
 from interrupting import Killed, WatchedStorage
 from talking import talk
 
 from agentcore.domain import EvidenceVerdict, Level, MemoryEntry, RecallHit, SourceKind, SourceRef, Status, Trust
-from agentcore.llm import ChatRequest
+from agentcore.llm import ChatRequest, Completion, FinishReason, Usage
+from dream.cycle.running.prompt_limits import estimated_prompt
 from dream.domain import Outcome, PassReport, RunReport
 
 LISBON = "I moved to Lisbon in May, and my sister followed in June."
@@ -18,24 +21,38 @@ TEA = "I have given up coffee. Green tea is what I drink now."
 ROOF = "If the bank agrees, we have the roof done."
 
 
+RECORD = re.compile(r'^\[(r\d+)\].* ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
+STATEMENT = re.compile(r'^\[(s\w+)\] evidence=(\S+).*? ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
+CHECKS = orjson.loads((Path(__file__).parents[3] / "directives" / "verify-checks.json").read_bytes())
+
+
 @dataclass
 class Reader:
-    """What the model makes of statements: the words that say each; what has none is not found."""
+    """A model that finds statements by the words that say each, and knows the host's examples; nothing else."""
 
-    found: dict[str, str] = field(default_factory=dict)
-    asked: list[list[str]] = field(default_factory=list)
+    found: dict[str, str] = field(default_factory=dict[str, str])
+    asked: list[str] = field(default_factory=list[str])
     agrees: bool = False
 
-    async def complete(self, request: ChatRequest) -> Any:
-        client = VerifyingChatClient([])
-        client.remember(orjson.dumps([{"content": one, "quote": quote} for one, quote in self.found.items()]).decode())
-        self.asked.append([message.content for message in request.messages])
-        done = await client.complete(request)
-        return replace(done, text=done.text.replace("not_said", "says")) if self.agrees else done
+    async def complete(self, request: ChatRequest) -> Completion:
+        shown = request.messages[-1].content
+        self.asked.append(shown)
+        records = {handle: orjson.loads(text) for handle, text in RECORD.findall(shown)}
+        read = [
+            self.read(handle, orjson.loads(text), [records[one] for one in named.split(",")])
+            for handle, named, text in STATEMENT.findall(shown)
+        ]
+        answer = orjson.dumps({"readings": read}).decode()
+        usage = Usage(input_tokens=estimated_prompt(request), output_tokens=len(answer) // 4)
+        return Completion(text=answer, finish_reason=FinishReason.STOP, usage=usage, model="reader")
 
-    @property
-    def shown(self) -> str:
-        return "\n".join(prompt for _, prompt in self.asked)
+    def read(self, handle: str, statement: str, evidence: list[str]) -> dict[str, Any]:
+        known = self.found | {row["true"]: row["said"] for row in CHECKS}
+        words = known.get(statement, "nothing of the kind")
+        said = re.fullmatch(r'.*?said: "(.*)"', statement)
+        stands = any(words in text or (said is not None and said[1] in text) for text in evidence)
+        reading = "says" if stands or self.agrees else "not_said"
+        return {"id": handle, "reading": reading, "quotes": evidence if stands else [], "leftOut": []}
 
 
 async def said(world: World, *texts: str) -> list[SourceRef]:
@@ -144,7 +161,7 @@ async def test_a_merge_is_judged_by_what_was_said_and_not_by_the_texts_it_was_ma
     reader = Reader({"Ana lives in Lisbon.": LISBON})
     await verify(world, reader)
     assert (await world.get(merge)).verdict is EvidenceVerdict.VERIFIED
-    assert "Porto" not in reader.shown
+    assert "Porto" not in "".join(reader.asked)
 
 
 async def test_the_most_recalled_are_judged_first_and_the_budget_ends_it(world: World):
@@ -171,7 +188,7 @@ async def test_a_reader_that_agrees_with_everything_changes_nothing(world: World
 async def test_a_call_reads_no_more_than_eighteen_statements(world: World):
     reader = await lamps(world)
     await verify(world, reader)
-    assert [prompt.count("[s") <= 18 for _, prompt in reader.asked] == [True, True]
+    assert [prompt.count("[s") <= 18 for prompt in reader.asked] == [True, True]
     assert all(one.verdict is EvidenceVerdict.VERIFIED for one in await world.active())
 
 

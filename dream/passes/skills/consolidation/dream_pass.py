@@ -104,7 +104,7 @@ class SkillConsolidation(DeclaredPass, declaration=SKILL_CONSOLIDATION):
         settled, unsettled = settling(reviewed, gone, await context.settled(), context)
         return Proposal(
             change_sets=tuple(made),
-            refused=outcome.refused,
+            refused=(*outcome.refused, *outcome.unread),
             notes={"reviewed": len(shown)},
             looked_at=tuple(skill.id for skill in shown.values()),
             settled=settled,

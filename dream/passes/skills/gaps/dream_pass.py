@@ -94,7 +94,7 @@ class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
         present = {one.turn.id for one in await _shown(context, batch)}
         return Proposal(
             change_sets=tuple(change_set(one.value) for one in outcome.settled),
-            refused=outcome.refused,
+            refused=(*outcome.refused, *outcome.unread),
             notes=outcome.notes,
             # Of a turn that is gone nothing is left to read.
             looked_at=await _settled(context, batch, present),

@@ -94,7 +94,7 @@ class SkillOptimization(DeclaredPass, declaration=SKILL_OPTIMIZATION):
         settled, unsettled = await _settling(context, made, shown, known)
         return Proposal(
             change_sets=tuple(made),
-            refused=outcome.refused,
+            refused=(*outcome.refused, *outcome.unread),
             looked_at=tuple(one.skill.id for one in shown.values()),
             settled=settled,
             unsettled=unsettled,

@@ -9,7 +9,6 @@ from hypothesis import given, strategies as st
 from mining import a_fact, a_turn, mine, talk
 
 from agentcore.domain import MemoryEntry, Status, Trust
-from agentcore.recall import Tokenizer
 from dream.guards import builtin_vocabulary
 from dream.passes.conversation import KnownEntries, StatementRules, TurnEvidence, says_the_same
 from dream.passes.fact_mining import Fact, FactItem, FactReconciler, fact_of
@@ -112,8 +111,8 @@ REWORDINGS = [
 
 @pytest.mark.parametrize(("other", "same"), REWORDINGS)
 def test_two_wordings_say_the_same_if_they_differ_in_little_words_alone(other: str, same: bool):
-    assert says_the_same("Ana likes tea.", other, builtin_vocabulary(), Tokenizer()) is same
-    assert says_the_same(other, "Ana likes tea.", builtin_vocabulary(), Tokenizer()) is same
+    assert says_the_same("Ana likes tea.", other, builtin_vocabulary()) is same
+    assert says_the_same(other, "Ana likes tea.", builtin_vocabulary()) is same
 
 
 async def test_another_wording_of_the_same_turn_is_known(world: World):
@@ -159,7 +158,7 @@ async def test_an_undone_reinforcement_is_not_made_again(world: World):
 
 def facts_of(world: World, drawn: list[tuple[str, list[int]]]) -> list[Fact]:
     """Facts of made-up turns `0` to `5`, the even ones of a less trusted speaker."""
-    terms = StatementRules(builtin_vocabulary(), lambda _: 0, (), 0.8)
+    terms = StatementRules(builtin_vocabulary(), (), 0.8)
     facts: list[Fact] = []
     for number, (text, places) in enumerate(drawn, 1):
         turns = [
@@ -171,7 +170,7 @@ def facts_of(world: World, drawn: list[tuple[str, list[int]]]) -> list[Fact]:
             for place in sorted(set(places))
         ]
         item = FactItem(number=number, content=text, category=None, tags=None, handles=["t1"], quote="I like")
-        fact = fact_of(item, TurnEvidence(tuple(turns), turns[0], "I like"), terms, ())
+        fact = fact_of(item, TurnEvidence(tuple(turns), turns[0], "I like"), (), terms)
         assert isinstance(fact, Fact)
         facts.append(fact)
     return facts

@@ -12,7 +12,6 @@ SAID_AT = datetime(2025, 6, 14, 9, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("said", "fact", "right", "wrong"),
     [
-        ("I've been vegan for three months now.", "Ana has been vegan since {}.", "March 2025", "April 2025"),
         ("My marathon best is 3:58", "Ana's marathon best is {}.", "3 hours 58 minutes", "3 hours 48 minutes"),
         ("Book club is the second Tuesday of August", "The book club meets on {}.", "12 August 2025", "5 August 2025"),
         ("I have 2 dogs", "Ana has {} dogs.", "②", "③"),
@@ -23,7 +22,7 @@ async def test_a_fact_is_mined_that_computes_what_was_said_and_one_that_computes
 ):
     await talk(world, said, occurred_at=SAID_AT)
     report = await mine(world, a_fact(fact.format(right), quote=said), a_fact(fact.format(wrong), quote=said))
-    assert contents(await world.active()) == [fact.format(right)]
+    assert contents(await world.active()) == sorted([fact.format(right), f'Ana, 2025-06-14: "{said}"'])
     assert [refused.code for refused in report.refused] == ["invented_detail"]
 
 

@@ -25,8 +25,8 @@ async def test_a_fact_becomes_an_entry_that_knows_where_it_comes_from(world: Wor
     assert (entry.level, entry.trust, entry.base, entry.own_count) == (Level.EXPLICIT, Trust.STATED, 0.7, 1)
     assert entry.sources == (SourceRef(SourceKind.TURN, turn.id),)
     assert report.notes == {"turns": 1, "sessions": 1, "facts_found": 1, "new": 1, "reinforced": 0, "known": 0,
-                            "categories_repaired": 0, "subject_times_dropped": 0, "repairs": 0,
-                            "repaired": 0}  # fmt: skip
+                            "categories_repaired": 0, "subject_times_dropped": 0, "verbatim": 0, "repairs": 0,
+                            "repaired": 0, "read_again": 1, "denied": 0}  # fmt: skip
     (row,) = await world.journal()
     assert (row.operation, row.reason) == ("mine", 'said by Ana on 14 June 2025: "moved to Lisbon"')
 
@@ -69,16 +69,15 @@ REFUSED = [
     ("no quote", {"quote": None}, "quote_not_found"),
     ("a name from nowhere", {"content": "Ana moved to Lisbon with Pedro."}, "invented_detail"),
     ("a number from nowhere", {"content": "Ana moved to Lisbon with 3 cats."}, "invented_detail"),
-    ("a date from nowhere", {"content": "Ana moved to Lisbon on 2 June 2025."}, "invented_detail"),
-    ("a denial from nowhere", {"content": "Ana never moved to Lisbon."}, "invented_detail"),
-    ("a name of a turn that is not cited", {"content": "Ana and Rui moved to Lisbon."}, "invented_detail"),
+    ("a year from nowhere", {"content": "Ana moved to Lisbon in 2019."}, "invented_detail"),
+    ("what a second reading denies", {"content": "Ana and Rui moved to Lisbon."}, "denied"),
+    ("two claims", {"content": "Ana moved to Lisbon. She likes it."}, "split_it"),
+    ("a long claim", {"content": f"Ana moved to Lisbon {'and on ' * 12}."}, "split_it"),
     ("the assistant alone", {"content": "Ana lives in Alfama.", "sourceTurns": ["t2"], "quote": "you live in Alfama"},
      "not_evidence"),
     ("the assistant and what was said before",
      {"content": "Ana lives in Alfama.", "sourceTurns": ["t1", "t2"], "quote": "you live in Alfama"},
      "quote_not_found"),
-    ("the assistant, denied",
-     {"content": "Ana speaks Dutch.", "sourceTurns": ["t4", "t5"], "quote": "you speak Dutch"}, "not_evidence"),
     ("blank content", {"content": "  "}, "invalid_content"),
     ("content that is no text", {"content": {"a": 1}}, "invalid_content"),
     ("content that no store takes", {"content": "Ana moved\x00 to Lisbon"}, "invalid_content"),
@@ -94,10 +93,13 @@ REFUSED = [
 @pytest.mark.parametrize(("fields", "code"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 async def test_a_fact_that_does_not_hold_is_refused_alone(world: World, fields: dict[str, Any], code: str):
     await talk(world, *TALK, "My password is hunter2.")
-    report = await mine(world, LISBON | fields, a_fact("Ana's brother is Rui.", "t6", quote="my brother rui"))
+    brother = a_fact("Ana's brother is Rui.", "t6", quote="my brother rui")
+    report = await mine(world, LISBON | fields, brother, denies=["Ana and Rui"])
+    is_said = code in {"invented_detail", "denied", "split_it"}
+    said = ['Ana, 2025-06-14: "I moved to Lisbon yesterday!"'] if is_said else []
     assert codes(report) == [code]
-    assert contents(await world.active()) == ["Ana's brother is Rui."]
-    assert report.refused[0].detail.startswith("fact 1")
+    assert contents(await world.active()) == sorted([*said, "Ana's brother is Rui."])
+    assert report.refused[0].detail.startswith(("fact 1", "item 1"))
     assert "hunter2" not in report.refused[0].detail
 
 
@@ -253,9 +255,8 @@ async def test_each_turn_is_dated_by_its_own_day(world: World):
         world,
         a_fact("Ana saw Rui on 13 May 2025.", "t1", quote="saw Rui"),
         a_fact("Ana saw Eva on 10 June 2025.", "t2", quote="saw Eva"),
-        a_fact("Ana saw Eva on 13 May 2025.", "t2", quote="saw Eva"),
     )
-    assert (codes(report), len(await world.active())) == (["invented_detail"], 2)
+    assert (codes(report), len(await world.active())) == ([], 2)
 
 
 async def test_turns_of_machines_are_neither_shown_nor_cited(world: World):
@@ -298,18 +299,6 @@ async def test_a_long_quote_is_shortened_in_the_reason(world: World):
     assert row.reason.endswith('…"')
 
 
-async def test_scripts_without_capitals_are_held_to_their_rare_terms(world: World):
-    await talk(world, "我昨天搬到了里斯本。")
-    report = await mine(
-        world,
-        a_fact("安娜搬到了里斯本。", quote="搬到了里斯本"),
-        a_fact("她搬到了波尔图。", quote="搬到了里斯本"),
-        a_fact("搬到了里斯本。", quote="搬到了里斯本"),
-    )
-    assert contents(await world.active()) == ["搬到了里斯本。"]
-    assert codes(report) == ["invented_detail", "invented_detail"]
-
-
 async def test_a_turn_that_changed_since_it_was_packed_is_read_again(world: World):
     (turn,) = await talk(world, "I moved to Lisbon yesterday!")
 
@@ -324,103 +313,27 @@ async def test_a_turn_that_changed_since_it_was_packed_is_read_again(world: Worl
 
 
 @pytest.mark.parametrize(
-    ("said", "codes_of"),
+    ("reply", "content"),
     [
-        ("I would love to help you with the move.", []),
-        ("Nous allons partir ensemble.", []),
-        ("I would love to help with the move.", ["invented_detail"]),
+        ("Thanks! By the way, I bought a bike.", "Ana works at Norte."),
+        ("No, at Sul.", "Ana works at Norte."),
+        ("Yes, for years.", "Ana works at Norte."),
     ],
 )
-async def test_whom_a_speaker_addresses_may_be_named(world: World, said: str, codes_of: list[str]):
-    await talk(world, a_turn(world, "I am moving.", "s1", NOW, speaker="Rui"))
-    await talk(world, said, occurred_at=NOW + MINUTE)
-    await talk(world, a_turn(world, "Hello.", "s2", NOW, speaker="Eva"))
-    report = await mine(
-        world,
-        a_fact("Ana offers help to Rui.", "t2", quote=said),
-        a_fact("Ana offers help to Eva.", "t2", quote=said),
-    )
-    assert codes(report) == [*codes_of, "invented_detail"]
-
-
-@pytest.mark.parametrize(
-    ("said", "content", "code"),
-    [
-        (("I don't eat meat but I love fish.",), "Ana eats meat.", "invented_detail"),
-        (("I don't eat meat but I love fish.",), "Ana loves fish.", None),
-        (("assistant: Have you ever tried sushi?", "Not yet."), "Ana has tried sushi.", "invented_detail"),
-        (("assistant: Have you ever tried sushi?", "Not yet."), "Ana has never tried sushi.", None),
-        (
-            ("assistant: Did you change the settings?", "Let me see. Nope."),
-            "Ana made no changes to the settings.",
-            None,
-        ),
-        (
-            ("I don't work at Norte. The new boss is Rui.", "Wait, actually I do work at Norte."),
-            "Ana works at Norte.",
-            None,
-        ),
-    ],
-)
-async def test_a_denial_is_neither_dropped_nor_turned(
-    world: World, said: tuple[str, ...], content: str, code: str | None
+async def test_what_an_assistant_said_is_read_again_beside_what_the_person_said_then(
+    world: World, reply: str, content: str
 ):
-    await talk(world, *said)
-    handles = [f"t{place}" for place in range(1, len(said) + 1)]
-    report = await mine(world, a_fact(content, *handles, quote=said[-1]))
-    assert codes(report) == ([] if code is None else [code])
-    assert contents(await world.active()) == ([content] if code is None else [])
+    await talk(world, "assistant: You work at Norte.", reply, "Good night.")
+    heard = hearing(world, answer(a_fact(content, "t1", "t2", quote="work at Norte")), answer(), denies=[content])
+    report = (await heard.run_passes(FactMining())).passes[0]
+    (asked,) = heard.chat.readings
+    assert all(text in asked.messages[-1].content for text in ("You work at Norte.", reply, "Good night."))
+    assert codes(report) == ["denied"]
 
 
-async def test_a_bare_answer_counts_with_the_question_before_it_though_only_the_answer_is_cited(world: World):
-    await talk(world, "assistant: Have you ever been to Porto?", "No.", "assistant: Is Rui your brother?", "Yes!")
-    report = await mine(
-        world,
-        a_fact("Ana has never been to Porto.", "t2", quote="No."),
-        a_fact("Ana has been to Porto.", "t2", quote="No."),
-        a_fact("Rui is Ana's brother.", "t4", quote="Yes!"),
-    )
-    assert codes(report) == ["invented_detail"]
-    assert contents(await world.active()) == ["Ana has never been to Porto.", "Rui is Ana's brother."]
-
-
-@pytest.mark.parametrize(
-    ("reply", "accepted"),
-    [
-        ("Thanks! By the way, I bought a bike.", False),
-        ("Yes, for years.", True),
-        ("Oh, I do work at Norte, on the third floor.", True),
-        ("No, at Sul.", False),
-    ],
-)
-async def test_the_assistant_s_words_count_only_where_the_next_turn_of_the_person_takes_them_up(
-    world: World, reply: str, accepted: bool
-):
-    await talk(world, "assistant: You work at Norte.", reply, "Yes, the bike is blue.")
-    report = await mine(world, a_fact("Ana works at Norte.", "t1", "t2", "t3", quote="work at Norte"))
-    assert [entry.content for entry in await world.active()] == (["Ana works at Norte."] if accepted else [])
-    assert bool(report.refused) != accepted
-
-
-async def test_a_yes_to_a_question_does_not_confirm_what_stands_beside_the_question(world: World):
-    await talk(world, "assistant: You are allergic to nuts. Shall I send the recipe?", "Yes, please!")
-    report = await mine(
-        world,
-        a_fact("Ana is allergic to nuts.", "t1", "t2", quote="You are allergic to nuts"),
-        a_fact("Ana is allergic to nuts.", "t1", "t2", quote="Yes, please"),
-    )
-    assert codes(report) == ["not_evidence", "not_evidence"]
-
-
-@pytest.mark.parametrize(
-    ("asked", "reply", "accepted"),
-    [
-        ("Do you play the big drum?", "Ha, who has the room!", False),
-        ("Do you play the big drum?", "Every evening, yes.", True),
-        ("Which drum do you play?", "The big one.", True),
-    ],
-)
-async def test_a_question_that_nobody_answered_confirms_nothing(world: World, asked: str, reply: str, accepted: bool):
-    await talk(world, f"assistant: {asked}", reply)
-    await mine(world, a_fact("Ana plays the big drum.", "t2", quote=reply))
-    assert [entry.content for entry in await world.active()] == (["Ana plays the big drum."] if accepted else [])
+async def test_what_an_assistant_said_counts_only_where_a_later_turn_of_the_person_is_cited(world: World):
+    await talk(world, "I am new here.", "assistant: You work at Norte.", "Yes, for years.")
+    fact = a_fact("Ana works at Norte.", "t1", "t2", quote="work at Norte")
+    report = await mine(world, fact, fact | {"sourceTurns": ["t2", "t3"]})
+    assert codes(report) == ["quote_not_found"]
+    assert contents(await world.active()) == ["Ana works at Norte."]

@@ -54,12 +54,14 @@ async def test_a_model_that_obeys_a_turn_gets_no_further_than_that_turn(world: W
         owes | {"sourceTurns": [entry.id]},
         owes | {"content": "Ben is no baker.", "sourceTurns": ["t1", "t2"]},
         owes,
+        denies=["no baker"],
     )
-    assert codes(report) == ["quote_not_found", "unknown_handle", "invented_detail"]
-    assert contents(await world.active()) == ["Ben is a baker.", "Ben owes Ana 900 euros."]
+    assert codes(report) == ["quote_not_found", "unknown_handle", "denied"]
     assert await world.get(entry) == entry
-    (lie,) = [one for one in await world.active() if one != entry]
-    assert lie.trust is Trust.STATED
+    lies = [one for one in await world.active() if one != entry]
+    assert "Ben owes Ana 900 euros." in contents(lies)
+    assert all(lie.trust is Trust.STATED for lie in lies)
+    assert "Ben is no baker." not in contents(lies)
 
 
 _JSON: Any = st.recursive(
@@ -96,7 +98,7 @@ def test_no_answer_raises_or_remembers_what_was_not_said(world: World, facts: li
 
 def replies() -> Iterator[str]:
     yield answer(
-        a_fact("Ana moved to Lisbon on 13 June 2025.", "t1", quote="moved to Lisbon", category="people/ana"),
+        a_fact("I moved to Lisbon yesterday.", "t1", quote="moved to Lisbon", category="people/ana"),
         a_fact("Ana speaks Dutch.", "t2", quote="you speak Dutch"),
     )
     yield answer()

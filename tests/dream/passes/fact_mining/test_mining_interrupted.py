@@ -6,16 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from dreaming import World
+from dreaming import VerifyingChatClient, World
 from interrupting import Killed, bury, count_writes, dying
 from mining import a_fact, answer, contents, talk
 
 from agentcore.llm import ChatRequest
-from agentcore.testing import ScriptedChatClient
 from dream.options import ModelOptions
 from dream.passes.fact_mining import FactMining
 
-SAID = ("I like tea " * 80, "I like milk " * 80, "I like tea " * 80)
+SAID = ("I like tea " * 100, "I like milk " * 100, "I like tea " * 100)
 
 
 def reply(request: ChatRequest) -> str:
@@ -26,7 +25,7 @@ def reply(request: ChatRequest) -> str:
 
 def wrong_at_first(request: ChatRequest) -> str:
     """Answer with a quote that nobody said, and put it right when told so."""
-    is_repair = len(request.messages) > 2
+    is_repair = "Refused items:" in request.messages[1].content
     drink = "tea" if "I like tea" in request.messages[1].content else "milk"
     fact = a_fact(f"Ana likes {drink}.", "t1", quote=f"I like {drink}" if is_repair else "I drink it")
     return answer({"item": 1, **fact} if is_repair else fact)
@@ -35,8 +34,8 @@ def wrong_at_first(request: ChatRequest) -> str:
 async def drinking(world: World, says: Callable[[ChatRequest], str] = reply) -> World:
     there = replace(
         world.elsewhere(),
-        chat=ScriptedChatClient(itertools.repeat(says)),
-        options=world.options.replace(model=ModelOptions(prompt_tokens=600, calls_in_flight=1)),
+        chat=VerifyingChatClient(itertools.repeat(says)),
+        options=world.options.replace(model=ModelOptions(prompt_tokens=800, calls_in_flight=1)),
     )
     for number, text in enumerate(SAID):
         await talk(there, text, session=f"s{number}")

@@ -169,7 +169,7 @@ async def test_a_prompt_keeps_to_its_budget_directives_aside(world: World, token
 
 async def test_an_answer_that_was_cut_off_is_asked_for_in_halves(world: World):
     turns = await talk(world, "I like tea", "I like milk")
-    usage = Usage(input_tokens=1, output_tokens=1)
+    usage = Usage(input_tokens=3_000, output_tokens=1)
     cut = Completion(text='{"facts": [', finish_reason=FinishReason.LENGTH, usage=usage, model="m")
     facts: list[Any] = [
         answer(a_fact("Ana likes tea.", "t1", quote="I like tea")),

@@ -219,9 +219,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "the assistant alone": ({"sourceIds": ["t2"], "quote": "emoji are fun"}, "not_evidence"),
     "a number from nowhere": ({"content": "Ana prefers answers of 3 lines."}, "invented_detail"),
     "a name from nowhere": ({"content": "Ana prefers shorter answers about Zoltan."}, "invented_detail"),
-    "a denial from nowhere": ({"content": "Ana never wants shorter answers."}, "invented_detail"),
-    "a denial dropped": ({"content": "Ana wants long tables.", "sourceIds": ["t4", "t5"], "quote": "no long tables"},
-                         "invented_detail"),
+    "what a second reading denies": ({"content": "Ana wants long tables.", "sourceIds": ["t4", "t5"],
+                                      "quote": "no long tables"}, "denied"),
+    "two wishes": ({"content": "Ana wants short answers. She likes tables."}, "split_it"),
     "blank content": ({"content": ""}, "invalid_content"),
     "a secret": ({"content": "Ana's password is hunter2.", "sourceIds": ["t4"], "quote": "password is hunter2"},
                  "secret"),
@@ -240,7 +240,7 @@ async def test_a_preference_that_does_not_hold_is_refused_alone(world: World, ca
     )
     fields, code = REFUSED[case]
     good = a_preference("Ana prefers metric units.", "t4", quote="use metric units")
-    report = await infer(world, shorter() | fields, good)
+    report = await infer(world, shorter() | fields, good, denies=["wants long tables"])
     assert codes(report) == [code]
     assert [entry.content for entry in await wanted(world)] == ["Ana prefers metric units."]
     assert "hunter2" not in report.refused[0].detail
@@ -326,7 +326,7 @@ async def test_the_same_answer_about_the_same_turns_changes_nothing(world: World
     await talk(world, SAID[0])
     await infer(world, shorter())
     before = await wanted(world)
-    for told in (shorter(), shorter() | {"content": "Ana prefers answers shorter."}):
+    for told in (shorter(), shorter() | {"content": "Ana prefers the shorter answers"}):
         # As after a lost cursor: the pass reads the turns again.
         await world.write(lambda unit: dream_stores(unit).cursors.move("preferences", None))
         assert (await infer(world, told)).notes["known"] == 1
@@ -406,7 +406,7 @@ async def test_a_preference_that_changed_meanwhile_is_stale(world: World):
         """Answers once the preference is rewritten."""
 
         async def complete(self, request: ChatRequest) -> Any:
-            told = a_preference("Ana prefers longer answers.", quote="longer answers",
+            told = a_preference("No longer answers, please.", quote="longer answers",
                                 supersedes=handle_of(request, SHORT))  # fmt: skip
             await world.change(old, content="Ana prefers shorter answers at night.")
             return await answering(world, answer(told)).chat.complete(request)

@@ -19,7 +19,6 @@ from agentcore.workspace import Document, Workspaces
 from dream.domain import PassOutcome, PassReport, Refusal, RunReport
 from dream.guards import builtin_vocabulary
 from dream.options import DreamOptions, Narrator, PassMode, PromotionOptions, RemOptions
-from dream.passes.conversation import StatementRules
 from dream.passes.rem import DiaryItem, judged, read_items
 from dream.stores import dream_stores
 
@@ -333,11 +332,8 @@ def test_whatever_is_answered_what_is_told_is_one_line_about_two_entries_that_we
         )
         for place, text in enumerate(BEES, 1)
     }
-    terms = StatementRules(
-        vocabulary=builtin_vocabulary(), document_frequency=lambda _: 0, protected=(), protect_importance=0.8
-    )
     items, refused = read_items(answer)
-    outcomes = [judged(item, world_entries, {"id-1"}, terms, Tokenizer()) for item in items]
+    outcomes = [judged(item, world_entries, {"id-1"}, builtin_vocabulary(), Tokenizer()) for item in items]
     assert all(isinstance(one, Refusal) for one in refused)
     for one in outcomes:
         if isinstance(one, DiaryItem):

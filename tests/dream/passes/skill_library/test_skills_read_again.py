@@ -123,8 +123,8 @@ async def test_without_a_second_reading_what_words_do_not_prove_leaves_the_skill
 ):
     before = await two_skills(library)
     library.world.options = library.world.options.replace(verification=mode)
-    await library.consolidate(rewriting("release", REWORDINGS["headings"]))
-    assert (library.reread, await library.get(before)) == ([], before)
+    done = await library.consolidate(rewriting("release", REWORDINGS["headings"]))
+    assert (codes(done), library.reread, await library.get(before)) == (["unverified"], [], before)
     await library.pass_time(days=8)
     await library.consolidate(rewriting("release", REWORDINGS["another numbering"]))
     assert (await library.get(before)).content == REWORDINGS["another numbering"]
