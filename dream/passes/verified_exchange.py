@@ -215,8 +215,8 @@ class VerifiedExchange(Generic[R]):
         question: Words the question.
         judge: Judges an answer by words.
         repairs: In how many exchanges of a run a repair may be asked for; None for in each.
-        in_parts: Whether what is decided is made while other items wait to be read. Not where that would change the
-            records that the others are about.
+        in_parts: Whether what is decided is made while other items wait to be read; not where that would change the
+            records that the others are about. The pass makes what an outcome says is settled, also while it waits.
     """
 
     context: ModelContext
@@ -225,7 +225,7 @@ class VerifiedExchange(Generic[R]):
     question: Question
     judge: Judge[R]
     repairs: int | None = None
-    in_parts: bool = True
+    in_parts: bool = False
 
     async def next_round(self, rounds: Sequence[Round]) -> NextRound | None:
         """Return the next question of the exchange; None if it is over."""

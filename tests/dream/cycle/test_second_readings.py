@@ -51,6 +51,7 @@ class Noting:
     name: ClassVar[str] = "noting"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.LLM})
     directives: ClassVar[tuple[str, ...]] = ("memory-rules", "verify")
+    in_parts: bool = True
 
     async def has_work(self, context: ModelContext) -> Work:
         return Work(len(await self._new(context)))
@@ -80,7 +81,15 @@ class Noting:
             told = [(number, one, entries[one["of"]]) for number, one in enumerate(answer["notes"], 1)]
             return [self._item(number, one["text"], entry) for number, one, entry in told], []
 
-        return VerifiedExchange(context=context, batch=batch, name="notes", question=question, judge=judged, repairs=0)
+        return VerifiedExchange(
+            context=context,
+            batch=batch,
+            name="notes",
+            question=question,
+            judge=judged,
+            repairs=0,
+            in_parts=self.in_parts,
+        )
 
     def _item(self, number: int, text: str, entry: MemoryEntry) -> Item[MemoryEntry]:
         line = EvidenceLine(text=entry.content, source=SourceRef(SourceKind.ENTRY, entry.id))
@@ -239,6 +248,16 @@ async def test_what_is_decided_is_written_once_while_the_rest_waits(world: World
     second = await noted(one)
     assert (model.wrote, second.accepted) == (1, 2)
     assert sorted(entry.content for entry in await world.active()) == sorted([*NOTES, *NOTES.values()])
+
+
+async def test_where_what_is_decided_would_change_what_waits_all_of_it_is_written_at_the_end(world: World):
+    await world.add(BEES, FERRY, VAN)
+    one, model = with_model(world, "first only")
+    stopped = replace(one, chat=ScriptedChatClient([model, model, DOWN]))
+    assert (await stopped.run_passes(Noting(in_parts=False))).passes[0].accepted == 0
+    model.reads = "careful"
+    assert (await one.run_passes(Noting(in_parts=False))).passes[0].accepted == 3
+    assert await contents(one) == {*NOTES.values()}
 
 
 @pytest.mark.parametrize("committed", [False, True], ids=["before a write", "after a write"])
