@@ -11,6 +11,7 @@ from .dream_options import (
 )
 from .model_options import (
     ModelOptions as ModelOptions,
+    ModelProfile as ModelProfile,
     VerificationMode as VerificationMode,
     WaitingOptions as WaitingOptions,
 )

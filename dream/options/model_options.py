@@ -1,12 +1,26 @@
 """Defines what a host may tune of the calls to the model: their size and cost, how answers are verified, what waits."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar, Final, Self
 
 from pydantic import Field
 
 from agentcore.hosting.options import Options
+
+
+class ModelProfile(StrEnum):
+    """What size of model the other options of a model are for, where they are not given."""
+
+    LARGE = "large"
+    """A context of 16,000 tokens or more."""
+    SMALL = "small"
+    """A context of 8,192 tokens, prompt and answer together, whatever the tokenizer."""
+
+
+_SMALL: Final[dict[str, Any]] = {"prompt_tokens": 1_500, "answer_tokens": 1_800, "calls_in_flight": 2}
+_USUAL: Final[Mapping[str, dict[str, Any]]] = {ModelProfile.SMALL: _SMALL}
 
 
 class ModelOptions(Options):
@@ -14,6 +28,9 @@ class ModelOptions(Options):
 
     section: ClassVar[str] = "dreaming.model"
     """What its fields are called after in errors."""
+
+    profile: ModelProfile = ModelProfile.LARGE
+    """What size of model the options below are for, where they are not given themselves."""
 
     calls_in_flight: int = Field(default=8, ge=1, le=64)
     """Calls made at once, over all the dreams of a host."""
@@ -29,6 +46,17 @@ class ModelOptions(Options):
     """Tokens one run may cost, failed calls included; it ends as partial before it would cost more. None: no bound."""
     tokens_per_day: int | None = Field(default=2_000_000, ge=0)
     """Tokens all runs of a scope may cost in a day (UTC), failed calls included. None: no bound."""
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**(_USUAL.get(values.get("profile", ""), {}) | values))
+
+    def replace(self, **changes: object) -> Self:
+        """Return a checked copy with other values in some fields; what is usual for a profile goes with it."""
+        if changes.get("profile", self.profile) == self.profile:
+            return super().replace(**changes)
+        usual = {name: type(self).model_fields[name].default for name in _SMALL} | _USUAL.get(self.profile, {})
+        own = {name: value for name, value in dict(self).items() if name not in usual or value != usual[name]}
+        return type(self)(**(own | changes))
 
 
 class VerificationMode(StrEnum):

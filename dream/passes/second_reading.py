@@ -26,8 +26,8 @@ MOST_TOKENS: Final = 6_000
 _ATTRIBUTES: Final = 20
 """Tokens of a line without its text."""
 _CHECKS: Final = CANARIES + CONTROLS
-_ROOM: Final = MOST_TOKENS - _CHECKS * (LONGEST_CHECK + _ATTRIBUTES)
-"""Tokens that are left for statements and their evidence."""
+_CHECKED: Final = _CHECKS * (LONGEST_CHECK + _ATTRIBUTES)
+"""Tokens of the checks at most, which are left for no statement."""
 
 CONTRACT: Final = """\
 Answer with {"readings": [...]}, one item for each statement, none left out. Each has:
@@ -53,15 +53,24 @@ class _ReadingItem(AnswerItem):
 _FORM: Final = answer_form("readings", readings=item_schema(_ReadingItem))
 
 
-def first_of(pending: Sequence[tuple[int, Assertion]], most: int = MOST_STATEMENTS) -> list[tuple[int, Assertion]]:
-    """Return as many of the first statements as one call holds, one at least."""
+def first_of(
+    pending: Sequence[tuple[int, Assertion]], most: int = MOST_STATEMENTS, tokens: int = MOST_TOKENS
+) -> list[tuple[int, Assertion]]:
+    """Return as many of the first statements as one call holds, one at least.
+
+    Args:
+        pending: The statements, by the caller's key.
+        most: Statements in the call at most, its checks among them.
+        tokens: Tokens of a prompt at most, directives aside.
+    """
+    room = min(MOST_TOKENS, tokens) - _CHECKED
+    used = 0
     chosen: list[tuple[int, Assertion]] = []
     lines: set[EvidenceLine] = set()
-    tokens = 0
     for key, assertion in pending:
         fresh = set(assertion.evidence) - lines
-        tokens += estimate_tokens(assertion.text) + sum(estimate_tokens(line.text) + _ATTRIBUTES for line in fresh)
-        if chosen and (tokens > _ROOM or len(chosen) >= min(most, MOST_STATEMENTS - _CHECKS)):
+        used += estimate_tokens(assertion.text) + sum(estimate_tokens(line.text) + _ATTRIBUTES for line in fresh)
+        if chosen and (used > room or len(chosen) >= min(most, MOST_STATEMENTS - _CHECKS)):
             break
         lines |= fresh
         chosen.append((key, assertion))

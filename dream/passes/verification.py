@@ -106,7 +106,7 @@ class Verification(DeclaredPass, declaration=VERIFICATION):
                 elif any(line.proves for line in one.lines):
                     asked.append(one)
         return Packing(
-            batches=tuple(_batches(asked)) if context.has_model else (),
+            batches=tuple(_batches(asked, context.options.model.prompt_tokens)) if context.has_model else (),
             change_sets=tuple(proven),
             backlog=0 if context.has_model else len(asked),
             notes={"entries": len(ids), "without_evidence": bare},
@@ -185,11 +185,11 @@ async def _of(context: ModelContext, batch: Batch) -> dict[int, _Candidate]:
     return {place: found[member] for place, member in enumerate(batch.members, 1) if member in found}
 
 
-def _batches(candidates: Sequence[_Candidate]) -> Iterator[Batch]:
+def _batches(candidates: Sequence[_Candidate], tokens: int) -> Iterator[Batch]:
     left = list(enumerate(candidates))
     number = 0
     while left:
-        chosen = first_of([(place, one.assertion) for place, one in left])
+        chosen = first_of([(place, one.assertion) for place, one in left], tokens=tokens)
         number += 1
         members = [candidates[place].entry for place, _ in chosen]
         yield Batch(number=str(number), kind="entries", members=tuple((one.id, one.version) for one in members))

@@ -113,7 +113,7 @@ class _Stand(Generic[R]):
     """Items that a repair was asked of."""
     repairs: int = 0
 
-    def call(self, number: int, most_tries: int) -> VerificationCall | None:
+    def call(self, number: int, most_tries: int, tokens: int) -> VerificationCall | None:
         """Return the next second reading; None if nothing is left, but what was read in vain as often as it may be.
 
         What was read in vain is read again after all others.
@@ -121,7 +121,7 @@ class _Stand(Generic[R]):
         pending = [(key, one) for key, one in self.unread().items() if self.tries[key] < most_tries]
         pending.sort(key=lambda one: self.tries[one[0]])
         again = [one for one in pending if self.tries[one[0]] == self.tries[pending[0][0]]]
-        return VerificationCall.of(first_of(again, self.most), number, self.proven()) if again else None
+        return VerificationCall.of(first_of(again, self.most, tokens), number, self.proven()) if again else None
 
     def proven(self) -> list[Assertion]:
         """Return what needs no second reading, for those who check the reader by it."""
@@ -233,7 +233,11 @@ class VerifiedExchange(Generic[R]):
             request = await self.question(None)
             return request and NextRound(request)
         stand = await self._stand(rounds)
-        call = stand.call(len(rounds) + 1, self._most_tries) if self._reads else None
+        call = (
+            stand.call(len(rounds) + 1, self._most_tries, self.context.options.model.prompt_tokens)
+            if self._reads
+            else None
+        )
         if call is not None:
             about = tuple(number for number, _ in call.statements)
             return NextRound(call.request(self.context), RoundKind.VERIFICATION, about=about)
@@ -245,7 +249,11 @@ class VerifiedExchange(Generic[R]):
     async def next_call(self, rounds: Sequence[Round]) -> VerificationCall | None:
         """Return the second reading that is next; None if the next round is another one, or none."""
         stand = await self._stand(rounds)
-        return stand.call(len(rounds) + 1, self._most_tries) if self._reads else None
+        return (
+            stand.call(len(rounds) + 1, self._most_tries, self.context.options.model.prompt_tokens)
+            if self._reads
+            else None
+        )
 
     async def outcome(self, rounds: Sequence[Round]) -> Outcome[R]:
         """Return what became of the items; the last rounds may be missing.

@@ -1,22 +1,24 @@
 """The scripted model behind real HTTP, on a thread of its own: the command line has an event loop of its own."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
 from threading import Event, Thread
 
-from agentcore.testing import ChatServer
+from agentcore.testing import ChatServer, ServedRequest
+from agentcore.testing.chat_replies import ServerReply
 from tests.demo.model import answer
 
 MODEL = "scripted"
+Said = str | ServerReply
 _PATIENCE = 10
 
 
 @contextmanager
-def demo_server() -> Iterator[ChatServer]:
-    """Serve the demo's model as long as the block lasts."""
-    server, stop, listening = ChatServer(repeat(answer)), asyncio.Event(), Event()
+def demo_server(says: Callable[[ServedRequest], Said] = answer) -> Iterator[ChatServer]:
+    """Serve the demo's model, or another, as long as the block lasts."""
+    server, stop, listening = ChatServer(repeat(says)), asyncio.Event(), Event()
     loops: list[asyncio.AbstractEventLoop] = []
 
     async def serve() -> None:

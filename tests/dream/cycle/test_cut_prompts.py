@@ -5,11 +5,10 @@ from datetime import timedelta
 from itertools import repeat
 
 import orjson
-from dreaming import World, codes
+from dreaming import VerifyingChatClient, World, codes
 from wishing import Curious
 
 from agentcore.llm import ChatRequest, Completion, FinishReason, Usage
-from agentcore.testing import ScriptedChatClient
 from dream.cycle.running.prompt_limits import LEAST_SHARE, estimated_prompt
 from dream.domain import PassReport
 from dream.options import ModelOptions
@@ -41,7 +40,7 @@ class Cutting:
 
 def asked_of(world: World, model: Cutting) -> World:
     options = world.options.replace(model=ModelOptions(calls_in_flight=1))
-    return replace(world, chat=ScriptedChatClient(repeat(model.reply)), options=options)
+    return replace(world, chat=VerifyingChatClient(repeat(model.reply)), options=options)
 
 
 async def curious(world: World, *questions: str, per_batch: int = 1) -> PassReport:

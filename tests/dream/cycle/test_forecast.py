@@ -4,12 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from dreaming import World
+from dreaming import VerifyingChatClient, World
 from wishing import Curious
 
 from agentcore.domain import Capability
 from agentcore.llm import ChatRequest, ChatRole, ResponseFormat, estimate_tokens
-from agentcore.testing import ScriptedChatClient
 from dream.cycle import Dreams, Runner
 from dream.domain import Batch
 from dream.errors import UnknownPassError
@@ -41,7 +40,7 @@ def counted(request: ChatRequest) -> tuple[int, int]:
 
 
 async def test_the_forecast_is_what_the_run_then_asks(world: World):
-    client = ScriptedChatClient(['{"text": "a painter"}'] * 2)
+    client = VerifyingChatClient(['{"text": "a painter"}'] * 2)
     one = replace(world, chat=client)
     dreams = dreams_of(one, Instructed(QUESTIONS, per_batch=2))
     (foreseen,) = await dreams.forecast()
@@ -58,7 +57,7 @@ async def test_the_forecast_is_what_the_run_then_asks(world: World):
 
 async def test_a_forecast_writes_nothing_and_costs_nothing(world: World):
     await world.add("Ana likes tea")
-    dreams = dreams_of(replace(world, chat=ScriptedChatClient([])), Instructed(QUESTIONS))
+    dreams = dreams_of(replace(world, chat=VerifyingChatClient([])), Instructed(QUESTIONS))
     before = (await world.export(), await world.revision(), await world.positions())
     assert await dreams.forecast() == await dreams.forecast()
     assert (await world.export(), await world.revision(), await world.positions()) == before
@@ -73,7 +72,7 @@ async def test_it_needs_no_model(world: World):
 
 
 async def test_after_the_run_there_is_nothing_left_to_ask(world: World):
-    dreams = dreams_of(replace(world, chat=ScriptedChatClient(['{"text": "x"}'] * 3)), Instructed(QUESTIONS))
+    dreams = dreams_of(replace(world, chat=VerifyingChatClient(['{"text": "x"}'] * 3)), Instructed(QUESTIONS))
     await dreams.run()
     (foreseen,) = await dreams.forecast()
     assert (foreseen.calls, foreseen.reason, foreseen.most_tokens) == (0, "no_work", 0)

@@ -7,12 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from dreaming import World
+from dreaming import VerifyingChatClient, World
 from interrupting import WatchedStorage
 from wishing import Curious
 
 from agentcore.hosting import ROWS_EVERY, SOURCES_EVERY
-from agentcore.testing import ScriptedChatClient
 from dream.domain import Outcome
 
 TEA = "Ana likes tea"
@@ -105,7 +104,7 @@ async def test_a_plan_waits_for_people_served_now_not_for_those_in_its_copy(worl
 
 @pytest.mark.parametrize("is_elsewhere", [True, False])
 async def test_no_call_of_a_model_starts_while_a_host_source_is_busy(world: World, is_elsewhere: bool):
-    chat = ScriptedChatClient(['{"text": "an answer"}'] * 3)
+    chat = VerifyingChatClient(['{"text": "an answer"}'] * 3)
     busy = is_elsewhere
     one = replace(world, chat=chat, busy_sources=(lambda: busy,))
     run = asyncio.create_task(one.run_passes(Curious(("who is Ana", "who is Ben", "who is Cem"))))

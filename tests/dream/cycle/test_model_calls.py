@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from dreaming import DAY, World, codes, fresh_scope
+from dreaming import DAY, VerifyingChatClient, World, codes, fresh_scope
 from interrupting import Killed, bury, count_writes, dying
 from wishing import Curious
 
@@ -23,7 +23,6 @@ from agentcore.llm import (
     FinishReason,
     Usage,
 )
-from agentcore.testing import ScriptedChatClient
 from dream.domain import Change, ChangeSet, Outcome, PassOutcome, PassReport, Proposal, Skip, fingerprint
 from dream.options import ModelOptions
 from dream.passes import ModelContext
@@ -48,7 +47,7 @@ def with_model(world: World, answer: Any, **model: Any) -> World:
             yield reply
 
     return replace(
-        world, chat=ScriptedChatClient(forever()), options=world.options.replace(model=ModelOptions(**model))
+        world, chat=VerifyingChatClient(forever()), options=world.options.replace(model=ModelOptions(**model))
     )
 
 

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import orjson
 import pytest
-from dreaming import DAY, World
+from dreaming import DAY, VerifyingChatClient, World
 from interrupting import Killed, bury, count_writes, dying
 from wishing import Curious, Wishful, nothing
 
 from agentcore.llm import Completion, FinishReason, Usage
-from agentcore.testing import ScriptedChatClient
 from dream.domain import Outcome, PassOutcome, PassReport
 from dream.stores import dream_stores
 
@@ -24,7 +23,7 @@ def told(answer: object) -> object:
 def talking(world: World, *answers: object) -> World:
     """One call at a time, so that each question gets its answer."""
     options = world.options.replace(model=world.options.model.replace(calls_in_flight=1))
-    return replace(world, chat=ScriptedChatClient([told(one) for one in answers or ANSWERS]), options=options)
+    return replace(world, chat=VerifyingChatClient([told(one) for one in answers or ANSWERS]), options=options)
 
 
 async def stored_answers(world: World) -> int:

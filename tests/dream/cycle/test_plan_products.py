@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import orjson
 import pytest
-from dreaming import NOW, World, codes, of_pass
+from dreaming import NOW, VerifyingChatClient, World, codes, of_pass
 from hypothesis import HealthCheck, given, settings, strategies as st
 from interrupting import Killed, bury, count_writes, dying
 from sqlalchemy import update
@@ -16,7 +16,6 @@ from sqlalchemy import update
 from agentcore.domain import Capability, MemoryEntry, Status, StoredDocument, fold_key
 from agentcore.llm import ChatRequest, ResponseFormat
 from agentcore.stores.sql.schema import plans
-from agentcore.testing import ScriptedChatClient
 from agentcore.workspace import Workspaces
 from dream.domain import (
     Batch,
@@ -239,7 +238,7 @@ def answering(world: World, *answers: str) -> World:
     def answer(request: ChatRequest) -> str:
         return answers[int(request.messages[-1].content.strip()[-1]) % len(answers) - 1]
 
-    return replace(world, chat=ScriptedChatClient(repeat(answer)))
+    return replace(world, chat=VerifyingChatClient(repeat(answer)))
 
 
 GOOD = orjson.dumps({"text": "yes"}).decode()

@@ -21,7 +21,7 @@ from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.passes.retention import Retention
 
 SAID = ("I pay 640 euros for my flat in Porto.", "My cat is called Miso.")
-LIE = "Ana pays 700 euros for her flat in Porto."
+LIE = "Ana pays 720 euros for her flat in Porto."
 
 
 def a_fact(content: str, *cites: str, quote: str = "I pay 640 euros") -> dict[str, Any]:
@@ -44,7 +44,7 @@ async def test_a_refused_text_is_told_whole_with_why_and_what_it_cites(world: Wo
     rent, _ = await talk(world, *SAID)
     (told,) = await refuse(world, a_fact(LIE, "t1"))
     assert (told.pass_name, told.code, told.text, told.cites) == ("fact-mining", "invented_detail", LIE, (rent.id,))
-    assert "700" in told.detail
+    assert "720" in told.detail
     assert told.to_json()["refused_at"] == "2025-06-14T09:00:00Z"
 
 
@@ -56,7 +56,7 @@ async def test_a_text_that_cites_nothing_it_was_shown_rests_on_all_of_it(world: 
 
 async def test_what_was_put_right_is_no_refused_text(world: World):
     await talk(world, *SAID)
-    first, second = a_fact(LIE, "t1"), {"item": 1, **a_fact(LIE.replace("700", "640"), "t1")}
+    first, second = a_fact(LIE, "t1"), {"item": 1, **a_fact(LIE.replace("720", "640"), "t1")}
     heard = answering(world, *(orjson.dumps({"facts": [one]}).decode() for one in (first, second)))
     await heard.run_passes(FactMining())
     assert await kept(world) == []
@@ -96,7 +96,7 @@ async def test_it_goes_when_what_was_made_of_its_turns_is_forgotten(world: World
 async def test_it_goes_when_a_text_that_it_holds_is_forgotten(world: World):
     await talk(world, *SAID)
     (entry,) = await world.add("Miso is ill.")
-    await refuse(world, a_fact("Ana pays 700 euros,  and miso is ILL.", "t1"), a_fact(LIE, "t1"))
+    await refuse(world, a_fact("Ana pays 720 euros,  and miso is ILL.", "t1"), a_fact(LIE, "t1"))
     await world.memory.forget(entry.id)
     assert await kept(world) == [LIE]
 
@@ -104,7 +104,7 @@ async def test_it_goes_when_a_text_that_it_holds_is_forgotten(world: World):
 async def test_nothing_of_a_forgotten_text_is_left_in_any_table_after_it_was_refused(world: World):
     await talk(world, *SAID)
     (entry,) = await world.add("Miso is ill.")
-    await refuse(world, a_fact("Ana says: Miso is ill. That costs 700 euros.", "t2", quote="cat"))
+    await refuse(world, a_fact("Ana says: Miso is ill. That costs 720 euros.", "t2", quote="cat"))
     assert {"model_calls", "refused_texts"} <= await tables_telling(world, "Miso is ill")
     await world.memory.forget(entry.id)
     assert await tables_telling(world, "Miso is ill") == set()

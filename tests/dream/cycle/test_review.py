@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from dreaming import DAY, World, codes, of_pass
+from dreaming import DAY, VerifyingChatClient, World, codes, of_pass
 from hypothesis import HealthCheck, given, settings, strategies as st
 from interrupting import Killed, bury, count_writes, dying
 from sqlalchemy import select
@@ -16,7 +16,6 @@ from wishing import Curious, Wishful
 from agentcore.domain import EntryFilter, MemoryEntry, Status, to_image
 from agentcore.errors import InvalidOptionsError
 from agentcore.stores.sql.schema import decisions, proposals
-from agentcore.testing import ScriptedChatClient
 from dream.domain import Change, ChangeSet, Outcome, PassOutcome, Proposal, RunKind, RunReport, fingerprint
 from dream.errors import UnknownPassError, UnknownProposalError
 from dream.options import ConsolidationOptions, DreamOptions, PassMode, ReviewOptions
@@ -310,7 +309,7 @@ def dropping(*texts: str) -> Curious:
 
 async def test_a_model_is_not_asked_again_about_what_waits_or_had_no_room(world: World):
     world.options = DreamOptions(modes={"curious": PassMode.PROPOSE}, review=ReviewOptions(max_waiting=1))
-    world.chat = ScriptedChatClient([f'{{"text": "{TEA}"}}', f'{{"text": "{RYE}"}}', f'{{"text": "{TEA}"}}'])
+    world.chat = VerifyingChatClient([f'{{"text": "{TEA}"}}', f'{{"text": "{RYE}"}}', f'{{"text": "{TEA}"}}'])
     await world.add(TEA, RYE)
     asked = dropping("one", "two", "three")
     first = of_pass(await world.run_passes(asked), "curious")
@@ -326,7 +325,7 @@ async def test_a_model_is_not_asked_again_about_what_waits_or_had_no_room(world:
 
 async def test_the_question_behind_a_stale_proposal_is_asked_again(world: World):
     world.options = DreamOptions(modes={"curious": PassMode.PROPOSE})
-    world.chat = ScriptedChatClient([f'{{"text": "{TEA}"}}'] * 2)
+    world.chat = VerifyingChatClient([f'{{"text": "{TEA}"}}'] * 2)
     (entry,) = await world.add(TEA)
     asked = dropping("one")
     await world.run_passes(asked)

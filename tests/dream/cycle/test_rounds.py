@@ -6,12 +6,11 @@ from typing import Any, ClassVar
 
 import orjson
 import pytest
-from dreaming import World, codes, fresh_scope
+from dreaming import VerifyingChatClient, World, codes, fresh_scope
 from interrupting import Killed, bury, count_writes, dying
 
 from agentcore.domain import Capability, Level, MemoryEntry, SourceKind, SourceRef
 from agentcore.llm import ChatRequest, ResponseFormat
-from agentcore.testing import ScriptedChatClient
 from dream.domain import (
     Batch,
     Change,
@@ -130,7 +129,7 @@ def with_model(world: World, answer: Any = answering, **model: Any) -> World:
             yield answer
 
     return replace(
-        world, chat=ScriptedChatClient(forever()), options=world.options.replace(model=ModelOptions(**model))
+        world, chat=VerifyingChatClient(forever()), options=world.options.replace(model=ModelOptions(**model))
     )
 
 

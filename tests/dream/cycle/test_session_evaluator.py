@@ -7,12 +7,12 @@ from typing import Any
 
 import orjson
 import pytest
-from dreaming import DAY, NOW, World
+from dreaming import DAY, NOW, VerifyingChatClient, World
 
 from agentcore import AgentHostBuilder
 from agentcore.domain import Feedback, FeedbackKind, Rating, Turn
 from agentcore.llm import ChatOptions, ChatUnreachableError
-from agentcore.testing import ChatServer, ManualClock, ScriptedChatClient
+from agentcore.testing import ChatServer, ManualClock
 from dream.cycle import SessionEvaluator
 from dream.options import DreamOptions, ModelOptions
 
@@ -49,9 +49,9 @@ async def summaries(world: World) -> list[Feedback]:
     return [row for row in rows if row.kind is FeedbackKind.SESSION_SUMMARY]
 
 
-def evaluator(world: World, *replies: Any, **options: Any) -> tuple[SessionEvaluator, ScriptedChatClient]:
+def evaluator(world: World, *replies: Any, **options: Any) -> tuple[SessionEvaluator, VerifyingChatClient]:
     """A freshly started evaluator that sees this scope alone."""
-    chat = ScriptedChatClient(replies)
+    chat = VerifyingChatClient(replies)
     alone = replace(world, chat=chat, storage=_OneScope(world))
     return SessionEvaluator(alone.parts, DreamOptions(**options)), chat
 

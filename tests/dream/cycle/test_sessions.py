@@ -5,14 +5,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from dreaming import DAY, NOW, World
+from dreaming import DAY, NOW, VerifyingChatClient, World
 from interrupting import Killed, bury, dying
 from wishing import Curious
 
 from agentcore import AgentHostBuilder
 from agentcore.errors import InvalidOptionsError
 from agentcore.llm import Completion, FailedTry, FinishReason, TryFailure, Usage
-from agentcore.testing import ManualClock, ScriptedChatClient
+from agentcore.testing import ManualClock
 from dream.cycle import Runner
 from dream.domain import Outcome, RunKind
 from dream.errors import UnknownRunError, UnknownSessionError
@@ -28,7 +28,7 @@ def said(text: str, *, model: str = "small", failed: int = 0, **fields: Any) -> 
 async def asked(world: World, *replies: Completion) -> str:
     """Run a pass that asks two questions; return the run."""
     options = world.options.replace(model=world.options.model.replace(calls_in_flight=1))
-    one = replace(world, chat=ScriptedChatClient(replies), options=options)
+    one = replace(world, chat=VerifyingChatClient(replies), options=options)
     runner = Runner(one.parts, options, (PassSlot(Curious(("who", "what")), "a test asked for it"),))
     return (await runner.run(world.scope)).run_id
 
@@ -123,7 +123,7 @@ async def test_dreams_stand_in_no_conversation_and_conversations_are_no_dreams()
     """A person's session counts for what it is, also one that is called as the dream itself will be."""
     names = ("notadream:1", "dream:of the sea", "dream:default/agent/agent:2025-06-14T09:00:00Z")
     texts = [f"I keep bees number {place}." for place in range(len(names))]
-    chat = ScriptedChatClient(['{"facts": []}'])
+    chat = VerifyingChatClient(['{"facts": []}'])
     builder = AgentHostBuilder(None, clock=ManualClock(NOW)).with_memory().with_conversation_log().with_llm(chat)
     async with builder.with_dreaming(in_background=False).build() as host:
         for name, text in zip(names, texts, strict=True):

@@ -5,13 +5,12 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from dreaming import DAY, NOW, World
+from dreaming import DAY, NOW, VerifyingChatClient, World
 from hypothesis import given, strategies as st
 from wishing import Curious
 
 from agentcore.errors import InvalidContentError
 from agentcore.llm import ChatServerError, Completion, FailedTry, FinishReason, TryFailure, Usage
-from agentcore.testing import ScriptedChatClient
 from dream.cycle import Runner
 from dream.domain import EVERYTHING, UsageKey, UsageRow, summed
 from dream.passes import PassSlot
@@ -37,7 +36,7 @@ async def asked(world: World, *replies: Any, name: str = "curious") -> None:
     """Run a pass of that name that asks one question for each reply."""
     named = type("Named", (Curious,), {"name": name})
     options = world.options.replace(model=world.options.model.replace(calls_in_flight=1))
-    one = replace(world, chat=ScriptedChatClient(replies), options=options)
+    one = replace(world, chat=VerifyingChatClient(replies), options=options)
     questions = tuple(f"question {place}" for place in range(len(replies)))
     runner = Runner(one.parts, options, (PassSlot(named(questions), "a test asked for it"),))
     await runner.run(world.scope)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import orjson
 import pytest
-from dreaming import World, codes, fresh_scope
+from dreaming import VerifyingChatClient, World, codes, fresh_scope
 from hypothesis import HealthCheck, given, settings, strategies as st
 from interrupting import Killed, WatchedStorage, bury, count_writes, dying
 from sqlalchemy import select
@@ -19,7 +19,6 @@ from agentcore.domain import Capability, Level, MemoryEntry, Scope, SourceKind, 
 from agentcore.llm import ChatRequest, ChatRequestRefusedError, ResponseFormat
 from agentcore.stores import Origin, Storage, UnitOfWork
 from agentcore.stores.sql.schema import metadata
-from agentcore.testing import ScriptedChatClient
 from dream.domain import (
     Batch,
     Change,
@@ -150,7 +149,7 @@ def with_model(world: World, verdict: Any, **options: Any) -> tuple[World, Model
         while True:
             yield model
 
-    return replace(world, chat=ScriptedChatClient(forever()), options=world.options.replace(**options)), model
+    return replace(world, chat=VerifyingChatClient(forever()), options=world.options.replace(**options)), model
 
 
 async def checked(world: World) -> PassReport:
@@ -291,7 +290,7 @@ async def test_words_forgotten_while_the_model_is_asked_stay_in_no_answer(
             await world.write(lambda unit: unit.forget(bees.id))
         return given
 
-    one = replace(one, chat=ScriptedChatClient(itertools.repeat(answer)))
+    one = replace(one, chat=VerifyingChatClient(itertools.repeat(answer)))
     await checked(one)
     assert BEES not in await everything(world)
     model.verdict = True
@@ -374,7 +373,7 @@ async def test_words_that_a_later_round_was_shown_and_that_are_forgotten_meanwhi
         await world.write(lambda unit: unit.forget(ferry.id))
         return orjson.dumps({"says": None, "because": FERRY}).decode()
 
-    asking = replace(one, chat=ScriptedChatClient(itertools.repeat(answer)))
+    asking = replace(one, chat=VerifyingChatClient(itertools.repeat(answer)))
     await asking.run_passes(LookingUp(beside=ferry))
     assert FERRY not in await everything(world)
     await checked(with_model(world, YES)[0])
@@ -393,7 +392,7 @@ async def test_a_plan_is_not_kept_if_words_are_forgotten_while_it_is_made(world:
             await world.write(lambda unit: unit.forget(bees.id))
         return given
 
-    one = replace(one, chat=ScriptedChatClient(itertools.repeat(answer)))
+    one = replace(one, chat=VerifyingChatClient(itertools.repeat(answer)))
     plan = await one.dreams.plan()
     assert BEES not in await everything(world)
     with pytest.raises(UnknownPlanError):

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dreaming import NOW, World, fresh_scope
+from dreaming import NOW, VerifyingChatClient, World, fresh_scope
 from interrupting import Killed, bury, dying
 from wishing import Curious, Wishful, nothing
 
 from agentcore import AgentHostBuilder
 from agentcore.stores.sql import FILE_NAME
-from agentcore.testing import ManualClock, ScriptedChatClient
+from agentcore.testing import ManualClock
 from dream.cycle import Dreams, Runner
 from dream.domain import Alarm, AlarmKind, Outcome, RunKind, RunReport
 from dream.passes import PassSlot
@@ -185,7 +185,7 @@ async def test_undos_and_plans_neither_end_a_row_nor_belong_to_it(world: World):
 
 async def test_no_budget_with_work_waiting_is_an_alarm(world: World):
     options = world.options.replace(alarm_after=2, model=world.options.model.replace(tokens_per_run=0))
-    poor = replace(world, options=options, chat=ScriptedChatClient([]))
+    poor = replace(world, options=options, chat=VerifyingChatClient([]))
     dreams, told = dreams_of(poor, Curious(("who is Ana",))), list[Alarm]()
     dreams.on_alarm(told.append)
     for _ in range(2):
@@ -196,7 +196,7 @@ async def test_no_budget_with_work_waiting_is_an_alarm(world: World):
 
 async def test_answers_that_are_all_refused_are_an_alarm(world: World):
     options = world.options.replace(alarm_after=2)
-    vain = replace(world, options=options, chat=ScriptedChatClient(["no JSON at all"] * 2))
+    vain = replace(world, options=options, chat=VerifyingChatClient(["no JSON at all"] * 2))
     dreams, told = dreams_of(vain, Curious(("who is Ana",))), list[Alarm]()
     dreams.on_alarm(told.append)
     for _ in range(2):

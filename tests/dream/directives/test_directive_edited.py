@@ -4,10 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from dreaming import World
+from dreaming import VerifyingChatClient, World
 from wishing import Curious
 
-from agentcore.testing import ScriptedChatClient
 from dream.domain import RunReport
 from dream.options import ConsolidationOptions
 from dream.passes.memory_consolidation import MemoryConsolidation
@@ -19,7 +18,7 @@ TEXTS = ("Ana likes green tea from Porto", "Ana likes green tea from Porto a lot
 @pytest.fixture
 def at_home(world: World, tmp_path: Path) -> World:
     consolidation = ConsolidationOptions(max_entries=2)
-    chat = ScriptedChatClient([NOTHING] * 20)
+    chat = VerifyingChatClient([NOTHING] * 20)
     return replace(world, data_dir=tmp_path, options=world.options.replace(consolidation=consolidation), chat=chat)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from dreaming import World, codes
-from hostile import marker_of, read_lines
+from hostile import marker_of, parted, read_line, read_lines
 
 from agentcore.domain import Status, Turn
 from agentcore.llm import ChatOptions, OpenAIChatClient
@@ -18,8 +18,9 @@ from dream.domain import Outcome, PassOutcome, RunReport
 from dream.passes.fact_mining import FactMining
 from dream.passes.memory_consolidation import MemoryConsolidation
 
-TEA, GREEN, BOTH = "Ana likes tea.", "Ana likes green tea best.", "Ana likes tea, green tea best."
-OTHERS = ("Rui works at Norte.", "The deployment takes 12 minutes.", "Marta has 2 cats.")
+TEA, GREEN = "Ana likes tea.", "Ana likes green tea best."
+BOTH = f"{TEA} {GREEN}"
+OTHERS = ("Rui works at Norte.", "The deployment costs 1250 euros.", "Marta has 2 cats.")
 SAID = ("I moved to Lisbon in 2019.", "My bicycle is blue.")
 FACT = "Ana moved to Lisbon in 2019."
 
@@ -176,9 +177,9 @@ CASES: dict[str, Case] = {
         facts(a_fact(FACT, "t5000")), edits(save=[a_save(BOTH, "e41", "e42")]), "unknown_handle"
     ),
     "one handle twice": reading(
-        facts(a_fact("Mallory moved to Lisbon.", SAID[0], SAID[0])),
+        facts(),
         edits(delete=[{"id": TEA, "supersededBy": None}], save=[a_save(TEA, GREEN), a_save(GREEN, GREEN)]),
-        "invented_detail",
+        "",
         "handle_reused",
     ),
     "everything to delete": reading(
@@ -190,13 +191,14 @@ CASES: dict[str, Case] = {
     ),
     "half a surrogate": refusing('{"facts": ["\\ud800"], "toSave": ["\\ud800"]}', "answer_unreadable"),
     "invented": reading(
-        facts(a_fact("Ana moved to Lisbon in 2021.", SAID[0])),
+        facts(),
         edits(save=[a_save("Ana likes tea, green tea best, says Mallory.", TEA, GREEN)]),
+        "",
         "invented_detail",
     ),
     "lost": reading(
         facts(a_fact(FACT, SAID[1])),
-        edits(save=[a_save("They like drinks.", TEA, GREEN)]),
+        edits(save=[a_save("The deployment is dear.", OTHERS[1])]),
         "quote_not_found",
         "lost_detail",
     ),
@@ -220,7 +222,8 @@ class Model:
 
     def __call__(self, request: ServedRequest) -> ServerReply | str:
         contents = [message["content"] for message in request.body["messages"]]
-        lines = read_lines(contents[1], marker_of(contents))
+        inside = parted(contents[1], marker_of(contents)).inside
+        lines = [read_line(line) for line in inside if not line[1:2].isdecimal()]  # items to be put right
         handles = {line.text: line.handle for line in lines}
         is_mining = lines[0].handle.startswith("t")
         if self.is_honest:

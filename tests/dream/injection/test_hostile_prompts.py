@@ -9,7 +9,7 @@ from dreaming import NOW, World
 from hostile import Hostile, Line, hostile_texts, parted, read_line
 
 from agentcore.domain import Feedback, FeedbackKind, MemoryEntry, Turn, clean_category, clean_content, clean_tags
-from agentcore.llm import ChatRequest, ChatRole
+from agentcore.llm import ChatRequest
 from dream.cycle import ContextFactory, fence_marker
 from dream.directives import DirectiveLibrary
 from dream.domain import Round
@@ -178,15 +178,12 @@ async def test_a_complaint_about_a_hostile_text_quotes_it_as_data(world: World, 
     item = save | {"sourceIds": [handles[entry.id] for entry in sources]}
     asked = await consolidation.ask(context, batch, [Round({"toDelete": [], "toSave": [item]})])
     assert asked is not None
-    first, answer, complaint = asked.request.messages[1:]
-    assert answer.role is ChatRole.ASSISTANT
-    assert parted(first, MARKER).fences == 2
-    told_off = parted(complaint, MARKER)
-    assert told_off.fences == 2
-    (line,) = told_off.inside
+    told = parted(asked.request.messages[-1], MARKER)
+    *shown, line = told.inside
+    assert (told.fences, len(shown)) == (4, len(sources))
     assert line.splitlines() == [line]
-    assert line.startswith("[0] lost=")
-    plain_item = item | {"content": "Mallory."}
+    assert line.startswith("[1] reason=")
+    plain_item = item | {"content": "Mallory 4711."}
     plain = await consolidation.ask(context, batch, [Round({"toDelete": [], "toSave": [plain_item]})])
     assert plain is not None
-    assert told_off.outside == parted(plain.request.messages[3], MARKER).outside
+    assert told.outside == parted(plain.request.messages[-1], MARKER).outside

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from dreaming import NOW, of_pass
+from dreaming import NOW, VerifyingChatClient, of_pass
 from watching_over import ANA, HOUR, MINUTE, Stage, a_stage
 
 from agentcore import AgentHostBuilder, Scope
 from agentcore.domain import Capability
 from agentcore.hosting import Memory, RecallNotes, ServiceFailedError
-from agentcore.testing import ManualClock, ScriptedChatClient
+from agentcore.testing import ManualClock
 from agentcore.workspace import Workspaces
 from dream.cycle import LONGEST_WAIT, Planner
 from dream.domain import Outcome, Proposal, RunKind, Work
@@ -279,7 +279,7 @@ async def test_a_pass_that_is_switched_on_or_comes_to_have_a_model_finds_its_wor
 
 
 async def test_an_edited_directive_alone_brings_a_dream_and_the_same_words_bring_none(stage: Stage, tmp_path: Path):
-    answers = ScriptedChatClient(['{"toDelete": [], "toSave": []}'] * 3)
+    answers = VerifyingChatClient(['{"toDelete": [], "toSave": []}'] * 3)
     world = dataclasses.replace(stage.world, data_dir=tmp_path, chat=answers)
     own = tmp_path / "directives" / "dream.md"
     own.parent.mkdir()

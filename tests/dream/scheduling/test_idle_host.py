@@ -5,12 +5,11 @@ from pathlib import Path
 
 import orjson
 import pytest
-from dreaming import NOW
+from dreaming import NOW, VerifyingChatClient
 from watching_over import HOUR, MINUTE, WatchedClock
 
 from agentcore import AgentHostBuilder, Host
 from agentcore.llm import ChatClient, ModelTier
-from agentcore.testing import ScriptedChatClient
 from dream.domain import RunReport
 from dream.options import DreamOptions
 
@@ -78,7 +77,7 @@ async def test_a_host_left_alone_has_its_model_tidy_memory_md_once_and_heeds_wha
         {"op": "merge", "items": ["i1", "i2"], "text": "Ana keeps bees in Sintra"},
         {"op": "archive", "items": ["i3"]},
     ]
-    chat = ScriptedChatClient([orjson.dumps({"edits": edits}).decode()])
+    chat = VerifyingChatClient([orjson.dumps({"edits": edits}).decode()])
     others = dict.fromkeys(("fact-mining", "memory-consolidation", "preferences"), "off")
     async with a_host(tmp_path, clock, IDLE.replace(modes={**IDLE.modes, **others}), chat) as host:
         memory = tmp_path / "workspace" / "MEMORY.md"

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from dreaming import NOW
+from dreaming import NOW, VerifyingChatClient
 from interrupting import WatchedStorage
 from watching_over import ANA, HOUR, MINUTE, Stage, WatchedClock
 
 from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.llm import BusyGate
-from agentcore.testing import ScriptedChatClient
 from dream import DreamOptions, RunReport
 from dream.domain import Proposal, Work
 from dream.options import Idle
@@ -28,7 +27,7 @@ IDLE = DreamOptions(schedule={"trigger": Idle()})
 def a_host(tmp_path: Path, clock: WatchedClock) -> Host:
     (tmp_path / "workspace").mkdir()
     builder = AgentHostBuilder(tmp_path / "data", clock=clock).with_memory().with_skills()
-    builder = builder.with_workspace(tmp_path / "workspace").with_llm(ScriptedChatClient([EMPTY] * 50))
+    builder = builder.with_workspace(tmp_path / "workspace").with_llm(VerifyingChatClient([EMPTY] * 50))
     return builder.with_dreaming(IDLE).build()
 
 

@@ -6,13 +6,12 @@ from typing import Any, ClassVar
 
 import orjson
 import pytest
-from dreaming import World, codes, of_pass
+from dreaming import VerifyingChatClient, World, codes, of_pass
 from interrupting import Killed, WatchedStorage, bury
 from wishing import Wishful
 
 from agentcore.domain import Capability, Turn
 from agentcore.llm import ChatRequest, ChatRequestRefusedError, ChatUnreachableError
-from agentcore.testing import ScriptedChatClient
 from dream.domain import Change, ChangeSet, Proposal, RunReport, Work
 from dream.domain.declaration import Reads, readers_of
 from dream.options import ConsumptionPolicy, DreamOptions, LogOptions, MiningOptions
@@ -48,7 +47,7 @@ async def unread(world: World) -> set[str]:
 
 
 def hearing(world: World, *replies: Any, **options: Any) -> World:
-    return replace(world, chat=ScriptedChatClient(replies), options=DreamOptions(**options))
+    return replace(world, chat=VerifyingChatClient(replies), options=DreamOptions(**options))
 
 
 async def night(world: World, *replies: Any, passes: Sequence[DreamPass] = (), **options: Any) -> RunReport:
