@@ -411,20 +411,16 @@ class Exchange:
             return None
         where = f"batch {batch.number}"
         if isinstance(outcome, ChatPromptCutError | ChatContextTooLongError):
-            cut = isinstance(outcome, ChatPromptCutError)
-            code = Refused.PROMPT_TRUNCATED if cut else Refused.PROMPT_TOO_LONG
-            problem = _TooLong(Refusal(code, f"{where}: {outcome}"))
-            return problem if asked.kind is not RoundKind.VERIFICATION else Round({}, asked.asked)
+            code = Refused.PROMPT_TRUNCATED if isinstance(outcome, ChatPromptCutError) else Refused.PROMPT_TOO_LONG
+            is_reading = asked.kind is RoundKind.VERIFICATION
+            return Round({}, asked.asked) if is_reading else _TooLong(Refusal(code, f"{where}: {outcome}"))
         if isinstance(outcome, ChatError):
             return Refusal(Refused.CALL_FAILED, f"{where}: {outcome}")
         return _round_of(outcome, where)
 
 
 def _round_of(stored: StoredAnswer, where: str) -> Round | _TooLong | Refusal:
-    """Return an answered round; of an answer that is none why, but for a second reading.
-
-    A reader that cannot be read decides as little as one that fails its checks, and its writer is not asked anew.
-    """
+    """Return an answered round, or why it cannot be used; a second reading that cannot be read decides nothing."""
     read = _read(stored.completion, where)
     if not isinstance(read, (_TooLong, Refusal)):
         return Round(read, stored.asked, stored.completion.model)
