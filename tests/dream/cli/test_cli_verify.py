@@ -40,7 +40,7 @@ def _stored(cli: CommandLine, content: str, said: str) -> None:
 
 def test_what_words_prove_is_verified_without_a_model_and_undone(cli: CommandLine):
     cli("remember", "Bo sails on Sundays")
-    _stored(cli, "Green tea is what I drink now.", "No coffee. Green tea is what I drink now.")
+    _stored(cli, "Green tea is what I drink now.", "I have given up coffee. Green tea is what I drink now.")
     before = cli("export").out
     done = cli("--json", "verify", "--existing").document
     (one,) = done["passes"]
