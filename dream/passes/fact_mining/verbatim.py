@@ -45,8 +45,8 @@ class VerbatimFact(Fact):
 def verbatim_of(fact: Fact, shown: Sequence[PromptTurn]) -> VerbatimFact | None:
     """Return the one sentence of a person that a fact rests on, with the question it answers where it needs that.
 
-    None if there is no such sentence: it answers nothing where an assistant's words are quoted, asks, is too long, cannot
-    be understood, holds a secret, or is trusted less than what people state.
+    None if there is no such sentence: it answers nothing where an assistant's words are quoted, asks, is too long,
+    cannot be understood, holds a secret, or is trusted less than what people state.
 
     Args:
         fact: What is refuted or denied.
