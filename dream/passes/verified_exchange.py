@@ -10,7 +10,7 @@ from agentcore.llm.chat import ChatRequest
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, RoundKind
-from dream.domain.step import Batch
+from dream.domain.step import Batch, WaitingExchange
 from dream.domain.verification import Assertion, Reading, SecondReading
 from dream.guards.secrets import secret_in
 from dream.guards.verdict import Verdict
@@ -136,16 +136,14 @@ class _Stand(Generic[R]):
             if item.verdict is Verdict.UNDECIDED and item.assertion is not None and number not in self.decided
         }
 
-    def settled(self) -> list[Settled[R]]:
+    def settled(self) -> dict[int, Settled[R]]:
         """Return what may be made: what is proven, and what a second reading found in the evidence."""
-        found: list[Settled[R]] = []
+        found: dict[int, Settled[R]] = {}
         for number, item in self.items.items():
             if item.verdict is Verdict.PROVEN:
-                found.append(Settled(value=item.value, verdict=EvidenceVerdict.PROVEN))
-            elif item.verdict is Verdict.UNDECIDED and number in self.decided:
-                reading, model, place = self.decided[number]
-                if _says(reading):
-                    found.append(_verified(item.value, reading, model, place))
+                found[number] = Settled(value=item.value, verdict=EvidenceVerdict.PROVEN)
+            elif item.verdict is Verdict.UNDECIDED and self._is_said(number):
+                found[number] = _verified(item.value, *self.decided[number])
         return found
 
     def denied(self) -> list[int]:
@@ -217,6 +215,8 @@ class VerifiedExchange(Generic[R]):
         question: Words the question.
         judge: Judges an answer by words.
         repairs: In how many exchanges of a run a repair may be asked for; None for in each.
+        in_parts: Whether what is decided is made while other items wait to be read; not where that would change the
+            records that the others are about. The pass makes what an outcome says is settled, also while it waits.
     """
 
     context: ModelContext
@@ -225,6 +225,7 @@ class VerifiedExchange(Generic[R]):
     question: Question
     judge: Judge[R]
     repairs: int | None = None
+    in_parts: bool = False
 
     async def next_round(self, rounds: Sequence[Round]) -> NextRound | None:
         """Return the next question of the exchange; None if it is over."""
@@ -255,22 +256,34 @@ class VerifiedExchange(Generic[R]):
         )
 
     async def outcome(self, rounds: Sequence[Round]) -> Outcome[R]:
-        """Return what became of the items; the last rounds may be missing."""
+        """Return what became of the items; the last rounds may be missing.
+
+        While something waits, nothing is denied for good, since its repair may still be asked for, and what is decided
+        is told in the run that decided it alone: the run that goes on with the rest does not make it again.
+        """
         stand = await self._stand(rounds)
-        denials = stand.denials()
         unread = stand.unread()
-        waits = bool(self._reads and unread)
-        denied = [*stand.denied(), *(() if self._reads or self._strict else unread)]
+        made = await self._made()
+        settled = tuple(one for number, one in stand.settled().items() if number not in made)
+        if self._reads and unread:
+            return Outcome(
+                answer=stand.answer,
+                settled=settled if self.in_parts else (),
+                undecided=tuple(stand.items[number].value for number in unread),
+                waits=Refused.VERIFIER_UNRELIABLE if stand.tries else Refused.UNVERIFIED,
+            )
+        denials = stand.denials()
+        denied = [*stand.denied(), *(() if self._strict else unread)]
+        if self._is_over:
+            denials += [Refusal(Refused.WAITED_TOO_LONG, f"item {number}", number) for number in unread]
         held = len(stand.told - {one.place for one in (*denials, *stand.refused)}) if stand.repairs else 0
         return Outcome(
             answer=stand.answer,
-            settled=tuple(stand.settled()),
+            settled=settled,
             denied=tuple(stand.items[number].value for number in sorted(denied)),
             for_review=tuple(stand.items[number].value for number in unread) if self._strict else (),
-            undecided=tuple(stand.items[number].value for number in unread) if waits else (),
-            waits=(Refused.VERIFIER_UNRELIABLE if stand.tries else Refused.UNVERIFIED) if waits else None,
             refused=with_texts((*stand.refused, *denials), stand.answer, self.name, self.batch),
-            unread=() if self._reads else with_texts(_unread(unread), stand.answer, self.name, self.batch),
+            unread=() if self._is_over else with_texts(_unread(unread), stand.answer, self.name, self.batch),
             notes={
                 "repairs": stand.repairs,
                 "repaired": held,
@@ -279,9 +292,26 @@ class VerifiedExchange(Generic[R]):
             },
         )
 
+    async def _made(self) -> frozenset[int]:
+        """Return the items that an earlier run made before the exchange waited."""
+        waited = self._waited
+        if waited is None or not waited.rounds or not self.in_parts:
+            return frozenset()
+        before = await self._stand(waited.rounds)
+        return frozenset(before.settled()) if before.unread() else frozenset()
+
+    @property
+    def _waited(self) -> WaitingExchange | None:
+        return self.context.waited.get(self.batch.number)
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether it waited as long as it may: what was not read takes the fallback."""
+        return self._waited is not None and self._waited.reason == Refused.WAITED_TOO_LONG
+
     @property
     def _reads(self) -> bool:
-        return self.context.options.verification is VerificationMode.VERIFIED
+        return self.context.options.verification is VerificationMode.VERIFIED and not self._is_over
 
     @property
     def _strict(self) -> bool:
@@ -289,8 +319,7 @@ class VerifiedExchange(Generic[R]):
 
     @property
     def _most_tries(self) -> int:
-        waited = self.context.waited.get(self.batch.number)
-        return _TRIES * (1 + (0 if waited is None else waited.runs))
+        return _TRIES * (1 + (0 if self._waited is None else self._waited.runs))
 
     async def _stand(self, rounds: Sequence[Round]) -> _Stand[R]:
         """Return how the exchange stands: the same rounds always give the same."""

@@ -328,6 +328,7 @@ def _frozen(
     view: Any = SimpleNamespace(
         decay=Decay(),
         entries=SimpleNamespace(
+            select=lambda *_, **__: [],
             get_many=lambda ids: [entries[one] for one in ids if one in entries],
             with_fold_keys=lambda keys: [entry for key in keys for entry in by_key.get(key, [])],
             derived_from=lambda _kind, *_ids: [],

@@ -116,13 +116,15 @@ class Desk:
     def ask_again(self, half: str) -> None:
         """Write down once more what was asked in vain."""
         asked = [_statements(one) for one in self.questions()]
-        known = {
-            (one.assertion.text, tuple(line.text for line in one.assertion.evidence)): one for one in statements(half)
-        }
+        known = {_named(one.assertion): one.assertion for one in statements(half)}
         for question in list(self.questions()):
             told = _statements(question)
             if question.answer is not None and question.is_void and asked.count(told) == 1:
-                self.ask([known[one].assertion for one in sorted(told)], _SECOND)
+                self.ask([known[one] for one in sorted(told) if one in known], _SECOND)
+
+
+def _named(one: Assertion) -> tuple[str, tuple[str, ...]]:
+    return one.text, tuple(line.text for line in one.evidence)
 
 
 def _statements(question: Question) -> frozenset[tuple[str, tuple[str, ...]]]:
@@ -147,9 +149,9 @@ def at_desk(root: Path) -> str:
     ]
     for half in HALVES:
         desk = Desk.of(root, half)
-        if next(desk.questions(), None) is None:
-            for batch in batches(statements(half)):
-                desk.ask([one.assertion for one in batch], _FIRST)
+        asked = frozenset(told for one in desk.questions() for told in _statements(one))
+        for batch in batches(one for one in statements(half) if _named(one.assertion) not in asked):
+            desk.ask([one.assertion for one in batch], _FIRST)
         desk.ask_again(half)
         asked = list(desk.questions())
         answered = [one for one in asked if one.answer is not None]

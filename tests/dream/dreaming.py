@@ -223,7 +223,12 @@ class VerifyingChatClient(ScriptedChatClient):
         """Answer a second reading, given by the text of its last message."""
         records = {handle: texts[-1] for handle, _, texts in _data(prompt, "r")}
         asked = [
-            _Asked(handle, _plain(texts[-1]), *([records[one] for one in re.findall(r"r\d+", part)] for part in parts))
+            _Asked(
+                handle,
+                _plain(texts[-1]),
+                *([records[one] for one in re.findall(r"r\d+", part)] for part in parts),
+                is_whole=" whole " in named,
+            )
             for handle, named, texts in _data(prompt, "s")
             for parts in [(named.partition("beside=")[0], named.partition("beside=")[2])]
         ]
@@ -245,8 +250,8 @@ class VerifyingChatClient(ScriptedChatClient):
             return True
         if one.text not in self._written:
             pieces = re.split(r"(?<=[.!?])\s+", one.text)
-            said = re.fullmatch(r'.*?said: "(.*)"', one.text)
-            return one.holds(said[1]) if said else all(one.holds(piece) or piece in self._written for piece in pieces)
+            is_held = all(one.holds(piece) or piece in self._written for piece in pieces)
+            return is_held and (not one.is_whole or one.is_all)
         quote = self._quotes[one.text]
         same = [other for other in asked if other.text == one.text]
         best = sorted(same, key=lambda other: (not other.holds(quote), -other.shared(), other.handle))
@@ -261,6 +266,11 @@ class _Asked:
     text: str
     evidence: list[str]
     beside: list[str]
+    is_whole: bool
+
+    @property
+    def is_all(self) -> bool:
+        return all(_plain(text).rstrip(".!?") in self.text for text in self.evidence)
 
     def holds(self, piece: str) -> bool:
         return any(piece.rstrip(".!?") in _plain(text) for text in self.evidence)

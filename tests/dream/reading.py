@@ -72,6 +72,10 @@ class Exchange:
         refusal = Refusal(Refused.INVENTED_DETAIL, str(found.details), number) if is_refuted else None
         return Item(number=number, value=one.text, verdict=found.verdict, assertion=one, refusal=refusal)
 
+    def refuted(self) -> list[str]:
+        """Return the statements that words refute."""
+        return [one.text for one in self.asked if self._item(1, one).verdict is Verdict.REFUTED]
+
     def repair(self) -> Answer:
         given = [
             {"item": number, "content": one.text, "sources": [f"t{number}"]} for number, one in self.repaired.items()

@@ -92,7 +92,8 @@ class Scene:
                 texts += [old.content, *old.tags]
             elif source.kind is SourceKind.TURN and source.id in self.turns:
                 turn = self.turns[source.id]
-                texts += [turn.content, turn.speaker or "", self.computed.get(source.id, ""), *self.near(turn)]
+                said = f"{turn.speaker or turn.role} {turn.occurred_at:%Y-%m-%d}"
+                texts += [turn.content, said, self.computed.get(source.id, ""), *self.near(turn)]
             elif source.kind is SourceKind.FEEDBACK and source.id in self.feedback:
                 signal = self.feedback[source.id]
                 texts += [signal.summary, signal.detail or ""]

@@ -377,7 +377,7 @@ def _badly(request: ChatRequest) -> str | Completion:
     """Answer as no model should; what is cut off is asked for again in halves."""
     has_bees, has_car = (word in request.messages[1].content for word in ("bees", "car"))
     if request.purpose == "fact-mining" and has_bees and has_car:
-        usage = Usage(input_tokens=900, output_tokens=400)
+        usage = Usage(input_tokens=3_900, output_tokens=400)
         return Completion(text='{"facts": [', finish_reason=FinishReason.LENGTH, usage=usage, model="small")
     if request.purpose == "memory-consolidation":
         return '{"toDelete": ["e99"], "toSave": [{"content": "x", "sourceIds": ["e98"]}]}'

@@ -410,14 +410,21 @@ class Exchange:
         if outcome is None:
             return None
         where = f"batch {batch.number}"
-        if isinstance(outcome, ChatPromptCutError):
-            return _TooLong(Refusal(Refused.PROMPT_TRUNCATED, f"{where}: {outcome}"))
-        if isinstance(outcome, ChatContextTooLongError):
-            return _TooLong(Refusal(Refused.PROMPT_TOO_LONG, f"{where}: {outcome}"))
+        if isinstance(outcome, ChatPromptCutError | ChatContextTooLongError):
+            code = Refused.PROMPT_TRUNCATED if isinstance(outcome, ChatPromptCutError) else Refused.PROMPT_TOO_LONG
+            is_reading = asked.kind is RoundKind.VERIFICATION
+            return Round({}, asked.asked) if is_reading else _TooLong(Refusal(code, f"{where}: {outcome}"))
         if isinstance(outcome, ChatError):
             return Refusal(Refused.CALL_FAILED, f"{where}: {outcome}")
-        read = _read(outcome.completion, where)
-        return read if isinstance(read, (_TooLong, Refusal)) else Round(read, outcome.asked, outcome.completion.model)
+        return _round_of(outcome, where)
+
+
+def _round_of(stored: StoredAnswer, where: str) -> Round | _TooLong | Refusal:
+    """Return an answered round, or why it cannot be used; a second reading that cannot be read decides nothing."""
+    read = _read(stored.completion, where)
+    if not isinstance(read, (_TooLong, Refusal)):
+        return Round(read, stored.asked, stored.completion.model)
+    return read if stored.asked.kind is not RoundKind.VERIFICATION else Round({}, stored.asked, stored.completion.model)
 
 
 def _bounded(rounds: Sequence[Round]) -> int:

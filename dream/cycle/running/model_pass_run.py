@@ -95,11 +95,30 @@ class ModelPassRun(PassRun):
         return [one for one in dream_stores(view).waiting.of(self.name) if one.tried_in != self.run_id]
 
     async def _take_up_what_waited(self) -> None:
-        """Make the changes that there is room for now, and drop what cannot be gone on with; the rest is packed."""
+        """Make the changes that there is room for now, and end what cannot be gone on with; the rest is packed."""
         for one in await self.parts.storage.read(self.scope, self._to_try):
             draft = await self.parts.storage.read(self.scope, partial(self._taken_up, one=one))
             if draft is not None:
-                await self.commit(draft)
+                is_over = any(refusal.code == Refused.WAITED_TOO_LONG for refusal in draft.proposal.refused)
+                ended = await self._ended(one) if is_over else None
+                await self.commit(ended or draft)
+
+    async def _ended(self, one: WaitingExchange) -> StepDraft | None:
+        """Return what the pass makes of an exchange that waited too long, asking nothing more; None if it cannot."""
+        if one.batch is None or one.waits_for_room or not one.rounds:
+            return None
+        over = replace(one, reason=Refused.WAITED_TOO_LONG)
+        context = replace(await self._context(), waited={one.batch.number: over})
+        proposal = await self.model_pass.interpret(context, one.batch, one.rounds)
+        if proposal.waits is not None:
+            return None
+        return StepDraft(
+            proposal=replace(proposal, cursor=None, backlog=0, done=False),
+            exchange=replace(one, tried_in=self.run_id),
+            waited=(one.exchange_id,),
+            reader=one.reader,
+            reopen=tuple(member for member in one.member_ids if member not in set(proposal.looked_at)),
+        )
 
     def _taken_up(self, view: ReadView, one: WaitingExchange) -> StepDraft | None:
         """Return the step that drops an exchange or tries its changes; None if it goes on, or has no room yet."""
@@ -252,9 +271,11 @@ class ModelPassRun(PassRun):
     async def _proposed(self, part: AnsweredBatch, context: ModelContext) -> Proposal:
         if part.refusal is not None:
             return Proposal(refused=(part.refusal,))
-        if part.waits is None:
+        proposal: Proposal | None = None
+        if part.waits is None or part.waits is Refused.UNVERIFIED:
+            # What is decided may be made now, though the rest was not read.
             proposal = await self.model_pass.interpret(context, part.batch, part.rounds)
-        else:
+        if proposal is None or (part.waits is not None and proposal.waits is None):
             waited = context.waited.get(part.batch.number)
             proposal = Proposal(waits=part.waits, undecided=() if waited is None else waited.change_sets)
         told = () if part.note is None else (part.note,)

@@ -317,6 +317,7 @@ class TurnPass(DeclaredPass, ABC):
             name=self.answered,
             question=lambda handles: self.request(context, batch, handles),
             judge=lambda answer: self.judged(context, batch, answer),
+            in_parts=True,
         )
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:

@@ -45,8 +45,8 @@ class VerbatimFact(Fact):
 def verbatim_of(fact: Fact, shown: Sequence[PromptTurn]) -> VerbatimFact | None:
     """Return the one sentence of a person that a fact rests on, with the question it answers where it needs that.
 
-    None if there is no such sentence: it asks, is too long, cannot be understood, holds a secret, or is trusted less
-    than what people state.
+    None if there is no such sentence: it answers nothing where an assistant's words are quoted, asks, is too long,
+    cannot be understood, holds a secret, or is trusted less than what people state.
 
     Args:
         fact: What is refuted or denied.
@@ -58,6 +58,8 @@ def verbatim_of(fact: Fact, shown: Sequence[PromptTurn]) -> VerbatimFact | None:
     question = _question(turn, sentence, shown)
     told = _told(turn, sentence)
     asked = told if question is None else f'{speaker_of(question[0])}: "{question[1]}" {told}'
+    if evidence.quoted.role != "user" and (question is None or question[0].id != evidence.quoted.id):
+        return None
     content = statement(asked if _fits(asked) else told, fact.label)
     is_clear = (question is not None and _fits(asked)) or len(set(terms_of(sentence))) >= _CLEAR
     if isinstance(content, Refusal) or not _fits(content) or secret_in(content) is not None:

@@ -150,6 +150,7 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
             name=_SAVES,
             question=question,
             judge=judged,
+            in_parts=True,
             repairs=context.options.consolidation.repairs,
         )
 

@@ -21,7 +21,7 @@ def slept_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("slept") / "data"
 
     async def sleep() -> None:
-        told = answer('{"facts": []}', model="small", usage={"prompt_tokens": 900, "completion_tokens": 12})
+        told = answer('{"facts": []}', model="small", usage={"prompt_tokens": 2_900, "completion_tokens": 12})
         async with ChatServer([rate_limited(), told]) as server:
             options = ChatOptions(model="large", dream_model="small", base_url=server.base_url, retry_wait=0)
             builder = AgentHostBuilder(folder).with_memory().with_conversation_log().with_llm(options)
@@ -52,12 +52,12 @@ def test_dreams_are_listed_by_their_prefix_with_times_models_tokens_and_writes(s
     assert slept.json("sessions", "--prefix", "dream:default/agent/agent:20")["sessions"] == [dream]
     assert slept.json("sessions", "--limit", "1")["sessions"] == [dream]
     wanted = {"kind": "dream", "trigger": "manual", "outcome": "completed", "is_running": False, "models": ["small"]}
-    wanted |= {"calls": 2, "failed": 1, "input_tokens": 900, "output_tokens": 12, "wrote": False, "documents": []}
+    wanted |= {"calls": 2, "failed": 1, "input_tokens": 2_900, "output_tokens": 12, "wrote": False, "documents": []}
     assert dream.items() >= wanted.items()
     assert dream["session"] == f"dream:default/agent/agent:{dream['started_at']}"
     out = " ".join(slept.good("sessions", "--prefix", "dream:").split())
     assert f"{dream['session']} 20" in out
-    assert "s; 2 calls to small (1 failed), 900 + 12 tokens; wrote nothing" in out
+    assert "s; 2 calls to small (1 failed), 2,900 + 12 tokens; wrote nothing" in out
     assert f"{NAMES[1]} 20" in out
     assert "conversation of 1 turn" in out
 
@@ -75,8 +75,8 @@ def test_show_lists_every_call_of_a_dream_and_takes_its_key_as_undo_and_diff_do(
     at = lines.index(f"Session {dream['session']}")
     assert lines[at + 2].split() == ["pass", "batch", "model", "ended", "tokens", "in", "tokens", "out"]
     assert lines[at + 3].split() == ["fact-mining", "1", "small", "failed:", "rate_limited", "~0", "~0"]
-    assert lines[at + 4].split() == ["fact-mining", "1", "small", "stop", "900", "12"]
-    assert lines[at + 5].split() == ["total", "900", "12"]
+    assert lines[at + 4].split() == ["fact-mining", "1", "small", "stop", "2,900", "12"]
+    assert lines[at + 5].split() == ["total", "2,900", "12"]
     assert slept.json("diff", dream["session"])["run_id"] == dream["run_id"]
     undone = slept.json("undo", dream["session"])
     assert undone["target"] == dream["run_id"]

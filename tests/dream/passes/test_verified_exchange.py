@@ -1,6 +1,7 @@
 """What the evidence does not prove to the letter is read a second time, by a reader who is checked."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -233,11 +234,13 @@ async def test_nothing_is_read_a_second_time_without_verification_and_the_fallba
     assert kinds(rounds) == ["question"]
 
 
-async def test_what_was_not_read_yet_waits_and_what_is_decided_is_told():
+async def test_what_was_not_read_yet_waits_and_what_is_decided_is_told_where_it_may_be_made():
     proven = told("The ferry leaves at noon", said("The ferry leaves at noon."))
     exchange = Exchange((*ALL, proven))
     found = await exchange.verified.outcome([exchange.first])
-    assert (values(found.settled), found.undecided, found.waits) == ((proven.text,), TEXTS, Refused.UNVERIFIED)
+    assert (values(found.settled), found.undecided, found.waits) == ((), TEXTS, Refused.UNVERIFIED)
+    in_parts = await replace(exchange.verified, in_parts=True).outcome([exchange.first])
+    assert values(in_parts.settled) == (proven.text,)
 
 
 WORDS = st.sampled_from(["bees", "honey", "Porto", "the ferry", "a van", "tea", "música", "雨", "boat", "school"])
@@ -271,4 +274,5 @@ async def test_the_same_rounds_always_give_the_same_question_however_the_reader_
         rounds.append(Round(data.draw(readers)(call, question.request), question.asked, "reader"))
     found = await exchange.verified.outcome(rounds)
     parts = [*values(found.settled), *found.denied, *found.undecided]
-    assert sorted(parts) == sorted(one.text for one in asked)
+    refuted = [] if found.waits is None else exchange.refuted()
+    assert sorted([*parts, *refuted]) == sorted(one.text for one in asked)
