@@ -53,8 +53,8 @@ def test_an_override_that_cannot_be_read_is_told(tmp_path: Path):
 
 
 def test_an_extra_common_word_is_no_name_and_an_always_specific_one_is():
-    told, shown = "Ana met Sterling.", [EvidenceText(text="I met nobody.", speaker="Ana")]
-    common = parse_vocabulary(b'{"common_words": ["Sterling"]}', path="mine.json", base=builtin_vocabulary())
+    told, shown = "Ana met Tillman.", [EvidenceText(text="I met nobody.", speaker="Ana")]
+    common = parse_vocabulary(b'{"common_words": ["Tillman"]}', path="mine.json", base=builtin_vocabulary())
     assert judge(told, shown, vocabulary=common).verdict is Verdict.UNDECIDED
-    both = parse_vocabulary(b'{"always_specific": ["Sterling"]}', path="mine.json", base=common)
+    both = parse_vocabulary(b'{"always_specific": ["Tillman"]}', path="mine.json", base=common)
     assert judge(told, shown, vocabulary=both).verdict is Verdict.REFUTED
