@@ -11,6 +11,7 @@ from pydantic import Field, WithJsonSchema
 from agentcore.llm.chat import ChatMessage, ChatRequest, ChatRole, estimate_tokens
 from dream.domain.rounds import Answer
 from dream.domain.verification import VERIFY, Assertion, EvidenceLine, Reading, SecondReading
+from dream.guards.detail import DetailKind
 from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.guards.wording import plain, sentences_of, words_of
 from dream.passes.answers import TEXTS, AnswerItem, TextList, answer_form, choice_of, item_schema, read_items
@@ -169,8 +170,8 @@ def counts(assertion: Assertion, given: SecondReading) -> bool:
     """Tell whether a reading decides: a `says` does only if its quotes show it.
 
     Each quote has to stand in the evidence, and one at least in what a person said; each clause of the statement needs
-    one; where the statement must tell the whole, each record needs one. The sentences quoted must not by themselves
-    refute the statement.
+    one; where the statement must tell the whole, each record needs one. The records quoted must not refute it
+    by themselves, names aside: who is meant may stand in any record.
 
     Example:
         >>> line = EvidenceLine(text="I moved to Lisbon.", speaker="Ana", role="user")
@@ -188,10 +189,12 @@ def counts(assertion: Assertion, given: SecondReading) -> bool:
         return False
     if not all(any(_holds(line.text, one) for line in quoting) for one in quotes):
         return False
-    said = [evidence_text(line, quotes) for line in quoting]
-    return assertion.adds or (
-        _has_a_quote_each(assertion.text, quotes) and judge(assertion.text, said).verdict is not Verdict.REFUTED
-    )
+    return assertion.adds or (_has_a_quote_each(assertion.text, quotes) and not _refuted(assertion.text, quoting))
+
+
+def _refuted(statement: str, quoting: Sequence[EvidenceLine]) -> bool:
+    judged = judge(statement, [evidence_text(line) for line in quoting])
+    return judged.verdict is Verdict.REFUTED and any(one.kind is not DetailKind.NAME for one in judged.details)
 
 
 def _repeated(assertion: Assertion) -> list[str]:
@@ -216,7 +219,7 @@ def _has_a_quote_each(statement: str, quotes: Sequence[str]) -> bool:
 
 _LEAST_WORDS: Final = 3
 """Telling words of a clause that needs a quote."""
-_LEAST_QUOTED: Final = 2
+_LEAST_QUOTED: Final = 1
 """Telling words that a clause needs of the quotes where it shares none with them."""
 _CLAUSE: Final = regex.compile(r"[.!?;:,\u060c\u061b\u061f]+(?:\s|$)|[\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 

@@ -1,6 +1,7 @@
 """What fuzzed answers are about: batches frozen once, answers applied by the real step writer and taken back."""
 
 import random
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -10,6 +11,8 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
+import orjson
+
 from agentcore.domain import Decay, EntryFilter, Feedback, FeedbackKind, MemoryEntry, Status, Trust, Turn, fold_key
 from agentcore.llm import Unreadable, extract_object
 from agentcore.recall import Recall
@@ -18,7 +21,7 @@ from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 from dream.cycle import ContextFactory, StepWriter
 from dream.directives import DirectiveLibrary
-from dream.domain import Batch, Outcome, Round, RunReport, StepDraft
+from dream.domain import Answer, Batch, Outcome, Round, RoundKind, RunReport, StepDraft
 from dream.guards import builtin_vocabulary
 from dream.passes import ModelContext, ModelPass
 from dream.passes.fact_mining import FactMining
@@ -26,7 +29,9 @@ from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.stores import dream_stores
 from tests.bench.fuzz_answers import Answers, Shown
 from tests.dream.dreaming import DAY, NOW, World
-from tests.dream.unsupported import Scene, unsupported
+from tests.dream.rereading import Denial, reread
+from tests.dream.unsupported import Scene, made_up, unsupported
+from tests.dream.unsupported_skills import lost
 
 _KNOWN = (
     "Ana likes tea.", "Ana likes green tea best.", "Ana lives in Lisbon.", "Ana moved to Lisbon in 2019.",
@@ -60,6 +65,8 @@ _FELT = (
     (FeedbackKind.THUMBS_UP, "Good summary.", None),
 )
 _EVERYTHING = EntryFilter(statuses=frozenset(Status))
+_SPEAKER = re.compile(r'^\[r\d+\] [^"]*speaker="(\w+)"', re.MULTILINE)
+_WHOLE = re.compile(r'^\[s\w+\] evidence=[^"]* whole [^"]*("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 _TIMES = (None, None, None, "2019", "2025-05", "2020..?")
 
 
@@ -120,9 +127,7 @@ class Table:
             findings.codes[f"answer_unreadable: {answer.reason}"] += 1
             return
         findings.read += 1
-        if findings.read % 8 == 0:
-            await self.model_pass.ask(self.context, self.batch, [Round(answer)])
-        proposal = await self.model_pass.interpret(self.context, self.batch, [Round(answer)])
+        proposal = await self.model_pass.interpret(self.context, self.batch, await self._read_again(answer))
         findings.codes.update(str(one.code) for one in proposal.refused)
         if not proposal.change_sets:
             return
@@ -151,6 +156,16 @@ class Table:
         before = self.before
         findings.changes += sum(before.get(record_id) != record for record_id, record in after.items())
         findings.unsupported += [f"{fault} <- {text[:1_500]!r}" for fault in self.faults(after, answer)]
+
+    async def _read_again(self, answer: Answer) -> list[Round]:
+        """Return the rounds about an answer: what its words leave undecided is read a second time."""
+        rounds = [Round(answer)]
+        while (asked := await self.model_pass.ask(self.context, self.batch, rounds)) is not None:
+            if asked.kind is not RoundKind.VERIFICATION:
+                break
+            question = asked.request.messages[-1].content
+            rounds.append(Round(orjson.loads(reread(question, _honest(question))), asked.asked, "fuzz"))
+        return rounds
 
     @property
     def before(self) -> Mapping[str, Any]:
@@ -249,6 +264,18 @@ async def _learning(world: World, chance: random.Random) -> Table:
     ]
     await world.write(lambda unit: unit.feedback.append(signals))
     return await _table(world, MemoryConsolidation(), feedback=signals)
+
+
+def _honest(question: str) -> Denial:
+    """Return a second reader who denies what makes up a number or a name, or loses one that it must tell."""
+    speakers = set(_SPEAKER.findall(question))
+    whole = {orjson.loads(text) for text in _WHOLE.findall(question)}
+
+    def denies(text: str, told: str) -> bool:
+        is_short = text in whole and bool(made_up(told, [text]) or lost(told, text))
+        return is_short or bool(made_up(text, [told, *speakers]))
+
+    return denies
 
 
 def _entries(world: World, chance: random.Random, texts: Iterable[str]) -> list[MemoryEntry]:

@@ -12,8 +12,8 @@ from tests.demo import facts, habits, orders
 from tests.dream.rereading import is_second_reading, reread
 
 _LIES = (*(fact.content for fact in facts.FALSE), orders.INVENTING.content)
-_REPAIR = "Refused items:"
-"""What stands in a repair alone."""
+_REPAIR = "\nRefused items:\n"
+"""Stands in a question that asks for items anew."""
 
 
 def answer(request: ServedRequest) -> str:

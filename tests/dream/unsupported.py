@@ -183,10 +183,10 @@ def _of_retired(old: MemoryEntry, now: MemoryEntry, scene: Scene) -> Iterator[st
     if not old.is_active:
         yield f"{old.id} was retired before and changed"
         return
-    same = replace(
-        now, status=old.status, status_reason=old.status_reason, successor=old.successor, status_at=old.status_at
-    )
-    if same != old:
+    # Until when it held is told as it is superseded, and never else.
+    ended = now.valid_until if now.status is Status.SUPERSEDED else old.valid_until
+    retired = {"status": now.status, "status_reason": now.status_reason, "status_at": now.status_at}
+    if replace(old, **retired, successor=now.successor, valid_until=ended) != now:
         yield f"{old.id} was rewritten as it was retired"
     if old.id not in scene.shown:
         yield f"{old.id} was retired though the question was not about it"

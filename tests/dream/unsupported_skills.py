@@ -97,7 +97,7 @@ def _of_changed(old: Skill, now: Skill, library: Library) -> Iterator[str]:
         if _NOTE.sub("", now.content).strip() != _NOTE.sub("", old.content).strip():
             yield f"{old.id} changed beside its notes"
     elif not library.corrects:
-        yield from (f"{old.id} lost {one}" for one in _lost(old, now))
+        yield from (f"{old.id} lost {one}" for one in lost(old.content, now.content))
 
 
 def _of_retired(old: Skill, now: Skill, library: Library) -> Iterator[str]:
@@ -109,8 +109,9 @@ def _of_retired(old: Skill, now: Skill, library: Library) -> Iterator[str]:
     if not heirs or heirs[0].id == old.id:
         yield f"the successor of {old.id} is not live"
         return
-    yield from (f"{heirs[0].id} lost {one} of {old.id}" for one in _lost(old, heirs[0]))
+    yield from (f"{heirs[0].id} lost {one} of {old.id}" for one in lost(old.content, heirs[0].content))
 
 
-def _lost(old: Skill, heir: Skill) -> list[str]:
-    return [one for one in _DETAIL.findall(old.content) if one not in heir.content]
+def lost(old: str, new: str) -> list[str]:
+    """Return the commands, addresses and numbers of a text that another does not have."""
+    return [one for one in _DETAIL.findall(old) if one not in new]

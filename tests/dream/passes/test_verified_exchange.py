@@ -142,9 +142,9 @@ async def test_of_two_readings_of_one_statement_the_denial_counts():
     assert found.denied == (VAN.text,)
 
 
-async def test_quotes_that_refute_the_statement_by_themselves_do_not_show_it():
-    rent = said("I pay 640 euros. Before that it was 5700 euros a year.")
-    found, _ = await Exchange([told("Ana's rent is 5700 euros.", rent)]).lived(
+async def test_quoted_records_that_refute_the_statement_by_themselves_do_not_show_it():
+    rent = (said("I pay 640 euros.", after=1), said("Before that it was 5700 euros a year."))
+    found, _ = await Exchange([told("Ana's rent is 5700 euros.", *rent)]).lived(
         changed(ANYBODY, lambda one, _: {**one, "quotes": ["I pay 640 euros"]})
     )
     assert (found.settled, found.denied) == ((), ("Ana's rent is 5700 euros.",))
@@ -153,7 +153,7 @@ async def test_quotes_that_refute_the_statement_by_themselves_do_not_show_it():
 async def test_a_clause_without_a_quote_is_not_shown():
     line = said("We sold the boat. My brother drives trucks in Norway.")
     one = told("Ana's family no longer has the boat; her sister teaches music at a school.", line)
-    found, _ = await Exchange([one]).lived(changed(ANYBODY, lambda given, _: {**given, "quotes": ["sold the boat"]}))
+    found, _ = await Exchange([one]).lived(changed(ANYBODY, lambda given, _: {**given, "quotes": ["the boat"]}))
     assert found.denied == (one.text,)
 
 
@@ -224,7 +224,8 @@ async def test_what_is_denied_again_after_its_repair_takes_the_fallback():
 
 async def test_nothing_is_read_a_second_time_in_strict_mode_and_a_person_decides():
     found, rounds = await Exchange(ALL, mode=VerificationMode.STRICT).lived(ANYBODY)
-    assert (found.settled, found.denied, found.for_review, found.waits) == ((), (), TEXTS, None)
+    assert (found.settled, found.denied, values(found.for_review), found.waits) == ((), (), TEXTS, None)
+    assert {one.verdict for one in found.for_review} == {EvidenceVerdict.UNVERIFIED}
     assert kinds(rounds) == ["question"]
 
 

@@ -1,15 +1,16 @@
 """What becomes of the preferences of an answer: entries with provenance, or refusals with a reason."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from dreaming import DAY, NOW, World, codes
+from dreaming import DAY, NOW, VerifyingChatClient, World, codes
 from talking import MINUTE, answering, handle_of, lines_of, talk
 from wanting import SHORT, a_preference, answer, infer, shorter, signal, wanted
 
 from agentcore.domain import FeedbackKind, Level, SourceKind, Status, Trust
 from agentcore.domain.validity import day_of
-from agentcore.llm import ChatRequest
+from agentcore.llm import ChatRequest, Completion
 from dream.domain import PassOutcome
 from dream.options import PreferenceOptions
 from dream.passes.preferences import PreferenceInference, needs_permission
@@ -402,17 +403,19 @@ async def test_a_preference_that_changed_meanwhile_is_stale(world: World):
                              created_at=NOW - 3 * DAY)  # fmt: skip
     await talk(world, "No! longer answers, please.")
 
-    class Changing:
+    def answered(request: ChatRequest) -> str:
+        known = handle_of(request, SHORT)
+        return answer(a_preference("No longer answers, please.", quote="longer answers", supersedes=known))
+
+    class Changing(VerifyingChatClient):
         """Answers once the preference is rewritten."""
 
-        async def complete(self, request: ChatRequest) -> Any:
-            told = a_preference("No longer answers, please.", quote="longer answers",
-                                supersedes=handle_of(request, SHORT))  # fmt: skip
+        async def complete(self, request: ChatRequest) -> Completion:
+            completion = await super().complete(request)
             await world.change(old, content="Ana prefers shorter answers at night.")
-            return await answering(world, answer(told)).chat.complete(request)
+            return completion
 
-    heard = answering(world)
-    heard.chat = Changing()
+    heard = replace(world, chat=Changing([answered]))
     report = (await heard.run_passes(PreferenceInference())).passes[0]
     assert (codes(report), len(await wanted(world))) == (["stale_source"], 1)
 
