@@ -10,8 +10,8 @@ from agentcore.testing import ServedRequest
 from dream.interfaces.benchmark import Record, records_in
 from tests.demo import facts, habits, orders
 
-_QUESTION = 2
-"""Messages of a question; a repair has more."""
+_REPAIR = "\nRefused items:\n"
+"""Stands in a question that asks for items anew."""
 
 
 def answer(request: ServedRequest) -> str:
@@ -29,7 +29,7 @@ def answer(request: ServedRequest) -> str:
     if signals and not any(record.handle[0] == "e" for record in shown):
         return _written({"toDelete": [], "toSave": list(_lessons(signals))})
     entries = [record for record in shown if record.handle[0] == "e"]
-    return _written(_orders(entries, is_repair=len(request.body["messages"]) > _QUESTION))
+    return _written(_orders(entries, is_repair=_REPAIR in request.prompt))
 
 
 def _facts(turns: Sequence[Record]) -> Iterator[dict[str, Any]]:
