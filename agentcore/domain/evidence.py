@@ -120,9 +120,8 @@ class Evidence:
     @property
     def is_verified_by_its_writer(self) -> bool:
         """Whether one model both wrote the text and read it beside its evidence."""
-        return (
-            self.verdict is EvidenceVerdict.VERIFIED and bool(self.written_by) and self.written_by == self.verified_by
-        )
+        is_known = self.verdict is EvidenceVerdict.VERIFIED and bool(self.written_by)
+        return is_known and self.written_by == self.verified_by
 
 
 def exact_words(sentence: str) -> str:

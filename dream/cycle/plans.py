@@ -133,12 +133,16 @@ def _passes(options: DreamOptions, plan: Plan) -> dict[str, DreamPass | ModelPas
 
 def _as_applied(planned: PassReport, made: Sequence[StepReport]) -> PassReport:
     """Return the report of a pass whose plan was applied; notes that did not come true stand apart."""
-    accepted, purged = sum(step.accepted for step in made), sum(step.purged for step in made)
-    as_planned = (accepted, purged) == (planned.accepted, planned.purged)
+    accepted, purged, proposed = (
+        sum(getattr(step, name) for step in made) for name in ("accepted", "purged", "proposed")
+    )
+    as_planned = (accepted, purged, proposed) == (planned.accepted, planned.purged, planned.proposed)
     outcome, reason = planned.outcome, planned.reason
     if accepted or purged:
         outcome, reason = PassOutcome.APPLIED, None
-    elif outcome is PassOutcome.APPLIED:
+    elif proposed:
+        outcome, reason = PassOutcome.PROPOSED, None
+    elif outcome in {PassOutcome.APPLIED, PassOutcome.PROPOSED}:
         outcome, reason = PassOutcome.UNCHANGED, Skip.NOTHING_TO_CHANGE
     return PassReport(
         name=planned.name,
@@ -146,6 +150,7 @@ def _as_applied(planned: PassReport, made: Sequence[StepReport]) -> PassReport:
         reason=reason,
         backlog=planned.backlog + max(0, planned.purged - purged),
         accepted=accepted,
+        proposed=proposed,
         purged=purged,
         looked_at=planned.looked_at,
         refused=tuple(refusal for step in made for refusal in step.refused) if made else planned.refused,

@@ -107,7 +107,8 @@ class ReviewService:
 def _approve(unit: UnitOfWork, writer: StepWriter, batch: Sequence[WaitingProposal]) -> StepReport:
     """Make what nothing speaks against; what is only out of room for today goes on waiting."""
     books = dream_stores(unit)
-    waiting, refused = _still_waiting(unit, batch)
+    found, refused = _still_waiting(unit, batch)
+    waiting = [replace(one, change_set=one.approved) for one in found]
     timely = [one for one in waiting if one.expires_at > unit.now]
     refused += [Refusal(Refused.EXPIRED, one.proposal_id) for one in waiting if one.expires_at <= unit.now]
     change_sets = [one.change_set for one in timely]

@@ -57,18 +57,16 @@ class ReviewQueue:
         """The bound that lets nothing more in; None if there is room."""
         return next((code for code, left in self.left.items() if left is not None and left <= 0), None)
 
-    def admitted(self, judged: Admission) -> list[ChangeSet]:
-        """Take what was accepted out of *judged*, and return what of it may wait here; the rest is deferred there."""
-        accepted, judged.accepted = judged.accepted, []
-        admitted: list[ChangeSet] = []
-        for change_set in accepted:
+    def admit(self, judged: Admission) -> None:
+        """Leave in *judged* what of it may wait here for review; the rest is deferred there."""
+        wanted, judged.for_review = judged.for_review, []
+        for change_set in wanted:
             refusal = self._admit(change_set)
             if refusal is None:
-                admitted.append(change_set)
+                judged.for_review.append(change_set)
             else:
                 judged.refused.append(refusal)
                 judged.deferred.append((refusal.code, change_set))
-        return admitted
 
     def _admit(self, change_set: ChangeSet) -> Refusal | None:
         """Take the place that *change_set* needs; where there is none, return why."""

@@ -147,6 +147,7 @@ class Proposal:
 
     Args:
         change_sets: What to change.
+        for_review: What a person has to decide first, whatever the pass's mode: nobody read whether it is true.
         purges: What to remove for good (retention only).
         refused: What the pass itself held back, and why.
         notes: Findings for the report, plain JSON values.
@@ -166,6 +167,7 @@ class Proposal:
     """
 
     change_sets: tuple[ChangeSet, ...] = ()
+    for_review: tuple[ChangeSet, ...] = ()
     purges: tuple[Purge, ...] = ()
     refused: tuple[Refusal, ...] = ()
     notes: Notes = field(default_factory=dict[str, Any])
@@ -186,6 +188,7 @@ class Proposal:
         """Return plain JSON values: all of it, as a plan keeps it."""
         return {
             "change_sets": [one.to_json() for one in self.change_sets],
+            "for_review": [one.to_json() for one in self.for_review],
             "purges": [purge_to_json(one) for one in self.purges],
             "refused": [one.to_json() for one in self.refused],
             "notes": dict(self.notes),
@@ -208,6 +211,7 @@ class Proposal:
         """Read what `to_json` wrote."""
         return cls(
             change_sets=tuple(ChangeSet.from_json(scope, one) for one in values["change_sets"]),
+            for_review=tuple(ChangeSet.from_json(scope, one) for one in values.get("for_review", ())),
             purges=tuple(purge_from_json(scope, one) for one in values["purges"]),
             refused=tuple(map(Refusal.from_json, values["refused"])),
             notes=values["notes"],

@@ -176,14 +176,15 @@ class Refused(StrEnum):
     """The file cannot be written now; it is written as soon as it can be."""
 
 
+WAITS_FOR_QUEUE = frozenset({Refused.AWAITS_REVIEW, Refused.QUEUE_FULL, Refused.REVIEW_BUDGET})
+"""Why changes wait for a place among those that a person decides."""
+
 WAITS_FOR_ROOM = frozenset(
     {
         Refused.SHARE_CAP,
         Refused.OUTPUT_CAP,
         Refused.VERBATIM_CAP,
-        Refused.AWAITS_REVIEW,
-        Refused.QUEUE_FULL,
-        Refused.REVIEW_BUDGET,
+        *WAITS_FOR_QUEUE,
     }
 )
 """Reasons for which decided changes wait: they are paid for, and made as soon as there is room."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from agentcore.domain.evidence import EvidenceVerdict, united_evidence, with_verdict
+from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import to_image
 from agentcore.domain.temporal import to_text
 from dream.domain.change import JournalRow
@@ -15,9 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
+    from agentcore.domain.evidence import Evidence
     from agentcore.domain.records import Record
     from agentcore.domain.scope import Scope
-    from dream.domain.change import ChangeSet
+    from dream.domain.change import Change, ChangeSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,13 @@ class WaitingProposal:
         return reader, stale if is_member else list(self.members) if stale else []
 
     @property
+    def approved(self) -> ChangeSet:
+        """What a person approves: what nobody had read beside its evidence, the person has."""
+        change_set = self.change_set
+        known = {one for change in change_set.changes for one in getattr(change.before, "evidence", ())}
+        return replace(change_set, changes=tuple(_as_approved(change, known) for change in change_set.changes))
+
+    @property
     def rows(self) -> tuple[JournalRow, ...]:
         """What the journal would say of it, were it approved: its diff."""
         return tuple(
@@ -89,6 +99,24 @@ class WaitingProposal:
             "expires_at": to_text(self.expires_at),
             "changes": [{name: row.to_json()[name] for name in told} for row in self.rows],
         }
+
+
+_PERSON: Final = "person"
+
+
+def _as_approved(change: Change[Record], known: Collection[Evidence]) -> Change[Record]:
+    """Return a change of an entry whose new words, and new evidence, a person found to be true."""
+    before, after = change.before, change.after
+    if not isinstance(after, MemoryEntry):
+        return change
+    is_worded = not isinstance(before, MemoryEntry) or before.content != after.content
+    read = [one for one in after.evidence if is_worded or one not in known]
+    unread = [one for one in read if one.verdict is EvidenceVerdict.UNVERIFIED]
+    if not unread:
+        return change
+    told = with_verdict(unread, EvidenceVerdict.VERIFIED, verified_by=_PERSON)
+    left = [one for one in after.evidence if one not in unread]
+    return replace(change, after=replace(after, evidence=united_evidence([left, told])))
 
 
 def _image(record: Record | None) -> str | None:

@@ -74,11 +74,11 @@ class Outcome(Generic[R]):
         answer: The first answer, with what was put right in its place.
         settled: What may be made.
         denied: What is refuted or denied, after its repair too: what was said is kept instead.
-        for_review: What a person has to decide.
+        for_review: What a person has to decide in the mode strict, as it would then be made.
         undecided: What waits for a second reading that could not be had.
         waits: Why it waits; None if nothing does.
         refused: Why items are not taken.
-        unread: The same of items that nobody reads in this mode, such as strict.
+        unread: The same of items that nobody reads in the mode off.
         writers: The models that wrote the items, by their numbers.
         notes: Counts: repairs, items that hold by them, items read a second time, items denied.
     """
@@ -86,7 +86,7 @@ class Outcome(Generic[R]):
     answer: Answer
     settled: tuple[Settled[R], ...] = ()
     denied: tuple[R, ...] = ()
-    for_review: tuple[R, ...] = ()
+    for_review: tuple[Settled[R], ...] = ()
     undecided: tuple[R, ...] = ()
     waits: Refused | None = None
     refused: tuple[Refusal, ...] = ()
@@ -281,16 +281,20 @@ class VerifiedExchange(Generic[R]):
             )
         denials = stand.denials()
         denied = [*stand.denied(), *(() if self._strict else unread)]
-        if self._is_over:
+        if self._is_over and not self._strict:
             denials += [Refusal(Refused.WAITED_TOO_LONG, f"item {number}", number) for number in unread]
         held = len(stand.told - {one.place for one in (*denials, *stand.refused)}) if stand.repairs else 0
         return Outcome(
             answer=stand.answer,
             settled=settled,
             denied=tuple(stand.items[number].value for number in sorted(denied)),
-            for_review=tuple(stand.items[number].value for number in unread) if self._strict else (),
+            for_review=tuple(unverified(stand.items[number].value, stand.writers.get(number, "")) for number in unread)
+            if self._strict
+            else (),
             refused=with_texts((*stand.refused, *denials), stand.answer, self.name, self.batch),
-            unread=() if self._is_over else with_texts(_unread(unread), stand.answer, self.name, self.batch),
+            unread=()
+            if self._is_over or self._strict
+            else with_texts(_unread(unread), stand.answer, self.name, self.batch),
             writers=stand.writers,
             notes={
                 "repairs": stand.repairs,
@@ -382,6 +386,11 @@ class VerifiedExchange(Generic[R]):
         cited = handles_in(items[one.place - 1] for one in told if one.place is not None)
         request = await self.question(cited or None)
         return request and repair_question(request, self.context, told, items, self.name)
+
+
+def unverified(value: R, written_by: str = "") -> Settled[R]:
+    """Return what would be made of an item that nobody has read beside its evidence."""
+    return Settled(value=value, verdict=EvidenceVerdict.UNVERIFIED, written_by=written_by, verified_by="", round=0)
 
 
 def _verified(value: R, writer: str, reading: SecondReading, model: str, number: int) -> Settled[R]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from inspect import isawaitable
 from itertools import combinations
 from typing import Any
 
@@ -9,14 +10,21 @@ import orjson
 
 from agentcore.llm import ChatRequest
 from agentcore.testing import ScriptedChatClient, ServedRequest
+from dream.domain.verification import VERIFY
 from dream.interfaces.benchmark import Record, records_in
+from tests.demo import facts
 from tests.demo.model import answer as demo_answer
+from tests.dream.dreaming import VerifyingChatClient
+from tests.dream.rereading import reread
 
-_QUESTION = 2
-"""Messages of a question; a repair has more."""
+_REPAIR = "\nRefused items:\n"
+"""Stands in a question that asks for items anew."""
 _ALIKE = 0.45
 _FAILURE = re.compile(r'^- failure of (s\d+): .*?("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+
+_REWORDED = re.compile(r'^\[s\w+\] [^"]*"(?:# |> |.*\\" and no longer \\")', re.MULTILINE)
+"""Stands in second readings of what the host put together from an answer: procedures, and what gave way to what."""
 
 Rule = Callable[[ChatRequest], Any]
 
@@ -34,11 +42,22 @@ def by_demo(request: ChatRequest) -> str:
 
 
 def asking(rule: Rule) -> ScriptedChatClient:
-    """Return a model that answers each request by *rule*."""
+    """Return a model that answers each request by *rule*, and when it reads that again, finds it said, but for lies."""
+    reader = VerifyingChatClient((), denies=[fact.content for fact in facts.FALSE])
+
+    async def answered(request: ChatRequest) -> Any:
+        if request.purpose == VERIFY:
+            question = request.messages[-1].content
+            return reread(question) if _REWORDED.search(question) else reader.reading(question)
+        given = rule(request)
+        answer = await given if isawaitable(given) else given
+        if isinstance(answer, str):
+            reader.remember(answer)
+        return answer
 
     def for_ever() -> Iterator[Rule]:
         while True:
-            yield rule
+            yield answered
 
     return ScriptedChatClient(for_ever())
 
@@ -201,7 +220,7 @@ def _consolidated(request: ChatRequest, shown: Sequence[Record]) -> Any:
     if _of(shown, "f") and not _of(shown, "e"):
         return {"toDelete": [], "toSave": [_lesson(one) for one in _of(shown, "f")]}
     mine = [one for one in _of(shown, "e") if not one.is_settled]
-    is_repair = len(request.messages) > _QUESTION
+    is_repair = _REPAIR in request.messages[-1].content
     saved: list[dict[str, Any]] = []
     gone: list[Any] = [one.handle for one in mine if "mood" in one.text]
     used = set(gone)

@@ -21,6 +21,7 @@ from dream.domain.rounds import Version
 from dream.domain.step import WaitingExchange
 from dream.guards import Knowledge
 from dream.guards.secrets import secret_in
+from dream.options import DreamOptions
 from dream.stores import DreamStores
 
 
@@ -30,6 +31,7 @@ class Admission:
 
     Args:
         accepted: What may happen, as the journal has it.
+        for_review: What may wait for a person, once there is room in the queue: what does.
         refused: What may not, and why.
         stale: Ids of records that moved since they were read.
         deferred: What has no room yet, each with the code of the bound that has none.
@@ -41,6 +43,7 @@ class Admission:
     """
 
     accepted: list[ChangeSet] = field(default_factory=list[ChangeSet])
+    for_review: list[ChangeSet] = field(default_factory=list[ChangeSet])
     refused: list[Refusal] = field(default_factory=list[Refusal])
     stale: list[str] = field(default_factory=list[str])
     deferred: list[tuple[str, ChangeSet]] = field(default_factory=list[tuple[str, ChangeSet]])
@@ -60,7 +63,7 @@ def sources_of(change_sets: Sequence[ChangeSet]) -> list[Record]:
     return [before for before in befores if before is not None and version_of(before) is not None]
 
 
-def cited_turns(change_sets: Sequence[ChangeSet]) -> set[str]:
+def _cited_turns(change_sets: Sequence[ChangeSet]) -> set[str]:
     """Return the ids of turns that records cite after the change and did not before."""
     cited: set[str] = set()
     for change in (change for change_set in change_sets for change in change_set.changes):
@@ -184,7 +187,24 @@ def _rebased(change: Change[Record], stored: Record | None) -> Change[Record] | 
     return Change[Record](before=stored, after=record, reason=change.reason)
 
 
-def with_skill_names(view: ReadView, change_sets: Sequence[ChangeSet], knowledge: Knowledge) -> Knowledge:
+def knowledge_of(
+    unit: UnitOfWork, books: DreamStores, change_sets: Sequence[ChangeSet], options: DreamOptions
+) -> Knowledge:
+    """Return what guards have to know of the stores to judge *change_sets*."""
+    marks = {mark for change_set in change_sets for mark in change_set.fingerprints.values()}
+    cited = _cited_turns(change_sets)
+    knowledge = Knowledge(
+        declined=frozenset(books.decisions.declined(marks)),
+        protected=options.protected_categories,
+        turns={turn.id: turn for turn in unit.turns.get_many(cited)},
+        withheld=frozenset(unit.withheld.turns(cited)),
+        needed=_newly_needed(books, change_sets),
+        protect_importance=options.consolidation.protect_importance,
+    )
+    return _with_skill_names(unit, change_sets, knowledge)
+
+
+def _with_skill_names(view: ReadView, change_sets: Sequence[ChangeSet], knowledge: Knowledge) -> Knowledge:
     """Return *knowledge* with what guards ask of the names that *change_sets* mention."""
     pairs = [(change.before, change.after) for one in change_sets for change in one.changes]
     new = {after.name for before, after in pairs if before is None and isinstance(after, Skill)}
@@ -216,7 +236,7 @@ def promotions_of(change_sets: Sequence[ChangeSet]) -> list[Promotion]:
     return [promotion for change_set in change_sets for promotion in change_set.promotions]
 
 
-def newly_needed(books: DreamStores, change_sets: Sequence[ChangeSet]) -> dict[str, datetime]:
+def _newly_needed(books: DreamStores, change_sets: Sequence[ChangeSet]) -> dict[str, datetime]:
     """Return when those that *change_sets* promote for the first time were recalled last, by id."""
     ids = {promotion.entry_id for promotion in promotions_of(change_sets)}
     if not ids:

@@ -12,10 +12,11 @@ from agentcore.domain.evidence import EvidenceVerdict
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.temporal import to_text
+from dream.cycle.review_queue import awaits_review, is_full
 from dream.domain.change import FOLD
 from dream.domain.declaration import Reads
 from dream.domain.proposal import Refusal
-from dream.domain.reasons import WAITS_FOR_ROOM, Refused
+from dream.domain.reasons import WAITS_FOR_QUEUE, WAITS_FOR_ROOM, Refused
 from dream.domain.verification import VERIFY
 from dream.options import PassMode, VerificationMode
 from dream.passes import DreamContext, ModelContext, arranged
@@ -102,15 +103,16 @@ def to_be_tried(view: ReadView, options: DreamOptions, pass_name: str) -> int:
     """Return how much of a pass waits that a run can try now: not what waits for room that is not there."""
     books = dream_stores(view)
     waiting = [one for one in books.waiting.counts() if one.pass_name == pass_name]
-    for_room = sum(one.count for one in waiting if one.reason in WAITS_FOR_ROOM)
-    others = sum(one.count for one in waiting) - for_room
-    return others + (for_room if for_room and has_room(view, options, pass_name) else 0)
+    roomless = {one.reason for one in waiting if not has_room(view, options, pass_name, one.reason)}
+    return sum(one.count for one in waiting if one.reason not in roomless)
 
 
-def has_room(view: ReadView, options: DreamOptions, pass_name: str) -> bool:
-    """Tell whether it is worth while to try what waits for room; where changes are proposed, the queue decides."""
-    if options.mode(pass_name) is PassMode.PROPOSE:
-        return True  # with no room in the queue, the pass does not run at all
+def has_room(view: ReadView, options: DreamOptions, pass_name: str, reason: str) -> bool:
+    """Tell whether it is worth while to try what waits for this reason; for most reasons it is."""
+    if options.mode(pass_name) is PassMode.PROPOSE or reason not in WAITS_FOR_ROOM:
+        return True  # with no room in the queue, a pass that only proposes does not run at all
+    if reason in WAITS_FOR_QUEUE:
+        return not (is_full(view, options.review) or awaits_review(view, pass_name))
     return ShareCap.as_it_stands(view, dream_stores(view), options.consolidation).room > 0
 
 

@@ -15,7 +15,7 @@ from dream.cycle.running.model_calls import AnsweredBatch, Budget, Exchange, Mod
 from dream.cycle.running.pass_run import PassRun, elapsed
 from dream.cycle.running.prompt_limits import PromptLimits
 from dream.domain.proposal import Proposal, Refusal, Work
-from dream.domain.reasons import Refused, Stop
+from dream.domain.reasons import WAITS_FOR_QUEUE, Refused, Stop
 from dream.domain.rounds import Round
 from dream.domain.step import Batch, StepDraft, StepReport, WaitingExchange
 from dream.errors import InvalidDirectiveError
@@ -124,11 +124,12 @@ class ModelPassRun(PassRun):
         """Return the step that drops an exchange or tries its changes; None if it goes on, or has no room yet."""
         forgotten = (Refusal.of(Refused.FORGOTTEN, one.member_ids),) if one.rounds is None else ()
         if one.waits_for_room and one.change_sets:
-            if not has_room(view, self.options, self.name):
+            if not has_room(view, self.options, self.name, one.reason):
                 return None
             held = {change.record_id for change_set in one.change_sets for change in change_set.changes}
+            made, for_review = ((), one.change_sets) if one.reason in WAITS_FOR_QUEUE else (one.change_sets, ())
             return StepDraft(
-                proposal=Proposal(change_sets=one.change_sets, refused=forgotten, done=False),
+                proposal=Proposal(change_sets=made, for_review=for_review, refused=forgotten, done=False),
                 exchange=replace(one, runs=one.runs + 1, tried_in=self.run_id, rounds=one.rounds or ()),
                 waited=(one.exchange_id,),
                 reader=one.reader,

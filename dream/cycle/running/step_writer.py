@@ -18,15 +18,13 @@ from dream.cycle.running.admission import (
     after_change,
     as_kept,
     as_stored,
-    cited_turns,
     kept_texts,
+    knowledge_of,
     moved_since,
-    newly_needed,
     promotions_of,
     rebased,
     sources_of,
     stored_records,
-    with_skill_names,
 )
 from dream.cycle.running.context import Caps
 from dream.domain.change import Change, ChangeSet
@@ -35,7 +33,7 @@ from dream.domain.proposal import HistoryKind, Notes, Proposal, Purge, PurgeHist
 from dream.domain.reasons import Refused
 from dream.domain.step import Batch, StepDraft, StepReport, WaitingExchange, exchange_id
 from dream.domain.waiting import WaitingProposal
-from dream.guards import Knowledge, first_refusal, is_purgeable
+from dream.guards import first_refusal, is_purgeable
 from dream.options import DreamOptions, PassMode, RetentionOptions
 from dream.passes import ModelPass
 from dream.passes.protocol import CountsChanges
@@ -181,21 +179,21 @@ class StepWriter:
     def commit(self, unit: UnitOfWork, draft: StepDraft) -> tuple[StepRow, Admission]:
         """Write what the guards let pass of a proposal; LeaseLostError if another process took over."""
         unit.leases.assert_held(self.lease)
-        judged = self.judge(unit, draft.proposal.change_sets)
+        judged = self.judge(unit, draft.proposal.change_sets, draft.proposal.for_review)
         return self.write(unit, draft, judged), judged
 
     def write(self, unit: UnitOfWork, draft: StepDraft, judged: Admission) -> StepRow:
         """Write a step of which it is decided what may happen: nothing else changes what is remembered."""
         books, proposal = dream_stores(unit), draft.proposal
         number = books.runs.next_step(self.run_id)
-        proposed = self._propose(unit, books, judged, draft) if self._only_proposes else 0
+        self._propose(unit, books, judged, draft)
         changes = judged.written if judged.written is not None else changes_of(judged.accepted)
         apply_changes(unit, changes)
         books.journal.write(self.run_id, number, self.pass_name, judged.accepted)
         books.outbox.post(self.run_id, self.pass_name, changes)
         promotions = (*promotions_of(judged.accepted), *proposal.promotions)
         books.promotions.record([replace(one, run_id=self.run_id) for one in promotions])
-        if len(judged.accepted) + proposed == len(proposal.change_sets):
+        if self._is_whole(judged, proposal):
             books.phases.record(proposal.phases)
         again = self._defer(unit, books, judged, draft)
         books.clusters.remove(proposal.unsettled, pass_name=self.pass_name)
@@ -208,7 +206,7 @@ class StepWriter:
         report = replace(
             draft.report,
             accepted=sum(len(change_set.changes) for change_set in judged.accepted),
-            proposed=proposed,
+            proposed=len(judged.for_review),
             retired=judged.retired,
             outputs=judged.outputs,
             verbatim=judged.verbatim,
@@ -229,15 +227,15 @@ class StepWriter:
     def as_planned(self, draft: StepDraft, judged: Admission, step: StepRow) -> StepDraft:
         """Return a step that was taken on a copy as a plan takes it: with what was refused there left out for good."""
         proposal = draft.proposal
-        is_whole = len(judged.accepted) == len(proposal.change_sets)
         again = () if self.asks_model else _to_defer(judged)
         return replace(
             draft,
             proposal=replace(
                 proposal,
                 change_sets=tuple(judged.accepted),
+                for_review=tuple(judged.for_review),
                 refused=(*proposal.refused, *judged.refused),
-                phases=proposal.phases if is_whole else (),
+                phases=proposal.phases if self._is_whole(judged, proposal) else (),
                 backlog=step.report.backlog,
                 waits=None,
                 undecided=(),
@@ -250,6 +248,12 @@ class StepWriter:
             planned_from=step.cursor_before,
             is_planned=True,
         )
+
+    @staticmethod
+    def _is_whole(judged: Admission, proposal: Proposal) -> bool:
+        """Tell whether all that was proposed is made, or waits for a person."""
+        wanted = len(proposal.change_sets) + len(proposal.for_review)
+        return len(judged.accepted) + len(judged.for_review) == wanted
 
     def _made(self, proposal: Proposal, judged: Admission) -> Notes:
         """Return what the pass counts of its changes, of those alone that are made or proposed."""
@@ -325,11 +329,11 @@ class StepWriter:
     def _only_proposes(self) -> bool:
         return self.options.mode(self.pass_name) is PassMode.PROPOSE
 
-    def _propose(self, unit: UnitOfWork, books: DreamStores, judged: Admission, draft: StepDraft) -> int:
-        """Have what was accepted wait for a person, as far as there is room; return how many."""
-        queue = ReviewQueue.as_it_stands(unit, books, self.options.review)
-        admitted = queue.admitted(judged)
-        for change_set in admitted:
+    def _propose(self, unit: UnitOfWork, books: DreamStores, judged: Admission, draft: StepDraft) -> None:
+        """Have what is for review wait for a person, as far as there is room."""
+        if judged.for_review:
+            ReviewQueue.as_it_stands(unit, books, self.options.review).admit(judged)
+        for change_set in judged.for_review:
             books.proposals.add(
                 WaitingProposal(
                     proposal_id=self.new_id(),
@@ -343,42 +347,33 @@ class StepWriter:
                     members=draft.members,
                 )
             )
-        return len(admitted)
 
-    def judge(self, unit: UnitOfWork, change_sets: Sequence[ChangeSet]) -> Admission:
+    def judge(self, unit: UnitOfWork, proposed: Sequence[ChangeSet], for_review: Sequence[ChangeSet] = ()) -> Admission:
         """Hold change sets against the guards, the stored records and the caps.
 
-        What only waits for a person retires nothing yet: the cap is asked once it is approved.
+        What only waits for a person retires nothing yet: the caps are asked once it is approved.
         """
+        change_sets = [*proposed, *for_review]
         books = dream_stores(unit)
-        marks = {mark for change_set in change_sets for mark in change_set.fingerprints.values()}
-        declined = frozenset(books.decisions.declined(marks))
-        cited = cited_turns(change_sets)
-        knowledge = Knowledge(
-            declined=declined,
-            protected=self.options.protected_categories,
-            turns={turn.id: turn for turn in unit.turns.get_many(cited)},
-            withheld=frozenset(unit.withheld.turns(cited)),
-            needed=newly_needed(books, change_sets),
-            protect_importance=self.options.consolidation.protect_importance,
-        )
-        knowledge = with_skill_names(unit, change_sets, knowledge)
+        knowledge = knowledge_of(unit, books, change_sets, self.options)
         present = stored_records(unit, change_sets)
         judged = Admission()
-        caps = Caps.of(unit, books, self.options, self.run_id, change_sets, only_proposes=self._only_proposes)
-        for proposed in change_sets:
-            change_set = rebased(proposed, present)
+        caps = Caps.of(unit, books, self.options, self.run_id, proposed, only_proposes=self._only_proposes)
+        for place, given in enumerate(change_sets):
+            waits = self._only_proposes or place >= len(proposed)
+            change_set = rebased(given, present)
             refusal = first_refusal(change_set, knowledge)
             moved = [] if refusal else moved_since(change_set, present)
             if moved:
                 refusal = Refusal.of(Refused.STALE_SOURCE, moved)
                 judged.stale += [change.record_id for change in change_set.changes if change.before is not None]
-            if refusal is None and (refusal := caps.refusal(change_set)) is not None:
-                judged.deferred.append((refusal.code, proposed))
+            is_capped = self._only_proposes or not waits
+            if is_capped and refusal is None and (refusal := caps.refusal(change_set)) is not None:
+                judged.deferred.append((refusal.code, given))
             if refusal is not None:
                 judged.refused.append(refusal)
                 continue
-            judged.accepted.append(change_set)
+            (judged.for_review if waits else judged.accepted).append(change_set)
             knowledge = after_change(change_set, knowledge)
             for change in change_set.changes:
                 # A later operation on the same record was proposed on a state that is no more; a document goes on.

@@ -101,11 +101,12 @@ class Backlog:
         counts = [one for one in books.waiting.counts() if one.pass_name == name]
         waiting = sum(one.count for one in counts)
         # What waits for something else, such as a verification, is tried by the next dream.
-        for_room = any(one.reason in WAITS_FOR_ROOM for one in counts)
+        reasons = {one.reason for one in counts} & WAITS_FOR_ROOM
         if self.options.mode(name) is PassMode.PROPOSE:
             for_any = not is_full(view, self.options.review)
-            return _Room(for_any, waiting, for_any and for_room and not awaits_review(view, name))
-        return _Room(for_any=True, waiting=waiting, for_waiting=for_room and has_room(view, self.options, name))
+            return _Room(for_any, waiting, for_any and bool(reasons) and not awaits_review(view, name))
+        for_waiting = any(has_room(view, self.options, name, reason) for reason in reasons)
+        return _Room(for_any=True, waiting=waiting, for_waiting=for_waiting)
 
     async def _asked(self, scope: Scope, one: DreamPass | ModelPass, now: datetime) -> Work:
         contexts = ContextFactory(

@@ -298,9 +298,14 @@ class TurnPass(DeclaredPass, ABC):
         # What waits may be put right: only then is it known what is left.
         instead = await self.instead(context, batch, found) if found.waits is None else ()
         met = await self.reconciler.over(context, [*held, *instead])
+        asked = await self.reconciler.over(context, [one.value.settled(one) for one in found.for_review])
+        changed = {change.record_id for one in met.change_sets for change in one.changes}
+        refused = [*met.refused, *asked.refused]
         return Proposal(
             change_sets=met.change_sets,
-            refused=(*found.refused, *with_texts(met.refused, found.answer, self.answered, batch)),
+            # An entry that is seen again by what is proven needs no person to say so.
+            for_review=tuple(one for one in asked.change_sets if changed.isdisjoint(c.record_id for c in one.changes)),
+            refused=(*found.refused, *with_texts(refused, found.answer, self.answered, batch)),
             notes={**met.notes(), **found.notes},
             looked_at=await settled_of(context, batch),
             waits=found.waits,

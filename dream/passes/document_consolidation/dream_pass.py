@@ -98,17 +98,21 @@ class DocumentConsolidation(DeclaredPass, declaration=DOCUMENT_CONSOLIDATION):
         if outcome.waits or isinstance(read, Refusal):
             return Proposal(refused=outcome.refused, waits=outcome.waits)
         if read.excess is not None:
-            return await _settled(context, batch, read, None, refused=[read.excess])
+            return await _settled(context, batch, read, refused=[read.excess])
         approved = [edit for one in outcome.settled for edit in one.value]
-        declined = await context.withheld({edit.mark for edit in approved})
+        asked = [edit for one in outcome.for_review for edit in one.value]
+        declined = await context.withheld({edit.mark for edit in (*approved, *asked)})
         share = await _share(context, read.memory)
         refused = [*outcome.refused, *outcome.unread]
         left: set[str] = set()
         chosen: list[Approved] = []
-        for edit in approved:
+        waits: list[Approved] = []
+        for edit in (*approved, *asked):
             ids = [piece.item.id for piece in edit.pieces]
             if edit.mark in declined:
                 refused.append(Refusal.of(declined[edit.mark], ids))
+            elif edit in asked:
+                waits.append(edit)
             elif share.is_too_much(edit.weight):
                 refused.append(Refusal.of(Refused.OVER_EAGER, ids))
             elif not share.admits(edit.weight):
@@ -116,10 +120,11 @@ class DocumentConsolidation(DeclaredPass, declaration=DOCUMENT_CONSOLIDATION):
                 left.update(ids)
             else:
                 chosen.append(edit)
-        editor = DocumentEditor(memory=read.memory, cap=context.options.documents.size_cap, as_of=context.as_of)
         # The document is parsed after each edit, which takes longer than the event loop may stall.
-        await asyncio.to_thread(_make, editor, chosen)
-        return await _settled(context, batch, read, editor, refused=[*refused, *editor.refused], left=left)
+        editor = await asyncio.to_thread(_edited, read.memory, context, chosen)
+        asking = await asyncio.to_thread(_edited, read.memory, context, waits)
+        refused += [*editor.refused, *asking.refused]
+        return await _settled(context, batch, read, editor, asking, refused=refused, left=left)
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over the batches."""
@@ -187,16 +192,19 @@ async def _judged(
     return items, [*read.sorted_out.refused, *refused]
 
 
-def _make(editor: DocumentEditor, edits: Sequence[Approved]) -> None:
+def _edited(memory: MemoryDocument, context: ModelContext, edits: Sequence[Approved]) -> DocumentEditor:
+    editor = DocumentEditor(memory=memory, cap=context.options.documents.size_cap, as_of=context.as_of)
     for edit in edits:
         editor.make(edit)
+    return editor
 
 
 async def _settled(
     context: ModelContext,
     batch: Batch,
     read: _ReadAnswer,
-    editor: DocumentEditor | None,
+    editor: DocumentEditor | None = None,
+    asking: DocumentEditor | None = None,
     *,
     refused: Sequence[Refusal],
     left: Collection[str] = (),
@@ -206,12 +214,13 @@ async def _settled(
     Those that are *left* for another day were not.
     """
     before = {item.id for item in read.memory.document.items}
-    after = before if editor is None else {item.id for item in editor.document.items}
+    after = before.union(*({item.id for item in one.document.items} for one in (editor, asking) if one is not None))
     again = {read.document_handles.ids[handle] for handle in read.sorted_out.stale} | set(left)
     mine = set(batch.record_ids) - again
-    note, old = settling(context, mine | (after - before), before | after, await context.settled())
+    note, old = settling(context, mine | (after - before), after, await context.settled())
     return Proposal(
         change_sets=() if editor is None else tuple(editor.change_sets),
+        for_review=() if asking is None else tuple(asking.change_sets),
         refused=tuple(refused),
         notes=_notes(read, editor),
         looked_at=tuple(one for one in batch.member_ids if one not in again),

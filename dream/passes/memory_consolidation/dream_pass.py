@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Final
 
-from agentcore.domain.evidence import EvidenceVerdict
 from agentcore.domain.memory import MemoryEntry
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
@@ -22,6 +21,7 @@ from dream.passes.memory_consolidation.clusters import next_date, settle
 from dream.passes.memory_consolidation.judging import (
     Draft,
     JudgedConsolidation,
+    apart,
     counts_of,
     find_twins,
     input_for,
@@ -47,9 +47,7 @@ from dream.passes.memory_consolidation.prompt import (
 )
 from dream.passes.prompts import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at
 from dream.passes.protocol import ModelContext
-from dream.passes.verified_exchange import Item, Outcome, Settled, VerifiedExchange
-
-R = TypeVar("R")
+from dream.passes.verified_exchange import Item, VerifiedExchange, unverified
 
 _SAVES: Final = "toSave"
 _COUNTS: Final = (
@@ -159,37 +157,35 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
         given = await _input(context, batch, (), ())
         return Proposal(
             change_sets=tuple(learned(one, given) for one in outcome.settled),
-            refused=(*outcome.refused, *_left_to_a_person(outcome, batch)),
+            for_review=tuple(learned(one, given) for one in outcome.for_review),
+            refused=(*outcome.refused, *outcome.unread),
             notes={"reviewed": 0, "questions": [], **outcome.notes},
             looked_at=batch.member_ids,
             waits=outcome.waits,
-            undecided=tuple(learned(_unverified(one), given) for one in outcome.undecided),
+            undecided=tuple(learned(unverified(one), given) for one in outcome.undecided),
         )
 
     async def _tidy(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         outcome = await self._entries(context, batch).outcome(rounds)
         judged, given, stored = await _judged(context, batch, outcome.answer)
-        change_sets, refused = made_of(outcome.settled, given)
-        undecided, _ = made_of(list(map(_unverified, outcome.undecided)), given)
+        settled, waits = apart(outcome.settled, outcome.for_review)
+        change_sets, refused = made_of(settled, given)
+        for_review, more = made_of(waits, given)
+        undecided, _ = made_of(list(map(unverified, outcome.undecided)), given)
         entries = [entry for entry in stored if entry.id not in judged.again]
         proposal = Proposal(
             change_sets=tuple(change_sets),
-            refused=(*outcome.refused, *_left_to_a_person(outcome, batch), *refused),
+            for_review=tuple(for_review),
+            refused=(*outcome.refused, *outcome.unread, *refused, *more),
             notes={"reviewed": len(entries), **judged.notes(), **outcome.notes},
             looked_at=tuple(entry.id for entry in entries),
             waits=outcome.waits,
             undecided=tuple(undecided),
         )
-        changed = frozenset(change.record_id for one in (*change_sets, *undecided) for change in one.changes)
+        changed = frozenset(
+            change.record_id for one in (*change_sets, *for_review, *undecided) for change in one.changes
+        )
         return await _settling(context, proposal, entries, changed)
-
-
-def _unverified(value: R) -> Settled[R]:
-    return Settled(value=value, verdict=EvidenceVerdict.UNVERIFIED, verified_by="", round=0)
-
-
-def _left_to_a_person(outcome: Outcome[Any], batch: Batch) -> tuple[Refusal, ...]:
-    return tuple(Refusal(Refused.UNVERIFIED, f"batch {batch.number}") for _ in outcome.for_review)
 
 
 async def _input(

@@ -182,9 +182,7 @@ class _EntryJudge:
     def drop(self, dropping: Dropping) -> None:
         """Judge whether an entry may go."""
         entry, given = self.handles.entries[dropping.item.handle], self.given
-        if given.options.verification is VerificationMode.STRICT:
-            code = Refused.UNVERIFIED
-        elif given.merge_only:
+        if given.merge_only:
             code = Refused.MERGE_ONLY
         elif given.is_protected_category(entry.category):
             code = Refused.PROTECTED_CATEGORY
@@ -193,7 +191,13 @@ class _EntryJudge:
         else:
             # Only what the entry itself tells is forgotten with it.
             draft = DropDraft(entry=entry, reason=_reason(dropping.item.reason, [entry.content]))
-            self.judged.items.append(Item(number=self._number(dropping.item.number), value=draft))
+            # That nobody needs it is no claim of the evidence: where only what is proven is made, a person decides.
+            is_strict = given.options.verification is VerificationMode.STRICT
+            verdict = Verdict.UNDECIDED if is_strict else Verdict.PROVEN
+            kept = Assertion(text=entry.content, evidence=(_line(entry),))
+            self.judged.items.append(
+                Item(number=self._number(dropping.item.number), value=draft, verdict=verdict, assertion=kept)
+            )
             return
         self.judged.refused.append(Refusal.of(code, [entry.id]))
 
@@ -359,6 +363,20 @@ def made_of(
     refused += [Refusal(Refused.HANDLE_REUSED, one.entry.id) for one in drops if one.entry.id in kept]
     made += [dropped(one, consolidation_input) for one in drops if one.entry.id not in kept]
     return made, refused
+
+
+def apart(
+    settled: Sequence[Settled[Draft]], for_review: Sequence[Settled[Draft]]
+) -> tuple[list[Settled[Draft]], list[Settled[Draft]]]:
+    """Return what may be made, and what waits for a person: a text and what it takes the place of stay together."""
+    waiting = {_saving(one.value) for one in for_review} - {None}
+    made = [one for one in settled if _saving(one.value) not in waiting]
+    return made, [*(one for one in settled if _saving(one.value) in waiting), *for_review]
+
+
+def _saving(draft: Draft) -> int | None:
+    """Return the number of the text that a draft is, or gives way to; None for none."""
+    return draft.number if isinstance(draft, MergeDraft) else draft.saving if isinstance(draft, GivesWay) else None
 
 
 def _with_gone(one: Settled[Draft], draft: MergeDraft, leaving: Sequence[GivesWay]) -> Settled[MergeDraft]:

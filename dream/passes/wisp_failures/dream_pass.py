@@ -189,6 +189,7 @@ class WispFailures(DeclaredPass, declaration=WISP_FAILURES):
         classes, _ = found
         return Proposal(
             change_sets=tuple(one.change_set for one in made),
+            for_review=tuple(one.value.change_set for one in outcome.for_review),
             refused=(*outcome.refused, *outcome.unread),
             notes={
                 "patterns": [

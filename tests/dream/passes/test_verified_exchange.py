@@ -226,7 +226,8 @@ async def test_what_is_denied_again_after_its_repair_takes_the_fallback():
 
 async def test_nothing_is_read_a_second_time_in_strict_mode_and_a_person_decides():
     found, rounds = await Exchange(ALL, mode=VerificationMode.STRICT).lived(ANYBODY)
-    assert (found.settled, found.denied, found.for_review, found.waits) == ((), (), TEXTS, None)
+    assert (found.settled, found.denied, values(found.for_review), found.waits) == ((), (), TEXTS, None)
+    assert {one.verdict for one in found.for_review} == {EvidenceVerdict.UNVERIFIED}
     assert kinds(rounds) == ["question"]
 
 

@@ -99,11 +99,13 @@ class SkillConsolidation(DeclaredPass, declaration=SKILL_CONSOLIDATION):
             return Proposal(refused=outcome.refused, waits=outcome.waits)
         judge_input, _, _ = await _judge_input(context, batch, outcome.answer)
         made = changes_of([one.value for one in outcome.settled], judge_input)
+        for_review = changes_of([one.value for one in outcome.for_review], judge_input)
         shown = judge_input.skill_handles.shown
-        reviewed, gone = after_state(shown, made)
+        reviewed, gone = after_state(shown, [*made, *for_review])
         settled, unsettled = settling(reviewed, gone, await context.settled(), context)
         return Proposal(
             change_sets=tuple(made),
+            for_review=tuple(for_review),
             refused=(*outcome.refused, *outcome.unread),
             notes={"reviewed": len(shown)},
             looked_at=tuple(skill.id for skill in shown.values()),

@@ -94,6 +94,7 @@ class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
         present = {one.turn.id for one in await _shown(context, batch)}
         return Proposal(
             change_sets=tuple(change_set(one.value) for one in outcome.settled),
+            for_review=tuple(change_set(one.value) for one in outcome.for_review),
             refused=(*outcome.refused, *outcome.unread),
             notes=outcome.notes,
             # Of a turn that is gone nothing is left to read.

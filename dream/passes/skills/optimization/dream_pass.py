@@ -91,9 +91,11 @@ class SkillOptimization(DeclaredPass, declaration=SKILL_OPTIMIZATION):
         known = await self._known(context)
         shown = await context.read(lambda view: _shown(view, context, batch, known))
         made = [change_set(one.value, context.as_of, context.new_id) for one in outcome.settled]
-        settled, unsettled = await _settling(context, made, shown, known)
+        for_review = [change_set(one.value, context.as_of, context.new_id) for one in outcome.for_review]
+        settled, unsettled = await _settling(context, [*made, *for_review], shown, known)
         return Proposal(
             change_sets=tuple(made),
+            for_review=tuple(for_review),
             refused=(*outcome.refused, *outcome.unread),
             looked_at=tuple(one.skill.id for one in shown.values()),
             settled=settled,

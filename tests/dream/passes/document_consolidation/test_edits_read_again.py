@@ -43,18 +43,31 @@ async def test_what_is_archived_and_moved_needs_no_second_reading(desk: Desk):
     assert (codes(report), report.calls) == ([], 1)
 
 
-@pytest.mark.parametrize("mode", [VerificationMode.OFF, VerificationMode.STRICT])
-async def test_without_a_second_reading_the_items_stay_but_for_what_they_say_themselves(
-    desk: Desk, mode: VerificationMode
-):
-    text = "# M\n\n- Ana keeps bees\n- ana keeps bees.\n- The bees are Ana's\n- Ana has bees\n"
-    await desk.write(text)
-    desk.world.options = desk.world.options.replace(verification=mode)
-    same = edit("merge", "Ana keeps bees", "ana keeps bees.", text="Ana keeps bees")
-    other = edit("merge", "The bees are Ana's", "Ana has bees", text="Ana is a keeper of bees")
-    report, _, _ = await desk.dream(answer(same, other))
+BEES = "# M\n\n- Ana keeps bees\n- ana keeps bees.\n- The bees are Ana's\n- Ana has bees\n"
+COPIES = edit("merge", "Ana keeps bees", "ana keeps bees.", text="Ana keeps bees")
+KEEPER = edit("merge", "The bees are Ana's", "Ana has bees", text="Ana is a keeper of bees")
+
+
+async def test_without_a_second_reading_the_items_stay_but_for_what_they_say_themselves(desk: Desk):
+    await desk.write(BEES)
+    desk.world.options = desk.world.options.replace(verification=VerificationMode.OFF)
+    report, _, _ = await desk.dream(answer(COPIES, KEEPER))
     assert codes(report) == ["unverified"]
     assert desk.texts == ["Ana keeps bees", "The bees are Ana's", "Ana has bees"]
+
+
+@pytest.mark.parametrize("is_approved", [True, False])
+async def test_in_the_mode_strict_a_person_decides_about_an_edit(desk: Desk, *, is_approved: bool):
+    await desk.write(BEES)
+    desk.world.options = desk.world.options.replace(verification=VerificationMode.STRICT)
+    report, _, _ = await desk.dream(answer(COPIES, KEEPER))
+    assert (codes(report), report.accepted, report.proposed, report.calls) == ([], 1, 1, 1)
+    assert desk.texts == ["Ana keeps bees", "The bees are Ana's", "Ana has bees"]
+    (waiting,) = await desk.world.dreams.proposals()
+    dreams = desk.world.dreams
+    await (dreams.approve if is_approved else dreams.reject)([waiting.proposal_id])
+    left = ["Ana is a keeper of bees"] if is_approved else ["The bees are Ana's", "Ana has bees"]
+    assert desk.texts == ["Ana keeps bees", *left]
 
 
 def limited(desk: Desk, **documents: float) -> None:

@@ -8,7 +8,7 @@ from skilled import Library, Reply, turn_of, with_options
 
 from agentcore.domain import Status, Trust
 from dream.domain import Skip
-from dream.options import ModelOptions, SkillGapOptions
+from dream.options import ModelOptions, SkillGapOptions, VerificationMode
 
 STEPS = "1. Fetch the unread email.\n2. Write at most five bullets."
 ASKED = ("Summarize my email please", "Please summarize the email of today")
@@ -53,6 +53,16 @@ async def test_a_request_that_recurs_in_two_sessions_becomes_a_skill(library: Li
     assert made is not None
     assert (made.content, made.summary, made.created_at) == (STEPS, "Sum up email", library.now)
     assert (made.trust, done.accepted, done.notes["written"]) == (Trust.INFERRED, 1, 1)
+
+
+async def test_in_the_mode_strict_a_person_decides_about_a_new_skill(library: Library):
+    await two_sessions(library)
+    library.world.options = library.world.options.replace(verification=VerificationMode.STRICT)
+    done = await library.gaps(proposing(*ASKED))
+    assert (codes(done), done.proposed, done.calls, await library.names()) == ([], 1, 1, [])
+    (waiting,) = await library.world.dreams.proposals()
+    await library.world.dreams.approve([waiting.proposal_id])
+    assert await library.names() == ["summarize-emails"]
 
 
 async def test_the_same_request_twice_in_one_session_makes_no_skill(library: Library):

@@ -117,12 +117,28 @@ async def test_a_denied_rewrite_is_put_right_once_with_the_words_of_the_reader(l
     assert "reason=denied" in library.prompts[1]
 
 
-@pytest.mark.parametrize("mode", [VerificationMode.OFF, VerificationMode.STRICT])
-async def test_without_a_second_reading_what_words_do_not_prove_leaves_the_skill_as_it_is(
-    library: Library, mode: VerificationMode
+@pytest.mark.parametrize("pass_name", ["consolidate", "optimize"])
+@pytest.mark.parametrize("is_approved", [True, False])
+async def test_in_the_mode_strict_a_person_decides_about_a_rewrite(
+    library: Library, pass_name: str, *, is_approved: bool
 ):
     before = await two_skills(library)
-    library.world.options = library.world.options.replace(verification=mode)
+    await library.used("release", "s1")
+    await library.feedback("s1", FeedbackKind.THUMBS_DOWN, "It took too long.")
+    library.world.options = library.world.options.replace(verification=VerificationMode.STRICT)
+    done = await getattr(library, pass_name)(rewriting("release", REWORDINGS["headings"]))
+    assert (codes(done), done.proposed, done.accepted, library.reread) == ([], 1, 0, [])
+    assert await library.get(before) == before
+    dreams = library.world.dreams
+    (waiting,) = await dreams.proposals()
+    await (dreams.approve if is_approved else dreams.reject)([waiting.proposal_id])
+    content = (await library.get(before)).content
+    assert content == (REWORDINGS["headings"] if is_approved else RELEASE)
+
+
+async def test_without_a_second_reading_what_words_do_not_prove_leaves_the_skill_as_it_is(library: Library):
+    before = await two_skills(library)
+    library.world.options = library.world.options.replace(verification=VerificationMode.OFF)
     done = await library.consolidate(rewriting("release", REWORDINGS["headings"]))
     assert (codes(done), library.reread, await library.get(before)) == (["unverified"], [], before)
     await library.pass_time(days=8)

@@ -15,7 +15,7 @@ from agentcore.domain import FailureCategory, Skill, SkillUse, Trust, WispRun
 from agentcore.llm import ChatRequestRefusedError
 from agentcore.testing import ScriptedChatClient
 from dream.domain import PassReport
-from dream.options import DreamOptions, PassMode, PromotionPolicy, WispFailureOptions
+from dream.options import DreamOptions, PassMode, PromotionPolicy, VerificationMode, WispFailureOptions
 from dream.passes.wisp_failures import WispFailures
 
 TEXT = "1. Call the invoice server.\n2. Parse the answer as JSON."
@@ -29,6 +29,7 @@ class Lab:
         self.world = world
         self.prompts: list[str] = []
         self.denies: Denial = nothing
+        self.verification = VerificationMode.VERIFIED
 
     async def skill(self, name: str = "invoices/fetch", content: str = TEXT, **fields: Any) -> Skill:
         made = Skill(
@@ -112,7 +113,8 @@ class Lab:
 
         chat = ScriptedChatClient(itertools.repeat(reply_to))
         terms = WispFailureOptions(**options)
-        world = replace(self.world, chat=chat, options=DreamOptions(wisp_failures=terms))
+        asked_for = DreamOptions(wisp_failures=terms, verification=self.verification)
+        world = replace(self.world, chat=chat, options=asked_for)
         return (await world.run_passes(WispFailures())).passes[0]
 
 
@@ -153,6 +155,19 @@ async def test_three_failures_annotate_the_skill_that_produced_them(lab: Lab):
             "skill": "invoices/fetch",
         }
     ]
+
+
+@pytest.mark.parametrize("is_approved", [True, False])
+async def test_in_the_mode_strict_a_person_decides_about_an_annotation(lab: Lab, *, is_approved: bool):
+    skill = await lab.skill()
+    await lab.ran(3, skill=skill.name)
+    lab.verification = VerificationMode.STRICT
+    report = await lab.dream(answer())
+    assert (codes(report), report.accepted, report.proposed, await lab.get(skill)) == ([], 0, 1, skill)
+    dreams = lab.world.dreams
+    (waiting,) = await dreams.proposals()
+    await (dreams.approve if is_approved else dreams.reject)([waiting.proposal_id])
+    assert (FIX in (await lab.get(skill)).content) is is_approved
 
 
 async def test_the_report_counts_the_steps_and_tools_that_failed(lab: Lab):
