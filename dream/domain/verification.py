@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,10 +85,12 @@ class SecondReading:
     left_out: tuple[str, ...] = ()
 
 
+@runtime_checkable
 class Verifier(Protocol):
     """Reads statements a second time beside the model, such as a local grounding model.
 
-    It may deny and never accept alone: what it does not deny is read by the model as well.
+    It may deny and never accept alone: what it does not deny is read by the model as well. `DreamOptions.verifier`
+    takes one; what it raises is logged and changes nothing.
     """
 
     async def read(self, assertions: Sequence[Assertion], /) -> Sequence[SecondReading]:

@@ -15,6 +15,7 @@ from dream.interfaces.installed import installed_passes
 from dream.options import OTHERS, DreamOptions, OwnPasses
 from dream.options.sources import Configured, configured
 from dream.passes import arranged, brought
+from dream.passes.host_verifier import host_verifier
 
 Configure = Callable[[DreamOptions], DreamOptions] | DreamOptions | None
 DreamFactory = Callable[[HostServices], Dreams]
@@ -44,6 +45,8 @@ def install_dreaming(
     options = configure(found.options) if callable(configure) else configure or found.options
     if installed := installed_passes():
         options = options.replace(passes=OwnPasses((*installed, *options.passes)))
+    if options.verifier is not None:
+        options = options.replace(verifier=host_verifier(options.verifier))
     known = (*(place.name for place in arranged(options.passes)), SESSION_EVALUATOR)
     for name in sorted((options.modes.keys() - {*known, OTHERS}) | (options.pass_options.keys() - {*known})):
         raise UnknownPassError(name=name, known=known)

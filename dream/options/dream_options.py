@@ -15,6 +15,7 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
 from dream.domain.built_in_passes import BUILT_IN, DECLARED
 from dream.domain.declaration import Declaration, PassMode, Preset, declared
+from dream.domain.verification import Verifier
 from dream.options.model_options import ModelOptions, VerificationMode, WaitingOptions
 from dream.options.pass_options import (
     ConsolidationOptions,
@@ -244,6 +245,8 @@ class DreamOptions(Options):
     """How much may wait for a person, and how long."""
     verification: VerificationMode = VerificationMode.VERIFIED
     """What becomes of a text that its evidence neither proves nor refutes."""
+    verifier: InstanceOf[Verifier] | None = None
+    """What reads undecided texts before the model does; it may deny, never accept alone."""
     waiting: WaitingOptions = Field(default_factory=WaitingOptions)
     """How long an exchange with the model waits that could not be ended."""
     protected_categories: tuple[str, ...] = ("active-plans",)
@@ -398,6 +401,10 @@ class DreamOptions(Options):
     @field_serializer("passes")
     def _names(self, passes: OwnPasses) -> list[str]:
         return list(passes.names)
+
+    @field_serializer("verifier")
+    def _its_name(self, verifier: Verifier | None) -> str | None:
+        return None if verifier is None else str(getattr(verifier, "name", type(verifier).__name__))
 
     @field_validator("modes")
     @classmethod

@@ -15,6 +15,7 @@ from dream.domain.verification import Assertion, Reading, SecondReading
 from dream.guards.secrets import secret_in
 from dream.guards.verdict import Verdict
 from dream.options import VerificationMode
+from dream.passes.host_verifier import host_verifier
 from dream.passes.protocol import ModelContext
 from dream.passes.repairs import handles_in, items_of, put_right, repair_question, repairable, with_texts
 from dream.passes.second_reading import MOST_STATEMENTS, VerificationCall, first_of
@@ -111,6 +112,8 @@ class _Stand(Generic[R]):
     decided: dict[int, _Decided] = field(default_factory=dict[int, _Decided])
     tries: Counter[int] = field(default_factory=Counter[int])
     """How often an item was read in vain."""
+    asked: set[int] = field(default_factory=set[int])
+    """Items that the model was asked about: the host's verifier had let them pass."""
     left_out: set[int] = field(default_factory=set[int])
     """Items that a reader who passed the checks said nothing of, or did not show."""
     most: int = MOST_STATEMENTS
@@ -177,6 +180,7 @@ class _Stand(Generic[R]):
         """
         unread = self.unread()
         about = [(key, unread[key]) for key in one.asked.about if key in unread]
+        self.asked.update(one.asked.about)
         readings = VerificationCall.of(about, number, self.proven()).read(one.answer)
         if not one.answer:
             self.most = max(1, len(about) // 2)
@@ -341,10 +345,21 @@ class VerifiedExchange(Generic[R]):
                 case RoundKind.VERIFICATION:
                     stand.read(one, number)
                 case RoundKind.REPAIR:
+                    await self._read_by_host(stand, number)
                     stand = await self._put_right(stand, one)
                 case _:
                     stand = await self._begun(one)
+        await self._read_by_host(stand, len(rounds) + 1)
         return stand
+
+    async def _read_by_host(self, stand: _Stand[R], number: int) -> None:
+        """Deny what the host's verifier denies of what the model was not asked about yet."""
+        verifier = host_verifier(self.context.options.verifier)
+        unread = {key: one for key, one in stand.unread().items() if key not in stand.asked}
+        if verifier is None or not unread or not self._reads:
+            return
+        denied = await verifier.denials(self.context.run_id, list(unread.values()))
+        stand.decided |= {key: (denied[one], verifier.name, number) for key, one in unread.items() if one in denied}
 
     async def _begun(self, one: Round) -> _Stand[R]:
         items, refused = await self.judge(one.answer)
@@ -369,6 +384,7 @@ class VerifiedExchange(Generic[R]):
             ],
             {**stand.writers, **dict.fromkeys(given, repair.model)},
             {number: one for number, one in stand.decided.items() if number not in given},
+            asked=stand.asked - given,
             most=stand.most,
             told=told,
             repairs=1,
