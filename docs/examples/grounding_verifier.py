@@ -47,10 +47,11 @@ def document_of(assertion: Assertion) -> str:
     return "\n".join(lines)
 
 
-def minicheck(model: str = "lytang/MiniCheck-Flan-T5-Large") -> Score:
+def minicheck(model: str = "lytang/MiniCheck-Flan-T5-Large", most: int = 2048) -> Score:
     """Load MiniCheck (`pip install transformers torch sentencepiece`): English, 0.8 billion parameters.
 
-    It is asked as its authors do: the probability of the first token `1` against `0`.
+    It is asked as its authors do: the probability of the first token `1` against `0`. What is longer than *most* tokens is
+    left to the chat model.
     """
     import torch  # noqa: PLC0415 - only who calls this has it
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer  # noqa: PLC0415
@@ -60,7 +61,9 @@ def minicheck(model: str = "lytang/MiniCheck-Flan-T5-Large") -> Score:
 
     def score(document: str, statement: str) -> float:
         asked = f"predict: {document}{tokenizer.eos_token}{statement}"
-        tokens = tokenizer(asked, return_tensors="pt", truncation=True, max_length=2048)
+        tokens = tokenizer(asked, return_tensors="pt")
+        if tokens["input_ids"].shape[1] > most:
+            return 1.0  # cut, it would lose the statement: the chat model reads it whole
         start = torch.tensor([[weights.config.decoder_start_token_id]])
         with torch.no_grad():
             logits = weights(**tokens, decoder_input_ids=start).logits[0, -1]

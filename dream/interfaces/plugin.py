@@ -15,7 +15,6 @@ from dream.interfaces.installed import installed_passes
 from dream.options import OTHERS, DreamOptions, OwnPasses
 from dream.options.sources import Configured, configured
 from dream.passes import arranged, brought
-from dream.passes.host_verifier import host_verifier
 
 Configure = Callable[[DreamOptions], DreamOptions] | DreamOptions | None
 DreamFactory = Callable[[HostServices], Dreams]
@@ -46,6 +45,9 @@ def install_dreaming(
     if installed := installed_passes():
         options = options.replace(passes=OwnPasses((*installed, *options.passes)))
     if options.verifier is not None:
+        # Deferred, because it loads the guards, and few hosts have one.
+        from dream.passes.host_verifier import host_verifier  # noqa: PLC0415
+
         options = options.replace(verifier=host_verifier(options.verifier))
     known = (*(place.name for place in arranged(options.passes)), SESSION_EVALUATOR)
     for name in sorted((options.modes.keys() - {*known, OTHERS}) | (options.pass_options.keys() - {*known})):

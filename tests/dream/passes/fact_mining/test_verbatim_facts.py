@@ -1,11 +1,14 @@
 """What nobody could word truly is kept as it was said, within bounds."""
 
+from collections.abc import Sequence
+
 import pytest
 from dreaming import DAY, NOW, World, codes
 from mining import a_fact, a_turn, answer, contents, hearing, mine, talk
 
 from agentcore.domain import EvidenceVerdict, Trust
 from dream.domain import Refused
+from dream.domain.verification import Assertion, Reading, SecondReading
 from dream.options import VerificationMode
 from dream.passes.fact_mining import FactMining
 from dream.passes.promotion.blocks import unfit
@@ -120,3 +123,18 @@ async def test_subject_and_topic_are_kept_as_far_as_they_were_said(world: World)
     heard = hearing(world, answer())
     await heard.run_passes(FactMining())
     assert '"home"' in heard.chat.requests[0].messages[-1].content
+
+
+class _Never:
+    """Denies whatever it reads."""
+
+    async def read(self, assertions: Sequence[Assertion], /) -> Sequence[SecondReading]:
+        return [SecondReading(reading=Reading.NOT_SAID)] * len(assertions)
+
+
+async def test_what_the_verifier_of_the_host_denies_is_kept_word_for_word_though_the_model_would_say_so(world: World):
+    await talk(world, "I sold my old car to Rui.")
+    report = await mine(world, a_fact("Ana got rid of a car.", quote="sold my old car"), verifier=_Never())
+    (entry,) = await world.active()
+    assert entry.verdict is EvidenceVerdict.VERBATIM
+    assert Refused.DENIED in {one.code for one in report.refused}
