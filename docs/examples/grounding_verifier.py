@@ -50,8 +50,8 @@ def document_of(assertion: Assertion) -> str:
 def minicheck(model: str = "lytang/MiniCheck-Flan-T5-Large", most: int = 2048) -> Score:
     """Load MiniCheck (`pip install transformers torch sentencepiece`): English, 0.8 billion parameters.
 
-    It is asked as its authors do: the probability of the first token `1` against `0`. What is longer than *most* tokens is
-    left to the chat model.
+    It is asked as its authors do: the probability of the first token `1` against `0`. What is longer than *most* tokens
+    is left to the chat model.
     """
     import torch  # noqa: PLC0415 - only who calls this has it
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer  # noqa: PLC0415
